@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int status_fail(struct status *st, int code, const char *format, ...)
+{
+    if (st && st->code == STATUS_OK) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(st->text, sizeof st->text, format, args);
+        va_end(args);
+        st->code = code;
+    }
+    return code;
+}
+
+int status_prefix(struct status *st, const char *format, ...)
+{
+    char text[sizeof st->text];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (n >= 0 && (size_t)n < sizeof text)
+        snprintf(text + n, sizeof text - (size_t)n, "%s", st->text);
+    memcpy(st->text, text, sizeof text);
+    return st->code;
+}
+
+int status_nomem(struct status *st)
+{
+    return status_fail(st, STATUS_NOMEM, "out of memory; try a smaller slice or fewer points at once");
+}
+
+const char *status_name(int code)
+{
+    switch (code) {
+#define STATUS_NAME(c, value, exit_status, name)                                                             \
+    case c:                                                                                                  \
+        return name;
+        STATUS_CODES(STATUS_NAME)
+#undef STATUS_NAME
+    default:
+        return "unknown";
+    }
+}
+
+int status_exit(int code)
+{
+    switch (code) {
+#define STATUS_EXIT(c, value, exit_status, name)                                                             \
+    case c:                                                                                                  \
+        return exit_status;
+        STATUS_CODES(STATUS_EXIT)
+#undef STATUS_EXIT
+    default:
+        return 1;
+    }
+}

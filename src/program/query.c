@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Questions about a program that need no engine: where sends end, what views select, what it all adds up to.
+ */
+#include "icisim/program.h"
+
+#include <stdlib.h>
+
+int op_destination(const struct program *program, const struct op *op, int chip)
+{
+    struct route route = op_route(program, op, chip);
+    return route_walk(program->slice, chip, program->hop + route.first, route.hops, NULL);
+}
+
+/* Calls for every send and chip would walk 10^7 routes of a pod: what all chips share is looked up once. */
+static int64_t count_takers(const struct program *program, const struct op *op)
+{
+    if (op->where == WHERE_ALL)
+        return program->slice->chips;
+    int64_t takers = 0;
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        takers += program->mask[op->where][chip] != 0;
+    return takers;
+}
+
+int64_t program_transfers(const struct program *program)
+{
+    int64_t transfers = 0;
+    for (int32_t o = 0; o < program->ops; o++)
+        if (program->op[o].kind == OP_SEND)
+            transfers += count_takers(program, &program->op[o]);
+    return transfers;
+}
+
+static int links_of(const struct program *program, struct route route)
+{
+    return route_length(program->hop + route.first, route.hops);
+}
+
+double program_link_bytes(const struct program *program)
+{
+    double bytes = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind != OP_SEND)
+            continue;
+        if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE) {
+            struct route route = program->route[op->towards.route];
+            bytes += (double)count_takers(program, op) * links_of(program, route) * op->amount.each;
+            continue;
+        }
+        for (int chip = 0; chip < program->slice->chips; chip++)
+            if (op_takes_part(program, op, chip))
+                bytes += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip);
+    }
+    return bytes;
+}
+
+int program_steps(const struct program *program, struct status *st)
+{
+    int32_t *depth = calloc((size_t)program->ops + 1, sizeof *depth);
+    if (!depth)
+        return status_nomem(st);
+    int32_t most = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        for (int32_t a = 0; a < op->afters; a++) {
+            int32_t before = program->after[op->first_after + a].op;
+            if (depth[before] > depth[o])
+                depth[o] = depth[before];
+        }
+        depth[o] += op->kind == OP_SEND;
+        if (depth[o] > most)
+            most = depth[o];
+    }
+    free(depth);
+    return most;
+}
+
+/* Elements of the part that `index` selects of `total`, cut into `n` nearly equal parts, larger first. */
+static int64_t part_elements(int64_t total, int32_t n, int32_t index)
+{
+    return total / n + (index < total % n);
+}
+
+static int32_t pick_index(const struct program *program, struct pick pick, int32_t n, int chip)
+{
+    int32_t i = pick.kind == PICK_FIXED ? pick.offset : program_var(program, pick.var, chip) + pick.offset;
+    return ((i % n) + n) % n;
+}
+
+/* Elements that dims d, d+1, … select of `total` rows (or columns). Where all parts are picked they have two
+ * sizes at most, so two questions answer for them. */
+static int64_t extent(const struct program *program, const struct view *view, int chip, bool by_cols, int d,
+                      int64_t total)
+{
+    const struct buffer *buffer = &program->buffer[view->buffer];
+    while (d < buffer->dims && buffer->dim[d].by_cols != by_cols)
+        d++;
+    if (d == buffer->dims)
+        return total;
+    int32_t n = buffer->dim[d].n;
+    if (view->pick[d].kind != PICK_ALL) {
+        int32_t index = pick_index(program, view->pick[d], n, chip);
+        return extent(program, view, chip, by_cols, d + 1, part_elements(total, n, index));
+    }
+    int64_t larger = total % n, all = (n - larger) * extent(program, view, chip, by_cols, d + 1, total / n);
+    return larger ? all + larger * extent(program, view, chip, by_cols, d + 1, total / n + 1) : all;
+}
+
+int64_t view_elements(const struct program *program, const struct view *view, int chip)
+{
+    const struct buffer *buffer = &program->buffer[view->buffer];
+    if (buffer->ragged) {
+        const int64_t *sizes = buffer->ragged + (int64_t)chip * buffer->dim[0].n;
+        if (view->pick[0].kind != PICK_ALL)
+            return sizes[pick_index(program, view->pick[0], buffer->dim[0].n, chip)];
+        int64_t all = 0;
+        for (int32_t i = 0; i < buffer->dim[0].n; i++)
+            all += sizes[i];
+        return all;
+    }
+    return extent(program, view, chip, false, 0, buffer->rows) *
+           extent(program, view, chip, true, 0, buffer->cols);
+}

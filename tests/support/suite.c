@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "suite.h"
+
+#include <CUnit/Basic.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+int suite_main(const char *suite, const struct suite_test tests[], int argc, char **argv)
+{
+    if (CU_initialize_registry() != CUE_SUCCESS)
+        return 2;
+    CU_pSuite s = CU_add_suite(suite, NULL, NULL);
+    for (int i = 0; s && tests[i].run; i++) {
+        if (argc > 1 && !strstr(tests[i].name, argv[1]))
+            continue;
+        if (!CU_add_test(s, tests[i].name, tests[i].run))
+            return 2;
+    }
+    CU_basic_set_mode(CU_BRM_NORMAL);
+    CU_basic_run_tests();
+    unsigned failed = CU_get_number_of_failures(), ran = CU_get_number_of_tests_run();
+    CU_cleanup_registry();
+    return failed > 0 || ran == 0;
+}
+
+bool suite_near(double got, double want, double tolerance, const char *file, int line, const char *what)
+{
+    if (fabs(got - want) <= tolerance * fabs(want))
+        return true;
+    fprintf(stderr, "%s:%d: %s is %.17g, not %.17g (relative difference %.3g, allowed %.3g)\n", file, line,
+            what, got, want, fabs(got - want) / fabs(want), tolerance);
+    return false;
+}
+
+bool suite_okay(int code, const char *text, const char *file, int line)
+{
+    if (code < 0)
+        fprintf(stderr, "%s:%d: %s\n", file, line, text);
+    return code >= 0;
+}
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static unsigned long long next(struct suite_random *r)
+{
+    unsigned long long z = (r->state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+unsigned suite_random(struct suite_random *r, unsigned below)
+{
+    return below ? (unsigned)(next(r) % below) : 0;
+}
+
+double suite_random_unit(struct suite_random *r)
+{
+    return (double)(next(r) >> 11) * 0x1p-53;
+}
