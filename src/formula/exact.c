@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The exact times of our own schedules on links that nobody else uses. */
+#include "shape.h"
+
+/* `steps` steps one after the other, each one hop of `bytes`. */
+static double steps_s(const struct formula_case *c, int steps, double bytes)
+{
+    return steps * (c->hop_latency_s + bytes / c->link_Bps);
+}
+
+/* Is it one ring (or line), every step of which is one link? */
+static bool one_ring(const struct formula_case *c, struct shape *shape, bool closed)
+{
+    *shape = shape_of(c);
+    return shape->rings == 1 && c->one_link && shape->closed[0] == closed;
+}
+
+/* A collective of one chip. */
+static double alone_s(const struct formula_case *c)
+{
+    return shape_of(c).chips == 1 ? 0 : NAN;
+}
+
+/* E1: (N-1)(a + V/(N w)) */
+static double ring_uni_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_gathers(c) || c->kind != RING_UNI || !one_ring(c, &shape, true))
+        return NAN;
+    int n = shape.n[0];
+    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n));
+}
+
+/* E2: floor(N/2)(a + V/(N w)). On an even ring the antipodal chunk goes whole, by +. */
+static double ring_bidi_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_gathers(c) || c->kind != RING_BIDI || !one_ring(c, &shape, true))
+        return NAN;
+    int n = shape.n[0];
+    return c->setup_s + steps_s(c, n / 2, chunk_bytes(c, n));
+}
+
+/* E3: (N-1)(a + V/(2 N w)) */
+static double ring_bidi_half_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_gathers(c) || c->kind != RING_BIDI_HALF || !one_ring(c, &shape, true))
+        return NAN;
+    int n = shape.n[0];
+    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n) / 2);
+}
+
+/* E4: (N-1)(a + V/(N w)): the chunk of one end crosses all links to the other. */
+static double line_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_gathers(c) || c->kind == RING_UNI || !one_ring(c, &shape, false))
+        return NAN;
+    int n = shape.n[0];
+    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n));
+}
+
+/* E4u: (2N-3)a + (N-1)V/(N w). The closing send goes back over N-1 links; some chunk takes it once, and N-2
+ * steps of one link besides. */
+static double line_uni_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_gathers(c) || c->kind != RING_UNI || !one_ring(c, &shape, false))
+        return NAN;
+    int n = shape.n[0];
+    return c->setup_s + (2 * n - 3) * c->hop_latency_s + (n - 1) * chunk_bytes(c, n) / c->link_Bps;
+}
+
+/* E7, all-gather over k equal wrapped axes. A part of V/k walks the axes one after the other; on the j-th it
+ * sends pieces of V/(k N^(k-j+1)):
+ *   uni        k (N-1) a + V(1 - N^-k)/(k w)
+ *   bidi       k floor(N/2) a + V(1 - N^-k) floor(N/2)/((N-1) k w)
+ *   bidi-half  k (N-1) a + V(1 - N^-k)/(2 k w) */
+static double torus_s(const struct formula_case *c)
+{
+    struct shape shape = shape_of(c);
+    if (!op_gathers(c) || shape.rings < 2 || !shape.all_closed || !shape.equal || !c->one_link)
+        return NAN;
+    int n = shape.n[0];
+    int steps = c->kind == RING_BIDI ? n / 2 : n - 1;
+    int parts = c->kind == RING_BIDI_HALF ? 2 * shape.rings : shape.rings;
+    double time_s = c->setup_s;
+    int64_t pieces = parts;
+    for (int i = 0; i < shape.rings; i++) {
+        pieces *= n;
+        time_s += steps_s(c, steps, chunk_bytes(c, pieces));
+    }
+    return time_s;
+}
+
+/* E5: reduce-scatter, then all-gather, no barrier between. */
+static double all_reduce_s(const struct formula_case *c)
+{
+    if (!op_is(c, "all-reduce"))
+        return NAN;
+    struct formula_case half = *c;
+    half.op = "all-gather";
+    half.setup_s = 0;
+    return c->setup_s + 2 * formula_exact_s(&half);
+}
+
+/* Seconds that the pairs h links apart keep each link of an axis busy, h = 0 .. rings*N/2, where all links
+ * are used alike: a pair d links apart along this axis crosses d of its N links a direction (of which an
+ * antipodal pair, split in halves, uses both). Summed over where the pair lies on the other axes. */
+static void load_by_distance(const struct shape *shape, double pair_s, double load_s[])
+{
+    int n = shape->n[0], half = n / 2;
+    for (int h = 0; h <= shape->rings * half; h++)
+        load_s[h] = 0;
+    for (int64_t pair = 0; pair < shape->chips; pair++) {
+        int64_t rest = pair;
+        int h = 0, along = 0;
+        for (int i = 0; i < shape->rings; i++, rest /= n) {
+            int at = (int)(rest % n);
+            int d = at < n - at ? at : n - at;
+            h += d;
+            along = i == 0 ? d : along;
+        }
+        /* half of the pairs go each way */
+        load_s[h] += along * pair_s / 2;
+    }
+}
+
+/* E6: all-to-all, every pair at once on shortest ways, ties split, on k equal wrapped axes:
+ *   max over h of [h a + sum over d >= h of load(d)]
+ * A pair d links apart starts to flow at d a. Every link carries the same flows, so each is a server that is
+ * never idle while there is work, whatever the shares: it ends after the busy period that ends last. For one
+ * even ring that is a + V/(8 w) where bandwidth binds. */
+static double all_to_all_s(const struct formula_case *c)
+{
+    enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
+    struct shape shape = shape_of(c);
+    if (!op_is(c, "all-to-all") || c->algorithm != ALGORITHM_DIRECT || !shape.all_closed || !shape.equal ||
+        !c->one_link || shape.rings < 1 || shape.chips > MOST_CHIPS)
+        return NAN;
+    int n = shape.n[0], most = shape.rings * (n / 2);
+    if (most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))
+        return NAN;
+    double load_s[MOST_HOPS], last_s = 0, work_s = 0;
+    load_by_distance(&shape, chunk_bytes(c, shape.chips * shape.chips) / c->link_Bps, load_s);
+    for (int h = most; h > 0; h--) {
+        work_s += load_s[h];
+        last_s = fmax(last_s, h * c->hop_latency_s + work_s);
+    }
+    return c->setup_s + last_s;
+}
+
+/* F10 is exact for routes that nobody else uses: d a + bytes/(p w). */
+static double permute_s(const struct formula_case *c)
+{
+    if (!op_is(c, "collective-permute") || c->route_links < 1 || c->routes < 1)
+        return NAN;
+    return c->setup_s + c->route_links * c->hop_latency_s + whole_bytes(c) / (c->routes * c->link_Bps);
+}
+
+#define GATHER "all-gather, reduce-scatter: "
+
+const struct formula formula_exact[] = {
+    {"E0", "one chip", "0", "N = 1", alone_s},
+    {"E1", GATHER "uni, wrapped axis", "(N-1)(a + V/(N w))", "N >= 3", ring_uni_s},
+    {"E2", GATHER "bidi, wrapped axis", "floor(N/2)(a + V/(N w))", "N >= 3", ring_bidi_s},
+    {"E3", GATHER "bidi-half, wrapped axis", "(N-1)(a + V/(2 N w))", "N >= 3", ring_bidi_half_s},
+    {"E4", GATHER "bidi and bidi-half, line", "(N-1)(a + V/(N w))", "N >= 2, no wrap", line_s},
+    {"E4u", GATHER "uni, line", "(2N-3)a + (N-1)V/(N w)", "N >= 2, no wrap", line_uni_s},
+    {"E5", "all-reduce", "twice the all-gather", "wherever E1 to E4u or E7 holds", all_reduce_s},
+    {"E6", "all-to-all, direct, ties split", "max over h of h a + sum of loads from h; a + V/(8 w)",
+     "equal wrapped axes", all_to_all_s},
+    {"E7", GATHER "k axes at once", "k s a + V(1 - N^-k) s/((N-1) k w), bidi-half: half of the bytes",
+     "equal wrapped axes of N >= 3; s = N-1 steps, bidi floor(N/2)", torus_s},
+    {"F10", "collective-permute on disjoint routes", "d a + bytes/(p w)", "routes that share no link",
+     permute_s},
+    {0},
+};

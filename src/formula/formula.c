@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "shape.h"
+
+struct shape shape_of(const struct formula_case *c)
+{
+    struct shape shape = {.chips = 1, .longest = 1, .all_closed = true, .equal = true};
+    for (int i = 0; i < c->rings; i++) {
+        if (c->n[i] < 2)
+            continue;
+        bool closed = c->closed[i] && c->n[i] > 2;
+        if (shape.rings > 0 && c->n[i] != shape.n[0])
+            shape.equal = false;
+        shape.n[shape.rings] = c->n[i];
+        shape.closed[shape.rings++] = closed;
+        shape.chips *= c->n[i];
+        shape.longest = c->n[i] > shape.longest ? c->n[i] : shape.longest;
+        shape.all_closed = shape.all_closed && closed;
+    }
+    return shape;
+}
+
+/* The first form of a list that speaks of the case, or NULL; its time in `*time_s`. */
+static const struct formula *find(const struct formula list[], const struct formula_case *c, double *time_s)
+{
+    for (const struct formula *form = list; form->id; form++) {
+        *time_s = form->time_s(c);
+        if (!isnan(*time_s))
+            return form;
+    }
+    *time_s = NAN;
+    return NULL;
+}
+
+double formula_exact_s(const struct formula_case *c)
+{
+    double time_s;
+    find(formula_exact, c, &time_s);
+    return time_s;
+}
+
+double formula_rule_s(const struct formula_case *c)
+{
+    double time_s;
+    find(formula_rules, c, &time_s);
+    return time_s;
+}
+
+const char *formula_exact_id(const struct formula_case *c)
+{
+    double time_s;
+    const struct formula *form = find(formula_exact, c, &time_s);
+    return form ? form->id : "";
+}
+
+const char *formula_rule_id(const struct formula_case *c)
+{
+    double time_s;
+    const struct formula *form = find(formula_rules, c, &time_s);
+    return form ? form->id : "";
+}
+
+double formula_latency_bound_bytes(double hop_latency_s, double link_Bps)
+{
+    return hop_latency_s * link_Bps;
+}
