@@ -16,9 +16,9 @@
  *   payload  which pieces of which buffers the op moves or multiplies (view). Time does not depend on it; the
  *            data executor follows it, so that a schedule that is wrong cannot pass.
  *
- * Building: add routes, masks, tables, buffers and payloads (equal ones are kept once), then ops, each
- * followed by what it waits for. A fault (out of memory, a wrong index) sticks, and program_close() reports
- * it, so builders need not look at every call.
+ * Building: add routes, masks, tables and variables (equal ones are kept once), buffers and payloads, then
+ * ops, each followed by what it waits for. A fault (out of memory, a wrong index) sticks, and program_close()
+ * reports it, so builders need not look at every call.
  *
  * Units: bytes, seconds. Bytes may be fractional (half of an odd chunk), payloads are whole elements.
  * Ownership: the caller's struct, freed with program_free(); the slice is borrowed and must outlive it.
@@ -188,8 +188,7 @@ int32_t program_buffer(struct program *program, const char *name, int64_t rows, 
 int32_t program_payload(struct program *program, struct payload payload);
 
 /* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after() makes the
- * op appended last wait for an earlier one; a negative index waits for nothing, and what it already waits
- * for is not added again. */
+ * op appended last wait for an earlier one; a negative index waits for nothing. */
 int32_t program_add(struct program *program, struct op op);
 void program_after(struct program *program, int32_t op, enum after_kind kind);
 
@@ -217,18 +216,20 @@ int op_destination(const struct program *program, const struct op *op, int chip)
 /* Value of a variable on a chip. */
 int32_t program_var(const struct program *program, int32_t var, int chip);
 
-/* How many (op, chip) pairs are sends, and how many bytes they put on links in all. */
+/* How many (op, chip) pairs are sends over links, and how many bytes they put on links in all. */
 int64_t program_transfers(const struct program *program);
 double program_link_bytes(const struct program *program);
-/* The longest chain of sends, each waiting for the one before. */
+/* The longest chain of sends over links, each waiting for the one before. */
 int program_steps(const struct program *program, struct status *st);
 
-/* Number of elements that `view` selects on `chip`. */
+/* Number of elements that `view` selects on `chip`; and on the chip `at`, evaluated with `chip`'s variables
+ * (they differ for ragged buffers only). */
 int64_t view_elements(const struct program *program, const struct view *view, int chip);
+int64_t view_elements_at(const struct program *program, const struct view *view, int chip, int at);
 
 /* Invariants: every index in range, every dependency points back, routes exist on the slice where they are
- * taken, amounts are finite and not negative, payloads move what their sends pay for (to within an element a
- * piece) between views of the same shape. */
+ * taken, amounts are finite and not negative, payloads move no more than their sends pay for (to within an
+ * element a piece) and put as many elements as they take. */
 int program_check(const struct program *program, struct status *st);
 
 /* Prints the program as text, one op a line, for people. */

@@ -281,11 +281,6 @@ void program_after(struct program *program, int32_t op, enum after_kind kind)
         return;
     }
     struct op *last = &program->op[program->ops - 1];
-    for (int32_t a = 0; a < last->afters; a++) {
-        struct after have = program->after[last->first_after + a];
-        if (have.op == op && have.kind == kind)
-            return;
-    }
     void *moved = grow(program, ROOM_AFTER, program->after, program->afters, 1, sizeof *program->after);
     if (!moved)
         return;

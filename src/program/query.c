@@ -11,6 +11,11 @@ int op_destination(const struct program *program, const struct op *op, int chip)
     return route_walk(program->slice, chip, program->hop + route.first, route.hops, NULL);
 }
 
+static int links_of(const struct program *program, struct route route)
+{
+    return route_length(program->hop + route.first, route.hops);
+}
+
 /* Calls for every send and chip would walk 10^7 routes of a pod: what all chips share is looked up once. */
 static int64_t count_takers(const struct program *program, const struct op *op)
 {
@@ -22,18 +27,20 @@ static int64_t count_takers(const struct program *program, const struct op *op)
     return takers;
 }
 
+/* A send that stays where it is only joins what it waits for: it is no transfer and no step. */
+static bool crosses_links(const struct program *program, const struct op *op)
+{
+    return op->kind == OP_SEND &&
+           (op->towards.table != NO_TABLE || program->route[op->towards.route].hops > 0);
+}
+
 int64_t program_transfers(const struct program *program)
 {
     int64_t transfers = 0;
     for (int32_t o = 0; o < program->ops; o++)
-        if (program->op[o].kind == OP_SEND)
+        if (crosses_links(program, &program->op[o]))
             transfers += count_takers(program, &program->op[o]);
     return transfers;
-}
-
-static int links_of(const struct program *program, struct route route)
-{
-    return route_length(program->hop + route.first, route.hops);
 }
 
 double program_link_bytes(const struct program *program)
@@ -68,7 +75,7 @@ int program_steps(const struct program *program, struct status *st)
             if (depth[before] > depth[o])
                 depth[o] = depth[before];
         }
-        depth[o] += op->kind == OP_SEND;
+        depth[o] += crosses_links(program, op);
         if (depth[o] > most)
             most = depth[o];
     }
@@ -109,9 +116,14 @@ static int64_t extent(const struct program *program, const struct view *view, in
 
 int64_t view_elements(const struct program *program, const struct view *view, int chip)
 {
+    return view_elements_at(program, view, chip, chip);
+}
+
+int64_t view_elements_at(const struct program *program, const struct view *view, int chip, int at)
+{
     const struct buffer *buffer = &program->buffer[view->buffer];
     if (buffer->ragged) {
-        const int64_t *sizes = buffer->ragged + (int64_t)chip * buffer->dim[0].n;
+        const int64_t *sizes = buffer->ragged + (int64_t)at * buffer->dim[0].n;
         if (view->pick[0].kind != PICK_ALL)
             return sizes[pick_index(program, view->pick[0], buffer->dim[0].n, chip)];
         int64_t all = 0;

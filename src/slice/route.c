@@ -6,6 +6,8 @@
 int route_distance(const struct slice *slice, int axis, int from, int to)
 {
     int n = slice->len[axis], d = to - from;
+    if (slice->span[axis] == 2)
+        return d != 0; /* one cable: + and - are the same link */
     if (!slice_is_ring(slice, axis))
         return d;
     d = ((d % n) + n) % n;

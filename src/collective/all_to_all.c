@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * All-to-all by direct sends: every pair of a group at once, each on a shortest route, dimension by
+ * dimension. A route that ties on an axis (exactly half way round) is split in two halves, one each way, on
+ * two axes in four quarters and so on, so that symmetric traffic loads all links alike (E6).
+ *
+ * Sends are grouped by offset: op d moves the block for the chip d positions on. Where all chips are alike
+ * (whole axes that close) an offset is one op and one route for all. Elsewhere routes are a table, and chips
+ * that tie on different axes take part in different ops.
+ *
+ * Buffers: "in" holds a block for each chip of the group, "out" one from each; dims of two cut blocks in
+ * halves.
+ */
+#include "collective/all_to_all.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/route.h"
+
+/* What the recursion over offsets carries. to[k] holds for every chip where the offsets on the first k rings
+ * lead. */
+struct direct {
+    struct walk *walk;
+    const struct front *before;
+    int32_t *to[COLLECTIVE_RINGS + 1];
+    int offset[COLLECTIVE_RINGS];
+    int looked_at; /* chips to compute: 1 where all are alike */
+    int halves;    /* axes that can tie, as dims of two after those of the rings */
+    int half_axis[SLICE_AXES];
+    int32_t in, out, first, last;
+    double bytes;
+    struct way *way;   /* [chips][ROUTE_WAYS] */
+    uint8_t *tie;      /* [chips]: set of axes that tie */
+    int32_t *route;    /* scratch [chips] */
+    uint8_t *mask;     /* scratch [chips] */
+    double *amount;    /* scratch [chips], ragged only */
+    int32_t *position; /* [chips]: linear index in the group, ragged only */
+    int32_t own;       /* its variable */
+};
+
+static bool is_alike(const struct walk *walk)
+{
+    for (int r = 0; r < walk->rings; r++) {
+        const struct ring *ring = walk->ring[r];
+        if (ring->axis < 0 || (!ring->closed && ring->n > 2))
+            return false;
+    }
+    return true;
+}
+
+static void add_send(struct direct *d, struct op op, struct payload payload)
+{
+    struct program *program = d->walk->program;
+    op.kind = OP_SEND;
+    op.setup_s = d->walk->spec->setup_s;
+    op.payload = program_payload(program, payload);
+    op.stage = d->walk->stage;
+    d->last = program_add(program, op);
+    if (d->first < 0)
+        d->first = d->last;
+    walk_after(d->walk, d->before, true);
+}
+
+static struct payload block(const struct direct *d, int tie, int signs)
+{
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->in, .to.buffer = d->out};
+    int rings = d->walk->rings;
+    for (int r = 0; r < rings; r++) {
+        payload.a.pick[r] = pick_var(d->walk->var[r], d->offset[r]);
+        payload.to.pick[r] = pick_var(d->walk->var[r], 0);
+    }
+    for (int h = 0, ties = 0; h < d->halves; h++) {
+        struct pick pick = pick_all();
+        if (tie >> d->half_axis[h] & 1)
+            pick = pick_fixed(signs >> ties++ & 1);
+        payload.a.pick[rings + h] = payload.to.pick[rings + h] = pick;
+    }
+    return payload;
+}
+
+/* The send of one of the ways of a tie set: `signs` is the index of the way, a bit for each axis that ties.
+ */
+static void send_way(struct direct *d, int32_t where, int tie, int signs)
+{
+    struct program *program = d->walk->program;
+    struct towards towards;
+    if (d->looked_at == 1) {
+        towards = program_towards(program, d->way[signs].hop, d->way[signs].hops);
+    } else {
+        for (int chip = 0; chip < d->looked_at; chip++) {
+            const struct way *way = &d->way[chip * ROUTE_WAYS + signs];
+            d->route[chip] = d->mask[chip] ? program_route(program, way->hop, way->hops) : -1;
+        }
+        towards = program_towards_table(program, d->route, where);
+    }
+    add_send(d,
+             (struct op){.where = where,
+                         .towards = towards,
+                         .amount = amount_of(d->bytes / (1 << __builtin_popcount((unsigned)tie)))},
+             block(d, tie, signs));
+}
+
+static void find_ways(struct direct *d)
+{
+    const struct slice *slice = d->walk->program->slice;
+    for (int chip = 0; chip < d->looked_at; chip++) {
+        struct way *way = &d->way[chip * ROUTE_WAYS];
+        int to = d->to[d->walk->rings][chip];
+        int ways = route_shortest_ways(slice, chip, to, way);
+        d->tie[chip] = 0;
+        for (int h = 0; h < d->halves && ways > 1; h++) {
+            int axis = d->half_axis[h];
+            int links = abs(
+                route_distance(slice, axis, slice_coord(slice, chip, axis), slice_coord(slice, to, axis)));
+            if (2 * links == slice->len[axis])
+                d->tie[chip] |= (uint8_t)(1 << axis);
+        }
+    }
+}
+
+static void send_offset(struct direct *d)
+{
+    find_ways(d);
+    for (int tie = 0; tie < 1 << SLICE_AXES; tie++) {
+        bool any = false;
+        for (int chip = 0; chip < d->looked_at; chip++)
+            any |= d->mask[chip] = d->tie[chip] == tie;
+        if (!any)
+            continue;
+        int32_t where = d->looked_at == 1 ? WHERE_ALL : program_mask(d->walk->program, d->mask);
+        for (int signs = 0; signs < 1 << __builtin_popcount((unsigned)tie); signs++)
+            send_way(d, where, tie, signs);
+    }
+}
+
+/* The same for blocks of all sizes: one op an offset, ties whole by +, chips without bytes for it left out.
+ */
+static void send_ragged_offset(struct direct *d)
+{
+    struct walk *walk = d->walk;
+    struct program *program = walk->program;
+    const struct collective_spec *spec = walk->spec;
+    for (int chip = 0; chip < d->looked_at; chip++) {
+        int to = d->to[walk->rings][chip];
+        int64_t elements = spec->pair_elements[d->position[chip] * walk->chips + d->position[to]];
+        struct way way = route_shortest(program->slice, chip, to);
+        d->mask[chip] = elements > 0;
+        d->amount[chip] = (double)elements * spec->elem_bytes;
+        d->route[chip] = elements > 0 ? program_route(program, way.hop, way.hops) : -1;
+        walk->index[chip] = d->position[to];
+    }
+    int32_t where = program_mask(program, d->mask);
+    if (where != WHERE_ALL && !memchr(d->mask, 1, (size_t)d->looked_at))
+        return;
+    int32_t target = program_var_table(program, walk->chips, walk->index);
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->in, .to.buffer = d->out};
+    payload.a.pick[0] = pick_var(target, 0);
+    payload.to.pick[0] = pick_var(d->own, 0);
+    add_send(d,
+             (struct op){.where = where,
+                         .towards = program_towards_table(program, d->route, where),
+                         .amount = program_amount_table(program, d->amount, where)},
+             payload);
+}
+
+/* All offsets on ring r and those after it. */
+static void each_offset(struct direct *d, int r)
+{
+    const struct slice *slice = d->walk->program->slice;
+    if (r == d->walk->rings) {
+        if (d->position)
+            send_ragged_offset(d);
+        else
+            send_offset(d);
+        return;
+    }
+    int32_t *to = d->to[r + 1];
+    memcpy(to, d->to[r], (size_t)d->looked_at * sizeof *to);
+    for (d->offset[r] = 0; d->offset[r] < d->walk->ring[r]->n; d->offset[r]++) {
+        each_offset(d, r + 1);
+        for (int chip = 0; chip < d->looked_at; chip++)
+            to[chip] = ring_next(d->walk->ring[r], slice, to[chip]);
+    }
+}
+
+/* Axes on which two chips of a group can be half way round from each other. */
+static void find_halves(struct direct *d)
+{
+    const struct slice *slice = d->walk->program->slice;
+    if (d->walk->spec->keep_ties || d->position)
+        return;
+    for (int axis = 0; axis < slice->axes; axis++)
+        if (slice_is_ring(slice, axis) && slice->len[axis] % 2 == 0)
+            d->half_axis[d->halves++] = axis;
+}
+
+static void make_buffers(struct direct *d)
+{
+    const struct collective_spec *spec = d->walk->spec;
+    struct grid_dim dim[GRID_DIMS];
+    int dims = 0;
+    for (; dims < d->walk->rings; dims++)
+        dim[dims] = (struct grid_dim){d->walk->ring[dims]->n, false};
+    for (int h = 0; h < d->halves; h++)
+        dim[dims++] = (struct grid_dim){2, false};
+    int64_t rows = chunk_elements(spec->elements, d->walk->chips);
+    d->in = program_buffer(d->walk->program, "in", rows, 1, spec->elem_bytes, dim, dims, NULL);
+    d->out = program_buffer(d->walk->program, "out", rows, 1, spec->elem_bytes, dim, dims, NULL);
+    d->bytes = (double)chunk_elements(rows, d->walk->chips) * spec->elem_bytes;
+}
+
+/* Ragged buffers have pieces of their own sizes on every chip: what it sends to each, and what it gets. */
+static int make_ragged_buffers(struct direct *d, struct status *st)
+{
+    struct program *program = d->walk->program;
+    const struct collective_spec *spec = d->walk->spec;
+    size_t chips = (size_t)program->slice->chips, n = (size_t)d->walk->chips;
+    int64_t *sends = calloc(chips * n, sizeof *sends), *gets = calloc(chips * n, sizeof *gets);
+    for (size_t chip = 0; chip < chips && sends && gets; chip++) {
+        for (size_t i = 0; i < n; i++) {
+            sends[chip * n + i] = spec->pair_elements[(size_t)d->position[chip] * n + i];
+            gets[chip * n + i] = spec->pair_elements[i * n + (size_t)d->position[chip]];
+        }
+    }
+    int code = sends && gets ? 0 : status_nomem(st);
+    if (code == 0) {
+        struct grid_dim dim = {(int32_t)n, false};
+        d->in = program_buffer(program, "in", 0, 1, spec->elem_bytes, &dim, 1, sends);
+        d->out = program_buffer(program, "out", 0, 1, spec->elem_bytes, &dim, 1, gets);
+        d->own = program_var_table(program, (int32_t)n, d->position);
+    }
+    free(sends);
+    free(gets);
+    return code;
+}
+
+/* The index of every chip in its group, the first ring slowest. */
+static void number_group(struct direct *d)
+{
+    const struct walk *walk = d->walk;
+    const struct slice *slice = walk->program->slice;
+    for (int chip = 0; chip < slice->chips; chip++) {
+        d->position[chip] = 0;
+        for (int r = 0; r < walk->rings; r++)
+            d->position[chip] =
+                d->position[chip] * walk->ring[r]->n + ring_position(walk->ring[r], slice, chip);
+    }
+}
+
+static void direct_free(struct direct *d)
+{
+    for (int r = 0; r <= COLLECTIVE_RINGS; r++)
+        free(d->to[r]);
+    free(d->way);
+    free(d->tie);
+    free(d->route);
+    free(d->mask);
+    free(d->amount);
+    free(d->position);
+}
+
+static int direct_init(struct direct *d, struct walk *walk, bool ragged, const struct front *before,
+                       struct status *st)
+{
+    size_t chips = (size_t)walk->program->slice->chips;
+    *d = (struct direct){.walk = walk, .before = before, .first = -1, .last = -1};
+    d->looked_at = !ragged && is_alike(walk) ? 1 : (int)chips;
+    bool all = true;
+    for (int r = 0; r <= walk->rings; r++)
+        all &= (d->to[r] = malloc(chips * sizeof *d->to[r])) != NULL;
+    all &= (d->way = malloc((size_t)d->looked_at * ROUTE_WAYS * sizeof *d->way)) != NULL;
+    all &= (d->tie = calloc(chips, 1)) != NULL;
+    all &= (d->mask = calloc(chips, 1)) != NULL;
+    all &= (d->route = malloc(chips * sizeof *d->route)) != NULL;
+    if (ragged) {
+        all &= (d->amount = malloc(chips * sizeof *d->amount)) != NULL;
+        all &= (d->position = malloc(chips * sizeof *d->position)) != NULL;
+    }
+    if (!all) {
+        direct_free(d);
+        return status_nomem(st);
+    }
+    for (int chip = 0; chip < (int)chips; chip++)
+        d->to[0][chip] = chip;
+    return 0;
+}
+
+static int write_direct(struct walk *walk, bool ragged, const struct front *before, struct front *after,
+                        struct status *st)
+{
+    struct direct d;
+    if (direct_init(&d, walk, ragged, before, st) < 0)
+        return st->code;
+    int code = 0;
+    if (ragged) {
+        number_group(&d);
+        code = make_ragged_buffers(&d, st);
+    } else {
+        find_halves(&d);
+        make_buffers(&d);
+    }
+    if (code == 0)
+        each_offset(&d, 0);
+    if (after) {
+        *after = (struct front){0};
+        if (d.first >= 0)
+            front_add(after, walk_join(walk, d.first, d.last));
+    }
+    direct_free(&d);
+    return code;
+}
+
+int all_to_all_build(const struct collective_spec *spec, struct program *program, const struct front *before,
+                     struct front *after, struct status *st)
+{
+    struct walk walk;
+    if (walk_init(&walk, spec, program, "all-to-all", st) < 0)
+        return st->code;
+    int code = 0;
+    if (spec->algorithm == ALGORITHM_RING)
+        all_to_all_ring_write(&walk, before, after);
+    else
+        code = write_direct(&walk, false, before, after, st);
+    walk_free(&walk);
+    return code < 0 ? code : program_close(program, st);
+}
+
+int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program,
+                            const struct front *before, struct front *after, struct status *st)
+{
+    struct walk walk;
+    if (walk_init(&walk, spec, program, "ragged-all-to-all", st) < 0)
+        return st->code;
+    int code = write_direct(&walk, true, before, after, st);
+    walk_free(&walk);
+    return code < 0 ? code : program_close(program, st);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The builders of all_to_all.c and all_to_all_ring.c: rows of the table in collective.c. */
+#ifndef ALL_TO_ALL_H
+#define ALL_TO_ALL_H
+
+#include "collective/walk.h"
+
+int all_to_all_build(const struct collective_spec *spec, struct program *program, const struct front *before,
+                     struct front *after, struct status *st);
+int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program,
+                            const struct front *before, struct front *after, struct status *st);
+
+/* All-to-all step by step round a ring per axis; walk and buffers are the caller's. */
+void all_to_all_ring_write(struct walk *walk, const struct front *before, struct front *after);
+
+#endif

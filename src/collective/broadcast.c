@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Broadcast: the array of one chip of each group to all others, in chunks that follow each other like the
+ * wagons of a train, so that a chip passes on chunk c while c+1 arrives: along one ring from the root, then
+ * from all chips of that ring along the next. uni goes all the way round by +; bidi half the way both ways;
+ * bidi-half sends half of the array each way; on a line each way to its end. On several rings parts walk them
+ * in different orders (E7).
+ */
+#include "collective/broadcast.h"
+
+#include "collective/walk.h"
+
+struct train {
+    struct walk *walk;
+    const struct part *part;
+    int chunks, buffer_dims;
+    int32_t buffer;
+    double bytes;
+    int root[COLLECTIVE_RINGS]; /* its position on each ring */
+};
+
+/* The chips at distance `at` of the root by `sign` on the ring of phase m; anywhere on the rings of earlier
+ * phases, at the root's position on later ones. */
+static int32_t train_where(const struct train *train, int m, int sign, int at)
+{
+    struct walk *walk = train->walk;
+    const struct slice *slice = walk->program->slice;
+    for (int chip = 0; chip < slice->chips; chip++)
+        walk->mask[chip] = 1;
+    for (int i = m; i < walk->rings; i++) {
+        int r = train->part->order[i], n = walk->ring[r]->n;
+        int want = i == m ? ((train->root[r] + sign * at) % n + n) % n : train->root[r];
+        for (int chip = 0; chip < slice->chips; chip++)
+            walk->mask[chip] &= ring_position(walk->ring[r], slice, chip) == want;
+    }
+    return program_mask(walk->program, walk->mask);
+}
+
+/* How many steps go by + and by - round a ring. */
+static void reach(const struct train *train, int r, int steps[2])
+{
+    const struct ring *ring = train->walk->ring[r];
+    int n = ring->n, sign = train->part->sign;
+    bool uni = train->walk->spec->kind == RING_UNI;
+    steps[0] = uni || (ring->closed && sign > 0) ? n - 1 : !ring->closed ? n - 1 - train->root[r] : n / 2;
+    steps[1] = uni || (ring->closed && sign > 0) ? 0 : !ring->closed ? train->root[r] : (n - 1) / 2;
+    if (ring->closed && sign < 0) {
+        steps[0] = 0;
+        steps[1] = n - 1;
+    }
+}
+
+/* One chunk one way round one ring. `ahead` is the first op of the chunk before on the same way, or -1: their
+ * ops follow each other in the same order, so that wagon h waits for wagon h of the chunk ahead to be done.
+ */
+static int32_t write_wagon(const struct train *train, int m, int sign, int steps, int chunk, int32_t ahead,
+                           const struct front *before)
+{
+    struct walk *walk = train->walk;
+    struct program *program = walk->program;
+    int r = train->part->order[m];
+    int32_t first = program->ops;
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = train->buffer};
+    payload.a.pick[0] = pick_fixed(train->part->index);
+    payload.a.pick[1] = pick_fixed(chunk);
+    payload.to = payload.a;
+    for (int h = 0; h < steps; h++) {
+        program_add(program, (struct op){.kind = OP_SEND,
+                                         .where = train_where(train, m, sign, h),
+                                         .towards = sign > 0 ? walk->plus[r] : walk->minus[r],
+                                         .amount = amount_of(train->bytes),
+                                         .setup_s = m == 0 && h == 0 && chunk == 0 ? walk->spec->setup_s : 0,
+                                         .payload = program_payload(program, payload),
+                                         .stage = walk->stage,
+                                         .step = chunk + h});
+        if (h == 0)
+            walk_after(walk, before, m == 0);
+        else
+            program_after(program, first + h - 1, AFTER_ARRIVED);
+        if (ahead >= 0)
+            program_after(program, ahead + h, AFTER_DONE);
+    }
+    return first;
+}
+
+static int32_t write_part(const struct train *train, const struct front *before)
+{
+    struct walk *walk = train->walk;
+    int32_t ahead[COLLECTIVE_RINGS][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
+    int32_t first = walk->program->ops;
+    for (int chunk = 0; chunk < train->chunks; chunk++) {
+        struct front front = *before;
+        for (int m = 0; m < walk->rings; m++) {
+            int steps[2];
+            reach(train, train->part->order[m], steps);
+            int32_t start = walk->program->ops;
+            for (int way = 0; way < 2; way++)
+                if (steps[way] > 0)
+                    ahead[m][way] =
+                        write_wagon(train, m, way ? -1 : 1, steps[way], chunk, ahead[m][way], &front);
+            int32_t join = walk_join(walk, m == 0 ? start : start - 1, walk->program->ops - 1);
+            front = (struct front){.count = 1, .op = {join}};
+        }
+    }
+    return walk_join(walk, first, walk->program->ops - 1);
+}
+
+/* Position of the root on each ring, the first ring slowest. */
+static void find_root(struct train *train)
+{
+    int left = train->walk->spec->root;
+    for (int r = train->walk->rings - 1; r >= 0; r--) {
+        int n = train->walk->ring[r]->n;
+        train->root[r] = left % n;
+        left /= n;
+    }
+}
+
+int broadcast_build(const struct collective_spec *spec, struct program *program, const struct front *before,
+                    struct front *after, struct status *st)
+{
+    struct walk walk;
+    struct part part[2 * COLLECTIVE_RINGS];
+    if (walk_init(&walk, spec, program, "collective-broadcast", st) < 0)
+        return st->code;
+    int parts = walk_parts(&walk, part);
+    struct train train = {.walk = &walk, .chunks = 1};
+    for (int r = 0; r < walk.rings; r++)
+        train.chunks = walk.ring[r]->n > train.chunks ? walk.ring[r]->n : train.chunks;
+    struct grid_dim dim[2] = {{parts > 0 ? parts : 1, false}, {train.chunks, false}};
+    train.buffer = program_buffer(program, "in", spec->elements, 1, spec->elem_bytes, dim, 2, NULL);
+    train.bytes = (double)spec->elements * spec->elem_bytes / (dim[0].n * train.chunks);
+    find_root(&train);
+    struct front done = {0};
+    for (int p = 0; p < parts; p++) {
+        train.part = &part[p];
+        front_add(&done, write_part(&train, before));
+    }
+    if (after)
+        *after = parts > 0 ? done : *before;
+    walk_free(&walk);
+    return program_close(program, st);
+}

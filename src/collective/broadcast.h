@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The builder of broadcast.c, a row of the table in collective.c. */
+#ifndef BROADCAST_H
+#define BROADCAST_H
+
+#include "icisim/collective.h"
+
+int broadcast_build(const struct collective_spec *spec, struct program *program, const struct front *before,
+                    struct front *after, struct status *st);
+
+#endif

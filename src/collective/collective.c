@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/collective.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "collective/all_to_all.h"
+#include "collective/broadcast.h"
+#include "collective/permute.h"
+#include "collective/reduce_gather.h"
+#include "icisim/text.h"
+
+/* Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md there). */
+static double factor_gather(int n)
+{
+    return (n - 1.0) / n;
+}
+static double factor_all_reduce(int n)
+{
+    return 2 * (n - 1.0) / n;
+}
+static double factor_one(int n)
+{
+    (void)n;
+    return 1;
+}
+
+const struct collective collectives[] = {
+    {"all-gather", "all_gather", "every chip gets the chunks of all", "the whole array", all_gather_build,
+     factor_gather},
+    {"reduce-scatter", "psum_scatter", "every chip gets its chunk of the sum over all", "the whole array",
+     reduce_scatter_build, factor_gather},
+    {"all-reduce", "psum pmean pmax pmin", "every chip gets the sum (mean, max, min) over all",
+     "the whole array", all_reduce_build, factor_all_reduce},
+    {"all-to-all", "all_to_all", "every chip sends each other one a block", "the data of all chips together",
+     all_to_all_build, factor_gather},
+    {"ragged-all-to-all", "ragged_all_to_all", "the same with a size for each pair", "the sum over all pairs",
+     ragged_all_to_all_build, factor_one},
+    {"collective-permute", "ppermute ring_shift", "every chip sends its array to one other at most",
+     "the bytes that each sending chip sends", collective_permute_build, factor_one},
+    {"collective-broadcast", "broadcast", "every chip gets the array of one", "the whole array",
+     broadcast_build, factor_one},
+    {0},
+};
+
+static bool has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)); at += n)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+            return true;
+    return false;
+}
+
+const struct collective *collective_by_name(const char *name, struct status *st)
+{
+    enum { ROWS = sizeof collectives / sizeof *collectives };
+    const char *known[ROWS];
+    for (int i = 0; i < ROWS; i++) {
+        const struct collective *c = &collectives[i];
+        if (c->name &&
+            (strcmp(c->name, name) == 0 || (*name && !strchr(name, ' ') && has_word(c->aliases, name))))
+            return c;
+        known[i] = c->name; /* the last row's NULL ends the list */
+    }
+    text_unknown("collective", name, known, st);
+    return NULL;
+}
+
+static const char *const ring_kinds[RING_KINDS + 1] = {"uni", "bidi", "bidi-half", NULL};
+static const char *const algorithms[ALGORITHMS + 1] = {"direct", "ring", NULL};
+
+const char *ring_kind_name(enum ring_kind kind)
+{
+    return ring_kinds[kind];
+}
+
+int ring_kind_by_name(const char *name, struct status *st)
+{
+    int kind = text_index(name, ring_kinds);
+    return kind >= 0 ? kind : text_unknown("ring", name, ring_kinds, st);
+}
+
+const char *algorithm_name(enum algorithm algorithm)
+{
+    return algorithms[algorithm];
+}
+
+int algorithm_by_name(const char *name, struct status *st)
+{
+    int algorithm = text_index(name, algorithms);
+    return algorithm >= 0 ? algorithm : text_unknown("algorithm", name, algorithms, st);
+}

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Collective-permute: each chip sends its array to one other at most, on our shortest routes, which contend
+ * where they meet. With `routes` > 1 the array is cut into as many parts, each on a route of its own that
+ * shares no link with the others of its pair (F10): other orders of the axes, the long way round, or a detour
+ * by one link.
+ */
+#include "collective/permute.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/route.h"
+
+enum { CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
+
+struct candidate {
+    int hops, links;
+    struct hop hop[CANDIDATE_HOPS];
+};
+
+static void propose(struct candidate list[], int *count, const struct hop hop[], int hops)
+{
+    if (*count == CANDIDATES)
+        return;
+    struct candidate *c = &list[(*count)++];
+    c->hops = hops;
+    c->links = route_length(hop, hops);
+    memcpy(c->hop, hop, (size_t)hops * sizeof *hop);
+}
+
+/* All cyclic orders of the hops; each hop of a closed axis the short or the long way. */
+static void propose_orders(const struct slice *slice, const struct way *way, struct candidate list[],
+                           int *count)
+{
+    for (int flips = 0; flips < 1 << way->hops; flips++) {
+        struct hop hop[SLICE_AXES];
+        bool possible = true;
+        for (int h = 0; h < way->hops; h++) {
+            int axis = way->hop[h].axis, delta = way->hop[h].delta;
+            hop[h] = way->hop[h];
+            if (flips >> h & 1) {
+                possible &= slice_is_ring(slice, axis);
+                hop[h].delta += delta > 0 ? -slice->len[axis] : slice->len[axis];
+            }
+        }
+        for (int turn = 0; turn < way->hops && possible; turn++) {
+            struct hop turned[SLICE_AXES];
+            for (int h = 0; h < way->hops; h++)
+                turned[h] = hop[(h + turn) % way->hops];
+            propose(list, count, turned, way->hops);
+        }
+    }
+}
+
+/* A straight route beside another one: aside by a link, along, and back. */
+static void propose_detours(const struct slice *slice, const struct way *way, struct candidate list[],
+                            int *count)
+{
+    for (int axis = 0; axis < slice->axes && way->hops == 1; axis++)
+        for (int aside = 1; aside >= -1 && axis != way->hop[0].axis; aside -= 2)
+            propose(list, count, (struct hop[]){{axis, aside}, way->hop[0], {axis, -aside}}, 3);
+}
+
+static int shorter_first(const void *a, const void *b)
+{
+    return ((const struct candidate *)a)->links - ((const struct candidate *)b)->links;
+}
+
+/* Do two routes from a chip share a link? A route that is not there shares all. */
+static int share_links(const struct slice *slice, int chip, const struct candidate *a,
+                       const struct candidate *b, struct status *st)
+{
+    int *link = malloc(((size_t)a->links + (size_t)b->links + 1) * sizeof *link);
+    if (!link)
+        return status_nomem(st);
+    bool share = route_walk(slice, chip, a->hop, a->hops, link) < 0 ||
+                 route_walk(slice, chip, b->hop, b->hops, link + a->links) < 0;
+    for (int i = 0; i < a->links && !share; i++)
+        for (int j = 0; j < b->links && !share; j++)
+            share = link[i] == link[a->links + j];
+    free(link);
+    return share;
+}
+
+/* Up to `routes` link-disjoint routes, short ones first; returns how many there are. */
+static int disjoint_routes(const struct slice *slice, int from, int to, int routes, struct candidate chosen[],
+                           struct status *st)
+{
+    struct way way = route_shortest(slice, from, to);
+    struct candidate list[CANDIDATES];
+    int count = 0, found = 0;
+    if (way.hops == 0)
+        propose(list, &count, NULL, 0);
+    propose_orders(slice, &way, list, &count);
+    propose_detours(slice, &way, list, &count);
+    /* A stable order: equal lengths stay as proposed, dimension order first. */
+    for (int i = 1; i < count; i++)
+        for (int j = i; j > 0 && shorter_first(&list[j - 1], &list[j]) > 0; j--) {
+            struct candidate swap = list[j];
+            list[j] = list[j - 1];
+            list[j - 1] = swap;
+        }
+    for (int i = 0; i < count && found < routes; i++) {
+        bool fits = route_walk(slice, from, list[i].hop, list[i].hops, NULL) == to;
+        for (int f = 0; f < found && fits; f++) {
+            int share = share_links(slice, from, &list[i], &chosen[f], st);
+            if (share < 0)
+                return share;
+            fits = !share;
+        }
+        if (fits)
+            chosen[found++] = list[i];
+    }
+    return found;
+}
+
+/* The routes of every chip: table[route * chips + chip]. */
+static int find_routes(const struct collective_spec *spec, struct program *program, int routes,
+                       int32_t table[], struct status *st)
+{
+    const struct slice *slice = program->slice;
+    for (int chip = 0; chip < slice->chips; chip++) {
+        struct candidate chosen[PERMUTE_ROUTES];
+        if (spec->target[chip] < 0)
+            continue;
+        int found = disjoint_routes(slice, chip, spec->target[chip], routes, chosen, st);
+        if (found < 0)
+            return found;
+        bool stays = spec->target[chip] == chip;
+        if (found < routes && !stays)
+            return status_fail(
+                st, STATUS_INPUT,
+                "routes %d: chip %d reaches chip %d on %d link-disjoint routes only; ask for %d", routes,
+                chip, spec->target[chip], found, found);
+        for (int r = 0; r < routes; r++) {
+            const struct candidate *c = &chosen[stays ? 0 : r];
+            table[r * slice->chips + chip] = program_route(program, c->hop, c->hops);
+        }
+    }
+    return 0;
+}
+
+static int32_t senders(const struct collective_spec *spec, struct program *program, uint8_t mask[], bool *any)
+{
+    *any = false;
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        *any |= mask[chip] = spec->target[chip] >= 0;
+    return *any ? program_mask(program, mask) : WHERE_ALL;
+}
+
+static void write_sends(const struct collective_spec *spec, struct program *program, int32_t where,
+                        int routes, const int32_t table[], const struct front *before, struct front *after)
+{
+    struct grid_dim dim = {routes, false};
+    int dims = routes > 1, chips = program->slice->chips;
+    int32_t in = program_buffer(program, "in", spec->elements, 1, spec->elem_bytes, &dim, dims, NULL);
+    int32_t out = program_buffer(program, "out", spec->elements, 1, spec->elem_bytes, &dim, dims, NULL);
+    int32_t stage = program_stage(program, "collective-permute.%d", program->stages + 1);
+    for (int r = 0; r < routes; r++) {
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = in, .to.buffer = out};
+        payload.a.pick[0] = payload.to.pick[0] = pick_fixed(r);
+        int32_t op = program_add(
+            program, (struct op){.kind = OP_SEND,
+                                 .where = where,
+                                 .towards = program_towards_table(program, table + r * chips, where),
+                                 .amount = amount_of((double)spec->elements * spec->elem_bytes / routes),
+                                 .setup_s = spec->setup_s,
+                                 .payload = program_payload(program, payload),
+                                 .stage = stage});
+        for (int i = 0; i < before->count; i++) {
+            program_after(program, before->op[i], AFTER_ARRIVED);
+            program_after(program, before->op[i], AFTER_DONE);
+        }
+        if (after)
+            front_add(after, op);
+    }
+}
+
+int collective_permute_build(const struct collective_spec *spec, struct program *program,
+                             const struct front *before, struct front *after, struct status *st)
+{
+    size_t chips = (size_t)program->slice->chips;
+    int routes = spec->routes > 0 ? spec->routes : 1, code = 0;
+    if (routes > PERMUTE_ROUTES)
+        return status_fail(st, STATUS_INPUT, "routes %d: a chip has %d ports at most", routes,
+                           PERMUTE_ROUTES);
+    int32_t *table = calloc(chips * (size_t)routes, sizeof *table);
+    uint8_t *mask = malloc(chips);
+    if (after)
+        *after = (struct front){0};
+    if (!table || !mask) {
+        code = status_nomem(st);
+        goto out;
+    }
+    bool any;
+    int32_t where = senders(spec, program, mask, &any);
+    code = find_routes(spec, program, routes, table, st);
+    if (code == 0 && any)
+        write_sends(spec, program, where, routes, table, before, after);
+    if (code == 0)
+        code = program_close(program, st);
+out:
+    free(table);
+    free(mask);
+    return code;
+}
+
+void permute_shift(const struct mesh *mesh, const struct axis_list *list, int offset, int32_t chip[],
+                   int32_t target[])
+{
+    int n = axis_list_size(list, &mesh->axes);
+    mesh_groups(mesh, list, chip);
+    for (int at = 0; at < mesh->slice->chips; at++) {
+        int to = ((at % n + offset) % n + n) % n;
+        target[chip[at]] = chip[at - at % n + to];
+    }
+}
+
+int permute_pairs(const struct mesh *mesh, const struct axis_list *list, const int32_t pair[][2], int pairs,
+                  int32_t chip[], int32_t target[], struct status *st)
+{
+    /* ppermute numbers chips in mesh order, whatever the order of the axes asked for. */
+    struct axis_list sorted = axis_list_sorted(list);
+    int n = axis_list_size(&sorted, &mesh->axes), chips = mesh->slice->chips;
+    mesh_groups(mesh, &sorted, chip);
+    for (int c = 0; c < chips; c++)
+        target[c] = -1;
+    for (int i = 0; i < pairs; i++) {
+        int from = pair[i][0], to = pair[i][1];
+        if (from < 0 || from >= n || to < 0 || to >= n)
+            return status_fail(st, STATUS_INPUT,
+                               "pairs: %d-%d is not among the %d chips; they are numbered 0 to %d", from, to,
+                               n, n - 1);
+        for (int j = 0; j < i; j++)
+            if (pair[j][0] == from || pair[j][1] == to)
+                return status_fail(
+                    st, STATUS_INPUT,
+                    "pairs: %d-%d and %d-%d: a chip sends to one chip at most and receives from one; name "
+                    "each source and each target once",
+                    pair[j][0], pair[j][1], from, to);
+        for (int group = 0; group < chips / n; group++)
+            target[chip[group * n + from]] = chip[group * n + to];
+    }
+    return 0;
+}

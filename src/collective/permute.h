@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The builder of permute.c, a row of the table in collective.c. */
+#ifndef PERMUTE_H
+#define PERMUTE_H
+
+#include "icisim/collective.h"
+
+enum { PERMUTE_ROUTES = 2 * SLICE_AXES };
+
+int collective_permute_build(const struct collective_spec *spec, struct program *program,
+                             const struct front *before, struct front *after, struct status *st);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * walk: what the builders of collectives share. A walk is a collective that is being written: its rings with
+ * more than one chip, their variables and routes, the stage that its ops belong to. Its phases are written
+ * here: the ring all-gather and its time reverse, the reduce-scatter.
+ */
+#ifndef WALK_H
+#define WALK_H
+
+#include "icisim/collective.h"
+
+struct walk {
+    const struct collective_spec *spec;
+    struct program *program;
+    int rings; /* those with two chips or more */
+    const struct ring *ring[COLLECTIVE_RINGS];
+    int32_t var[COLLECTIVE_RINGS];          /* position on each ring */
+    struct towards plus[COLLECTIVE_RINGS];  /* one step on; of the last chip of a line: back to the first */
+    struct towards minus[COLLECTIVE_RINGS]; /* one step back; on a line not for the first chip */
+    int32_t members;                        /* mask of the chips that are in a group */
+    int chips;                              /* of a group */
+    int32_t stage;
+    uint8_t *mask;  /* scratch, [chips of the slice] */
+    int32_t *index; /* scratch, [chips of the slice] */
+};
+
+/* `name` is the stage's. */
+int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
+              const char *name, struct status *st);
+void walk_free(struct walk *walk);
+
+/* The mask of the members at positions lo to hi of a ring. */
+int32_t walk_where(struct walk *walk, int ring, int lo, int hi);
+
+/* Makes the op appended last wait for the ops of a front: `own` for their end too, not only for arrivals. */
+void walk_after(struct walk *walk, const struct front *front, bool own);
+void front_add(struct front *front, int32_t op);
+
+/* A front of one op that waits for all sends of ops first..last to arrive (a send that stays where it is). */
+int32_t walk_join(struct walk *walk, int32_t first, int32_t last);
+
+/* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
+struct part {
+    int index, of;
+    int order[COLLECTIVE_RINGS]; /* rings in the order in which the part gathers them */
+    int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
+};
+int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS]);
+
+/* One phase of a part: round one ring. `m` counts the part's phases in gathering order. Waits for `before`
+ * and leaves `after`. */
+struct phase {
+    const struct part *part;
+    int m;
+    int32_t buffer;
+    double bytes; /* of one chunk of this part */
+    enum combine combine;
+    double setup_s;
+    bool own; /* wait for the end of the ops before, too */
+};
+void walk_gather(struct walk *walk, const struct phase *phase, const struct front *before,
+                 struct front *after);
+void walk_scatter(struct walk *walk, const struct phase *phase, const struct front *before,
+                  struct front *after);
+
+#endif
