@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "icisim/csv.h"
+
+int csv_open(struct csv_writer *csv, const char *path, struct status *st)
+{
+    *csv = (struct csv_writer){0};
+    return output_open(&csv->output, path, st);
+}
+
+static FILE *next_cell(struct csv_writer *csv)
+{
+    if (csv->cells++)
+        putc(',', csv->output.file);
+    return csv->output.file;
+}
+
+/* A cell needs quotes where a reader would take it apart, trim it, or take it for a comment. */
+static bool needs_quotes(const char *text)
+{
+    size_t n = strlen(text);
+    return n && (strpbrk(text, ",\"\r\n") || text[0] == '#' || strchr(" \t", text[0]) ||
+                 strchr(" \t", text[n - 1]));
+}
+
+void csv_text(struct csv_writer *csv, const char *text)
+{
+    FILE *out = next_cell(csv);
+    if (!needs_quotes(text)) {
+        fputs(text, out);
+        return;
+    }
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"')
+            putc('"', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+void csv_real(struct csv_writer *csv, double value)
+{
+    FILE *out = next_cell(csv);
+    if (!isnan(value))
+        fprintf(out, "%.9g", value);
+}
+
+void csv_count(struct csv_writer *csv, int64_t value)
+{
+    fprintf(next_cell(csv), "%" PRId64, value);
+}
+
+void csv_bytes(struct csv_writer *csv, uint64_t bytes)
+{
+    fprintf(next_cell(csv), "%" PRIu64, bytes);
+}
+
+void csv_empty(struct csv_writer *csv)
+{
+    next_cell(csv);
+}
+
+void csv_end_row(struct csv_writer *csv)
+{
+    putc('\n', csv->output.file);
+    csv->cells = 0;
+}
+
+void csv_flush(struct csv_writer *csv)
+{
+    fflush(csv->output.file);
+}
+
+int csv_commit(struct csv_writer *csv, struct status *st)
+{
+    return output_commit(&csv->output, st);
+}
+
+void csv_abandon(struct csv_writer *csv)
+{
+    output_abandon(&csv->output);
+}

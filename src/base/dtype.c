@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/dtype.h"
+
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "icisim/text.h"
+
+static const struct dtype table[DTYPE_COUNT] = {
+#define DTYPE_ROW(id, xla, jax, brief, bits, rate) [id] = {xla, jax, brief, (bits) / 8.0, rate},
+    DTYPES(DTYPE_ROW)
+#undef DTYPE_ROW
+};
+
+const struct dtype *dtype_info(enum dtype_id id)
+{
+    assert(id < DTYPE_COUNT);
+    return &table[id];
+}
+
+int dtype_by_name(const char *name, struct status *st)
+{
+    const char *names[2 * DTYPE_COUNT + 1];
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        const struct dtype *d = &table[i];
+        if (strcmp(name, d->name) == 0 || strcmp(name, d->jax) == 0 || strcmp(name, d->brief) == 0)
+            return i;
+        names[i] = d->name;
+        names[DTYPE_COUNT + i] = d->jax;
+    }
+    names[2 * DTYPE_COUNT] = NULL;
+    return text_unknown("dtype", name, names, st);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/json.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <string.h>
+#include <yajl/yajl_gen.h>
+
+static void fault(struct json *json, const char *what)
+{
+    if (!json->fault)
+        json->fault = what;
+}
+
+/* Called with each piece of text. The first piece of a value may be the comma before it; there the line ends,
+ * if values of this depth have lines of their own. */
+static void print(void *context, const char *text, size_t length)
+{
+    struct json *json = context;
+    bool comma = json->starts && length == 1 && text[0] == ',';
+    json->starts = false;
+    if (fwrite(text, 1, length, json->out) != length)
+        fault(json, "the file cannot be written");
+    if (comma && json->depth <= json->lines && putc('\n', json->out) == EOF)
+        fault(json, "the file cannot be written");
+}
+
+int json_open(struct json *json, FILE *out, int lines, struct status *st)
+{
+    *json = (struct json){.out = out, .lines = lines};
+    yajl_gen generator = yajl_gen_alloc(NULL);
+    if (!generator)
+        return status_nomem(st);
+    yajl_gen_config(generator, yajl_gen_print_callback, print, json);
+    yajl_gen_config(generator, yajl_gen_validate_utf8, 1);
+    json->generator = generator;
+    return 0;
+}
+
+int json_close(struct json *json, struct status *st)
+{
+    if (!json->generator)
+        return 0;
+    yajl_gen_free(json->generator);
+    json->generator = NULL;
+    if (json->depth)
+        fault(json, "an object or array is still open");
+    if (putc('\n', json->out) == EOF)
+        fault(json, "the file cannot be written");
+    return json->fault ? status_fail(st, STATUS_IO, "JSON: %s", json->fault) : 0;
+}
+
+/* Before a value: is all well so far. */
+static bool begin(struct json *json)
+{
+    json->starts = true;
+    return !json->fault && json->generator;
+}
+
+static void end(struct json *json, yajl_gen_status status)
+{
+    json->starts = false;
+    switch (status) {
+    case yajl_gen_status_ok:
+        break;
+    case yajl_gen_keys_must_be_strings:
+        fault(json, "a value without a key");
+        break;
+    case yajl_gen_invalid_string:
+        fault(json, "a text that is not UTF-8");
+        break;
+    default:
+        fault(json, "a value where none can be");
+    }
+}
+
+static void open_level(struct json *json, bool array)
+{
+    if (!begin(json))
+        return;
+    if (json->depth == JSON_DEPTH) {
+        fault(json, "nested too deeply");
+        return;
+    }
+    end(json, array ? yajl_gen_array_open(json->generator) : yajl_gen_map_open(json->generator));
+    if (json->fault)
+        return;
+    json->array[json->depth++] = array;
+    if (json->depth <= json->lines && putc('\n', json->out) == EOF)
+        fault(json, "the file cannot be written");
+}
+
+void json_object(struct json *json)
+{
+    open_level(json, false);
+}
+
+void json_array(struct json *json)
+{
+    open_level(json, true);
+}
+
+void json_end(struct json *json)
+{
+    if (!begin(json))
+        return;
+    if (json->depth == 0) {
+        fault(json, "an end without a beginning");
+        return;
+    }
+    if (json->depth <= json->lines && putc('\n', json->out) == EOF)
+        fault(json, "the file cannot be written");
+    json->depth--;
+    end(json, json->array[json->depth] ? yajl_gen_array_close(json->generator)
+                                       : yajl_gen_map_close(json->generator));
+}
+
+void json_key(struct json *json, const char *key)
+{
+    if (json->depth == 0 || json->array[json->depth - 1])
+        fault(json, "a key outside an object");
+    json_string(json, key);
+}
+
+void json_string(struct json *json, const char *text)
+{
+    if (begin(json))
+        end(json, yajl_gen_string(json->generator, (const unsigned char *)text, strlen(text)));
+}
+
+void json_int(struct json *json, int64_t value)
+{
+    if (begin(json))
+        end(json, yajl_gen_integer(json->generator, value));
+}
+
+void json_bool(struct json *json, bool value)
+{
+    if (begin(json))
+        end(json, yajl_gen_bool(json->generator, value));
+}
+
+void json_null(struct json *json)
+{
+    if (begin(json))
+        end(json, yajl_gen_null(json->generator));
+}
+
+void json_number(struct json *json, const char *format, ...)
+{
+    char number[64];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(number, sizeof number, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= sizeof number)
+        fault(json, "a number too long");
+    else if (!isdigit((unsigned char)number[number[0] == '-']))
+        json_null(json);
+    else if (begin(json))
+        end(json, yajl_gen_number(json->generator, number, (size_t)n));
+}

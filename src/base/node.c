@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/node.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/text.h"
+
+enum node_kind node_kind(const struct node *node)
+{
+    return node->kind;
+}
+
+bool node_is_empty(const struct node *node)
+{
+    return node->kind == NODE_SCALAR && !node->quoted &&
+           (node->text[0] == '\0' || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
+}
+
+int node_line(const struct node *node)
+{
+    return node->line;
+}
+
+int node_column(const struct node *node)
+{
+    return node->column;
+}
+
+int node_count(const struct node *node)
+{
+    return node->count;
+}
+
+const struct node *node_child(const struct node *node, int i)
+{
+    return node->child[i];
+}
+
+const char *node_name(const struct node *node, int i)
+{
+    return node->name[i];
+}
+
+const struct node *node_get(const struct node *node, const char *name)
+{
+    if (node->kind != NODE_MAPPING)
+        return NULL;
+    for (int i = 0; i < node->count; i++)
+        if (strcmp(node->name[i], name) == 0)
+            return node->child[i];
+    return NULL;
+}
+
+int node_need(const struct node *node, const char *name, const struct node **value, struct status *st)
+{
+    *value = node_get(node, name);
+    if (*value)
+        return 0;
+    return node_fail(node, st, STATUS_INPUT, "'%s' is missing", name);
+}
+
+int node_is_mapping(const struct node *node, const char *what, struct status *st)
+{
+    if (node->kind == NODE_MAPPING)
+        return 0;
+    return node_fail(node, st, STATUS_INPUT, "%s must be a mapping, 'name: value'", what);
+}
+
+int node_is_sequence(const struct node *node, const char *what, struct status *st)
+{
+    if (node->kind == NODE_SEQUENCE)
+        return 0;
+    return node_fail(node, st, STATUS_INPUT, "%s must be a list, '[a, b]'", what);
+}
+
+int node_only(const struct node *node, const char *const names[], struct status *st)
+{
+    int code = node_is_mapping(node, "this", st);
+    for (int i = 0; i < node->count && code == 0; i++) {
+        char nearest[TEXT_NEAREST];
+        if (text_index(node->name[i], names) < 0)
+            code = node_fail(node->child[i], st, STATUS_INPUT, "unknown name '%s'; %s", node->name[i],
+                             text_nearest(node->name[i], names, nearest));
+    }
+    return code;
+}
+
+int node_text(const struct node *node, const char *what, const char **text, struct status *st)
+{
+    if (node->kind != NODE_SCALAR)
+        return node_fail(node, st, STATUS_INPUT, "%s must be one value, not a %s", what,
+                         node->kind == NODE_SEQUENCE ? "list" : "mapping");
+    if (node_is_empty(node))
+        return node_fail(node, st, STATUS_INPUT, "%s has no value", what);
+    *text = node->text;
+    return 0;
+}
+
+/* Text of a scalar that is no text: quotes say that a text is meant. */
+static int plain_text(const struct node *node, const char *what, const char *should, const char **text,
+                      struct status *st)
+{
+    int code = node_text(node, what, text, st);
+    if (code == 0 && node->quoted)
+        code = node_fail(node, st, STATUS_INPUT, "%s must be %s, without quotes", what, should);
+    return code;
+}
+
+int node_integer(const struct node *node, const char *what, int64_t *value, struct status *st)
+{
+    const char *text;
+    int code = plain_text(node, what, "a whole number", &text, st);
+    if (code < 0)
+        return code;
+    char *end;
+    errno = 0;
+    long long v = strtoll(text, &end, 10);
+    if (end == text || *end)
+        return node_fail(node, st, STATUS_INPUT, "%s '%s' must be a whole number", what, text);
+    if (errno == ERANGE)
+        return node_fail(node, st, STATUS_LIMIT, "%s '%s' is too large", what, text);
+    *value = v;
+    return 0;
+}
+
+int node_real(const struct node *node, const char *what, double *value, struct status *st)
+{
+    const char *text;
+    int code = plain_text(node, what, "a number", &text, st);
+    if (code < 0)
+        return code;
+    char *end;
+    double v = strtod(text, &end);
+    if (end == text || *end || !isfinite(v))
+        return node_fail(node, st, STATUS_INPUT, "%s '%s' must be a number", what, text);
+    *value = v;
+    return 0;
+}
+
+int node_bool(const struct node *node, const char *what, bool *value, struct status *st)
+{
+    const char *text;
+    int code = plain_text(node, what, "true or false", &text, st);
+    if (code < 0)
+        return code;
+    bool yes = strcmp(text, "true") == 0;
+    if (!yes && strcmp(text, "false") != 0)
+        return node_fail(node, st, STATUS_INPUT, "%s '%s' must be true or false", what, text);
+    *value = yes;
+    return 0;
+}
+
+int node_fail(const struct node *node, struct status *st, int code, const char *format, ...)
+{
+    char text[560];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    return status_fail(st, code, "%s:%d:%d: %s", node->file, node->line, node->column, text);
+}
+
+int node_prefix(const struct node *node, struct status *st, int code)
+{
+    if (code < 0 && st)
+        status_prefix(st, "%s:%d:%d: ", node->file, node->line, node->column);
+    return code;
+}

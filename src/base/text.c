@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/text.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* Names beyond this are cut; no name of ours is as long. */
+enum { NAME_MAX_COMPARED = 48 };
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static bool alike(char a, char b)
+{
+    return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Optimal string alignment distance (Wagner and Fischer 1974, with Damerau's swaps): d[i][j] is the number of
+ * edits that turn the first i letters of a into the first j of b. */
+static int edits(const char *a, const char *b)
+{
+    int n = (int)strnlen(a, NAME_MAX_COMPARED), m = (int)strnlen(b, NAME_MAX_COMPARED);
+    int d[NAME_MAX_COMPARED + 1][NAME_MAX_COMPARED + 1];
+    for (int i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (int j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (int i = 1; i <= n; i++) {
+        for (int j = 1; j <= m; j++) {
+            d[i][j] = least(d[i - 1][j], d[i][j - 1]) + 1;
+            d[i][j] = least(d[i][j], d[i - 1][j - 1] + !alike(a[i - 1], b[j - 1]));
+            if (i > 1 && j > 1 && alike(a[i - 1], b[j - 2]) && alike(a[i - 2], b[j - 1]))
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    }
+    return d[n][m];
+}
+
+/* Letters missing at the end cost nothing: people shorten. */
+static int distance(const char *typed, const char *name)
+{
+    return typed[0] && strncasecmp(typed, name, strlen(typed)) == 0 ? 0 : edits(typed, name);
+}
+
+/* Adds a name to the list in `text`, or "..." where it does not fit. */
+static void append(char text[static TEXT_NEAREST], const char *separator, const char *name)
+{
+    size_t used = strlen(text), room = TEXT_NEAREST - used;
+    static const char more[] = ", ...";
+    if (strlen(separator) + strlen(name) + sizeof more <= room)
+        snprintf(text + used, room, "%s%s", separator, name);
+    else if (used + sizeof more <= TEXT_NEAREST && !strstr(text, more))
+        strcpy(text + used, more);
+}
+
+char *text_nearest(const char *name, const char *const names[], char text[static TEXT_NEAREST])
+{
+    /* Near is one edit away, and one more for every four letters. */
+    int limit = 1 + (int)(strlen(name) / 4), closest = INT_MAX, near = 0;
+    for (int i = 0; names[i]; i++)
+        closest = least(closest, distance(name, names[i]));
+    bool any = closest <= limit;
+    for (int i = 0; any && names[i]; i++)
+        near += distance(name, names[i]) == closest;
+    strcpy(text, !any ? "known are" : near == 1 ? "the nearest is" : "the nearest are");
+    const char *separator = " ";
+    for (int i = 0; names[i]; i++) {
+        if (any && distance(name, names[i]) != closest)
+            continue;
+        append(text, separator, names[i]);
+        separator = ", ";
+    }
+    return text;
+}
+
+int text_unknown(const char *what, const char *name, const char *const names[], struct status *st)
+{
+    char nearest[TEXT_NEAREST];
+    return status_fail(st, STATUS_INPUT, "unknown %s '%s'; %s", what, name,
+                       text_nearest(name, names, nearest));
+}
+
+int text_index(const char *name, const char *const names[])
+{
+    for (int i = 0; names[i]; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/units.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/text.h"
+
+/* The products of a size of 64 bits with a unit of 40 need more than 64. */
+__extension__ typedef unsigned __int128 wide;
+
+/* A unit is `factor` * 10^exp10 of the SI unit. */
+struct unit {
+    const char *name;
+    double factor;
+    int exp10;
+};
+
+#define KIB 0x1p10
+#define MIB 0x1p20
+#define GIB 0x1p30
+#define TIB 0x1p40
+#define BIT 0.125
+
+static const struct unit bytes_units[] = {
+    {"B", 1, 0},     {"kB", 1, 3},    {"KB", 1, 3},    {"MB", 1, 6},    {"GB", 1, 9}, {"TB", 1, 12},
+    {"KiB", KIB, 0}, {"MiB", MIB, 0}, {"GiB", GIB, 0}, {"TiB", TIB, 0}, {0},
+};
+static const struct unit bandwidth_units[] = {
+    {"Bps", 1, 0},      {"kBps", 1, 3},     {"KBps", 1, 3},     {"MBps", 1, 6},      {"GBps", 1, 9},
+    {"TBps", 1, 12},    {"KiBps", KIB, 0},  {"MiBps", MIB, 0},  {"GiBps", GIB, 0},   {"TiBps", TIB, 0},
+    {"B/s", 1, 0},      {"kB/s", 1, 3},     {"KB/s", 1, 3},     {"MB/s", 1, 6},      {"GB/s", 1, 9},
+    {"TB/s", 1, 12},    {"KiB/s", KIB, 0},  {"MiB/s", MIB, 0},  {"GiB/s", GIB, 0},   {"TiB/s", TIB, 0},
+    {"bps", BIT, 0},    {"kbps", BIT, 3},   {"Mbps", BIT, 6},   {"Gbps", BIT, 9},    {"Tbps", BIT, 12},
+    {"kbit/s", BIT, 3}, {"Mbit/s", BIT, 6}, {"Gbit/s", BIT, 9}, {"Tbit/s", BIT, 12}, {0},
+};
+static const struct unit time_units[] = {
+    {"s", 1, 0}, {"ms", 1, -3}, {"us", 1, -6}, {"ns", 1, -9}, {"ps", 1, -12}, {0},
+};
+static const struct unit rate_units[] = {
+    {"flops", 1, 0},    {"kflops", 1, 3},
+    {"Mflops", 1, 6},   {"Gflops", 1, 9},
+    {"Tflops", 1, 12},  {"Pflops", 1, 15},
+    {"ops", 1, 0},      {"Gops", 1, 9},
+    {"Tops", 1, 12},    {"Pops", 1, 15},
+    {"flop/s", 1, 0},   {"Gflop/s", 1, 9},
+    {"Tflop/s", 1, 12}, {0},
+};
+static const struct unit work_units[] = {
+    {"flop", 1, 0},
+    {"kflop", 1, 3},
+    {"Mflop", 1, 6},
+    {"Gflop", 1, 9},
+    {"Tflop", 1, 12},
+    {"Pflop", 1, 15},
+    {0},
+};
+
+/* What one kind of quantity is read with, and the two units that messages propose. */
+struct quantity {
+    const struct unit *units;
+    const char *usual, *other;
+};
+static const struct quantity bytes_quantity = {bytes_units, "MiB", "B"};
+static const struct quantity bandwidth_quantity = {bandwidth_units, "GBps", "Gbps"};
+static const struct quantity time_quantity = {time_units, "us", "ms"};
+static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops"};
+static const struct quantity work_quantity = {work_units, "Gflop", "Tflop"};
+
+/* A decimal number as it is written: digits * 10^exp10. */
+struct decimal {
+    const char *text;
+    int length;
+    uint64_t digits;
+    int exp10;
+    bool too_long; /* more digits than 64 bits hold */
+};
+
+/* Most that is ever added to a decimal's exponent: keeps the sums below within an int. */
+enum { EXP10_MAX = 100000 };
+
+static void add_digit(struct decimal *d, char c, bool fraction)
+{
+    unsigned digit = (unsigned)(c - '0');
+    if (d->digits > (UINT64_MAX - digit) / 10)
+        d->too_long = true;
+    else
+        d->digits = d->digits * 10 + digit;
+    d->exp10 -= fraction && d->exp10 > -EXP10_MAX;
+}
+
+/* Reads digits [ . digits ] [ e [+-] digits ] and returns where it ends, or NULL if there is no number. */
+static const char *read_decimal(const char *at, struct decimal *d)
+{
+    *d = (struct decimal){.text = at};
+    int digits = 0;
+    for (; isdigit((unsigned char)*at); at++, digits++)
+        add_digit(d, *at, false);
+    if (*at == '.') {
+        for (at++; isdigit((unsigned char)*at); at++, digits++)
+            add_digit(d, *at, true);
+    }
+    if (digits == 0)
+        return NULL;
+    /* "1e3B" has an exponent; the e of "1exabyte" starts a word. */
+    const char *e = at;
+    if (*e == 'e' || *e == 'E') {
+        bool minus = e[1] == '-';
+        e += 1 + (e[1] == '-' || e[1] == '+');
+        int exponent = 0;
+        const char *first = e;
+        for (; isdigit((unsigned char)*e); e++)
+            exponent = exponent < EXP10_MAX ? exponent * 10 + (*e - '0') : EXP10_MAX;
+        if (e > first) {
+            d->exp10 += minus ? -exponent : exponent;
+            at = e;
+        }
+    }
+    d->length = (int)(at - d->text);
+    return at;
+}
+
+/* Nearest names of a unit, for the message. */
+static int fail_unit(const char *what, const char *text, const char *name, const struct unit units[],
+                     struct status *st)
+{
+    enum { UNITS_MAX = 40 };
+    const char *names[UNITS_MAX];
+    int n = 0;
+    for (; units[n].name && n < UNITS_MAX - 1; n++)
+        names[n] = units[n].name;
+    names[n] = NULL;
+    char nearest[TEXT_NEAREST];
+    return status_fail(st, STATUS_INPUT, "%s '%s': unknown unit '%s'; %s", what, text, name,
+                       text_nearest(name, names, nearest));
+}
+
+/* Splits "64 MiB" into its number and its unit. */
+static int read_quantity(const char *what, const char *text, const struct quantity *q, struct decimal *d,
+                         const struct unit **unit, struct status *st)
+{
+    const char *at = text;
+    while (isspace((unsigned char)*at))
+        at++;
+    if (*at == '-')
+        return status_fail(st, STATUS_INPUT, "%s '%s' is negative; it must be 0 or above", what, text);
+    at = read_decimal(at, d);
+    if (!at)
+        return status_fail(st, STATUS_INPUT, "%s '%s' is not a number with a unit, such as 64%s", what, text,
+                           q->usual);
+    while (isspace((unsigned char)*at))
+        at++;
+    char name[16];
+    size_t n = strlen(at);
+    while (n && isspace((unsigned char)at[n - 1]))
+        n--;
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+    if (n == 0)
+        return status_fail(st, STATUS_INPUT, "%s '%s' has no unit; write %.*s%s or %.*s%s", what, text,
+                           d->length, d->text, q->usual, d->length, d->text, q->other);
+    for (const struct unit *u = q->units; u->name; u++) {
+        if (strlen(u->name) == n && memcmp(u->name, at, n) == 0) {
+            *unit = u;
+            return 0;
+        }
+    }
+    return fail_unit(what, text, name, q->units, st);
+}
+
+/* digits * 10^exp10 * factor in whole bytes, exactly. */
+static int whole_bytes(const char *what, const char *text, const struct decimal *d, const struct unit *unit,
+                       uint64_t *bytes, struct status *st)
+{
+    wide value = (wide)d->digits * (uint64_t)unit->factor;
+    int exp10 = d->exp10 + unit->exp10;
+    if (d->digits == 0 && !d->too_long) {
+        *bytes = 0;
+        return 0;
+    }
+    for (; exp10 > 0 && value <= UINT64_MAX; exp10--)
+        value *= 10;
+    for (; exp10 < 0 && value % 10 == 0; exp10++)
+        value /= 10;
+    if (exp10 < 0)
+        return status_fail(st, STATUS_INPUT, "%s '%s' is not a whole number of bytes", what, text);
+    if (d->too_long || exp10 > 0 || value > UINT64_MAX)
+        return status_fail(st, STATUS_LIMIT, "%s '%s' is too large; the most is 16777215TiB", what, text);
+    *bytes = (uint64_t)value;
+    return 0;
+}
+
+int units_parse_bytes(const char *what, const char *text, uint64_t *bytes, struct status *st)
+{
+    struct decimal d;
+    const struct unit *unit;
+    int code = read_quantity(what, text, &bytes_quantity, &d, &unit, st);
+    return code < 0 ? code : whole_bytes(what, text, &d, unit, bytes, st);
+}
+
+/* The decimal exponent goes into the text that strtod() reads, so that 2.385us is the double nearest to
+ * 2.385e-6 and not a product that is off by a rounding. Factors are powers of two, which are exact. */
+static int parse_real(const char *what, const char *text, const struct quantity *q, double *value,
+                      struct status *st)
+{
+    struct decimal d;
+    const struct unit *unit;
+    int code = read_quantity(what, text, q, &d, &unit, st);
+    if (code < 0)
+        return code;
+    if (d.too_long)
+        return status_fail(st, STATUS_LIMIT, "%s '%s' has too many digits; 19 are enough", what, text);
+    char number[48];
+    snprintf(number, sizeof number, "%llue%d", (unsigned long long)d.digits, d.exp10 + unit->exp10);
+    double v = strtod(number, NULL) * unit->factor;
+    if (!isfinite(v))
+        return status_fail(st, STATUS_LIMIT, "%s '%s' is too large", what, text);
+    *value = v;
+    return 0;
+}
+
+int units_parse_bandwidth(const char *what, const char *text, double *Bps, struct status *st)
+{
+    return parse_real(what, text, &bandwidth_quantity, Bps, st);
+}
+
+int units_parse_time(const char *what, const char *text, double *time_s, struct status *st)
+{
+    return parse_real(what, text, &time_quantity, time_s, st);
+}
+
+int units_parse_rate(const char *what, const char *text, double *flops, struct status *st)
+{
+    return parse_real(what, text, &rate_quantity, flops, st);
+}
+
+int units_parse_work(const char *what, const char *text, double *flop, struct status *st)
+{
+    return parse_real(what, text, &work_quantity, flop, st);
+}
+
+int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st)
+{
+    struct decimal d;
+    const char *end = read_decimal(text, &d);
+    bool percent = end && strcmp(end, "%") == 0;
+    if (!end || d.too_long || (*end && !percent))
+        return status_fail(st, STATUS_INPUT, "%s '%s' is not a fraction; write 0.85 or 85%%", what, text);
+    char number[48];
+    snprintf(number, sizeof number, "%llue%d", (unsigned long long)d.digits, d.exp10 - (percent ? 2 : 0));
+    double v = strtod(number, NULL);
+    if (v > 1)
+        return status_fail(st, STATUS_INPUT, "%s '%s' is above 1; write 0.85 or 85%%", what, text);
+    *frac = v;
+    return 0;
+}
+
+/* An array of sizes that grows. */
+struct sizes {
+    uint64_t *bytes;
+    int count, room;
+};
+
+static int sizes_add(struct sizes *sizes, const char *what, const char *text, uint64_t bytes,
+                     struct status *st)
+{
+    if (sizes->count == UNITS_EXPAND_MAX)
+        return status_fail(st, STATUS_LIMIT, "%s '%s' makes more than %d sizes; take larger steps", what,
+                           text, UNITS_EXPAND_MAX);
+    if (sizes->count == sizes->room) {
+        int room = sizes->room ? 2 * sizes->room : 16;
+        uint64_t *grown = realloc(sizes->bytes, (size_t)room * sizeof *grown);
+        if (!grown)
+            return status_nomem(st);
+        sizes->bytes = grown;
+        sizes->room = room;
+    }
+    sizes->bytes[sizes->count++] = bytes;
+    return 0;
+}
+
+/* The step of a range, "x4" or "+1MiB". */
+struct step {
+    uint64_t factor; /* 0: adds */
+    uint64_t bytes;
+};
+
+static int read_step(const char *what, const char *text, struct step *step, struct status *st)
+{
+    *step = (struct step){0};
+    if (text[0] == 'x') {
+        struct decimal d;
+        const char *end = read_decimal(text + 1, &d);
+        if (!end || *end || d.exp10 != 0 || d.too_long || d.digits < 2)
+            return status_fail(st, STATUS_INPUT,
+                               "%s: step '%s' must be a whole factor of 2 or more, such as x4", what, text);
+        step->factor = d.digits;
+        return 0;
+    }
+    if (text[0] != '+')
+        return status_fail(st, STATUS_INPUT, "%s: step '%s' is neither a factor (x4) nor a distance (+1MiB)",
+                           what, text);
+    int code = units_parse_bytes(what, text + 1, &step->bytes, st);
+    if (code < 0)
+        return code;
+    if (step->bytes == 0)
+        return status_fail(st, STATUS_INPUT, "%s: step '%s' does not move; write +1MiB or x2", what, text);
+    return 0;
+}
+
+/* One item of a list: "64MiB" or "1MiB:1GiB:x4". `item` may be changed. */
+static int expand_item(const char *what, const char *text, char *item, struct sizes *sizes, struct status *st)
+{
+    char *to = strchr(item, ':');
+    uint64_t first, last;
+    struct step step;
+    if (to)
+        *to++ = '\0';
+    int code = units_parse_bytes(what, item, &first, st);
+    if (code < 0 || !to)
+        return code < 0 ? code : sizes_add(sizes, what, text, first, st);
+    char *by = strchr(to, ':');
+    if (!by)
+        return status_fail(st, STATUS_INPUT, "%s '%s' has no step; write %s:%s:x2 or %s:%s:+1MiB", what, text,
+                           item, to, item, to);
+    *by++ = '\0';
+    code = units_parse_bytes(what, to, &last, st);
+    if (code == 0)
+        code = read_step(what, by, &step, st);
+    if (code < 0)
+        return code;
+    if (last < first)
+        return status_fail(st, STATUS_INPUT, "%s '%s' falls from %s to %s; write the smaller end first", what,
+                           text, item, to);
+    if (step.factor && first == 0)
+        return status_fail(st, STATUS_INPUT, "%s '%s' starts at 0, which no factor moves; start above 0",
+                           what, text);
+    for (uint64_t bytes = first;;) {
+        code = sizes_add(sizes, what, text, bytes, st);
+        if (code < 0)
+            return code;
+        if (step.factor ? bytes > last / step.factor : step.bytes > last - bytes)
+            return 0;
+        bytes = step.factor ? bytes * step.factor : bytes + step.bytes;
+    }
+}
+
+int units_expand_bytes(const char *what, const char *text, uint64_t **bytes, int *count, struct status *st)
+{
+    struct sizes sizes = {0};
+    char *copy = strdup(text);
+    int code = copy ? 0 : status_nomem(st);
+    for (char *item = copy, *next; code == 0 && item; item = next) {
+        next = strchr(item, ',');
+        if (next)
+            *next++ = '\0';
+        code = expand_item(what, text, item, &sizes, st);
+    }
+    free(copy);
+    if (code < 0) {
+        free(sizes.bytes);
+        return code;
+    }
+    *bytes = sizes.bytes;
+    *count = sizes.count;
+    return 0;
+}
