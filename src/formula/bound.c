@@ -30,7 +30,7 @@ double formula_bound_s(const struct formula_case *c)
         return all_reduce_s(c, chips);
     if (op_is(c, "all-to-all"))
         return bytes / (chips * chips) * c->worst_cut_s_per_byte;
-    if (op_is(c, "broadcast") || permutes)
+    if (op_is(c, "collective-broadcast") || permutes)
         return into_chip_s(c, bytes);
     return NAN;
 }

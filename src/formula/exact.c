@@ -72,8 +72,8 @@ static double line_uni_s(const struct formula_case *c)
     return c->setup_s + (2 * n - 3) * c->hop_latency_s + (n - 1) * chunk_bytes(c, n) / c->link_Bps;
 }
 
-/* E7, all-gather over k equal wrapped axes. A part of V/k walks the axes one after the other; on the j-th it
- * sends pieces of V/(k N^(k-j+1)):
+/* E7, all-gather over k equal wrapped axes. A chunk of V/N^k is cut into parts, which walk the axes in orders
+ * of their own; on the j-th axis a part sends what it has gathered on those before, N^(j-1) times its chunk:
  *   uni        k (N-1) a + V(1 - N^-k)/(k w)
  *   bidi       k floor(N/2) a + V(1 - N^-k) floor(N/2)/((N-1) k w)
  *   bidi-half  k (N-1) a + V(1 - N^-k)/(2 k w) */
@@ -85,12 +85,9 @@ static double torus_s(const struct formula_case *c)
     int n = shape.n[0];
     int steps = c->kind == RING_BIDI ? n / 2 : n - 1;
     int parts = c->kind == RING_BIDI_HALF ? 2 * shape.rings : shape.rings;
-    double time_s = c->setup_s;
-    int64_t pieces = parts;
-    for (int i = 0; i < shape.rings; i++) {
-        pieces *= n;
-        time_s += steps_s(c, steps, chunk_bytes(c, pieces));
-    }
+    double time_s = c->setup_s, bytes = chunk_bytes(c, shape.chips) / parts;
+    for (int i = 0; i < shape.rings; i++, bytes *= n)
+        time_s += steps_s(c, steps, bytes);
     return time_s;
 }
 
@@ -151,6 +148,35 @@ static double all_to_all_s(const struct formula_case *c)
     return c->setup_s + last_s;
 }
 
+/* E6r: all-to-all step by step round a wrapped axis. At step t all blocks that have farther to go share each
+ * link and arrive together, so that s steps take s a + s(s+1)/2 blocks. uni: s = N-1, (N-1) a + V(N-1)/(2 N
+ * w); bidi-half: half a block each way; bidi: s = (N-1)/2 for odd N (the halves of a tie do not keep step).
+ */
+static double all_to_all_ring_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_is(c, "all-to-all") || c->algorithm != ALGORITHM_RING || !one_ring(c, &shape, true))
+        return NAN;
+    int n = shape.n[0];
+    if (c->kind == RING_BIDI && n % 2 == 0)
+        return NAN;
+    double steps = c->kind == RING_BIDI ? (n - 1) / 2 : n - 1;
+    double block_s = chunk_bytes(c, (int64_t)n * n) / (c->kind == RING_BIDI_HALF ? 2 : 1) / c->link_Bps;
+    return c->setup_s + steps * c->hop_latency_s + steps * (steps + 1) / 2 * block_s;
+}
+
+/* E8: broadcast round a wrapped axis, as a train of N wagons that takes s + N - 1 steps of one wagon each:
+ * uni s = N-1, bidi s = floor(N/2); bidi-half s = N-1 with a train of V/2 each way. */
+static double broadcast_s(const struct formula_case *c)
+{
+    struct shape shape;
+    if (!op_is(c, "collective-broadcast") || !one_ring(c, &shape, true))
+        return NAN;
+    int n = shape.n[0], steps = c->kind == RING_BIDI ? n / 2 : n - 1;
+    double bytes = whole_bytes(c) / n / (c->kind == RING_BIDI_HALF ? 2 : 1);
+    return c->setup_s + steps_s(c, steps + n - 1, bytes);
+}
+
 /* F10 is exact for routes that nobody else uses: d a + bytes/(p w). */
 static double permute_s(const struct formula_case *c)
 {
@@ -173,6 +199,10 @@ const struct formula formula_exact[] = {
      "equal wrapped axes", all_to_all_s},
     {"E7", GATHER "k axes at once", "k s a + V(1 - N^-k) s/((N-1) k w), bidi-half: half of the bytes",
      "equal wrapped axes of N >= 3; s = N-1 steps, bidi floor(N/2)", torus_s},
+    {"E6r", "all-to-all, ring", "s a + s(s+1)/2 V/(N N w); bidi-half: half of the bytes",
+     "one wrapped axis; s = N-1, bidi (N-1)/2 for odd N", all_to_all_ring_s},
+    {"E8", "broadcast", "(s + N-1)(a + V/(N w)); bidi-half: half of the bytes",
+     "one wrapped axis; s = N-1, bidi floor(N/2)", broadcast_s},
     {"F10", "collective-permute on disjoint routes", "d a + bytes/(p w)", "routes that share no link",
      permute_s},
     {0},
