@@ -113,7 +113,7 @@ static int plain_text(const struct node *node, const char *what, const char *sho
 
 int node_integer(const struct node *node, const char *what, int64_t *value, struct status *st)
 {
-    const char *text;
+    const char *text = "";
     int code = plain_text(node, what, "a whole number", &text, st);
     if (code < 0)
         return code;
@@ -130,7 +130,7 @@ int node_integer(const struct node *node, const char *what, int64_t *value, stru
 
 int node_real(const struct node *node, const char *what, double *value, struct status *st)
 {
-    const char *text;
+    const char *text = "";
     int code = plain_text(node, what, "a number", &text, st);
     if (code < 0)
         return code;
@@ -144,7 +144,7 @@ int node_real(const struct node *node, const char *what, double *value, struct s
 
 int node_bool(const struct node *node, const char *what, bool *value, struct status *st)
 {
-    const char *text;
+    const char *text = "";
     int code = plain_text(node, what, "true or false", &text, st);
     if (code < 0)
         return code;
