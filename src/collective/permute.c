@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collective/walk.h"
 #include "icisim/route.h"
 
 enum { CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };

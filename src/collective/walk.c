@@ -9,7 +9,9 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
 {
     struct program *program = walk->program;
     const struct slice *slice = program->slice;
-    if (ring->axis >= 0 && ring->closed)
+    bool steps_back =
+        walk->spec->kind == RING_UNI && !ring->closed; /* a line, closed over its reverse links */
+    if (ring->axis >= 0 && !steps_back)
         return program_towards(program, &(struct hop){ring->axis, forward ? 1 : -1}, 1);
     for (int chip = 0; chip < slice->chips; chip++)
         walk->index[chip] = -1;
@@ -208,7 +210,9 @@ static void write_leg(struct walk *walk, const struct phase *phase, const struct
             first = op;
         } else {
             program_after(program, last, AFTER_ARRIVED);
-            program_after(program, last, AFTER_DONE);
+            /* Where uni closes a line, the sends of its last chip follow each other on the long way back (E4u). */
+            if (leg->line || walk->ring[ring]->closed)
+                program_after(program, last, AFTER_DONE);
         }
         last = op;
     }
