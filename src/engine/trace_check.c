@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Invariants of a trace, from the definition of time in program.h and from nothing an engine does:
+ *
+ *   starts     a send starts at the latest of what it waits for; a compute at the latest of that and of the
+ *              end of the chip's compute before it in program order
+ *   durations  a compute takes its seconds; a send without links its setup, one without bytes its setup and
+ *              latency, any other at least that
+ *   links      whatever flows wholly inside a window of time fits through the link in that window
+ *   summary    total, first starts, last ends and busy times follow from the single times
+ */
+#include "icisim/trace.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Starts are copies of ends, so they agree to rounding; times of flows carry an engine's own tolerance. */
+static const double exact_frac = 1e-12, flow_frac = 1e-9;
+
+struct check {
+    const struct program *program;
+    const struct trace *trace;
+    struct status *st;
+    double slack_s;    /* exact_frac of the total */
+    double *arrived_s; /* [ops * chips] last arrival of an op's sends at a chip; 0 if nothing comes */
+    double *compute_s; /* [chips] end of the chip's last compute so far */
+    int *link;         /* links of one route */
+    int64_t *first;    /* [links + 1] flows of a link: flow[first .. first of the next) */
+    struct flow *flow;
+};
+
+/* Bytes of a send on one link, from the end of its latency to its end. */
+struct flow {
+    double start_s, end_s, bytes;
+};
+
+static int64_t cell(const struct check *check, int32_t op, int chip)
+{
+    return (int64_t)op * check->trace->chips + chip;
+}
+
+/* Writes the route of a send into check->link and returns its number of links. */
+static int walk(const struct check *check, const struct op *op, int chip, int *destination)
+{
+    const struct program *program = check->program;
+    struct route route = op_route(program, op, chip);
+    const struct hop *hop = program->hop + route.first;
+    *destination = route_walk(program->slice, chip, hop, route.hops, check->link);
+    return *destination < 0 ? -1 : route_length(hop, route.hops);
+}
+
+static double latency_s(const struct check *check, int links)
+{
+    double sum_s = 0;
+    for (int i = 0; i < links; i++)
+        sum_s += slice_link_latency_s(check->program->slice, check->link[i]);
+    return sum_s;
+}
+
+static int check_presence(const struct check *check, int32_t o, int chip)
+{
+    double start_s = check->trace->start_s[cell(check, o, chip)];
+    double end_s = check->trace->end_s[cell(check, o, chip)];
+    bool takes_part = op_takes_part(check->program, &check->program->op[o], chip);
+    if (!takes_part && isnan(start_s) && isnan(end_s))
+        return 0;
+    if (!takes_part)
+        return status_fail(check->st, STATUS_CHECK, "op %d takes no part on chip %d but has times", o, chip);
+    if (start_s >= 0 && start_s <= end_s && end_s <= check->trace->total_s)
+        return 0;
+    return status_fail(check->st, STATUS_CHECK, "op %d on chip %d lasts from %.17g s to %.17g s of %.17g s",
+                       o, chip, start_s, end_s, check->trace->total_s);
+}
+
+static int check_start(const struct check *check, int32_t o, int chip)
+{
+    const struct program *program = check->program;
+    const struct op *op = &program->op[o];
+    double ready_s = op->kind == OP_COMPUTE ? check->compute_s[chip] : 0;
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        const struct after *after = &program->after[a];
+        int64_t at = cell(check, after->op, chip);
+        double held_s = after->kind == AFTER_DONE ? check->trace->end_s[at] : check->arrived_s[at];
+        if (held_s > ready_s) /* false for the NaN of an op that the chip takes no part in */
+            ready_s = held_s;
+    }
+    double start_s = check->trace->start_s[cell(check, o, chip)];
+    if (fabs(start_s - ready_s) <= check->slack_s)
+        return 0;
+    return status_fail(check->st, STATUS_CHECK,
+                       "op %d on chip %d starts at %.17g s; all that it waits for holds at %.17g s", o, chip,
+                       start_s, ready_s);
+}
+
+/* The least duration, and whether it is the only one: bytes on links take as long as the links allow. */
+static int check_duration(const struct check *check, int32_t o, int chip, double least_s, bool only)
+{
+    int64_t at = cell(check, o, chip);
+    double lasts_s = check->trace->end_s[at] - check->trace->start_s[at];
+    double off_s = lasts_s - least_s, slack_s = flow_frac * least_s + check->slack_s;
+    if (off_s >= -slack_s && (!only || off_s <= slack_s))
+        return 0;
+    return status_fail(check->st, STATUS_CHECK, "op %d on chip %d takes %.17g s; it should take %s%.17g s", o,
+                       chip, lasts_s, only ? "" : "at least ", least_s);
+}
+
+static int check_send(struct check *check, int32_t o, int chip)
+{
+    const struct op *op = &check->program->op[o];
+    int64_t at = cell(check, o, chip);
+    double bytes = op_amount(check->program, op, chip), end_s = check->trace->end_s[at];
+    int destination, links = walk(check, op, chip, &destination);
+    if (links < 0)
+        return status_fail(check->st, STATUS_CHECK, "op %d on chip %d leaves the slice", o, chip);
+    double *arrived_s = &check->arrived_s[cell(check, o, destination)];
+    *arrived_s = fmax(*arrived_s, end_s);
+    for (int i = 0; i < links; i++)
+        check->first[check->link[i]]++;
+    return check_duration(check, o, chip, op->setup_s + latency_s(check, links), links == 0 || !(bytes > 0));
+}
+
+/* All but the links. Ops are in topological order, so that what an op waits for has been seen before it. */
+static int check_ops(struct check *check)
+{
+    for (int32_t o = 0; o < check->trace->ops; o++) {
+        const struct op *op = &check->program->op[o];
+        for (int chip = 0; chip < check->trace->chips; chip++) {
+            int code = check_presence(check, o, chip);
+            if (code == 0 && op_takes_part(check->program, op, chip))
+                code = check_start(check, o, chip);
+            if (code)
+                return code;
+        }
+        for (int chip = 0; chip < check->trace->chips; chip++) {
+            if (!op_takes_part(check->program, op, chip))
+                continue;
+            int code = op->kind == OP_SEND
+                           ? check_send(check, o, chip)
+                           : check_duration(check, o, chip, op_amount(check->program, op, chip), true);
+            if (code)
+                return code;
+            if (op->kind == OP_COMPUTE)
+                check->compute_s[chip] = check->trace->end_s[cell(check, o, chip)];
+        }
+    }
+    return 0;
+}
+
+static bool same_s(double a_s, double b_s, double slack_s)
+{
+    return (isnan(a_s) && isnan(b_s)) || fabs(a_s - b_s) <= slack_s;
+}
+
+/* The summary must be what trace_note() makes of the single times. */
+static int check_summary(const struct check *check)
+{
+    const struct trace *trace = check->trace;
+    struct trace again;
+    if (trace_init(&again, check->program, false, check->st))
+        return STATUS_NOMEM;
+    for (int32_t o = 0; o < trace->ops; o++)
+        for (int chip = 0; chip < trace->chips; chip++)
+            if (!isnan(trace->start_s[cell(check, o, chip)]))
+                trace_note(&again, o, chip, check->program->op[o].kind == OP_COMPUTE,
+                           trace->start_s[cell(check, o, chip)], trace->end_s[cell(check, o, chip)]);
+    bool same = same_s(again.total_s, trace->total_s, check->slack_s);
+    for (int32_t o = 0; o < trace->ops; o++)
+        same = same && same_s(again.op_start_s[o], trace->op_start_s[o], check->slack_s) &&
+               same_s(again.op_end_s[o], trace->op_end_s[o], check->slack_s);
+    for (int chip = 0; chip < trace->chips; chip++)
+        same = same && same_s(again.chip_end_s[chip], trace->chip_end_s[chip], check->slack_s) &&
+               same_s(again.chip_busy_s[chip], trace->chip_busy_s[chip], check->slack_s);
+    trace_free(&again);
+    return same ? 0 : status_fail(check->st, STATUS_CHECK, "the summary differs from the times of the ops");
+}
+
+/* Turns the counts of check_send() into offsets and puts every flow into the list of each of its links. */
+static int gather_flows(struct check *check)
+{
+    int links = slice_link_ids(check->program->slice);
+    int64_t flows = 0;
+    for (int link = 0; link <= links; link++) {
+        int64_t n = check->first[link];
+        check->first[link] = flows;
+        flows += n;
+    }
+    check->flow = malloc(((size_t)flows + 1) * sizeof *check->flow);
+    if (!check->flow)
+        return status_nomem(check->st);
+    for (int32_t o = 0; o < check->trace->ops; o++) {
+        const struct op *op = &check->program->op[o];
+        for (int chip = 0; op->kind == OP_SEND && chip < check->trace->chips; chip++) {
+            if (!op_takes_part(check->program, op, chip))
+                continue;
+            int destination, n = walk(check, op, chip, &destination);
+            struct flow flow = {
+                check->trace->start_s[cell(check, o, chip)] + op->setup_s + latency_s(check, n),
+                check->trace->end_s[cell(check, o, chip)], op_amount(check->program, op, chip)};
+            for (int i = 0; i < n; i++)
+                check->flow[check->first[check->link[i]]++] = flow;
+        }
+    }
+    /* Filling moved every offset to the next link's. */
+    for (int link = links; link > 0; link--)
+        check->first[link] = check->first[link - 1];
+    check->first[0] = 0;
+    return 0;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    double a_s = ((const struct flow *)a)->start_s, b_s = ((const struct flow *)b)->start_s;
+    return (a_s > b_s) - (a_s < b_s);
+}
+
+static int by_end(const void *a, const void *b)
+{
+    double a_s = ((const struct flow *)a)->end_s, b_s = ((const struct flow *)b)->end_s;
+    return (a_s > b_s) - (a_s < b_s);
+}
+
+/* Every window from a flow's start to a flow's end. Others hold the same flows in more time. */
+static int check_windows(const struct check *check, int link, struct flow flow[], int64_t flows)
+{
+    double Bps = slice_link_Bps(check->program->slice, link);
+    qsort(flow, (size_t)flows, sizeof *flow, by_end);
+    for (int64_t from = 0; from < flows; from++) {
+        double bytes = 0, start_s = flow[from].start_s;
+        for (int64_t to = 0; to < flows; to++) {
+            if (flow[to].start_s < start_s)
+                continue;
+            bytes += flow[to].bytes;
+            double window_s = flow[to].end_s - start_s;
+            if (bytes > Bps * (window_s * (1 + flow_frac) + check->slack_s))
+                return status_fail(check->st, STATUS_CHECK,
+                                   "link %d carries %.17g bytes from %.17g s to %.17g s; it can carry %.17g",
+                                   link, bytes, start_s, flow[to].end_s, Bps * window_s);
+        }
+    }
+    return 0;
+}
+
+/* A link's flows fall into groups that do not touch in time. A window over several groups is no fuller than
+ * the fullest of them, so each is looked at alone: the square of a group is far below that of a program. */
+static int check_link(const struct check *check, int link)
+{
+    struct flow *flow = check->flow + check->first[link];
+    int64_t flows = check->first[link + 1] - check->first[link], group = 0;
+    if (flows == 0)
+        return 0;
+    qsort(flow, (size_t)flows, sizeof *flow, by_start);
+    double end_s = flow[0].end_s;
+    for (int64_t i = 1; i <= flows; i++) {
+        if (i < flows && flow[i].start_s < end_s) {
+            end_s = fmax(end_s, flow[i].end_s);
+            continue;
+        }
+        int code = check_windows(check, link, flow + group, i - group);
+        if (code)
+            return code;
+        group = i;
+        if (i < flows)
+            end_s = flow[i].end_s;
+    }
+    return 0;
+}
+
+static int check_all(struct check *check)
+{
+    int code = check_ops(check);
+    if (code == 0)
+        code = check_summary(check);
+    if (code == 0)
+        code = gather_flows(check);
+    for (int link = 0; code == 0 && link < slice_link_ids(check->program->slice); link++)
+        code = check_link(check, link);
+    return code;
+}
+
+int trace_check(const struct trace *trace, const struct program *program, struct status *st)
+{
+    size_t chips = (size_t)program->slice->chips, links = (size_t)slice_link_ids(program->slice);
+    if (!trace->start_s || !trace->end_s)
+        return status_fail(st, STATUS_CHECK, "the trace holds no single times; ask trace_init() to record");
+    if (trace->ops != program->ops || trace->chips != program->slice->chips)
+        return status_fail(st, STATUS_CHECK, "the trace has %d ops on %d chips, the program %d on %d",
+                           trace->ops, trace->chips, program->ops, program->slice->chips);
+    int longest = 0;
+    for (int32_t r = 0; r < program->routes; r++) {
+        int n = route_length(program->hop + program->route[r].first, program->route[r].hops);
+        longest = n > longest ? n : longest;
+    }
+    struct check check = {program, trace, st, exact_frac * trace->total_s, NULL, NULL, NULL, NULL, NULL};
+    check.arrived_s = calloc((size_t)program->ops * chips + 1, sizeof *check.arrived_s);
+    check.compute_s = calloc(chips, sizeof *check.compute_s);
+    check.link = calloc((size_t)longest + 1, sizeof *check.link);
+    check.first = calloc(links + 1, sizeof *check.first);
+    int code = check.arrived_s && check.compute_s && check.link && check.first ? check_all(&check)
+                                                                               : status_nomem(st);
+    free(check.arrived_s);
+    free(check.compute_s);
+    free(check.link);
+    free(check.first);
+    free(check.flow);
+    return code;
+}
