@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Runs an engine in a child process: for one that a process can run only once, and so that whatever it does
+ * to a process (locales, signal handlers, an abort) happens to one that nobody needs any more. The trace and
+ * the status come back through memory that both processes share.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/engines.h"
+
+struct shared {
+    int code;
+    bool done;
+    struct status status;
+    double total_s;
+    double times[]; /* the arrays of the trace, one after the other */
+};
+
+/* The arrays of a trace and their lengths; returns how many there are. */
+enum { TRACE_ARRAYS = 6 };
+static int list_arrays(struct trace *trace, double **array[static TRACE_ARRAYS],
+                       size_t n[static TRACE_ARRAYS])
+{
+    size_t ops = (size_t)trace->ops, chips = (size_t)trace->chips;
+    double **arrays[TRACE_ARRAYS] = {&trace->op_start_s,  &trace->op_end_s, &trace->chip_end_s,
+                                     &trace->chip_busy_s, &trace->start_s,  &trace->end_s};
+    const size_t lengths[TRACE_ARRAYS] = {ops, ops, chips, chips, ops * chips, ops * chips};
+    memcpy(array, arrays, sizeof arrays);
+    memcpy(n, lengths, sizeof lengths);
+    return trace->start_s ? TRACE_ARRAYS : TRACE_ARRAYS - 2;
+}
+
+static size_t shared_bytes(struct trace *trace)
+{
+    double **array[TRACE_ARRAYS];
+    size_t n[TRACE_ARRAYS], bytes = sizeof(struct shared);
+    int arrays = list_arrays(trace, array, n);
+    for (int i = 0; i < arrays; i++)
+        bytes += n[i] * sizeof(double);
+    return bytes;
+}
+
+/* The child: never returns, and leaves the parent's buffered output alone. */
+static _Noreturn void run_child(const struct engine *engine, const struct program *program,
+                                const struct trace *trace, struct shared *shared, pid_t parent)
+{
+    /* A parent that is killed takes its child along; it may have died before we asked for that. */
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    struct trace mine = *trace;
+    double **array[TRACE_ARRAYS], *at = shared->times;
+    size_t n[TRACE_ARRAYS];
+    int arrays = list_arrays(&mine, array, n);
+    for (int i = 0; i < arrays; i++) {
+        if (n[i])
+            memcpy(at, *array[i], n[i] * sizeof *at);
+        *array[i] = at;
+        at += n[i];
+    }
+    shared->code = engine->run(program, &mine, &shared->status);
+    shared->total_s = mine.total_s;
+    shared->done = true;
+    _exit(EXIT_SUCCESS);
+}
+
+static void copy_back(struct trace *trace, const struct shared *shared)
+{
+    double **array[TRACE_ARRAYS];
+    const double *at = shared->times;
+    size_t n[TRACE_ARRAYS];
+    int arrays = list_arrays(trace, array, n);
+    for (int i = 0; i < arrays; i++) {
+        if (n[i])
+            memcpy(*array[i], at, n[i] * sizeof *at);
+        at += n[i];
+    }
+    trace->total_s = shared->total_s;
+}
+
+/* Waits for the child and says how it ended. */
+static int reap(const struct engine *engine, pid_t child, const struct shared *shared, struct status *st)
+{
+    int how = 0;
+    while (waitpid(child, &how, 0) < 0)
+        if (errno != EINTR)
+            return status_fail(st, STATUS_ENGINE, "engine %s: cannot wait for its process: %s", engine->name,
+                               strerror(errno));
+    if (shared->done)
+        return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
+    if (WIFSIGNALED(how))
+        return status_fail(st, STATUS_ENGINE, "engine %s died of signal %d (%s); try another engine",
+                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)));
+    return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d; try another engine",
+                       engine->name, WEXITSTATUS(how));
+}
+
+int engine_run_forked(const struct engine *engine, const struct program *program, struct trace *trace,
+                      struct status *st)
+{
+    size_t bytes = shared_bytes(trace);
+    struct shared *shared =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zero */
+    if (shared == MAP_FAILED)
+        return status_nomem(st);
+    fflush(NULL); /* what is buffered now would otherwise be the child's too */
+    pid_t parent = getpid(), child = fork();
+    if (child == 0)
+        run_child(engine, program, trace, shared, parent);
+    int code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
+                                       engine->name, strerror(errno))
+                         : reap(engine, child, shared, st);
+    if (code == 0)
+        copy_back(trace, shared);
+    munmap(shared, bytes);
+    return code;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of the engine table (engine.c), each defined in the file of its engine, and how one is run. */
+#ifndef ENGINES_H
+#define ENGINES_H
+
+#include "icisim/engine.h"
+
+extern const struct engine engine_event;   /* event.c */
+extern const struct engine engine_simgrid; /* simgrid_load.c */
+
+/* Runs the engine in a child process and brings trace and status back (engine_fork.c). */
+int engine_run_forked(const struct engine *engine, const struct program *program, struct trace *trace,
+                      struct status *st);
+
+#endif

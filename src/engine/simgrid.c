@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The reference engine: the program of every chip as actors on SimGrid's kernel. This is the only file that
+ * knows SimGrid, and a module of its own, loaded when it is used (simgrid_load.c).
+ *
+ * An actor runs a chain of ops: it runs one, goes on with one op that this makes ready (of whatever chip),
+ * and starts an actor for each of the rest. So nobody waits for anybody, and the kernel sees only sleeps and
+ * transfers. A send sleeps its setup and latency and then transfers over links without latency, because
+ * SimGrid's fair shares weigh a flow by 1/latency. A compute sleeps its seconds; that a chip's computes run
+ * one at a time in program order is one more thing that each waits for.
+ */
+#include <simgrid/actor.h>
+#include <simgrid/engine.h>
+#include <simgrid/host.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "engine/lanes.h"
+#include "engine/simgrid.h"
+
+enum { ACTORS_MAX = 100000 };
+
+struct follower {
+    int32_t op;
+    enum after_kind kind;
+};
+
+struct run {
+    const struct program *program;
+    struct trace *trace;
+    struct lanes lanes;
+    sg_host_t *host; /* [lanes.hosts] */
+    /* What waits for op o: follower[first_follower[o] .. first_follower[o + 1]). */
+    int32_t *first_follower;
+    struct follower *follower;
+    int32_t *unmet;    /* [ops * chips] things that the op still waits for on the chip */
+    int32_t *arriving; /* [ops * chips] sends of the op that are still to arrive at the chip */
+    int64_t left;      /* (op, chip) pairs that have not ended */
+    bool nomem;        /* an actor found no memory */
+};
+
+/* The head of a chain of ops; its actor frees it. */
+struct task {
+    struct run *run;
+    int32_t op, chip;
+};
+
+static int64_t cell(const struct run *run, int32_t op, int chip)
+{
+    return (int64_t)op * run->program->slice->chips + chip;
+}
+
+static void start_chain(struct run *run, int32_t op, int chip);
+
+/* Holds what an actor goes on with after an op: the first op made ready, if any. */
+struct next {
+    int32_t op, chip;
+};
+
+/* One of the things that the op waits for on the chip holds. */
+static void release(struct run *run, int32_t op, int chip, struct next *next)
+{
+    if (!op_takes_part(run->program, &run->program->op[op], chip) || --run->unmet[cell(run, op, chip)] > 0)
+        return;
+    if (next->op < 0)
+        *next = (struct next){op, chip};
+    else
+        start_chain(run, op, chip);
+}
+
+static void release_followers(struct run *run, int32_t op, int chip, enum after_kind kind, struct next *next)
+{
+    for (int32_t f = run->first_follower[op]; f < run->first_follower[op + 1]; f++)
+        if (run->follower[f].kind == kind)
+            release(run, run->follower[f].op, chip, next);
+}
+
+/* The chip's first compute behind an op, in program order; -1 if there is none. */
+static int32_t next_compute(const struct program *program, int32_t op, int chip)
+{
+    for (op++; op < program->ops; op++)
+        if (program->op[op].kind == OP_COMPUTE && op_takes_part(program, &program->op[op], chip))
+            return op;
+    return -1;
+}
+
+/* Passes on that an op has ended on a chip. */
+static struct next end_op(struct run *run, int32_t o, int chip)
+{
+    const struct op *op = &run->program->op[o];
+    struct next next = {-1, -1};
+    run->left--;
+    release_followers(run, o, chip, AFTER_DONE, &next);
+    if (op->kind == OP_COMPUTE) {
+        int32_t queued = next_compute(run->program, o, chip);
+        if (queued >= 0)
+            release(run, queued, chip, &next);
+        return next;
+    }
+    int destination = lanes_of(&run->lanes, op, chip)->destination;
+    if (--run->arriving[cell(run, o, destination)] == 0)
+        release_followers(run, o, destination, AFTER_ARRIVED, &next);
+    return next;
+}
+
+static void perform(struct run *run, int32_t o, int chip)
+{
+    const struct op *op = &run->program->op[o];
+    double start_s = simgrid_get_clock(), amount = op_amount(run->program, op, chip);
+    if (op->kind == OP_COMPUTE) {
+        sg_actor_sleep_for(amount);
+    } else {
+        const struct lane *lane = lanes_of(&run->lanes, op, chip);
+        double scaled_bytes = amount * run->lanes.bytes_scale;
+        sg_actor_sleep_for(op->setup_s + lane->latency_s);
+        if (lane->links > 0 && scaled_bytes >= 1) {
+            int32_t from, to;
+            lanes_hosts(&run->lanes, lane, &from, &to);
+            sg_host_sendto(run->host[from], run->host[to], scaled_bytes);
+        }
+    }
+    trace_note(run->trace, o, chip, op->kind == OP_COMPUTE, start_s, simgrid_get_clock());
+}
+
+static void follow_chain(int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct task *head = sg_actor_self_get_data();
+    struct run *run = head->run;
+    struct next next = {head->op, head->chip};
+    free(head);
+    while (next.op >= 0) {
+        perform(run, next.op, next.chip);
+        next = end_op(run, next.op, next.chip);
+    }
+}
+
+static void start_chain(struct run *run, int32_t op, int chip)
+{
+    struct task *head = malloc(sizeof *head);
+    if (!head) {
+        run->nomem = true;
+        return;
+    }
+    *head = (struct task){run, op, chip};
+    sg_actor_t actor = sg_actor_init("chain", run->host[chip % run->lanes.hosts]);
+    sg_actor_set_data(actor, head);
+    sg_actor_start(actor, follow_chain, 0, NULL);
+}
+
+/* Turns "op waits for k" around: for each k, the ops that wait for it. */
+static int list_followers(struct run *run, struct status *st)
+{
+    const struct program *program = run->program;
+    run->first_follower = calloc((size_t)program->ops + 2, sizeof *run->first_follower);
+    run->follower = calloc((size_t)program->afters + 1, sizeof *run->follower);
+    if (!run->first_follower || !run->follower)
+        return status_nomem(st);
+    /* Counts go two places up, their sums are where each list starts, and filling moves these to its end. */
+    int32_t *fill = run->first_follower + 1;
+    for (int32_t a = 0; a < program->afters; a++)
+        fill[program->after[a].op + 1]++;
+    for (int32_t o = 0; o < program->ops; o++)
+        fill[o + 1] += fill[o];
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        for (int32_t a = op->first_after; a < op->first_after + op->afters; a++)
+            run->follower[fill[program->after[a].op]++] = (struct follower){o, program->after[a].kind};
+    }
+    return 0;
+}
+
+/* How many things the op's `after` waits for on the chip; what holds at once does not count. */
+static int32_t count_unmet(const struct run *run, const struct op *op, int chip)
+{
+    const struct program *program = run->program;
+    int32_t unmet = 0;
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        const struct after *after = &program->after[a];
+        unmet += after->kind == AFTER_DONE ? op_takes_part(program, &program->op[after->op], chip)
+                                           : run->arriving[cell(run, after->op, chip)] > 0;
+    }
+    return unmet;
+}
+
+static int count_waits(struct run *run, struct status *st)
+{
+    const struct program *program = run->program;
+    size_t chips = (size_t)program->slice->chips, cells = (size_t)program->ops * chips;
+    run->unmet = calloc(cells + 1, sizeof *run->unmet);
+    run->arriving = calloc(cells + 1, sizeof *run->arriving);
+    bool *queued = calloc(chips, sizeof *queued); /* has the chip a compute already */
+    if (!run->unmet || !run->arriving || !queued) {
+        free(queued);
+        return status_nomem(st);
+    }
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        for (int chip = 0; chip < program->slice->chips; chip++) {
+            if (!op_takes_part(program, op, chip))
+                continue;
+            run->left++;
+            run->unmet[cell(run, o, chip)] = count_unmet(run, op, chip);
+            if (op->kind == OP_SEND) {
+                run->arriving[cell(run, o, lanes_of(&run->lanes, op, chip)->destination)]++;
+                continue;
+            }
+            run->unmet[cell(run, o, chip)] += queued[chip];
+            queued[chip] = true;
+        }
+    }
+    free(queued);
+    return 0;
+}
+
+static bool is_ready(const struct run *run, int32_t op, int chip)
+{
+    return op_takes_part(run->program, &run->program->op[op], chip) && run->unmet[cell(run, op, chip)] == 0;
+}
+
+/* Every op that waits for nothing has an actor from the start: 34 KB, and a place in SimGrid's fair shares,
+ * whose time grows with the square of the flows (74,000 of an all-to-all of 256 chips: 97 s, 2.5 GB). */
+static int check_actors(const struct run *run, struct status *st)
+{
+    int64_t actors = 0;
+    for (int32_t o = 0; o < run->program->ops; o++)
+        for (int chip = 0; chip < run->program->slice->chips; chip++)
+            actors += is_ready(run, o, chip);
+    if (actors <= ACTORS_MAX)
+        return 0;
+    return status_fail(st, STATUS_LIMIT,
+                       "%lld ops at once take SimGrid many minutes; use the event engine above %d",
+                       (long long)actors, ACTORS_MAX);
+}
+
+static void start_ready(struct run *run)
+{
+    for (int32_t o = 0; o < run->program->ops; o++)
+        for (int chip = 0; chip < run->program->slice->chips; chip++)
+            if (is_ready(run, o, chip))
+                start_chain(run, o, chip);
+}
+
+/* SimGrid reads a platform from a file only, so it gets one that lives in memory. */
+static int load_platform(const struct lanes *lanes, struct status *st)
+{
+    int fd = memfd_create("icisim-platform", MFD_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!file) {
+        if (fd >= 0)
+            close(fd);
+        return status_fail(st, STATUS_IO, "cannot make the platform file: %s", strerror(errno));
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int code = lanes_write_platform(lanes, file, st);
+    if (code == 0)
+        simgrid_load_platform(path);
+    fclose(file);
+    return code;
+}
+
+/* The settings that make SimGrid's network the model of program.h: no TCP, no reverse traffic, plain max-min
+ * shares; small stacks, since every flow of an all-to-all has one. */
+static void configure(double precision_s)
+{
+    char precision[64];
+    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", precision_s);
+    char *argv[] = {
+        "icisim",
+        "--log=root.thres:critical",
+        "--cfg=network/model:CM02",
+        "--cfg=network/TCP-gamma:0",
+        "--cfg=network/crosstraffic:0",
+        "--cfg=network/weight-S:0",
+        "--cfg=network/latency-factor:1",
+        "--cfg=network/bandwidth-factor:1",
+        "--cfg=maxmin/precision:1e-12",
+        "--cfg=contexts/guard-size:0",
+#ifdef ICISIM_SANITIZE
+        "--cfg=contexts/factory:thread", /* AddressSanitizer follows threads, not switched stacks */
+#else
+        "--cfg=contexts/stack-size:32",
+#endif
+        precision,
+        NULL};
+    int argc = (int)(sizeof argv / sizeof *argv) - 1;
+    simgrid_init(&argc, argv);
+}
+
+static int find_hosts(struct run *run, struct status *st)
+{
+    run->host = calloc((size_t)run->lanes.hosts, sizeof *run->host);
+    if (!run->host)
+        return status_nomem(st);
+    for (int32_t h = 0; h < run->lanes.hosts; h++) {
+        char name[16];
+        snprintf(name, sizeof name, "%d", h);
+        run->host[h] = sg_host_by_name(name);
+    }
+    return 0;
+}
+
+static int simulate(struct run *run, struct status *st)
+{
+    configure(run->lanes.precision_s);
+    int code = load_platform(&run->lanes, st);
+    if (code == 0)
+        code = find_hosts(run, st);
+    if (code)
+        return code;
+    start_ready(run);
+    simgrid_run();
+    if (run->nomem)
+        return status_nomem(st);
+    if (run->left == 0)
+        return 0;
+    return status_fail(st, STATUS_ENGINE, "SimGrid stopped at %g s with %lld ops left; use the event engine",
+                       simgrid_get_clock(), (long long)run->left);
+}
+
+int engine_simgrid_run(const struct program *program, struct trace *trace, struct status *st)
+{
+    struct run run = {.program = program, .trace = trace};
+    int code = lanes_init(&run.lanes, program, st);
+    if (code == 0)
+        code = list_followers(&run, st);
+    if (code == 0)
+        code = count_waits(&run, st);
+    if (code == 0)
+        code = check_actors(&run, st);
+    if (code == 0)
+        code = simulate(&run, st);
+    lanes_free(&run.lanes);
+    free(run.host);
+    free(run.first_follower);
+    free(run.follower);
+    free(run.unmet);
+    free(run.arriving);
+    return code;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one function of the module icisim_simgrid.so, and the name that simgrid_load.c finds it by. */
+#ifndef ENGINE_SIMGRID_H
+#define ENGINE_SIMGRID_H
+
+#include "icisim/program.h"
+#include "icisim/status.h"
+#include "icisim/trace.h"
+
+#define ENGINE_SIMGRID_MODULE "icisim_simgrid.so"
+#define ENGINE_SIMGRID_SYMBOL "engine_simgrid_run"
+
+typedef int engine_simgrid_function(const struct program *program, struct trace *trace, struct status *st);
+
+/* Once a process: SimGrid keeps its platform for good. */
+engine_simgrid_function engine_simgrid_run;
+
+#endif

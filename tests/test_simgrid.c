@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The SimGrid engine on programs small enough to be timed by hand. Links carry 3e9 bytes a second and take
+ * 2 us, unless a test says otherwise, so that 1 us of a link is 3000 bytes.
+ */
+#include "suite.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "icisim/engine.h"
+#include "icisim/platform.h"
+
+/* Engines add and divide in another order than a hand does. */
+static const double close_frac = 1e-11;
+
+static const double link_Bps = 3e9, hop_s = 2e-6, us = 1e-6;
+static const bool line[SLICE_AXES] = {false, false, false}, ring[SLICE_AXES] = {true, true, true};
+
+struct world {
+    struct slice slice;
+    struct program program;
+    struct trace trace;
+    struct status st;
+};
+
+static void setup(struct world *w, int x, int y, const bool wrap[], double latency_s)
+{
+    int len[SLICE_AXES] = {x, y, 1};
+    memset(w, 0, sizeof *w);
+    OKAY(slice_init(&w->slice, y > 1 ? 2 : 1, len, wrap, link_Bps, latency_s, &w->st), w->st);
+    program_init(&w->program, &w->slice);
+    program_stage(&w->program, "test");
+}
+
+static void simulate(struct world *w)
+{
+    OKAY(program_close(&w->program, &w->st), w->st);
+    OKAY(program_check(&w->program, &w->st), w->st);
+    OKAY(trace_init(&w->trace, &w->program, true, &w->st), w->st);
+    OKAY(engine_run(engine_by_name("simgrid"), &w->program, &w->trace, &w->st), w->st);
+    OKAY(trace_check(&w->trace, &w->program, &w->st), w->st);
+}
+
+static void teardown(struct world *w)
+{
+    trace_free(&w->trace);
+    program_free(&w->program);
+    slice_free(&w->slice);
+}
+
+static double start_of(const struct world *w, int op, int chip)
+{
+    return w->trace.start_s[op * w->trace.chips + chip];
+}
+
+static double end_of(const struct world *w, int op, int chip)
+{
+    return w->trace.end_s[op * w->trace.chips + chip];
+}
+
+/* A mask of one chip, or WHERE_ALL for a negative one. */
+static int32_t only(struct world *w, int chip)
+{
+    uint8_t mask[64] = {0};
+    if (chip < 0)
+        return WHERE_ALL;
+    mask[chip] = 1;
+    return program_mask(&w->program, mask);
+}
+
+static int32_t send(struct world *w, int chip, int delta, double bytes)
+{
+    struct hop hop = {0, delta};
+    struct op op = {.kind = OP_SEND,
+                    .where = only(w, chip),
+                    .towards = program_towards(&w->program, &hop, delta != 0),
+                    .amount = amount_of(bytes),
+                    .payload = NO_PAYLOAD};
+    return program_add(&w->program, op);
+}
+
+static int32_t compute(struct world *w, int chip, double seconds)
+{
+    struct op op = {
+        .kind = OP_COMPUTE, .where = only(w, chip), .amount = amount_of(seconds), .payload = NO_PAYLOAD};
+    return program_add(&w->program, op);
+}
+
+/* Latency, then bytes: 2 + 7 us for one hop, 6 + 7 us for three at once (cut-through). */
+static void one_transfer(void)
+{
+    struct world w;
+    setup(&w, 5, 1, line, hop_s);
+    send(&w, 0, 1, 21000);
+    send(&w, 1, 3, 21000);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 9 * us, close_frac);
+    NEAR(end_of(&w, 1, 1), 13 * us, close_frac);
+    NEAR(w.trace.total_s, 13 * us, close_frac);
+    teardown(&w);
+}
+
+/* The largest and the smallest of these differ by 2^60, so that one scale must serve both. */
+static void any_size(void)
+{
+    struct world w;
+    setup(&w, 4, 1, line, 0);
+    send(&w, 0, 1, 1099511627776.0);
+    send(&w, 1, 1, 0.75);
+    send(&w, 2, 1, 1.0 / 1048576);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 1099511627776.0 / link_Bps, close_frac);
+    /* Instants are merged to 2^-42 of the longest: 0.25 ns of 366 s cannot be told from 0. */
+    CU_ASSERT(end_of(&w, 1, 1) < 1e-9);
+    teardown(&w);
+
+    setup(&w, 2, 1, line, 0);
+    send(&w, 0, 1, 1.0 / 1048576);
+    simulate(&w);
+    NEAR(w.trace.total_s, 1.0 / 1048576 / link_Bps, close_frac);
+    teardown(&w);
+}
+
+/* 6000 and 12000 bytes over one link: both at half speed until 2 + 4 us, the rest (6000) at full: 2 us more.
+ * The 1-hop flow and the 3-hop flow of the same size that meet on one link share it evenly too, whatever
+ * their latencies: without latency both end at the same time, 2 * 7 us. */
+static void shared_link(void)
+{
+    struct world w;
+    setup(&w, 5, 1, line, hop_s);
+    send(&w, 0, 1, 6000);
+    send(&w, 0, 1, 12000);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 6 * us, close_frac);
+    NEAR(end_of(&w, 1, 0), 8 * us, close_frac);
+    teardown(&w);
+
+    setup(&w, 5, 1, line, 0);
+    send(&w, 0, 3, 21000);
+    send(&w, 2, 1, 21000);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
+    NEAR(end_of(&w, 1, 2), 14 * us, close_frac);
+    teardown(&w);
+}
+
+/* With latencies of 6 us and 2 us, the short one has the link alone for 4 us (12000 of its 21000 bytes);
+ * the other 9000 at half speed take 6 us: ends at 12 us. The long one has then sent 9000 and needs 4 us. */
+static void shared_link_with_latency(void)
+{
+    struct world w;
+    setup(&w, 5, 1, line, hop_s);
+    send(&w, 0, 3, 21000);
+    send(&w, 2, 1, 21000);
+    simulate(&w);
+    NEAR(end_of(&w, 1, 2), 12 * us, close_frac);
+    NEAR(end_of(&w, 0, 0), 16 * us, close_frac);
+    teardown(&w);
+}
+
+/* Max-min: flow A crosses links 0 and 1, B and C link 0, D link 1. Link 0 has three flows, so A, B and C get
+ * 1/3, and D the 2/3 that A leaves of link 1. Sizes that end together after 15 us: 15000 and 30000. */
+static void max_min(void)
+{
+    struct world w;
+    setup(&w, 3, 1, line, 0);
+    send(&w, 0, 2, 15000);
+    send(&w, 0, 1, 15000);
+    send(&w, 0, 1, 15000);
+    send(&w, 1, 1, 30000);
+    simulate(&w);
+    for (int op = 0; op < 4; op++)
+        NEAR(end_of(&w, op, op == 3), 15 * us, close_frac);
+    teardown(&w);
+}
+
+/* Both ways of a cable are links of their own: 2 + 7 us each, all at once, on every chip of a ring. */
+static void both_ways(void)
+{
+    struct world w;
+    setup(&w, 4, 1, ring, hop_s);
+    send(&w, -1, 1, 21000);
+    send(&w, -1, -1, 21000);
+    simulate(&w);
+    for (int chip = 0; chip < 4; chip++) {
+        NEAR(end_of(&w, 0, chip), 9 * us, close_frac);
+        NEAR(end_of(&w, 1, chip), 9 * us, close_frac);
+    }
+    teardown(&w);
+}
+
+/* An axis of 2 has one cable: + and - of a chip are one link, so two sends of 21000 take 2 + 14 us. */
+static void axis_of_two(void)
+{
+    struct world w;
+    setup(&w, 2, 1, ring, hop_s);
+    send(&w, -1, 1, 21000);
+    send(&w, -1, -1, 21000);
+    simulate(&w);
+    NEAR(w.trace.total_s, 16 * us, close_frac);
+    teardown(&w);
+}
+
+/* Zero bytes still wait 3 hops; a route of no links takes its setup only, and nothing at all without one. */
+static void nothing_to_send(void)
+{
+    struct world w;
+    setup(&w, 5, 1, line, hop_s);
+    send(&w, 0, 3, 0);
+    int32_t late = send(&w, 1, 0, 21000);
+    w.program.op[late].setup_s = 5 * us;
+    send(&w, 2, 0, 21000);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 6 * us, close_frac);
+    NEAR(end_of(&w, 1, 1), 5 * us, close_frac);
+    CU_ASSERT_EQUAL(end_of(&w, 2, 2), 0);
+    teardown(&w);
+}
+
+/* Setup comes before the latency, and no link is busy meanwhile: 5 + 2 + 7 us; the send without setup that
+ * uses the link in between (from 2 us, 5 us long) is done when it starts. */
+static void setup_time(void)
+{
+    struct world w;
+    setup(&w, 2, 1, line, hop_s);
+    int32_t late = send(&w, 0, 1, 21000);
+    w.program.op[late].setup_s = 5 * us;
+    send(&w, 0, 1, 15000);
+    simulate(&w);
+    NEAR(end_of(&w, 1, 0), 7 * us, close_frac);
+    NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
+    teardown(&w);
+}
+
+/* Two routes between the same pair, and one from a chip to itself. Half way round a ring of 4 by + and by -
+ * (2 links, no latency, 21000 bytes each) and all the way round by + (4 links, 21000) from chip 0. The last
+ * shares links 0 and 1 with the first: these two take 14 us, the one by - 7 us. */
+static void routes_of_one_pair(void)
+{
+    struct world w;
+    setup(&w, 4, 1, ring, 0);
+    send(&w, 0, 2, 21000);
+    send(&w, 0, -2, 21000);
+    send(&w, 0, 4, 21000);
+    simulate(&w);
+    NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
+    NEAR(end_of(&w, 1, 0), 7 * us, close_frac);
+    NEAR(end_of(&w, 2, 0), 14 * us, close_frac);
+    CU_ASSERT_EQUAL(op_destination(&w.program, &w.program.op[2], 0), 0);
+    teardown(&w);
+}
+
+/* x+4 on a ring of 3 passes link 0 twice, so it takes two shares of it: alone it flows at w/2 (14 us). The
+ * other flow on link 0 has a rate of w/3 while both last (w/3 * 2 + w/3 = w): 15000 bytes by 15 us, by when
+ * the first has sent 15000 too; its last 6000 at w/2 take 4 us. */
+static void link_passed_twice(void)
+{
+    struct world w;
+    setup(&w, 3, 1, ring, 0);
+    send(&w, 0, 4, 21000);
+    simulate(&w);
+    NEAR(w.trace.total_s, 14 * us, close_frac);
+    teardown(&w);
+
+    setup(&w, 3, 1, ring, 0);
+    send(&w, 0, 4, 21000);
+    send(&w, 0, 1, 15000);
+    simulate(&w);
+    NEAR(end_of(&w, 1, 0), 15 * us, close_frac);
+    NEAR(end_of(&w, 0, 0), 19 * us, close_frac);
+    teardown(&w);
+}
+
+/* Program order: the first compute waits for a transfer (9 us), so the second, which waits for nothing, runs
+ * from 9 + 3 us on; on chip 0, where nothing arrives, both run at once. */
+static void compute_queue(void)
+{
+    struct world w;
+    setup(&w, 2, 1, line, hop_s);
+    int32_t moved = send(&w, 0, 1, 21000);
+    compute(&w, -1, 3 * us);
+    program_after(&w.program, moved, AFTER_ARRIVED);
+    compute(&w, -1, 4 * us);
+    simulate(&w);
+    NEAR(start_of(&w, 1, 1), 9 * us, close_frac);
+    NEAR(start_of(&w, 2, 1), 12 * us, close_frac);
+    NEAR(w.trace.total_s, 16 * us, close_frac);
+    CU_ASSERT_EQUAL(start_of(&w, 1, 0), 0);
+    NEAR(start_of(&w, 2, 0), 3 * us, close_frac);
+    NEAR(w.trace.chip_busy_s[1], 7 * us, close_frac);
+    CU_ASSERT_EQUAL(trace_critical_chip(&w.trace), 1);
+    teardown(&w);
+}
+
+/* A compute and a send that wait for nothing overlap freely. A send after a compute waits for it; one after
+ * an op that the chip takes no part in, or that sends it nothing, does not. */
+static void waits(void)
+{
+    struct world w;
+    setup(&w, 3, 1, line, hop_s);
+    int32_t busy = compute(&w, 0, 6 * us);
+    int32_t moved = send(&w, 0, 1, 21000);
+    int32_t last = send(&w, -1, 0, 0);
+    program_after(&w.program, busy, AFTER_DONE);
+    program_after(&w.program, moved, AFTER_ARRIVED);
+    simulate(&w);
+    NEAR(end_of(&w, moved, 0), 9 * us, close_frac);
+    NEAR(start_of(&w, last, 0), 6 * us, close_frac);
+    NEAR(start_of(&w, last, 1), 9 * us, close_frac);
+    CU_ASSERT_EQUAL(start_of(&w, last, 2), 0);
+    CU_ASSERT(isnan(start_of(&w, busy, 1)));
+    teardown(&w);
+}
+
+/* Everything that an op sends to a chip: chips 0, 1 and 2 send to chip 3 by a table of routes (3, 2 and 1
+ * links, all over the last one) 3000, 6000 and 9000 bytes. They flow from 6, 4 and 2 us on. Chip 2 sends
+ * 6000 until 4 us; its last 3000 and 3000 of chip 1 share the link until 6 us; chip 1 has 3000 left and
+ * chip 0 its 3000: both until 8 us, when ARRIVED holds. */
+static void tables(void)
+{
+    struct world w;
+    setup(&w, 4, 1, line, hop_s);
+    int32_t route[4];
+    for (int chip = 0; chip < 4; chip++)
+        route[chip] = program_route(&w.program, &(struct hop){0, 3 - chip}, chip < 3);
+    const double bytes[4] = {3000, 6000, 9000, 0};
+    uint8_t mask[4] = {1, 1, 1, 0};
+    struct op op = {.kind = OP_SEND, .where = program_mask(&w.program, mask), .payload = NO_PAYLOAD};
+    op.towards = program_towards_table(&w.program, route, op.where);
+    op.amount = program_amount_table(&w.program, bytes, op.where);
+    int32_t all = program_add(&w.program, op);
+    int32_t next = compute(&w, 3, 1 * us);
+    program_after(&w.program, all, AFTER_ARRIVED);
+    simulate(&w);
+    NEAR(end_of(&w, all, 2), 6 * us, close_frac);
+    NEAR(end_of(&w, all, 1), 8 * us, close_frac);
+    NEAR(end_of(&w, all, 0), 8 * us, close_frac);
+    NEAR(start_of(&w, next, 3), 8 * us, close_frac);
+    teardown(&w);
+}
+
+/* A slow link and a slow latency of its own: chip 1's + takes 5 us and 1e9 B/s: 2 + 5 + 21 us. */
+static void link_of_its_own(void)
+{
+    struct world w;
+    setup(&w, 3, 1, line, hop_s);
+    OKAY(slice_set_link(&w.slice, slice_link(&w.slice, 1, 0, 1), 1e9, 5 * us, &w.st), w.st);
+    send(&w, 0, 2, 21000);
+    simulate(&w);
+    NEAR(w.trace.total_s, 28 * us, close_frac);
+    teardown(&w);
+}
+
+/* The uni all-gather of a ring of 5: every step waits for the one before; 4 (a + V/(N w)) = 4 (2 + 7) us. */
+static void ring_of_five(void)
+{
+    struct world w;
+    setup(&w, 5, 1, ring, hop_s);
+    for (int step = 0; step < 4; step++) {
+        send(&w, -1, 1, 21000);
+        if (step > 0)
+            program_after(&w.program, step - 1, AFTER_ARRIVED);
+    }
+    simulate(&w);
+    NEAR(w.trace.total_s, 36 * us, close_frac);
+    teardown(&w);
+}
+
+static void empty_program(void)
+{
+    struct world w;
+    setup(&w, 1, 1, line, hop_s);
+    simulate(&w);
+    CU_ASSERT_EQUAL(w.trace.total_s, 0);
+    teardown(&w);
+}
+
+/* A random program: hops, sizes and seconds from few values, so that ties and zeros abound. */
+static void add_random(struct world *w, struct suite_random *r, int ops)
+{
+    static const double bytes[] = {0, 1, 0.5, 3000, 3000, 6000, 21000, 1e6 / 7};
+    for (int o = 0; o < ops; o++) {
+        uint8_t mask[64];
+        bool all = suite_random(r, 2) == 0;
+        for (int chip = 0; chip < w->slice.chips; chip++)
+            mask[chip] = all || suite_random(r, 3) > 0;
+        struct op op = {.kind = suite_random(r, 4) ? OP_SEND : OP_COMPUTE,
+                        .where = program_mask(&w->program, mask),
+                        .amount = amount_of(bytes[suite_random(r, 8)]),
+                        .payload = NO_PAYLOAD};
+        if (op.kind == OP_SEND) {
+            struct hop hop[2] = {{0, (int)suite_random(r, 7) - 3}, {1, (int)suite_random(r, 5) - 2}};
+            op.towards = program_towards(&w->program, hop, w->slice.axes);
+            op.setup_s = suite_random(r, 4) ? 0 : 1e-6;
+        } else {
+            op.amount = amount_of(op.amount.each / link_Bps);
+        }
+        program_add(&w->program, op);
+        for (int a = 0; o > 0 && a < 2; a++)
+            program_after(&w->program, (int32_t)suite_random(r, (unsigned)o),
+                          suite_random(r, 2) ? AFTER_DONE : AFTER_ARRIVED);
+    }
+}
+
+static void random_programs(void)
+{
+    for (unsigned seed = 1; seed <= 40; seed++) {
+        struct suite_random r = {seed};
+        struct world w;
+        setup(&w, 3 + (int)suite_random(&r, 4), suite_random(&r, 2) ? 1 : 3, ring,
+              suite_random(&r, 3) ? hop_s : 0);
+        add_random(&w, &r, 3 + (int)suite_random(&r, 20));
+        simulate(&w);
+        if (w.st.code) {
+            printf("seed %u: %s\n", seed, w.st.text);
+            CU_ASSERT_EQUAL(w.st.code, 0);
+        }
+        teardown(&w);
+    }
+}
+
+static void expect_refusal(int ops, const char *why)
+{
+    struct world w;
+    setup(&w, 64, 64, ring, hop_s);
+    for (int o = 0; o < ops; o++)
+        send(&w, -1, 1, 21000);
+    OKAY(program_close(&w.program, &w.st), w.st);
+    OKAY(trace_init(&w.trace, &w.program, false, &w.st), w.st);
+    CU_ASSERT_EQUAL(engine_run(engine_by_name("simgrid"), &w.program, &w.trace, &w.st), STATUS_LIMIT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(w.st.text, why));
+    teardown(&w);
+}
+
+/* 4096 chips: 2049 ops are just above 2^23 in all; 25 that all start at once are 102,400 actors. */
+static void too_large(void)
+{
+    expect_refusal(2049, "2049 ops on 4096 chips");
+    expect_refusal(25, "102400 ops at once");
+}
+
+static int die(const struct program *program, struct trace *trace, struct status *st)
+{
+    (void)program;
+    (void)trace;
+    (void)st;
+    return raise(SIGKILL);
+}
+
+static int refuse(const struct program *program, struct trace *trace, struct status *st)
+{
+    (void)program;
+    (void)trace;
+    return status_fail(st, STATUS_INPUT, "no");
+}
+
+/* An engine's process that dies, or that fails, says so to the caller; what the caller had buffered for
+ * output comes out once. */
+static void process(void)
+{
+    const struct engine dies = {"dies", "", true, die}, refuses = {"refuses", "", true, refuse};
+    struct world w;
+    setup(&w, 2, 1, line, hop_s);
+    OKAY(trace_init(&w.trace, &w.program, false, &w.st), w.st);
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("once", file);
+    CU_ASSERT_EQUAL(engine_run(&dies, &w.program, &w.trace, &w.st), STATUS_ENGINE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(w.st.text, "dies died of signal 9"));
+    w.st.code = 0;
+    CU_ASSERT_EQUAL(engine_run(&refuses, &w.program, &w.trace, &w.st), STATUS_INPUT);
+    CU_ASSERT_STRING_EQUAL(w.st.text, "no");
+    fflush(file);
+    CU_ASSERT_EQUAL(ftell(file), 4);
+    fclose(file);
+    teardown(&w);
+}
+
+static void table_of_engines(void)
+{
+    int rows = 0;
+    for (const struct engine *const *engine = engine_list(); *engine; engine++, rows++)
+        CU_ASSERT_PTR_EQUAL(engine_by_name((*engine)->name), *engine);
+    CU_ASSERT(rows >= 2);
+    CU_ASSERT_PTR_NULL(engine_by_name("simgrid "));
+}
+
+/* SimGrid itself, as the module loads it: its functions by name, for this suite includes no header of it. */
+struct kernel {
+    void (*init)(int *argc, char **argv);
+    void (*load)(const char *path);
+    void *(*host)(const char *name);
+    size_t (*hosts)(void);
+    double (*latency_s)(const void *from, const void *to);
+    double (*width_Bps)(const void *from, const void *to);
+};
+
+static bool open_kernel(struct kernel *kernel)
+{
+    static const char *const names[] = {
+        "simgrid_init",  "simgrid_load_platform",     "sg_host_by_name",
+        "sg_host_count", "sg_host_get_route_latency", "sg_host_get_route_bandwidth"};
+    void **slot[] = {(void **)&kernel->init,  (void **)&kernel->load,      (void **)&kernel->host,
+                     (void **)&kernel->hosts, (void **)&kernel->latency_s, (void **)&kernel->width_Bps};
+    char path[PATH_MAX + 32] = "";
+    if (readlink("/proc/self/exe", path, PATH_MAX) < 0 || !strrchr(path, '/'))
+        return false;
+    strcpy(strrchr(path, '/') + 1, "icisim_simgrid.so");
+    void *module = dlopen(path, RTLD_NOW);
+    for (size_t i = 0; module && i < sizeof names / sizeof *names; i++)
+        if (!(*slot[i] = dlsym(module, names[i])))
+            return false;
+    return module != NULL;
+}
+
+/* Loads the platform in SimGrid and compares every pair's latency and bandwidth with our routes; runs in a
+ * process of its own. Exit status: 0, or what failed. */
+static int load_in_simgrid(const char *path, const struct slice *slice)
+{
+    struct kernel kernel;
+    if (!open_kernel(&kernel))
+        return 2;
+    char *argv[] = {"test",
+                    "--log=root.thres:critical",
+                    "--cfg=network/model:CM02",
+                    "--cfg=network/latency-factor:1",
+                    "--cfg=network/bandwidth-factor:1",
+                    NULL};
+    int argc = 5;
+    kernel.init(&argc, argv);
+    kernel.load(path);
+    if (kernel.hosts() != (size_t)slice->chips)
+        return 3;
+    for (int a = 0; a < slice->chips; a++) {
+        for (int b = 0; b < slice->chips; b++) {
+            char from[PLATFORM_NAME], to[PLATFORM_NAME];
+            const void *src = kernel.host(platform_chip_name(a, from)),
+                       *dst = kernel.host(platform_chip_name(b, to));
+            struct way way = route_shortest(slice, a, b);
+            double want_s = slice->hop_latency_s * route_length(way.hop, way.hops);
+            if (a != b && fabs(kernel.latency_s(src, dst) - want_s) > 1e-12 * want_s)
+                return 4;
+            if (a != b && fabs(kernel.width_Bps(src, dst) - slice->link_Bps) > 1e-12 * slice->link_Bps)
+                return 5;
+        }
+    }
+    return 0;
+}
+
+static void platform_loads(void)
+{
+    struct slice slice;
+    struct status st = {0};
+    const int len[SLICE_AXES] = {2, 3, 4};
+    const bool wrap[SLICE_AXES] = {true, false, true};
+    OKAY(slice_init(&slice, 3, len, wrap, 45e9, 1e-6, &st), st);
+    char path[] = "/tmp/icisim-platform-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    OKAY(platform_write(&slice, 197e12, file, &st), st);
+    fclose(file);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(load_in_simgrid(path, &slice));
+    int how = -1;
+    waitpid(child, &how, 0);
+    unlink(path);
+    CU_ASSERT(WIFEXITED(how));
+    CU_ASSERT_EQUAL(WEXITSTATUS(how), 0);
+}
+
+static void platform_text(void)
+{
+    struct slice slice;
+    struct status st = {0};
+    const int len[SLICE_AXES] = {2, 1, 1}, large[SLICE_AXES] = {1025, 1, 1};
+    OKAY(slice_init(&slice, 1, len, line, 45e9, 1e-6, &st), st);
+    char *text = NULL;
+    size_t n = 0;
+    FILE *file = open_memstream(&text, &n);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    OKAY(platform_write(&slice, 197e12, file, &st), st);
+    fclose(file);
+    const char *zone = strstr(text, "<zone");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(zone);
+    CU_ASSERT_STRING_EQUAL(
+        zone,
+        "<zone id=\"slice\" routing=\"Full\">\n"
+        "<host id=\"TPU:0\" speed=\"197000000000000f\"/>\n"
+        "<host id=\"TPU:1\" speed=\"197000000000000f\"/>\n"
+        "<link id=\"TPU:0.x+\" bandwidth=\"45000000000Bps\" latency=\"1e-06s\" sharing_policy=\"SHARED\"/>\n"
+        "<link id=\"TPU:1.x+\" bandwidth=\"45000000000Bps\" latency=\"1e-06s\" sharing_policy=\"SHARED\"/>\n"
+        "<route src=\"TPU:0\" dst=\"TPU:1\" symmetrical=\"NO\"><link_ctn id=\"TPU:0.x+\"/></route>\n"
+        "<route src=\"TPU:1\" dst=\"TPU:0\" symmetrical=\"NO\"><link_ctn id=\"TPU:1.x+\"/></route>\n"
+        "</zone>\n</platform>\n");
+    free(text);
+    OKAY(slice_init(&slice, 1, large, line, 45e9, 1e-6, &st), st);
+    CU_ASSERT_EQUAL(platform_write(&slice, 1, stdout, &st), STATUS_LIMIT);
+}
+
+SUITE("simgrid", TEST(one_transfer), TEST(any_size), TEST(shared_link), TEST(shared_link_with_latency),
+      TEST(max_min), TEST(both_ways), TEST(axis_of_two), TEST(nothing_to_send), TEST(setup_time),
+      TEST(routes_of_one_pair), TEST(link_passed_twice), TEST(compute_queue), TEST(waits), TEST(tables),
+      TEST(link_of_its_own), TEST(ring_of_five), TEST(empty_program), TEST(random_programs), TEST(too_large),
+      TEST(process), TEST(table_of_engines), TEST(platform_loads), TEST(platform_text))
