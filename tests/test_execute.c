@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The data executor on programs written by hand, right ones and broken ones; views and packing.
+ * Programs of the builders are tested where the builders are.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/definition.h"
+#include "icisim/execute.h"
+#include "icisim/pack.h"
+#include "suite.h"
+
+enum { SEEDS = 4, CHIPS_MAX = 8, NONE = -1 };
+
+static struct slice ring_of(int n)
+{
+    struct slice slice;
+    struct status st = {0};
+    OKAY(slice_init(&slice, 1, &n, (bool[]){true}, 45e9, 1e-6, &st), st);
+    return slice;
+}
+
+/* How a program is broken on purpose: the step that does not wait, the step that takes the wrong chunk. */
+struct flaw {
+    int hasty_step, wrong_step;
+};
+static const struct flaw no_flaw = {NONE, NONE};
+
+/* A ring that passes chunks on by +, n - 1 steps of one chunk each. At step s chip p sends chunk p - s + lead
+ * and waits for what step s - 1 brought. All-gather: lead 0, copied; reduce-scatter: lead -1, added, so that
+ * chunk p ends on chip p. */
+static void ring_program(struct program *program, const struct slice *slice, int64_t rows, int64_t cols,
+                         bool by_cols, bool reduce, struct flaw flaw)
+{
+    int n = slice->len[0];
+    program_init(program, slice);
+    int32_t stage = program_stage(program, "ring"), chip = program_var_axis(program, 0);
+    int32_t buffer = program_buffer(program, "in", rows, cols, 8, &(struct grid_dim){n, by_cols}, 1, NULL);
+    for (int32_t s = 0; s < n - 1; s++) {
+        int chunk = -s - reduce + (s == flaw.wrong_step);
+        struct view view = {buffer, {pick_var(chip, chunk)}};
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a = view, .to = view};
+        payload.combine = reduce ? COMBINE_SUM : COMBINE_COPY;
+        /* Padded to the largest chunk, as SPMD programs are. */
+        double bytes = 8.0 * (double)((by_cols ? (cols + n - 1) / n * rows : (rows + n - 1) / n * cols));
+        program_add(program, (struct op){.kind = OP_SEND,
+                                         .where = WHERE_ALL,
+                                         .towards = program_towards(program, &(struct hop){0, 1}, 1),
+                                         .amount = amount_of(bytes),
+                                         .payload = program_payload(program, payload),
+                                         .stage = stage,
+                                         .step = s});
+        if (s != flaw.hasty_step)
+            program_after(program, s - 1, AFTER_ARRIVED);
+    }
+}
+
+/* What chip c starts with at element i. High-entropy: no two chips and elements alike. */
+static double start_value(int chip, int64_t i)
+{
+    return 7919 * chip + 13 * (double)i + 5;
+}
+
+/* Runs a ring program and says whether every chip ends with what the collective promises. A fault of the
+ * executor counts as a failure too. */
+static bool ring_works(const struct program *program, bool reduce, enum execute_pace pace, uint64_t seed)
+{
+    struct memory memory;
+    struct status st = {0};
+    int n = program->slice->chips;
+    OKAY(memory_init(&memory, program, &st), st);
+    int64_t all = memory_elements(program, 0, 0);
+    double *value = malloc((size_t)all * sizeof *value);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+    for (int chip = 0; chip < n; chip++) {
+        struct view own = {0, {reduce ? pick_all() : pick_fixed(chip)}};
+        for (int64_t i = 0; i < all; i++)
+            value[i] = start_value(chip, i);
+        OKAY(memory_put(&memory, &own, chip, value, &st), st);
+    }
+    struct execute_options options = {.pace = pace, .seed = seed};
+    bool right = execute(&memory, &options, &st) == 0;
+    for (int chip = 0; chip < n && right; chip++)
+        for (int chunk = 0; chunk < n; chunk++) {
+            struct view view = {0, {pick_fixed(chunk)}};
+            int64_t elements = view_elements(program, &view, chip);
+            OKAY(memory_take(&memory, &view, chip, value, &st), st);
+            for (int64_t i = 0; i < elements && (!reduce || chunk == chip); i++) {
+                double want = start_value(chunk, i);
+                if (reduce) {
+                    /* The buffer has one column here: chunks before this one are of `first` elements. */
+                    int64_t first = chunk * (all / n) + (chunk < all % n ? chunk : all % n);
+                    want = 0;
+                    for (int from = 0; from < n; from++)
+                        want += start_value(from, first + i);
+                }
+                right = right && !(fabs(value[i] - want) > 0) && !isnan(value[i]);
+            }
+        }
+    free(value);
+    memory_free(&memory);
+    return right;
+}
+
+/* Over all paces and some seeds: how many runs were right. */
+static int runs_right(const struct program *program, bool reduce)
+{
+    int right = 0;
+    for (int pace = 0; pace < EXECUTE_PACES; pace++)
+        for (uint64_t seed = 0; seed < SEEDS; seed++)
+            right += ring_works(program, reduce, (enum execute_pace)pace, seed);
+    return right;
+}
+
+static void rings_that_work(void)
+{
+    for (int n = 1; n <= 5; n++)
+        for (int reduce = 0; reduce < 2; reduce++)
+            for (int64_t rows = 4 * n; rows <= 5 * n; rows++) { /* chunks that are even, and not */
+                struct slice slice = ring_of(n);
+                struct program program;
+                ring_program(&program, &slice, rows, 1, false, reduce, no_flaw);
+                CU_ASSERT_EQUAL(runs_right(&program, reduce), EXECUTE_PACES * SEEDS);
+                program_free(&program);
+            }
+    /* Chunks that are columns of a matrix, not neighbours in memory. */
+    struct slice slice = ring_of(4);
+    struct program program;
+    ring_program(&program, &slice, 3, 10, true, false, no_flaw);
+    CU_ASSERT_EQUAL(runs_right(&program, false), EXECUTE_PACES * SEEDS);
+    program_free(&program);
+}
+
+/* Each fault, at each step, must be seen: by the late pace whatever the seed where something does not wait,
+ * at any pace where a payload is wrong. */
+static void broken_rings_are_seen(void)
+{
+    for (int n = 4; n <= 5; n++)
+        for (int reduce = 0; reduce < 2; reduce++)
+            for (int step = 0; step < n - 1; step++) {
+                struct slice slice = ring_of(n);
+                struct program program;
+                ring_program(&program, &slice, 20, 1, false, reduce, (struct flaw){NONE, step});
+                CU_ASSERT_EQUAL(runs_right(&program, reduce), 0);
+                program_free(&program);
+                if (step == 0)
+                    continue;
+                ring_program(&program, &slice, 20, 1, false, reduce, (struct flaw){step, NONE});
+                for (uint64_t seed = 0; seed < SEEDS; seed++)
+                    CU_ASSERT_FALSE(ring_works(&program, reduce, EXECUTE_LATE, seed));
+                program_free(&program);
+            }
+}
+
+/* A shift within one buffer: every chip overwrites what its neighbour may not have sent yet. */
+static void overwriting_is_seen(void)
+{
+    for (int pace = 0; pace < EXECUTE_PACES; pace++) {
+        struct slice slice = ring_of(4);
+        struct program program;
+        program_init(&program, &slice);
+        int32_t stage = program_stage(&program, "shift");
+        int32_t buffer = program_buffer(&program, "x", 2, 1, 8, NULL, 0, NULL);
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = buffer}, .to = {.buffer = buffer}};
+        program_add(&program, (struct op){.kind = OP_SEND,
+                                          .where = WHERE_ALL,
+                                          .towards = program_towards(&program, &(struct hop){0, 1}, 1),
+                                          .amount = amount_of(16),
+                                          .payload = program_payload(&program, payload),
+                                          .stage = stage});
+        struct memory memory;
+        struct status st = {0};
+        OKAY(memory_init(&memory, &program, &st), st);
+        for (int chip = 0; chip < 4; chip++)
+            memory_of(&memory, chip, buffer)[0] = memory_of(&memory, chip, buffer)[1] = chip;
+        struct execute_options options = {.pace = (enum execute_pace)pace, .seed = 3};
+        int code = execute(&memory, &options, &st);
+        bool right = code == 0;
+        for (int chip = 0; chip < 4; chip++)
+            right = right && !(fabs(memory_of(&memory, chip, buffer)[1] - (chip + 3) % 4) > 0);
+        CU_ASSERT_FALSE(right);
+        if (pace == EXECUTE_LATE) {
+            CU_ASSERT_EQUAL(code, STATUS_CHECK);
+            CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "x[0:2] changes while it is in use"));
+        }
+        memory_free(&memory);
+        program_free(&program);
+    }
+}
+
+/* All pairs at once: offset d goes d links, tables of routes included (chip 2 takes the other way round). */
+static void exchange_program(struct program *program, const struct slice *slice, int64_t rows)
+{
+    int n = slice->len[0];
+    program_init(program, slice);
+    int32_t stage = program_stage(program, "all-to-all"), chip = program_var_axis(program, 0);
+    struct grid_dim dim = {n, false};
+    int32_t in = program_buffer(program, "in", rows, 1, 8, &dim, 1, NULL);
+    int32_t out = program_buffer(program, "out", rows, 1, 8, &dim, 1, NULL);
+    for (int d = 0; d < n; d++) {
+        int32_t route[CHIPS_MAX];
+        for (int c = 0; c < n; c++)
+            route[c] = program_route(program, &(struct hop){0, c == 2 ? d - n : d}, d > 0);
+        struct payload payload = {
+            .kind = PAYLOAD_MOVE, .a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
+        program_add(program, (struct op){.kind = OP_SEND,
+                                         .where = WHERE_ALL,
+                                         .towards = program_towards_table(program, route, WHERE_ALL),
+                                         .amount = amount_of(8.0 * (double)(rows / n)),
+                                         .payload = program_payload(program, payload),
+                                         .stage = stage});
+    }
+}
+
+struct tally {
+    int moves;
+    int64_t elements;
+    bool in_order;
+};
+
+static void count_move(void *user, const struct execute_move *move)
+{
+    struct tally *tally = user;
+    tally->moves++;
+    tally->elements += move->elements;
+    /* Offset d is op d: it must come from d chips back, and carry what that chip has for this one. */
+    int n = 5;
+    double want = start_value(move->from, 3 * move->to);
+    tally->in_order =
+        tally->in_order && (move->from + move->op) % n == move->to && !(fabs(move->value[0] - want) > 0);
+}
+
+static void direct_exchange(void)
+{
+    enum { N = 5, CHUNK = 3 };
+    struct slice slice = ring_of(N);
+    struct program program;
+    exchange_program(&program, &slice, N * CHUNK);
+    for (int pace = 0; pace < EXECUTE_PACES; pace++) {
+        struct memory memory;
+        struct status st = {0};
+        struct tally tally = {.in_order = true};
+        OKAY(memory_init(&memory, &program, &st), st);
+        for (int chip = 0; chip < N; chip++)
+            for (int i = 0; i < N * CHUNK; i++)
+                memory_of(&memory, chip, memory_buffer(&program, "in"))[i] = start_value(chip, i);
+        struct execute_options options = {(enum execute_pace)pace, 1, count_move, &tally};
+        OKAY(execute(&memory, &options, &st), st);
+        for (int chip = 0; chip < N; chip++)
+            for (int i = 0; i < N * CHUNK; i++) {
+                double want = start_value(i / CHUNK, chip * CHUNK + i % CHUNK);
+                CU_ASSERT_EQUAL(memory_of(&memory, chip, memory_buffer(&program, "out"))[i], want);
+            }
+        CU_ASSERT(tally.moves == N * N && tally.elements == N * N * CHUNK && tally.in_order);
+        memory_free(&memory);
+    }
+    CU_ASSERT_EQUAL(memory_buffer(&program, "nowhere"), -1);
+    program_free(&program);
+}
+
+/* Chip c has c + d + 1 elements for the chip d positions on; what arrives is cut otherwise than what left. */
+static void ragged_exchange(void)
+{
+    enum { N = 3 };
+    struct slice slice = ring_of(N);
+    struct program program;
+    int64_t sends[N][N], gets[N][N];
+    for (int from = 0; from < N; from++)
+        for (int to = 0; to < N; to++)
+            sends[from][to] = gets[to][from] = from + (to - from + N) % N + 1;
+    program_init(&program, &slice);
+    int32_t stage = program_stage(&program, "ragged"), chip = program_var_axis(&program, 0);
+    struct grid_dim dim = {N, false};
+    int32_t in = program_buffer(&program, "in", 0, 1, 8, &dim, 1, &sends[0][0]);
+    int32_t out = program_buffer(&program, "out", 0, 1, 8, &dim, 1, &gets[0][0]);
+    for (int d = 0; d < N; d++) {
+        double bytes[N];
+        for (int c = 0; c < N; c++)
+            bytes[c] = 8 * (c + d + 1);
+        struct payload payload = {
+            .kind = PAYLOAD_MOVE, .a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
+        program_add(&program, (struct op){.kind = OP_SEND,
+                                          .where = WHERE_ALL,
+                                          .towards = program_towards(&program, &(struct hop){0, d}, d > 0),
+                                          .amount = program_amount_table(&program, bytes, WHERE_ALL),
+                                          .payload = program_payload(&program, payload),
+                                          .stage = stage});
+    }
+    struct memory memory;
+    struct status st = {0};
+    OKAY(memory_init(&memory, &program, &st), st);
+    for (int from = 0; from < N; from++)
+        for (int to = 0, at = 0; to < N; to++)
+            for (int i = 0; i < sends[from][to]; i++)
+                memory_of(&memory, from, in)[at++] = 100 * from + 10 * to + i;
+    OKAY(execute(&memory, NULL, &st), st);
+    for (int to = 0; to < N; to++) {
+        int at = 0;
+        for (int from = 0; from < N; from++)
+            for (int i = 0; i < gets[to][from]; i++)
+                CU_ASSERT_EQUAL(memory_of(&memory, to, out)[at++], 100 * from + 10 * to + i);
+        CU_ASSERT_EQUAL(memory_elements(&program, to, out), at);
+    }
+    memory_free(&memory);
+    program_free(&program);
+}
+
+/* A collective matmul by hand: out = A . B with A [M x K] cut by columns over N chips and passed round, B whole:
+ * step s multiplies chunk p - s of A with its rows of B while that chunk is passed on. `hasty`: the products do
+ * not wait for what they multiply. */
+enum { M = 3, K = 8, F = 5, N = 3 };
+static bool matmul_works(bool hasty, enum execute_pace pace)
+{
+    struct slice slice = ring_of(N);
+    struct program program;
+    ring_program(&program, &slice, M, K, true, false, no_flaw);
+    int32_t chip = program_var_axis(&program, 0), a = 0;
+    int32_t b = program_buffer(&program, "b", K, F, 8, &(struct grid_dim){N, false}, 1, NULL);
+    int32_t out = program_buffer(&program, "out", M, F, 8, NULL, 0, NULL);
+    for (int s = 0; s < N; s++) {
+        struct payload payload = {.kind = PAYLOAD_MATMUL,
+                                  .combine = s ? COMBINE_SUM : COMBINE_COPY,
+                                  .a = {a, {pick_var(chip, -s)}},
+                                  .b = {b, {pick_var(chip, -s)}},
+                                  .to = {.buffer = out}};
+        program_add(&program, (struct op){.kind = OP_COMPUTE,
+                                          .where = WHERE_ALL,
+                                          .amount = amount_of(1e-6),
+                                          .payload = program_payload(&program, payload)});
+        if (!hasty)
+            program_after(&program, s - 1, AFTER_ARRIVED);
+    }
+    struct memory memory;
+    struct status st = {0};
+    OKAY(memory_init(&memory, &program, &st), st);
+    double left[M * K], right[K * F], own[M * K];
+    for (int i = 0; i < M * K; i++)
+        left[i] = i % 7 - 2;
+    for (int i = 0; i < K * F; i++)
+        right[i] = i % 5 + 1;
+    for (int c = 0; c < N; c++) {
+        /* The chip's own columns, row by row: columns 0-2, 3-5, 6-7 of A. */
+        int first = 3 * c, cols = c < 2 ? 3 : 2;
+        for (int i = 0; i < M * cols; i++)
+            own[i] = left[i / cols * K + first + i % cols];
+        OKAY(memory_put(&memory, &(struct view){a, {pick_var(chip, 0)}}, c, own, &st), st);
+        memcpy(memory_of(&memory, c, b), right, sizeof right);
+    }
+    struct execute_options options = {.pace = pace, .seed = 2};
+    bool works = execute(&memory, &options, &st) == 0;
+    for (int c = 0; c < N; c++)
+        for (int i = 0; i < M * F; i++) {
+            double want = 0;
+            for (int k = 0; k < K; k++)
+                want += left[i / F * K + k] * right[k * F + i % F];
+            works = works && !isnan(memory_of(&memory, c, out)[i]) &&
+                    !(fabs(memory_of(&memory, c, out)[i] - want) > 0);
+        }
+    memory_free(&memory);
+    program_free(&program);
+    return works;
+}
+
+static void products(void)
+{
+    for (int pace = 0; pace < EXECUTE_PACES; pace++)
+        CU_ASSERT_TRUE(matmul_works(false, (enum execute_pace)pace));
+    CU_ASSERT_FALSE(matmul_works(true, EXECUTE_LATE));
+}
+
+/* 10 rows cut in 2, then each in 2: 3 2 | 3 2; 6 columns in 3. Grid order: rows, columns, rows. */
+static void views_follow_the_grid(void)
+{
+    struct slice slice = ring_of(3);
+    struct program program;
+    program_init(&program, &slice);
+    struct grid_dim grid[] = {{2, false}, {3, true}, {2, false}};
+    int32_t b = program_buffer(&program, "m", 10, 6, 4, grid, 3, NULL), chip = program_var_axis(&program, 0);
+    struct memory memory;
+    struct status st = {0};
+    char text[MEMORY_TEXT];
+    double value[60];
+    OKAY(memory_init(&memory, &program, &st), st);
+    for (int i = 0; i < 60; i++)
+        memory_of(&memory, 1, b)[i] = i;
+    struct view one = {b, {pick_fixed(1), pick_var(chip, 1), pick_fixed(0)}};
+    /* rows 5-7, columns 4-5 of a matrix of width 6 */
+    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &one, 1, 1, text), "m[5:8, 4:6]");
+    OKAY(memory_take(&memory, &one, 1, value, &st), st);
+    static const double want_one[] = {34, 35, 40, 41, 46, 47};
+    CU_ASSERT_EQUAL(memcmp(value, want_one, sizeof want_one), 0);
+    struct view seconds = {b, {pick_all(), pick_fixed(0), pick_fixed(-1)}};
+    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &seconds, 1, 1, text), "m[3:5+8:10, 0:2]");
+    OKAY(memory_take(&memory, &seconds, 1, value, &st), st);
+    static const double want_seconds[] = {18, 19, 24, 25, 48, 49, 54, 55};
+    CU_ASSERT_EQUAL(memcmp(value, want_seconds, sizeof want_seconds), 0);
+    /* Of all pieces the first is rows 0-2 of columns 0-1, the second rows 3-4 of the same columns. */
+    struct view all = {b, {pick_all(), pick_all(), pick_all()}};
+    OKAY(memory_take(&memory, &all, 1, value, &st), st);
+    CU_ASSERT(value[5] == 13 && value[6] == 18 && value[9] == 25 && value[10] == 2);
+    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &all, 1, 1, text), "m[0:10, 0:6]");
+    OKAY(memory_put(&memory, &all, 2, value, &st), st);
+    CU_ASSERT_EQUAL(memcmp(memory_of(&memory, 2, b), memory_of(&memory, 1, b), sizeof value), 0);
+    CU_ASSERT_TRUE(isnan(memory_of(&memory, 0, b)[59]));
+    memory_free(&memory);
+    program_free(&program);
+}
+
+/* 2 x 3 elements do not fit 3 x 2, though they are as many. */
+static void shapes_must_fit(void)
+{
+    struct slice slice = ring_of(3);
+    struct program program;
+    program_init(&program, &slice);
+    int32_t stage = program_stage(&program, "s");
+    int32_t a = program_buffer(&program, "a", 2, 3, 8, NULL, 0, NULL);
+    int32_t b = program_buffer(&program, "b", 3, 2, 8, NULL, 0, NULL);
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = a}, .to = {.buffer = b}};
+    program_add(&program, (struct op){.kind = OP_SEND,
+                                      .where = WHERE_ALL,
+                                      .towards = program_towards(&program, &(struct hop){0, 1}, 1),
+                                      .amount = amount_of(48),
+                                      .payload = program_payload(&program, payload),
+                                      .stage = stage});
+    struct memory memory;
+    struct status st = {0};
+    OKAY(memory_init(&memory, &program, &st), st);
+    CU_ASSERT_EQUAL(execute(&memory, NULL, &st), STATUS_CHECK);
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "op 0 on chip"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "2 x 3 elements in 1 pieces do not fit 3 x 2"));
+    memory_free(&memory);
+    program_free(&program);
+    /* Too large to hold: refused, and nothing to free. */
+    program_init(&program, &slice);
+    program_buffer(&program, "huge", INT64_C(1) << 40, 1 << 20, 8, NULL, 0, NULL);
+    struct status limit = {0};
+    CU_ASSERT_EQUAL(memory_init(&memory, &program, &limit), STATUS_LIMIT);
+    CU_ASSERT_PTR_NULL(memory.at);
+    program_free(&program);
+}
+
+/* Chunk by chunk, what a program of the op moves from the input buffers to the output buffer of a position. */
+static void move_chunks(const struct call *call, int n, const int32_t order[], double *const in[],
+                        int64_t in_elements, int position, double out[], int64_t out_elements)
+{
+    int place = 0; /* of the chunks of `position` in a buffer */
+    while (order[place] != position)
+        place++;
+    int64_t chunk = unpack_chunks(call, n) == n ? out_elements / n : out_elements;
+    for (int i = 0; call->op != CALL_PSUM_SCATTER && i < n; i++)
+        memcpy(out + i * chunk, in[order[i]] + (call->op == CALL_ALL_TO_ALL ? place * chunk : 0),
+               (size_t)chunk * sizeof *out);
+    for (int64_t i = 0; call->op == CALL_PSUM_SCATTER && i < out_elements; i++) {
+        out[i] = 0;
+        for (int k = 0; k < n; k++)
+            out[i] += in[k][place * (in_elements / n) + i];
+    }
+}
+
+/* Packing, moving chunks and unpacking is the definition, for every dim, tiled or not, and any ring order. */
+static void packing_is_the_definition(void)
+{
+    enum { COUNT = 3, CASES = 24 };
+    static const enum call_op ops[] = {CALL_ALL_GATHER, CALL_PSUM_SCATTER, CALL_ALL_TO_ALL};
+    static const int32_t order[COUNT] = {1, 2, 0};
+    for (int i = 0; i < 3 * CASES; i++) {
+        struct axes axes = {1, {{"i", COUNT}}};
+        struct call call = {.op = ops[i % 3], .axes = {1, {0}}, .tiled = i / 3 % 2};
+        call.dim = call.split_axis = i / 6 % 3;
+        call.concat_axis = (i / 18 + call.dim) % 3;
+        struct status st = {0};
+        struct groups groups;
+        struct array block[COUNT], want[COUNT];
+        double *in[COUNT];
+        OKAY(call_groups(&call, &axes, &groups, &st), st);
+        for (int p = 0; p < COUNT; p++) {
+            struct seat seat = {COUNT, p, groups.member, order};
+            char text[64];
+            snprintf(text, sizeof text, "random(%d, %s)", p, call.tiled ? "3, 6, 9" : "3, 3, 3");
+            OKAY(array_parse(text, &block[p], &st), st);
+            in[p] = malloc((size_t)pack_elements(&seat, block) * sizeof *in[p]);
+        }
+        for (int p = 0; p < COUNT; p++)
+            OKAY(pack_block(&call, &(struct seat){COUNT, p, groups.member, order}, block, in[p], &st), st);
+        OKAY(definition_apply(&call, &groups, block, want, &st), st);
+        for (int p = 0; p < COUNT; p++) {
+            struct seat seat = {COUNT, p, groups.member, order};
+            struct array got;
+            int64_t elements = 0, at;
+            OKAY(unpack_elements(&call, &seat, block, &elements, &st), st);
+            double *out = malloc((size_t)elements * sizeof *out);
+            move_chunks(&call, COUNT, order, in, pack_elements(&seat, block), p, out, elements);
+            OKAY(unpack_block(&call, &seat, block, out, &got, &st), st);
+            CU_ASSERT_TRUE(array_near(&got, &want[p], 0, &at));
+            array_free(&got);
+            free(out);
+        }
+        for (int p = 0; p < COUNT; p++) {
+            array_free(&block[p]);
+            array_free(&want[p]);
+            free(in[p]);
+        }
+        groups_free(&groups);
+    }
+}
+
+SUITE("execute", TEST(rings_that_work), TEST(broken_rings_are_seen), TEST(overwriting_is_seen),
+      TEST(direct_exchange), TEST(ragged_exchange), TEST(products), TEST(views_follow_the_grid),
+      TEST(shapes_must_fit), TEST(packing_is_the_definition))
