@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The event engine: time goes from instant to instant, and all that happens at one instant happens together.
+ *
+ *     op ready on a chip -> flow -> (setup and latency) -> joins its links -> ends -> ops that waited for it
+ *
+ * What is kept for each (op, chip) is a counter of two bytes of what it still waits for, and that only from
+ * the first thing that it waited for until the last chip has started. All else belongs to what is in flight.
+ */
+#include <stdlib.h>
+
+#include "event_network.h"
+#include "event_plan.h"
+#include "event_queue.h"
+#include "icisim/engine.h"
+
+enum { ROW_CLASSES = 32 };
+
+/* More transfers than this would take many minutes. */
+#define TRANSFERS_MAX ((int64_t)1 << 32)
+
+struct run {
+    const struct program *program;
+    struct trace *trace;
+    struct plan plan;
+    struct queue queue;
+    struct pool flows;
+    struct network network;
+    double now_s;
+    int64_t started, ended;
+    void *rows[ROW_CLASSES]; /* given back, by size: rows of 2^k counters; each begins with the next one */
+    int32_t *count;          /* [chips] scratch */
+    int code;
+};
+
+static struct flow *flow_at(const struct run *run, uint32_t flow)
+{
+    return (struct flow *)run->flows.item + flow;
+}
+
+static int row_class(int32_t members)
+{
+    int k = 3; /* a pointer at least */
+    while (members > 1 << k)
+        k++;
+    return k;
+}
+
+/* The counters of an op, at the first thing that one of its chips waited for. */
+static bool open_row(struct run *run, int32_t op)
+{
+    struct task *task = &run->plan.task[op];
+    int32_t members = plan_set(&run->plan, task->set)->members;
+    int k = row_class(members);
+    if (run->rows[k]) {
+        task->row = run->rows[k];
+        memcpy(&run->rows[k], task->row, sizeof run->rows[k]);
+    } else {
+        task->row = malloc(sizeof *task->row << k);
+    }
+    if (!task->row) {
+        run->code = STATUS_NOMEM;
+        return false;
+    }
+    if (task->deps == DEPS_DIFFER) {
+        plan_count(&run->plan, op, run->count);
+        for (int32_t i = 0; i < members; i++)
+            task->row[i] = (uint16_t)run->count[i];
+    } else {
+        for (int32_t i = 0; i < members; i++)
+            task->row[i] = (uint16_t)task->deps;
+    }
+    return true;
+}
+
+static void close_row(struct run *run, struct task *task)
+{
+    int k = row_class(plan_set(&run->plan, task->set)->members);
+    memcpy(task->row, &run->rows[k], sizeof run->rows[k]);
+    run->rows[k] = task->row;
+    task->row = NULL;
+}
+
+static double route_latency_s(const struct run *run, int32_t chip, struct route route)
+{
+    const struct map *map = &run->plan.map;
+    double latency_s = 0;
+    for (int32_t h = route.first; h < route.first + route.hops; h++) {
+        struct hop hop = run->program->hop[h];
+        for (int left = abs(hop.delta); left > 0; left--) {
+            int32_t link = map->out[chip * map->ports + 2 * hop.axis + (hop.delta < 0)];
+            latency_s += slice_link_latency_s(run->program->slice, link);
+            chip = map->end[link];
+        }
+    }
+    return latency_s;
+}
+
+/* From the start of a send to its first byte, where chips differ. */
+static double delay_s(const struct run *run, int32_t o, int32_t chip)
+{
+    const struct op *op = &run->program->op[o];
+    int32_t r = op->towards.table == NO_TABLE ? op->towards.route
+                                              : run->program->index_table[op->towards.table][chip];
+    double latency_s = run->plan.road[r].latency_s;
+    return op->setup_s + (isnan(latency_s) ? route_latency_s(run, chip, run->program->route[r]) : latency_s);
+}
+
+static double amount(const struct run *run, int32_t op, int32_t chip)
+{
+    double each = run->plan.task[op].amount;
+    return isnan(each) ? op_amount(run->program, &run->program->op[op], chip) : each;
+}
+
+/* All that op waited for on a chip holds. */
+static void start(struct run *run, int32_t op, int32_t chip)
+{
+    struct task *task = &run->plan.task[op];
+    uint32_t flow = pool_take(&run->flows);
+    if (!flow) {
+        run->code = STATUS_NOMEM;
+        return;
+    }
+    struct flow *f = flow_at(run, flow);
+    f->start_s = run->now_s;
+    f->op = op;
+    f->chip = chip;
+    run->started++;
+    if (task->compute) {
+        queue_push(&run->queue, run->now_s + amount(run, op, chip), event_of(EVENT_COMPUTED, flow));
+        return;
+    }
+    double wait_s = isnan(task->delay_s) ? delay_s(run, op, chip) : task->delay_s;
+    queue_push(&run->queue, run->now_s + wait_s, event_of(EVENT_BEGIN, flow));
+}
+
+/* One of the things that op waits for holds on a chip. */
+static inline void release(struct run *run, int32_t op, int32_t chip)
+{
+    struct task *task = &run->plan.task[op];
+    int32_t at = chip;
+    if (task->set != SET_ALL) {
+        const struct chip_set *set = plan_set(&run->plan, task->set);
+        if (!set_has(set, chip))
+            return;
+        at = set_rank(set, chip);
+    }
+    if (task->deps != 1) {
+        if (!task->row && !open_row(run, op))
+            return;
+        if (--task->row[at] > 0)
+            return;
+    }
+    start(run, op, chip);
+    if (--task->waiting == 0 && task->row)
+        close_row(run, task);
+}
+
+/* A flow has ended, at chip `to` if it is a send. */
+static void end(struct run *run, uint32_t flow, int32_t to)
+{
+    const struct flow *f = flow_at(run, flow);
+    int32_t op = f->op, chip = f->chip;
+    const struct task *task = &run->plan.task[op];
+    trace_note(run->trace, op, chip, task->compute, f->start_s, run->now_s);
+    pool_give_back(&run->flows, flow);
+    run->ended++;
+    const int32_t *fan = run->plan.fan + task->first_fan;
+    for (int32_t i = 0; i < task->done_fans; i++)
+        release(run, fan[i], chip);
+    if (task->compute) {
+        int32_t next = plan_next_compute(&run->plan, chip);
+        if (next >= 0)
+            release(run, next, chip);
+        return;
+    }
+    fan += task->done_fans;
+    for (int32_t i = 0; i < task->arrived_fans; i++)
+        release(run, fan[i], to);
+}
+
+/* A send has waited its setup and latency: its bytes begin to flow. */
+static void begin(struct run *run, uint32_t flow)
+{
+    const struct program *program = run->program;
+    const struct map *map = &run->plan.map;
+    const struct flow *f = flow_at(run, flow);
+    int32_t chip = f->chip, port = run->plan.task[f->op].port, links = 1;
+    struct route route = {0, 0};
+    if (port < 0) {
+        const struct op *op = &program->op[f->op];
+        int32_t r =
+            op->towards.table == NO_TABLE ? op->towards.route : program->index_table[op->towards.table][chip];
+        route = program->route[r];
+        links = run->plan.road[r].links;
+        port = run->plan.road[r].port;
+    }
+    double bytes = amount(run, f->op, chip);
+    if (links == 0) {
+        end(run, flow, chip);
+    } else if (bytes <= 0) {
+        int32_t to = port >= 0 ? map->end[map->out[chip * map->ports + port]]
+                               : op_destination(program, &program->op[f->op], chip);
+        end(run, flow, to);
+    } else if (links == 1) {
+        network_join(&run->network, flow, map->out[chip * map->ports + port], bytes, run->now_s);
+    } else {
+        network_join_path(&run->network, flow, chip, program->hop + route.first, route.hops, links, bytes,
+                          run->now_s);
+    }
+}
+
+static void handle(struct run *run, uint32_t event)
+{
+    uint32_t index = event_index(event), flow;
+    int32_t to;
+    switch (event_kind(event)) {
+    case EVENT_BEGIN:
+        begin(run, index);
+        break;
+    case EVENT_COMPUTED:
+        end(run, index, -1);
+        break;
+    case EVENT_LINK:
+        if (network_link_due(&run->network, (int32_t)index, run->now_s))
+            while ((flow = network_next_single(&run->network, (int32_t)index, run->now_s)))
+                end(run, flow, run->plan.map.end[index]);
+        break;
+    case EVENT_GROUP:
+        if (network_group_due(&run->network, index, run->now_s))
+            while ((flow = network_next_path(&run->network, index, &to)))
+                end(run, flow, to);
+        break;
+    }
+}
+
+/* Starts, at time zero, whatever waits for nothing. */
+static int start_all(struct run *run, struct status *st)
+{
+    int32_t chips = run->program->slice->chips;
+    for (int32_t o = 0; o < run->program->ops; o++) {
+        struct task *task = &run->plan.task[o];
+        if (task->deps > 0)
+            continue;
+        const struct chip_set *set = plan_set(&run->plan, task->set);
+        if (task->deps == DEPS_DIFFER)
+            plan_count(&run->plan, o, run->count);
+        int32_t at = 0;
+        for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1), at++) {
+            if (task->deps == DEPS_DIFFER && run->count[at] > DEPS_MAX)
+                return status_fail(st, STATUS_LIMIT,
+                                   "op %d waits for %d things on chip %d; the event engine counts to %d", o,
+                                   run->count[at], c, DEPS_MAX);
+            if (task->deps == 0 || run->count[at] == 0) {
+                start(run, o, c);
+                task->waiting--;
+            }
+        }
+    }
+    return 0;
+}
+
+static int fault(struct run *run)
+{
+    if (!run->code)
+        run->code = run->network.code;
+    if (!run->code && run->queue.fault)
+        run->code = STATUS_NOMEM;
+    return run->code;
+}
+
+/* From instant to instant, until nothing is left to happen. */
+static void pass_time(struct run *run)
+{
+    uint32_t instant;
+    struct batch batch;
+    while (!fault(run) && (instant = queue_first(&run->queue))) {
+        run->now_s = queue_instant(&run->queue, instant)->time_s;
+        while (queue_pop(&run->queue, instant, &batch)) {
+            for (uint32_t i = 0; i < batch.events; i++)
+                handle(run, batch.event[i]);
+            /* What is settled may end at once, in this instant. */
+            if (!queue_instant(&run->queue, instant)->first)
+                network_settle(&run->network, run->now_s);
+        }
+        queue_drop(&run->queue);
+    }
+}
+
+static int report(const struct run *run, struct status *st)
+{
+    int32_t op = 0;
+    switch (run->code) {
+    case STATUS_NOMEM:
+        return status_nomem(st);
+    case STATUS_LIMIT:
+        return status_fail(
+            st, STATUS_LIMIT,
+            "too many transfers of several links share the network at once (%lld of the program's "
+            "%lld sends and computes had ended, %llu were in flight); fold, or take fewer chips",
+            (long long)run->ended, (long long)run->started, (unsigned long long)(run->started - run->ended));
+    default:
+        while (op < run->program->ops && run->plan.task[op].waiting == 0)
+            op++;
+        if (op < run->program->ops || run->started != run->ended)
+            return status_fail(st, STATUS_ENGINE, "the program stops before op %d has run everywhere", op);
+        return 0;
+    }
+}
+
+static void release_all(struct run *run)
+{
+    for (int32_t o = 0; run->plan.task && o < run->program->ops; o++)
+        free(run->plan.task[o].row);
+    for (int k = 0; k < ROW_CLASSES; k++)
+        while (run->rows[k]) {
+            void *row = run->rows[k];
+            memcpy(&run->rows[k], row, sizeof run->rows[k]);
+            free(row);
+        }
+    free(run->count);
+    network_free(&run->network);
+    queue_free(&run->queue);
+    pool_free(&run->flows);
+    plan_free(&run->plan);
+}
+
+static int event_run(const struct program *program, struct trace *trace, struct status *st)
+{
+    int64_t transfers = program_transfers(program);
+    if (transfers > TRANSFERS_MAX)
+        return status_fail(st, STATUS_LIMIT,
+                           "%lld transfers are more than the event engine takes (%lld); fold, or "
+                           "take fewer chips",
+                           (long long)transfers, (long long)TRANSFERS_MAX);
+    struct run run = {.program = program, .trace = trace, .flows = pool_of(sizeof(struct flow))};
+    int code = plan_init(&run.plan, program, st);
+    if (code == 0) {
+        run.count = malloc((size_t)program->slice->chips * sizeof *run.count);
+        if (!run.count || !queue_init(&run.queue) ||
+            network_init(&run.network, program->slice, &run.plan.map, &run.queue, &run.flows) < 0)
+            code = status_nomem(st);
+    }
+    if (code == 0)
+        code = start_all(&run, st);
+    if (code == 0) {
+        pass_time(&run);
+        code = report(&run, st);
+    }
+    release_all(&run);
+    return code;
+}
+
+const struct engine engine_event = {
+    .name = "event",
+    .what = "the same model, written for speed: millions of transfers a second",
+    .run = event_run,
+};

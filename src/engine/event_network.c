@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Flows of one link, and settling. */
+#include "event_network.h"
+
+#include "icisim/status.h"
+
+int network_init(struct network *network, const struct slice *slice, const struct map *map,
+                 struct queue *queue, struct pool *flows)
+{
+    *network = (struct network){.map = map,
+                                .queue = queue,
+                                .flows = flows,
+                                .links = slice_link_ids(slice),
+                                .paths = pool_of(sizeof(struct path)),
+                                .groups = pool_of(sizeof(struct group)),
+                                .chunks = pool_of(sizeof(struct chunk)),
+                                .crossings = 1};
+    size_t n = (size_t)network->links;
+    network->link = malloc(n * sizeof *network->link);
+    network->dirty = malloc(n * sizeof *network->dirty);
+    if (!network->link || !network->dirty)
+        return STATUS_NOMEM;
+    for (int32_t l = 0; l < network->links; l++)
+        network->link[l] = (struct link){.Bps = slice_link_Bps(slice, l), .due_s = NAN};
+    return 0;
+}
+
+void network_free(struct network *network)
+{
+    pool_free(&network->paths);
+    pool_free(&network->groups);
+    pool_free(&network->chunks);
+    free(network->link);
+    free(network->dirty);
+    free(network->member);
+    free(network->crossing_link);
+    free(network->crossing_place);
+    free(network->stale);
+    free(network->fill);
+    free(network->heap);
+    free(network->full);
+    free(network->touched);
+    free(network->due);
+    *network = (struct network){0};
+}
+
+/* A pairing heap of flows by end_bytes: joining is one comparison, leaving is logarithmic. */
+static uint32_t meld(const struct network *network, uint32_t a, uint32_t b)
+{
+    if (!a || !b)
+        return a ? a : b;
+    if (network_flow(network, b)->end_bytes < network_flow(network, a)->end_bytes) {
+        uint32_t swap = a;
+        a = b;
+        b = swap;
+    }
+    network_flow(network, b)->sibling = network_flow(network, a)->child;
+    network_flow(network, a)->child = b;
+    return a;
+}
+
+/* The heap of a root's children: melded in pairs, then the pairs from the last to the first. */
+static uint32_t meld_children(const struct network *network, uint32_t child)
+{
+    uint32_t pairs = 0, heap = 0;
+    while (child) {
+        uint32_t a = child, b = network_flow(network, a)->sibling;
+        child = b ? network_flow(network, b)->sibling : 0;
+        uint32_t pair = meld(network, a, b);
+        network_flow(network, pair)->sibling = pairs;
+        pairs = pair;
+    }
+    while (pairs) {
+        uint32_t next = network_flow(network, pairs)->sibling;
+        heap = meld(network, heap, pairs);
+        pairs = next;
+    }
+    return heap;
+}
+
+/* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes first
+ * in this instant: so symmetric links stay bit-equal. */
+void link_advance(const struct network *network, struct link *link, double now_s)
+{
+    if (link->due_s == now_s)
+        link->served_bytes = network_flow(network, link->heap)->end_bytes;
+    else
+        link->served_bytes += link->rate_Bps * (now_s - link->since_s);
+    link->since_s = now_s;
+}
+
+int32_t network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s)
+{
+    struct link *on = &network->link[link];
+    struct flow *f = network_flow(network, flow);
+    if (on->singles == 0) {
+        on->served_bytes = 0;
+        on->since_s = now_s;
+        on->rate_Bps = 0;
+        on->due_s = NAN;
+    } else {
+        link_advance(network, on, now_s);
+    }
+    f->end_bytes = on->served_bytes + bytes;
+    f->child = f->sibling = 0;
+    on->heap = meld(network, on->heap, flow);
+    on->singles++;
+    network_touch(network, link);
+    return network->map->end[link];
+}
+
+bool network_link_due(struct network *network, int32_t link, double now_s)
+{
+    struct link *on = &network->link[link];
+    if (!(on->due_s == now_s))
+        return false;
+    link_advance(network, on, now_s);
+    on->due_s = NAN;
+    if (on->singles + on->crossings > 1)
+        network_touch(network, link);
+    return true;
+}
+
+uint32_t network_next_single(struct network *network, int32_t link, double now_s)
+{
+    struct link *on = &network->link[link];
+    uint32_t flow = on->heap;
+    if (!flow)
+        return 0;
+    const struct flow *f = network_flow(network, flow);
+    if (f->end_bytes - on->served_bytes > on->rate_Bps * (now_s * NETWORK_SAME_FRAC))
+        return 0;
+    on->heap = meld_children(network, f->child);
+    on->singles--;
+    return flow;
+}
+
+/* Gives the one-link flows of a link (there are some) a rate from now on, and queues the first end. */
+void link_settle(struct network *network, int32_t link, double rate_Bps, double now_s)
+{
+    struct link *on = &network->link[link];
+    link_advance(network, on, now_s);
+    on->rate_Bps = rate_Bps;
+    double left_bytes = network_flow(network, on->heap)->end_bytes - on->served_bytes;
+    double due_s = left_bytes > 0 ? now_s + left_bytes / rate_Bps : now_s;
+    if (on->due_s == due_s)
+        return; /* queued already */
+    on->due_s = due_s;
+    queue_push(network->queue, due_s, event_of(EVENT_LINK, (uint32_t)link));
+}
+
+void network_settle(struct network *network, double now_s)
+{
+    if (network->member) {
+        network_settle_groups(network, now_s);
+    } else {
+        for (int32_t d = 0; d < network->dirties; d++) {
+            int32_t link = network->dirty[d];
+            network->link[link].dirty = false;
+            if (network->link[link].singles > 0)
+                link_settle(network, link, network->link[link].Bps / network->link[link].singles, now_s);
+        }
+    }
+    network->dirties = 0;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "event_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int32_t plan_set_of(const struct plan *plan, const struct op *op)
+{
+    return op->where == WHERE_ALL ? SET_ALL : plan->set_of_mask[op->where];
+}
+
+static bool draw_map(struct plan *plan)
+{
+    const struct slice *slice = plan->program->slice;
+    struct map *map = &plan->map;
+    size_t n = (size_t)slice_link_ids(slice);
+    map->ports = 2 * slice->axes;
+    map->out = malloc(n * sizeof *map->out);
+    map->end = malloc(n * sizeof *map->end);
+    if (!map->out || !map->end)
+        return false;
+    int32_t *out = map->out;
+    for (int chip = 0; chip < slice->chips; chip++)
+        for (int axis = 0; axis < slice->axes; axis++)
+            for (int sign = 1; sign >= -1; sign -= 2) {
+                int link = slice_link(slice, chip, axis, sign);
+                *out++ = link;
+                if (link >= 0)
+                    map->end[link] = slice_link_end(slice, link);
+            }
+    return true;
+}
+
+static bool measure_roads(struct plan *plan)
+{
+    const struct program *program = plan->program;
+    plan->road = malloc(((size_t)program->routes + 1) * sizeof *plan->road);
+    if (!plan->road)
+        return false;
+    for (int32_t r = 0; r < program->routes; r++) {
+        struct route route = program->route[r];
+        const struct hop *hop = program->hop + route.first;
+        struct road road = {.links = route_length(hop, route.hops), .port = -1};
+        for (int h = 0; road.links == 1 && h < route.hops; h++)
+            if (hop[h].delta != 0)
+                road.port = 2 * hop[h].axis + (hop[h].delta < 0);
+        /* Summed link by link, as it is where links differ. */
+        for (int l = 0; l < road.links; l++)
+            road.latency_s += program->slice->hop_latency_s;
+        if (program->slice->link_latency_s && road.links > 0)
+            road.latency_s = NAN;
+        plan->road[r] = road;
+    }
+    return true;
+}
+
+static bool collect_sets(struct plan *plan)
+{
+    const struct program *program = plan->program;
+    if (!sets_init(&plan->sets, program->slice->chips))
+        return false;
+    plan->set_of_mask = malloc(((size_t)program->masks + 1) * sizeof *plan->set_of_mask);
+    if (!plan->set_of_mask)
+        return false;
+    for (int32_t m = 0; m < program->masks; m++) {
+        plan->set_of_mask[m] = sets_add(&plan->sets, program->mask[m]);
+        if (plan->set_of_mask[m] < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Turns "op waits for k" round into "k is waited for by op". */
+static bool turn_round(struct plan *plan)
+{
+    const struct program *program = plan->program;
+    plan->fan = malloc(((size_t)program->afters + 1) * sizeof *plan->fan);
+    if (!plan->fan)
+        return false;
+    for (int32_t a = 0; a < program->afters; a++) {
+        struct task *before = &plan->task[program->after[a].op];
+        *(program->after[a].kind == AFTER_DONE ? &before->done_fans : &before->arrived_fans) += 1;
+    }
+    int32_t first = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        struct task *task = &plan->task[o];
+        task->first_fan = first;
+        first += task->done_fans + task->arrived_fans;
+        task->arrived_fans = 0; /* counted again as they are filled in */
+        task->waiting = 0;
+    }
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+            struct task *before = &plan->task[program->after[a].op];
+            int32_t at = program->after[a].kind == AFTER_DONE ? before->waiting++
+                                                              : before->done_fans + before->arrived_fans++;
+            plan->fan[before->first_fan + at] = o;
+        }
+    }
+    return true;
+}
+
+/* Is every chip of a set sent exactly one thing by op? */
+static bool one_each(const struct plan *plan, int32_t op, int32_t set)
+{
+    if (plan->pattern_of[op] < 0)
+        return false;
+    const struct pattern *pattern = &plan->pattern[plan->pattern_of[op]];
+    return !pattern->arrivals && (pattern->arrive_set == SET_ALL || pattern->arrive_set == set);
+}
+
+/* The number of things that op waits for where that is the same on all chips, or DEPS_DIFFER. */
+static int32_t deps_alike(const struct plan *plan, int32_t o)
+{
+    const struct op *op = &plan->program->op[o];
+    int32_t set = plan->task[o].set, deps = 0;
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        struct after after = plan->program->after[a];
+        int32_t other = plan->task[after.op].set;
+        if (after.kind == AFTER_DONE ? other == SET_ALL || other == set : one_each(plan, after.op, set))
+            deps++;
+        else if (after.kind == AFTER_DONE ? other != SET_NONE : plan->pattern_of[after.op] >= 0)
+            return DEPS_DIFFER;
+    }
+    if (op->kind == OP_COMPUTE) {
+        if (plan->classes > 1)
+            return DEPS_DIFFER;
+        deps += plan->compute_op[0] != o;
+    }
+    return deps;
+}
+
+void plan_count(const struct plan *plan, int32_t o, int32_t count[])
+{
+    const struct program *program = plan->program;
+    const struct op *op = &program->op[o];
+    int32_t chips = program->slice->chips;
+    const struct chip_set *set = plan_set(plan, plan->task[o].set);
+    memset(count, 0, (size_t)set->members * sizeof *count);
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        struct after after = program->after[a];
+        const struct pattern *pattern = NULL;
+        if (after.kind == AFTER_ARRIVED) {
+            if (plan->pattern_of[after.op] < 0)
+                continue;
+            pattern = &plan->pattern[plan->pattern_of[after.op]];
+        }
+        const struct chip_set *other =
+            plan_set(plan, pattern ? pattern->arrive_set : plan->task[after.op].set);
+        int32_t at = 0;
+        for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1), at++)
+            if (set_has(other, c))
+                count[at] += pattern && pattern->arrivals ? pattern->arrivals[set_rank(other, c)] : 1;
+    }
+    int32_t at = 0;
+    if (op->kind == OP_COMPUTE)
+        for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1))
+            count[at++] += plan->first_compute[c] < o;
+}
+
+static void describe(struct plan *plan, int32_t o)
+{
+    const struct op *op = &plan->program->op[o];
+    struct task *task = &plan->task[o];
+    task->compute = op->kind == OP_COMPUTE;
+    task->set = plan_set_of(plan, op);
+    task->amount = op->amount.table == NO_TABLE ? op->amount.each : NAN;
+    task->delay_s = NAN;
+    task->port = -1;
+    if (!task->compute && op->towards.table == NO_TABLE) {
+        const struct road *road = &plan->road[op->towards.route];
+        task->delay_s = op->setup_s + road->latency_s;
+        task->port = road->port;
+    }
+}
+
+int plan_init(struct plan *plan, const struct program *program, struct status *st)
+{
+    *plan = (struct plan){.program = program};
+    plan->task = calloc((size_t)program->ops + 1, sizeof *plan->task);
+    if (!plan->task || !draw_map(plan) || !measure_roads(plan) || !collect_sets(plan))
+        return status_nomem(st);
+    for (int32_t o = 0; o < program->ops; o++)
+        describe(plan, o);
+    int code = plan_patterns(plan, st);
+    if (code < 0 || (code = plan_computes(plan, st)) < 0)
+        return code;
+    if (!turn_round(plan))
+        return status_nomem(st);
+    for (int32_t o = 0; o < program->ops; o++) {
+        struct task *task = &plan->task[o];
+        task->waiting = plan_set(plan, task->set)->members;
+        task->deps = deps_alike(plan, o);
+        if (task->deps > DEPS_MAX)
+            return status_fail(st, STATUS_LIMIT, "op %d waits for %d things; the event engine counts to %d",
+                               o, task->deps, DEPS_MAX);
+    }
+    return 0;
+}
+
+void plan_free(struct plan *plan)
+{
+    for (int32_t p = 0; p < plan->patterns; p++)
+        free(plan->pattern[p].arrivals);
+    sets_free(&plan->sets);
+    free(plan->map.out);
+    free(plan->map.end);
+    free(plan->set_of_mask);
+    free(plan->road);
+    free(plan->task);
+    free(plan->fan);
+    free(plan->pattern_of);
+    free(plan->pattern);
+    free(plan->compute_op);
+    free(plan->class);
+    free(plan->first_cursor);
+    free(plan->cursor);
+    free(plan->first_compute);
+    *plan = (struct plan){0};
+}
