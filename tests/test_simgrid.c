@@ -466,7 +466,8 @@ static int refuse(const struct program *program, struct trace *trace, struct sta
  * output comes out once. */
 static void process(void)
 {
-    const struct engine dies = {"dies", "", true, die}, refuses = {"refuses", "", true, refuse};
+    const struct engine dies = {.name = "dies", .once_a_process = true, .run = die};
+    const struct engine refuses = {.name = "refuses", .once_a_process = true, .run = refuse};
     struct world w;
     setup(&w, 2, 1, line, hop_s);
     OKAY(trace_init(&w.trace, &w.program, false, &w.st), w.st);
