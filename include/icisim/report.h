@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * report: what people read of results: tables, steps, the sizes at which two schedules cross.
+ *
+ * What all results have in common stands above a table, in lines that start with #; what differs is a column.
+ * Columns have nccl-tests' order (size, time, algbw, busbw), then formula, rule and bound, each with how far
+ * the simulation lies from it, then link use.
+ *
+ * Units: us and GB/s (1e9 bytes a second) in tables. Errors: status.h. Ownership: nothing is kept.
+ */
+#ifndef ICISIM_REPORT_H
+#define ICISIM_REPORT_H
+
+#include <stdio.h>
+
+#include "icisim/job.h"
+#include "icisim/result.h"
+#include "icisim/status.h"
+
+/* One row a result. */
+int report_table(const struct result result[], int results, FILE *out, struct status *st);
+
+/* One row a size, `variants` results side by side with their speed-up over the first; result[row * variants +
+ * v]. `name` picks what a variant is called: its ring, its strategy. */
+int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
+                   struct status *st);
+
+/* The time that each step of a run took, over all chips. */
+int report_steps(const struct run *run, FILE *out, struct status *st);
+
+/* What the fields of a line of heading have in common: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
+void report_heading(const struct result result[], int results, FILE *out);
+
+#endif
