@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * point: one fully stated simulation: what runs, on which slice, by which schedule, in which engine.
+ *
+ * A point is what the options of a command line (or the keys of a workload file) say, one value each. run,
+ * compare and sweep all work on points, and a job (job.h) makes one concrete. Nothing is looked up yet: names
+ * of chips, shapes and axes are still text, because what they mean depends on one another.
+ *
+ * Units: in the names. Errors: none here. Ownership: texts are borrowed from the settings that the point was
+ * made from (settings.h) and live as long as these.
+ */
+#ifndef ICISIM_POINT_H
+#define ICISIM_POINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a choice holds when it was not given: the profile or the workload decides. */
+enum { CHOICE_OPEN = -1 };
+
+struct point {
+    const char *op;   /* "all-gather", or a matmul in sharding notation */
+    const char *file; /* the workload file that it came from, or NULL */
+
+    const char *chip;
+    int profile; /* enum chip_profile */
+    const char *slice, *wrap, *mesh;
+    double link_Bps, hop_latency_s; /* NaN: the chip's own */
+
+    const char *axis, *groups;
+    uint64_t size_bytes; /* 0: not given */
+    const char *dtype;
+    const char *pairs;      /* collective-permute: "0-1,1-2" */
+    const char *pair_sizes; /* ragged-all-to-all: a CSV file or "random:SEED" */
+    int routes;             /* collective-permute: link-disjoint routes that share the bytes */
+    int offset;             /* collective-permute without pairs: a shift by so many positions */
+    int root;               /* broadcast: position in the group */
+    bool keep_ties;         /* all-to-all */
+
+    int ring;      /* enum ring_kind, or CHOICE_OPEN */
+    int algorithm; /* enum algorithm */
+    const char *strategy;
+
+    int engine; /* index in engine_list(), or CHOICE_OPEN */
+    bool fold, check;
+};
+
+/* An engine left open: SimGrid up to so many transfers, which takes it a fraction of a second, else event. */
+enum { ENGINE_AUTO_TRANSFERS = 20000 };
+
+#endif

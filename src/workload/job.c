@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/job.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/text.h"
+#include "workload/workloads.h"
+
+static const struct workload *const workloads[] = {&workload_collective, NULL};
+
+const struct workload *const *workload_list(void)
+{
+    return workloads;
+}
+
+const struct workload *workload_of(const struct point *point, struct status *st)
+{
+    for (const struct workload *const *w = workloads; *w && point->op; w++)
+        if ((*w)->matches(point))
+            return *w;
+    if (!point->op)
+        status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
+    else
+        status_fail(st, STATUS_INPUT, "'%s' is no collective, such as all-gather, and no matmul", point->op);
+    return NULL;
+}
+
+int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st)
+{
+    *job = (struct job){.point = point};
+    job->workload = workload_of(point, st);
+    if (!job->workload)
+        return st->code;
+    int code = machine_open(&job->machine, point, catalog, st);
+    program_init(&job->program, &job->machine.slice);
+    return code < 0 ? code : job->workload->open(job, st);
+}
+
+int job_build(struct job *job, struct status *st)
+{
+    int code = job->workload->build(job, st);
+    if (code == 0 && job->point->check)
+        code = program_check(&job->program, st);
+    return code;
+}
+
+void job_close(struct job *job)
+{
+    if (job->workload)
+        job->workload->close(job);
+    program_free(&job->program);
+    machine_close(&job->machine);
+}

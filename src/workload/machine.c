@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "icisim/machine.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct catalog_entry {
+    struct catalog_entry *next;
+    char *name;
+    struct chip chip;
+};
+
+const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
+                                struct status *st)
+{
+    for (struct catalog_entry *e = catalog->first; e; e = e->next)
+        if (e->chip.profile == profile && strcmp(e->name, name) == 0)
+            return &e->chip;
+    struct catalog_entry *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->name = strdup(name))) {
+        free(entry);
+        status_nomem(st);
+        return NULL;
+    }
+    if (chip_load(&entry->chip, name, profile, st) < 0) {
+        free(entry->name);
+        free(entry);
+        return NULL;
+    }
+    entry->next = catalog->first;
+    catalog->first = entry;
+    return &entry->chip;
+}
+
+void catalog_free(struct catalog *catalog)
+{
+    while (catalog->first) {
+        struct catalog_entry *entry = catalog->first;
+        catalog->first = entry->next;
+        chip_free(&entry->chip);
+        free(entry->name);
+        free(entry);
+    }
+}
+
+/* The shape that a mesh has by itself: "X=2,Y=4" is 2x4. */
+static int shape_of_mesh(const char *mesh, char shape[static SLICE_TEXT], struct status *st)
+{
+    struct axes axes = {0};
+    bool named = strchr(mesh, '*') != NULL; /* "X=x*y" speaks of a slice that is not there */
+    int at = 0, code = named ? 0 : axes_parse(mesh, &axes, st);
+    if (code < 0)
+        return code;
+    if (named || axes.count > SLICE_AXES)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' does not say the slice's shape; add --slice, such as 4x4", mesh);
+    for (int a = 0; a < axes.count; a++)
+        at += snprintf(shape + at, (size_t)(SLICE_TEXT - at), "%s%d", a ? "x" : "", axes.axis[a].n);
+    return 0;
+}
+
+int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
+                 struct status *st)
+{
+    *machine = (struct machine){.chip = catalog_chip(catalog, point->chip, point->profile, st)};
+    if (!machine->chip)
+        return st->code;
+    if (!point->slice && !point->mesh)
+        return status_fail(st, STATUS_INPUT,
+                           "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
+    char shape[SLICE_TEXT];
+    int code = point->slice ? 0 : shape_of_mesh(point->mesh, shape, st);
+    if (code >= 0)
+        code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
+                          point->hop_latency_s, &machine->slice, st);
+    if (code >= 0)
+        code = mesh_init(&machine->mesh, &machine->slice, point->mesh, st);
+    return code < 0 ? code : 0;
+}
+
+void machine_close(struct machine *machine)
+{
+    mesh_free(&machine->mesh);
+    slice_free(&machine->slice);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ragged: how much each pair of a ragged all-to-all moves.
+ *
+ * "random:SEED" deals the elements to pairs, each another share, the same for a seed everywhere; the name of
+ * a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).
+ *
+ * Units: elements. Errors: STATUS_INPUT. Ownership: the array [n][n] is the caller's.
+ */
+#ifndef WORKLOAD_RAGGED_H
+#define WORKLOAD_RAGGED_H
+
+#include <stdint.h>
+
+#include "icisim/dtype.h"
+#include "icisim/status.h"
+
+/* `elements` is the sum over all pairs. */
+int ragged_read(const char *text, int n, int64_t elements, const struct dtype *dtype, int64_t **pair_elements,
+                struct status *st);
+
+#endif

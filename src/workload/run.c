@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a job in an engine and says what came out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/collective.h"
+#include "icisim/engine.h"
+#include "icisim/job.h"
+#include "icisim/metrics.h"
+
+static const struct engine *choose_engine(const struct job *job)
+{
+    if (job->point->engine != CHOICE_OPEN)
+        return engine_list()[job->point->engine];
+    bool small = program_transfers(&job->program) <= ENGINE_AUTO_TRANSFERS;
+    return engine_by_name(small ? "simgrid" : "event");
+}
+
+static bool has_computes(const struct program *program)
+{
+    for (int32_t o = 0; o < program->ops; o++)
+        if (program->op[o].kind == OP_COMPUTE)
+            return true;
+    return false;
+}
+
+/* The total of the same program with every compute made zero. */
+static int communication(const struct engine *engine, const struct program *program, double *comm_s,
+                         struct status *st)
+{
+    struct program silent = *program; /* all but its ops is borrowed */
+    struct trace trace = {0};
+    silent.op = malloc((size_t)program->ops * sizeof *silent.op);
+    int code = silent.op ? trace_init(&trace, &silent, false, st) : status_nomem(st);
+    if (code == 0) {
+        memcpy(silent.op, program->op, (size_t)program->ops * sizeof *silent.op);
+        for (int32_t o = 0; o < silent.ops; o++)
+            if (silent.op[o].kind == OP_COMPUTE)
+                silent.op[o].amount = amount_of(0);
+        code = engine_run(engine, &silent, &trace, st);
+        *comm_s = trace.total_s;
+    }
+    trace_free(&trace);
+    free(silent.op);
+    return code;
+}
+
+static void put(char *to, size_t room, const char *text)
+{
+    size_t n = text ? strnlen(text, room - 1) : 0;
+    if (n > 0)
+        memcpy(to, text, n);
+    to[n] = '\0';
+}
+#define PUT(field, text) put(field, sizeof field, text)
+
+/* What is known before anything runs; of a point that never became a job, what was asked for. */
+static void identify(struct result *result, const struct point *point, const struct job *job)
+{
+    const struct slice *slice = &job->machine.slice;
+    result_init(result);
+    PUT(result->op, point->op);
+    PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->chip);
+    PUT(result->slice, point->slice);
+    PUT(result->wrap, point->wrap);
+    PUT(result->mesh, point->mesh);
+    PUT(result->axes, point->axis);
+    PUT(result->profile, chip_profile_names[point->profile]);
+    PUT(result->dtype, point->dtype);
+    PUT(result->strategy, point->strategy);
+    if (point->ring != CHOICE_OPEN)
+        PUT(result->ring, ring_kind_name((enum ring_kind)point->ring));
+    result->size_bytes = point->size_bytes;
+    if (slice->chips > 0) {
+        result->chips = slice->chips;
+        slice_print_shape(slice, result->slice);
+        slice_print_wrap(slice, result->wrap);
+    }
+    if (job->machine.mesh.axes.count > 0)
+        axes_print(&job->machine.mesh.axes, result->mesh);
+}
+
+static int describe(struct result *result, const struct job *job, const struct metrics *m, struct status *st)
+{
+    struct work work = {
+        .alg_bytes = NAN, .busbw_factor = NAN, .formula_exact_s = NAN, .formula_rule_s = NAN, .bound_s = NAN};
+    int code = job->workload->describe(job, &work, st);
+    if (code < 0)
+        return code;
+    PUT(result->op, work.op);
+    PUT(result->dtype, work.dtype);
+    PUT(result->axes, work.axes);
+    PUT(result->ring, work.ring);
+    PUT(result->strategy, work.strategy);
+    PUT(result->exact_id, work.exact_id);
+    PUT(result->rule_id, work.rule_id);
+    PUT(result->reference_option, work.reference_option);
+    PUT(result->reference, work.reference);
+    result->size_bytes = work.size_bytes;
+    result->formula_exact_s = work.formula_exact_s;
+    result->formula_rule_s = work.formula_rule_s;
+    result->bound_s = work.bound_s;
+    if (m->time_s > 0) {
+        result->algbw_Bps = work.alg_bytes / m->time_s;
+        result->busbw_Bps = result->algbw_Bps * work.busbw_factor;
+    }
+    return 0;
+}
+
+static void measure(struct result *result, const struct metrics *m)
+{
+    result->time_s = m->time_s;
+    result->max_link_frac = m->max_link_frac;
+    result->mean_link_frac = m->mean_link_frac;
+    result->link_bytes = m->link_bytes;
+    result->max_link_bytes = m->max_link_bytes;
+    result->transfers = m->transfers;
+    result->steps = m->steps;
+    result->compute_s = m->compute_s;
+    result->comm_s = m->comm_s;
+    result->exposed_comm_s = m->exposed_comm_s;
+    result->overlap_frac = m->overlap_frac;
+    PUT(result->status, "ok");
+}
+
+static int run_program(const struct job *job, const struct engine *engine, bool record, struct run *run,
+                       struct status *st)
+{
+    struct metrics metrics;
+    double comm_s = NAN;
+    int orbit = run->folded ? run->fold.orbit : 1;
+    int code = trace_init(&run->trace, run->program, record, st);
+    if (code == 0)
+        code = engine_run(engine, run->program, &run->trace, st);
+    if (code == 0 && record && job->point->check)
+        code = trace_check(&run->trace, run->program, st);
+    if (code == 0 && has_computes(run->program))
+        code = communication(engine, run->program, &comm_s, st);
+    if (code == 0)
+        code = metrics_compute(&metrics, run->program, &run->trace, comm_s, orbit, st);
+    if (code == 0)
+        code = describe(&run->result, job, &metrics, st);
+    if (code == 0)
+        measure(&run->result, &metrics);
+    return code;
+}
+
+int job_run(const struct job *job, bool record, struct run *run, struct status *st)
+{
+    const struct engine *engine = choose_engine(job);
+    bool folds = engine == engine_by_name("event") && job->point->fold;
+    record |= job->point->check;
+    *run = (struct run){.program = &job->program};
+    identify(&run->result, job->point, job);
+    PUT(run->result.engine, engine->name);
+    if (folds && !record) {
+        int code = fold_init(&run->fold, &job->program, st);
+        if (code < 0)
+            return code;
+        run->folded = run->fold.orbit > 1;
+        run->program = run->folded ? &run->fold.program : &job->program;
+        if (run->folded)
+            fold_print(&run->fold, run->result.fold);
+    }
+    return run_program(job, engine, record, run, st);
+}
+
+void run_free(struct run *run)
+{
+    trace_free(&run->trace);
+    fold_free(&run->fold);
+    run->program = NULL;
+}
+
+static void fail(struct result *result, const struct job *job, const struct status *why)
+{
+    identify(result, job->point, job);
+    PUT(result->status, why->text);
+    result->code = why->code;
+}
+
+int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    struct job job = {0};
+    struct run run = {0};
+    int code = job_open(&job, point, catalog, st);
+    if (code == 0)
+        code = job_build(&job, st);
+    if (code == 0)
+        code = job_run(&job, false, &run, st);
+    if (code == 0)
+        *result = run.result;
+    else
+        fail(result, &job, st);
+    run_free(&run);
+    job_close(&job);
+    return code;
+}
+
+void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
+                       const struct status *why)
+{
+    struct status own = {0};
+    struct job job = {0};
+    job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
+    fail(result, &job, why);
+    job_close(&job);
+}
