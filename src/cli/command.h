@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * command: a subcommand of the program: a const struct in a file of its own, and a row in main.c.
+ *
+ * Its options are the rows of the option table that name it in `commands`. What it writes to stdout is data, all
+ * else goes to stderr, and faults go up as a status that main prints.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+#include "icisim/settings.h"
+#include "icisim/status.h"
+
+struct command {
+    const char *name;
+    const char *arguments; /* as the usage line shows them */
+    const char *what;      /* one line */
+    const char *more;      /* below its options in --help, or NULL */
+    unsigned bit;          /* of enum command_set */
+    int (*run)(struct settings *settings, struct status *st);
+};
+
+extern const struct command command_run, command_compare, command_sweep, command_topology;
+
+/* Reads the arguments behind the command's name, argv[0], and a workload file if there is one among them. Prints
+ * help and leaves the program if that is asked for. */
+int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
+                  struct status *st);
+
+/* Everything printed to stdout has got there? */
+int command_flush(struct status *st);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim COMMAND ...: finds the command, runs it, and prints the one line of a fault. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "icisim/text.h"
+
+static const struct command *const commands[] = {&command_run, &command_compare, &command_sweep,
+                                                 &command_topology};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+    puts("icisim: how long does it take on that TPU slice, and where does the time go?\n\n"
+         "usage: icisim COMMAND ...\n");
+    for (int i = 0; i < COMMANDS; i++)
+        printf("  %-10s %s\n", commands[i]->name, commands[i]->what);
+    puts("\nicisim COMMAND --help lists the options of a command.");
+}
+
+static const struct command *find_command(const char *name, struct status *st)
+{
+    const char *names[COMMANDS + 1] = {NULL};
+    for (int i = 0; i < COMMANDS; i++)
+        names[i] = commands[i]->name;
+    int index = text_index(name, names);
+    if (index >= 0)
+        return commands[index];
+    text_unknown("command", name, names, st);
+    return NULL;
+}
+
+int command_flush(struct status *st)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    return status_fail(st, STATUS_IO, "stdout: %s", strerror(errno));
+}
+
+static int run_command(int argc, char **argv, struct status *st)
+{
+    struct settings settings;
+    const struct command *command = find_command(argv[1], st);
+    if (!command)
+        return st->code;
+    settings_init(&settings);
+    int code = command_parse(command, argc - 1, argv + 1, &settings, st);
+    if (code == 0)
+        code = command->run(&settings, st);
+    if (code == 0)
+        code = command_flush(st);
+    settings_free(&settings);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct status st = {0};
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
+        print_help();
+    else if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        puts("icisim " ICISIM_VERSION);
+    else if (argc > 1)
+        run_command(argc, argv, &st);
+    else
+        status_fail(&st, STATUS_INPUT, "which command? run, compare, sweep, ...; icisim --help lists them");
+    if (st.code < 0)
+        fprintf(stderr, "icisim: %s\n", st.text);
+    return status_exit(st.code);
+}

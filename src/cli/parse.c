@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The command line, through argp, from the rows of the option table. */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "icisim/collective.h"
+#include "icisim/text.h"
+
+enum { KEY = 0x100 }; /* an option's key is KEY + its index, unless it has a letter */
+
+struct parsing {
+    const struct command *command;
+    struct settings *settings;
+    struct status *st;
+};
+
+static const char *const group_titles[] = {[GROUP_WORK] = "What runs:",
+                                           [GROUP_MACHINE] = "On which slice:",
+                                           [GROUP_SCHEDULE] = "By which schedule:",
+                                           [GROUP_ENGINE] = "In which engine:",
+                                           [GROUP_OUTPUT] = "What is written:"};
+
+static bool takes(const struct command *command, const struct option_row *option)
+{
+    return option->commands & command->bit;
+}
+
+static const struct option_row *option_by_key(int key)
+{
+    for (int i = 0; i < option_count; i++)
+        if (!option_table[i].positional && (key == KEY + i || (key && key == option_table[i].letter)))
+            return &option_table[i];
+    return NULL;
+}
+
+/* The rows of a command as argp wants them, each group under its title. */
+static void fill_options(const struct command *command, struct argp_option list[])
+{
+    int n = 0;
+    for (int group = GROUP_WORK; group <= GROUP_OUTPUT; group++) {
+        bool titled = false;
+        for (int i = 0; i < option_count; i++) {
+            const struct option_row *option = &option_table[i];
+            if (!takes(command, option) || option->positional || (int)option->group != group)
+                continue;
+            if (!titled)
+                list[n++] = (struct argp_option){.doc = group_titles[group], .group = group};
+            titled = true;
+            list[n++] = (struct argp_option){.name = option->name,
+                                             .key = option->letter ? option->letter : KEY + i,
+                                             .arg = option->argument,
+                                             .doc = option->doc,
+                                             .group = group};
+        }
+    }
+    list[n] = (struct argp_option){0};
+}
+
+static const struct option_row *positional_of(const struct command *command)
+{
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].positional && takes(command, &option_table[i]))
+            return &option_table[i];
+    return NULL;
+}
+
+static bool is_workload_file(const char *text)
+{
+    const char *dot = strrchr(text, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}
+
+static int add_argument(struct parsing *parsing, const char *text)
+{
+    const struct option_row *option = positional_of(parsing->command);
+    if (!option)
+        return status_fail(parsing->st, STATUS_INPUT, "'%s': %s takes options only", text,
+                           parsing->command->name);
+    if (strcmp(option->name, "op") != 0 || !is_workload_file(text))
+        return settings_add(parsing->settings, option, text, parsing->st);
+    if (parsing->settings->file)
+        return status_fail(parsing->st, STATUS_INPUT, "'%s': one workload file at a time", text);
+    parsing->settings->file = strdup(text);
+    return parsing->settings->file ? 0 : status_nomem(parsing->st);
+}
+
+/* argp tells that an argument is wrong, but not how. */
+static void explain(const struct parsing *parsing, const struct argp_state *state)
+{
+    int at = state->next > 1 ? state->next - 1 : state->next;
+    const char *argument = at < state->argc ? state->argv[at] : "", *names[OPTIONS_MAX + 1];
+    char name[64], nearest[TEXT_NEAREST];
+    int n = 0;
+    for (int i = 0; i < option_count; i++)
+        if (takes(parsing->command, &option_table[i]) && !option_table[i].positional)
+            names[n++] = option_table[i].name;
+    names[n] = NULL;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + strspn(argument, "-"), "="),
+             argument + strspn(argument, "-"));
+    const struct option_row *option = option_by_name(name);
+    if (!option && name[0] && !name[1])
+        option = option_by_key(name[0]);
+    if (option && !takes(parsing->command, option))
+        status_fail(parsing->st, STATUS_INPUT, "--%s is no option of %s; %s", name, parsing->command->name,
+                    text_nearest(name, names, nearest));
+    else if (option && option->argument)
+        status_fail(parsing->st, STATUS_INPUT, "--%s has no value; write --%s %s", option->name, option->name,
+                    option->argument);
+    else if (option)
+        status_fail(parsing->st, STATUS_INPUT, "--%s takes no value; write it alone", option->name);
+    else
+        status_fail(parsing->st, STATUS_INPUT, "unknown option '%s'; %s", argument,
+                    text_nearest(name, names, nearest));
+}
+
+static error_t parse_one(int key, char *argument, struct argp_state *state)
+{
+    struct parsing *parsing = state->input;
+    const struct option_row *option = option_by_key(key);
+    int code = 0;
+    if (key == ARGP_KEY_ARG)
+        code = add_argument(parsing, argument);
+    else if (key == ARGP_KEY_ERROR)
+        explain(parsing, state); /* the first fault stays */
+    else if (option)
+        code = settings_add(parsing->settings, option, option->argument ? argument : "on", parsing->st);
+    else
+        return ARGP_ERR_UNKNOWN;
+    return code < 0 ? EINVAL : 0;
+}
+
+/* argp frees what it is given instead of `text`. */
+static char *filter_help(int key, const char *text, void *input)
+{
+    (void)input;
+    const struct option_row *option = option_by_key(key);
+    char *longer = NULL;
+    if (option && option->fallback && option->argument && !strstr(text, "default"))
+        return asprintf(&longer, "%s; default: %s", text, option->fallback) < 0 ? (char *)text : longer;
+    return (char *)text;
+}
+
+/* The command's summary and, behind a vertical tab, what --help prints below the options: for what runs
+ * collectives, their names and what --size counts of them. */
+static char *write_doc(const struct command *command)
+{
+    char *doc = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&doc, &bytes);
+    if (!out)
+        return NULL;
+    fprintf(out, "%s\v%s", command->what, command->more ? command->more : "");
+    if (command->bit & FOR_POINTS) {
+        fputs("\n\nCollectives (by JAX's names too) and what --size counts:\n", out);
+        for (const struct collective *c = collectives; c->name; c++)
+            fprintf(out, "  %-20s %s\n", c->name, c->size);
+    }
+    fclose(out);
+    return doc;
+}
+
+int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
+                  struct status *st)
+{
+    struct argp_option list[OPTIONS_MAX + GROUP_OUTPUT + 1];
+    char title[32];
+    struct parsing parsing = {command, settings, st};
+    char *doc = write_doc(command), *name = argv[0];
+    if (!doc)
+        return status_nomem(st);
+    fill_options(command, list);
+    snprintf(title, sizeof title, "icisim %s", command->name);
+    argv[0] = title;
+    struct argp argp = {list, parse_one, command->arguments, doc, NULL, filter_help, NULL};
+    error_t error = argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &parsing);
+    argv[0] = name;
+    free(doc);
+    if (error && st->code == 0)
+        status_fail(st, STATUS_INPUT, "%s: %s", command->name, strerror(error));
+    if (st->code < 0 || !settings->file)
+        return st->code;
+    char *file = settings->file;
+    settings->file = NULL;
+    int code = settings_read(settings, file, st);
+    free(file);
+    return code;
+}

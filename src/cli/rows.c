@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/rows.h"
+
+#include <string.h>
+
+int rows_open(const struct settings *settings, const char *fallback, struct csv_writer *csv,
+              struct status *st)
+{
+    const char *path = settings_text(settings, "csv");
+    if (!path && !fallback)
+        return 0;
+    struct status own = {0};
+    if (csv_open(csv, path ? path : fallback, &own) == 0)
+        return 0;
+    return status_fail(st, own.code, "--csv: %s; name a file in a folder that is there, or - for stdout",
+                       own.text);
+}
+
+bool rows_take_stdout(const struct settings *settings)
+{
+    const char *path = settings_text(settings, "csv");
+    return path && strcmp(path, "-") == 0;
+}
+
+int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result)
+{
+    if (!*result->reference)
+        return -1;
+    const struct option_row *option = option_by_name(result->reference_option);
+    int value = grid_find(grid, option, result->reference);
+    return value < 0 ? -1 : grid_with(grid, index, option, value);
+}
+
+void rows_compare(const struct grid *grid, struct result result[])
+{
+    for (int64_t i = 0; i < grid->points; i++) {
+        int64_t reference = rows_reference(grid, i, &result[i]);
+        if (reference >= 0)
+            result_compare(&result[i], result[reference].time_s);
+    }
+}
+
+void rows_write(struct csv_writer *csv, const struct result result[], int64_t results)
+{
+    columns_write_names(csv);
+    for (int64_t i = 0; i < results; i++)
+        columns_write(csv, &result[i]);
+}

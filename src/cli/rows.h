@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * rows: the results of a grid's points, and the speed-ups between them.
+ *
+ * A result is compared with the one of the point that has the reference schedule and is the same otherwise, if
+ * the grid holds it.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "icisim/result.h"
+#include "icisim/settings.h"
+
+/* Opens the file that --csv names, or the fallback; where both are missing `csv` stays as it is. It is opened
+ * before the work begins, so that a path that cannot be written is found then. */
+int rows_open(const struct settings *settings, const char *fallback, struct csv_writer *csv,
+              struct status *st);
+
+/* Does the CSV go to stdout, which then has nothing else? */
+bool rows_take_stdout(const struct settings *settings);
+
+/* Index of the point that a result compares with, -1 if there is none in the grid. */
+int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);
+
+/* Speed-ups of all of them. */
+void rows_compare(const struct grid *grid, struct result result[]);
+
+/* All of them, below the names of the columns. */
+void rows_write(struct csv_writer *csv, const struct result result[], int64_t results);
+
+#endif
