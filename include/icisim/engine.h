@@ -21,6 +21,9 @@ struct engine {
     /* A process can run it once only (SimGrid keeps one platform a process): callers that need more fork. */
     bool once_a_process;
     int (*run)(const struct program *program, struct trace *trace, struct status *st);
+    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to
+     * tell. NULL where there is nothing to load. */
+    void (*prepare)(void);
 };
 
 /* All engines, in a list that ends with NULL; by name (NULL if there is none). */

@@ -23,6 +23,8 @@ const struct engine *engine_by_name(const char *name)
 int engine_run(const struct engine *engine, const struct program *program, struct trace *trace,
                struct status *st)
 {
+    if (engine->prepare)
+        engine->prepare();
     if (engine->once_a_process)
         return engine_run_forked(engine, program, trace, st);
     return engine->run(program, trace, st);

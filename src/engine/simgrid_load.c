@@ -62,9 +62,15 @@ static int run(const struct program *program, struct trace *trace, struct status
     return simulate(program, trace, st); /* the module stays loaded: SimGrid cannot be unloaded */
 }
 
+static void prepare(void)
+{
+    open_module(); /* a second time only counts */
+}
+
 const struct engine engine_simgrid = {
     .name = "simgrid",
     .what = "the reference: every chain of ops an actor on SimGrid's kernel",
     .once_a_process = true,
     .run = run,
+    .prepare = prepare,
 };

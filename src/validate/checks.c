@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/units.h"
+#include "icisim/validate.h"
+
+static const char *const verdict_names[VERDICTS] = {"ok", "OUT", "beyond", "fitted"};
+
+void checks_free(struct checks *checks)
+{
+    free(checks->check);
+    *checks = (struct checks){0};
+}
+
+double check_difference(const struct check *check)
+{
+    if (check->simulated == check->expected)
+        return 0;
+    return (check->simulated - check->expected) / check->expected;
+}
+
+int checks_add(struct checks *checks, struct check check, struct status *st)
+{
+    if (checks->count == checks->room) {
+        int room = checks->room ? 2 * checks->room : 256;
+        struct check *moved = realloc(checks->check, (size_t)room * sizeof *moved);
+        if (!moved)
+            return status_nomem(st);
+        checks->check = moved;
+        checks->room = room;
+    }
+    if (check.verdict == VERDICT_OK && !(fabs(check_difference(&check)) <= check.tolerance_frac))
+        check.verdict = VERDICT_OUT;
+    checks->check[checks->count++] = check;
+    return 0;
+}
+
+int checks_out(const struct checks *checks)
+{
+    int out = 0;
+    for (int i = 0; i < checks->count; i++)
+        out += checks->check[i].verdict == VERDICT_OUT;
+    return out;
+}
+
+static bool is_predicted(const struct check *check)
+{
+    return check->verdict == VERDICT_OK || check->verdict == VERDICT_OUT;
+}
+
+static void print_check(const struct check *check, FILE *out)
+{
+    char simulated[UNITS_TEXT], expected[UNITS_TEXT], tolerance[16] = "";
+    if (!isnan(check->tolerance_frac))
+        snprintf(tolerance, sizeof tolerance, "%.2g", 100 * check->tolerance_frac);
+    fprintf(out, "%-9s %-17s %12s %12s %+11.3g %9s  %-6s  %s%s%s\n", check->part, check->id,
+            units_print_time(check->simulated, simulated), units_print_time(check->expected, expected),
+            100 * check_difference(check), tolerance, verdict_names[check->verdict], check->what,
+            *check->note ? "; " : "", check->note);
+}
+
+void checks_print(const struct checks *checks, FILE *out)
+{
+    fprintf(out, "# %-7s %-17s %12s %12s %11s %9s  %-6s  %s\n", "part", "id", "simulated", "expected",
+            "difference", "tolerance", "", "what");
+    fprintf(out, "# %-7s %-17s %12s %12s %11s %9s\n", "", "", "", "", "(%)", "(%)");
+    for (int i = 0; i < checks->count; i++)
+        print_check(&checks->check[i], out);
+}
+
+/* A line of the summary: the checks of one part and, but for measurements, one id, judged or beyond its range. */
+struct group {
+    const struct check *first;
+    bool judged, fitted;
+    int count, out;
+    double largest, median;
+    double *size; /* [count]: absolute differences */
+};
+
+static bool by_id(const struct check *check)
+{
+    return strcmp(check->part, "published") != 0 && strcmp(check->part, "worked") != 0;
+}
+
+static bool belongs(const struct group *group, const struct check *check)
+{
+    return strcmp(group->first->part, check->part) == 0 &&
+           (!by_id(check) || strcmp(group->first->id, check->id) == 0) &&
+           group->judged == is_predicted(check) && group->fitted == (check->verdict == VERDICT_FITTED);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void close_group(struct group *group)
+{
+    qsort(group->size, (size_t)group->count, sizeof *group->size, ascending);
+    int n = group->count;
+    group->median = n % 2 ? group->size[n / 2] : (group->size[n / 2 - 1] + group->size[n / 2]) / 2;
+    group->largest = group->size[n - 1];
+}
+
+static void print_group(const struct group *group, FILE *out)
+{
+    const char *kind = group->fitted ? "fitted" : !group->judged ? "beyond" : group->out ? "OUT" : "ok";
+    fprintf(out, "%-9s %-17s %7d %6d %12.3g %12.3g  %s\n", group->first->part,
+            by_id(group->first) ? group->first->id : "", group->count, group->out, 100 * group->largest,
+            100 * group->median, kind);
+}
+
+/* Gathers the group that begins at check i, if it does. */
+static bool gather(const struct checks *checks, int i, double size[], struct group *group)
+{
+    const struct check *first = &checks->check[i];
+    *group = (struct group){.first = first,
+                            .judged = is_predicted(first),
+                            .fitted = first->verdict == VERDICT_FITTED,
+                            .size = size};
+    for (int j = 0; j < i; j++)
+        if (belongs(group, &checks->check[j]))
+            return false;
+    for (int j = i; j < checks->count; j++) {
+        const struct check *check = &checks->check[j];
+        if (belongs(group, check)) {
+            size[group->count++] = fabs(check_difference(check));
+            group->out += check->verdict == VERDICT_OUT;
+        }
+    }
+    close_group(group);
+    return true;
+}
+
+void checks_print_summary(const struct checks *checks, FILE *out)
+{
+    double *size = malloc(((size_t)checks->count + 1) * sizeof *size);
+    if (!size)
+        return;
+    fprintf(out, "# %-7s %-17s %7s %6s %12s %12s\n", "part", "id", "checks", "out", "largest", "median");
+    fprintf(out, "# %-7s %-17s %7s %6s %12s %12s\n", "", "", "", "", "(%)", "(%)");
+    for (int i = 0; i < checks->count; i++) {
+        struct group group;
+        if (gather(checks, i, size, &group))
+            print_group(&group, out);
+    }
+    free(size);
+    int failed = checks_out(checks);
+    fprintf(out, "# %d checks, %d out%s\n", checks->count, failed,
+            failed ? "" : ": all within their tolerance");
+}
+
+void checks_write(const struct checks *checks, struct csv_writer *csv)
+{
+    static const char *const names[] = {
+        "part",           "id",      "simulated_s", "expected_s", "difference_frac",
+        "tolerance_frac", "verdict", "what",        "note"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        csv_text(csv, names[i]);
+    csv_end_row(csv);
+    for (int i = 0; i < checks->count; i++) {
+        const struct check *check = &checks->check[i];
+        csv_text(csv, check->part);
+        csv_text(csv, check->id);
+        csv_real(csv, check->simulated);
+        csv_real(csv, check->expected);
+        csv_real(csv, check_difference(check));
+        csv_real(csv, check->tolerance_frac);
+        csv_text(csv, verdict_names[check->verdict]);
+        csv_text(csv, check->what);
+        csv_text(csv, check->note);
+        csv_end_row(csv);
+    }
+}

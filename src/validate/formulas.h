@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The two halves of `icisim validate --formulas`. */
+#ifndef ICISIM_VALIDATE_FORMULAS_H
+#define ICISIM_VALIDATE_FORMULAS_H
+
+#include "validate/simulate.h"
+
+int validate_exact(struct checks *checks, struct catalog *catalog, struct status *st);
+int validate_rules(struct checks *checks, struct catalog *catalog, struct status *st);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* One simulation for a check, written as the arguments of `icisim run`. */
+#ifndef ICISIM_VALIDATE_SIMULATE_H
+#define ICISIM_VALIDATE_SIMULATE_H
+
+#include "icisim/formula.h"
+#include "icisim/job.h"
+#include "icisim/measured.h"
+#include "icisim/validate.h"
+
+struct simulation {
+    struct result result;
+    bool has_formula; /* a collective: */
+    struct formula_case formula;
+};
+
+/* Runs a point. */
+int simulate_point(const struct point *point, struct catalog *catalog, struct simulation *simulation,
+                   struct status *st);
+
+/* Runs "all-gather --chip v4 --slice 4x4x4 ..."; a fault names the arguments. */
+int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation,
+             struct status *st);
+
+/* The formula's view of a point that is not run. */
+int simulate_formula(const struct point *point, struct catalog *catalog, struct formula_case *formula,
+                     struct status *st);
+
+#endif
