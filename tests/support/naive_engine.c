@@ -233,4 +233,8 @@ static int naive_run(const struct program *program, struct trace *trace, struct 
     return code;
 }
 
-const struct engine engine_naive = {"naive", "the definition of time, slowly", false, naive_run};
+const struct engine engine_naive = {
+    .name = "naive",
+    .what = "the definition of time, slowly",
+    .run = naive_run,
+};

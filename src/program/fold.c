@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* fold.h in two halves: how far a program repeats itself, and the program of one repetition. */
+#include "icisim/fold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A table of one entry for each chip. Where the mask of who looks at it is 0, the entry may be anything; the
+ * mask itself has been looked at before. */
+struct column {
+    const void *entry;
+    size_t entry_bytes;
+    const uint8_t *mask; /* NULL: everybody */
+};
+
+/* Are `n` entries from `from` on the same as those from `to` on? */
+static bool alike(const struct column *column, int64_t from, int64_t to, int64_t n)
+{
+    const char *entry = column->entry;
+    size_t bytes = column->entry_bytes;
+    if (!column->mask)
+        return memcmp(entry + (size_t)from * bytes, entry + (size_t)to * bytes, (size_t)n * bytes) == 0;
+    for (int64_t i = 0; i < n; i++)
+        if (column->mask[from + i] &&
+            memcmp(entry + (size_t)(from + i) * bytes, entry + (size_t)(to + i) * bytes, bytes) != 0)
+            return false;
+    return true;
+}
+
+/* Is the table the same when all chips move `period` places along an axis? */
+static bool repeats(const struct slice *slice, const struct column *column, int axis, int period)
+{
+    int64_t stride = 1, len = slice->len[axis];
+    for (int a = axis + 1; a < SLICE_AXES; a++)
+        stride *= slice->len[a];
+    for (int64_t block = 0; block < slice->chips; block += len * stride)
+        for (int64_t c = 0; c < len; c++)
+            if (!alike(column, block + c * stride, block + (c + period) % len * stride, stride))
+                return false;
+    return true;
+}
+
+/* Widens the periods until the table repeats. Its own periods are the multiples of the shortest, so the first
+ * multiple of what was found for other tables that suits this one suits all. */
+static void widen(const struct slice *slice, const struct column *column, int period[SLICE_AXES])
+{
+    for (int a = 0; a < slice->axes; a++) {
+        int p = period[a];
+        while (p < slice->len[a] && (slice->len[a] % p != 0 || !repeats(slice, column, a, p)))
+            p += period[a];
+        period[a] = p;
+    }
+}
+
+/* Whose turn it was last to look at each table: ops of one collective share table and mask. */
+struct seen {
+    bool *mask;                    /* [masks] */
+    int32_t *by_index, *by_amount; /* [index_tables], [amount_tables]: a mask, NOBODY at first */
+};
+enum { NOBODY = -2 };
+
+static const uint8_t *mask_of(const struct program *program, const struct op *op)
+{
+    return op->where == WHERE_ALL ? NULL : program->mask[op->where];
+}
+
+static void widen_for(const struct program *program, const struct op *op, struct seen *seen,
+                      int period[SLICE_AXES])
+{
+    const struct slice *slice = program->slice;
+    int32_t table = op->kind == OP_SEND ? op->towards.table : NO_TABLE;
+    if (op->where != WHERE_ALL && !seen->mask[op->where]) {
+        widen(slice, &(struct column){program->mask[op->where], sizeof **program->mask, NULL}, period);
+        seen->mask[op->where] = true;
+    }
+    if (table != NO_TABLE && seen->by_index[table] != op->where) {
+        widen(slice,
+              &(struct column){program->index_table[table], sizeof **program->index_table,
+                               mask_of(program, op)},
+              period);
+        seen->by_index[table] = op->where;
+    }
+    table = op->amount.table;
+    if (table != NO_TABLE && seen->by_amount[table] != op->where) {
+        widen(slice,
+              &(struct column){program->amount_table[table], sizeof **program->amount_table,
+                               mask_of(program, op)},
+              period);
+        seen->by_amount[table] = op->where;
+    }
+}
+
+static bool folds(const struct fold *fold)
+{
+    return memcmp(fold->period, fold->span, sizeof fold->period) != 0;
+}
+
+static bool seen_init(struct seen *seen, const struct program *program)
+{
+    seen->mask = calloc((size_t)program->masks + 1, sizeof *seen->mask);
+    seen->by_index = malloc(((size_t)program->index_tables + 1) * sizeof *seen->by_index);
+    seen->by_amount = malloc(((size_t)program->amount_tables + 1) * sizeof *seen->by_amount);
+    if (!seen->mask || !seen->by_index || !seen->by_amount)
+        return false;
+    for (int32_t t = 0; t < program->index_tables; t++)
+        seen->by_index[t] = NOBODY;
+    for (int32_t t = 0; t < program->amount_tables; t++)
+        seen->by_amount[t] = NOBODY;
+    return true;
+}
+
+static int find_periods(struct fold *fold, const struct program *program, struct status *st)
+{
+    const struct slice *slice = program->slice;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        fold->span[a] = slice->len[a];
+        fold->period[a] = slice_is_ring(slice, a) || slice->span[a] == 2 ? 1 : slice->len[a];
+    }
+    size_t row_bytes = 2 * (size_t)slice->axes * sizeof(double);
+    if (slice->link_Bps_of) {
+        widen(slice, &(struct column){slice->link_Bps_of, row_bytes, NULL}, fold->period);
+        widen(slice, &(struct column){slice->link_latency_s, row_bytes, NULL}, fold->period);
+    }
+    struct seen seen;
+    bool room = seen_init(&seen, program);
+    for (int32_t o = 0; o < program->ops && room && folds(fold); o++)
+        widen_for(program, &program->op[o], &seen, fold->period);
+    free(seen.mask);
+    free(seen.by_index);
+    free(seen.by_amount);
+    return room ? 0 : status_nomem(st);
+}
+
+/* The first of the chips that a chip of the quotient stands for. */
+static int unfold(const struct fold *fold, int chip)
+{
+    int coord[SLICE_AXES], original = 0;
+    for (int a = SLICE_AXES - 1; a >= 0; a--) {
+        coord[a] = chip % fold->period[a];
+        chip /= fold->period[a];
+    }
+    for (int a = 0; a < SLICE_AXES; a++)
+        original = original * fold->span[a] + coord[a];
+    return original;
+}
+
+/* A table for the chips of the quotient; NULL when memory is used up. */
+static void *fold_table(const struct fold *fold, const void *table, size_t entry_bytes)
+{
+    char *folded = malloc((size_t)fold->slice.chips * entry_bytes);
+    for (int chip = 0; folded && chip < fold->slice.chips; chip++)
+        memcpy(folded + (size_t)chip * entry_bytes,
+               (const char *)table + (size_t)unfold(fold, chip) * entry_bytes, entry_bytes);
+    return folded;
+}
+
+/* Fills to->tables[0 .. from->count) and counts what is there, for program_free(). */
+#define FOLD_TABLES(fold, to, from, tables, count)                                                           \
+    do {                                                                                                     \
+        for (int32_t t = 0; t < (from)->count; t++, (to)->count++) {                                         \
+            (to)->tables[t] = fold_table((fold), (from)->tables[t], sizeof **(to)->tables);                  \
+            if (!(to)->tables[t])                                                                            \
+                return false;                                                                                \
+        }                                                                                                    \
+    } while (0)
+
+/* A copy of n items, and one more, so that an empty array is not NULL. */
+static void *copy(const void *from, int32_t n, size_t item_bytes)
+{
+    void *to = malloc(((size_t)n + 1) * item_bytes);
+    if (to && n > 0)
+        memcpy(to, from, (size_t)n * item_bytes);
+    return to;
+}
+
+static bool fold_slice(struct fold *fold, const struct slice *slice)
+{
+    struct slice *quotient = &fold->slice;
+    size_t row_bytes = 2 * (size_t)slice->axes * sizeof(double);
+    *quotient = *slice;
+    quotient->link_Bps_of = quotient->link_latency_s = NULL;
+    memcpy(quotient->len, fold->period, sizeof fold->period);
+    quotient->chips = slice->chips / fold->orbit;
+    if (!slice->link_Bps_of)
+        return true;
+    quotient->link_Bps_of = fold_table(fold, slice->link_Bps_of, row_bytes);
+    quotient->link_latency_s = fold_table(fold, slice->link_latency_s, row_bytes);
+    return quotient->link_Bps_of && quotient->link_latency_s;
+}
+
+static bool fold_program(struct fold *fold, const struct program *from)
+{
+    struct program *to = &fold->program;
+    program_init(to, &fold->slice);
+    to->op = copy(from->op, from->ops, sizeof *to->op);
+    to->after = copy(from->after, from->afters, sizeof *to->after);
+    to->route = copy(from->route, from->routes, sizeof *to->route);
+    to->hop = copy(from->hop, from->hops, sizeof *to->hop);
+    to->stage = copy(from->stage, from->stages, sizeof *to->stage);
+    to->mask = copy(from->mask, from->masks, sizeof *to->mask);
+    to->index_table = copy(from->index_table, from->index_tables, sizeof *to->index_table);
+    to->amount_table = copy(from->amount_table, from->amount_tables, sizeof *to->amount_table);
+    if (!to->op || !to->after || !to->route || !to->hop || !to->stage || !to->mask || !to->index_table ||
+        !to->amount_table)
+        return false;
+    to->ops = from->ops;
+    to->afters = from->afters;
+    to->routes = from->routes;
+    to->hops = from->hops;
+    to->stages = from->stages;
+    for (int32_t o = 0; o < to->ops; o++)
+        to->op[o].payload = NO_PAYLOAD;
+    FOLD_TABLES(fold, to, from, mask, masks);
+    FOLD_TABLES(fold, to, from, index_table, index_tables);
+    FOLD_TABLES(fold, to, from, amount_table, amount_tables);
+    return true;
+}
+
+int fold_init(struct fold *fold, const struct program *program, struct status *st)
+{
+    *fold = (struct fold){.orbit = 1, .axes = program->slice->axes};
+    int code = find_periods(fold, program, st);
+    if (code < 0 || !folds(fold))
+        return code;
+    for (int a = 0; a < SLICE_AXES; a++)
+        fold->orbit *= fold->span[a] / fold->period[a];
+    if (!fold_slice(fold, program->slice) || !fold_program(fold, program)) {
+        fold_free(fold);
+        return status_nomem(st);
+    }
+    return 0;
+}
+
+void fold_free(struct fold *fold)
+{
+    program_free(&fold->program);
+    slice_free(&fold->slice);
+}
+
+int fold_chip(const struct fold *fold, int chip)
+{
+    int coord[SLICE_AXES], folded = 0;
+    for (int a = SLICE_AXES - 1; a >= 0; a--) {
+        coord[a] = chip % fold->span[a] % fold->period[a];
+        chip /= fold->span[a];
+    }
+    for (int a = 0; a < SLICE_AXES; a++)
+        folded = folded * fold->period[a] + coord[a];
+    return folded;
+}
+
+char *fold_print(const struct fold *fold, char text[static FOLD_TEXT])
+{
+    int n = 0;
+    for (int a = 0; a < fold->axes; a++)
+        n += snprintf(text + n, (size_t)(FOLD_TEXT - n), "%s%d", a ? "x" : "", fold->span[a]);
+    n += snprintf(text + n, (size_t)(FOLD_TEXT - n), " -> ");
+    for (int a = 0; a < fold->axes; a++)
+        n += snprintf(text + n, (size_t)(FOLD_TEXT - n), "%s%d", a ? "x" : "", fold->period[a]);
+    return text;
+}
