@@ -219,8 +219,11 @@ int32_t program_var(const struct program *program, int32_t var, int chip);
 /* How many (op, chip) pairs are sends over links, and how many bytes they put on links in all. */
 int64_t program_transfers(const struct program *program);
 double program_link_bytes(const struct program *program);
-/* The longest chain of sends over links, each waiting for the one before. */
+/* The longest chain of sends over links, each waiting for the one before; and for each op the longest chain
+ * that ends with it, depth[ops]. Does an op cross links, and so count? */
 int program_steps(const struct program *program, struct status *st);
+int32_t program_depths(const struct program *program, int32_t depth[]);
+bool op_crosses_links(const struct program *program, const struct op *op);
 
 /* Number of elements that `view` selects on `chip`; and on the chip `at`, evaluated with `chip`'s variables
  * (they differ for ragged buffers only). */

@@ -28,7 +28,7 @@ static int64_t count_takers(const struct program *program, const struct op *op)
 }
 
 /* A send that stays where it is only joins what it waits for: it is no transfer and no step. */
-static bool crosses_links(const struct program *program, const struct op *op)
+bool op_crosses_links(const struct program *program, const struct op *op)
 {
     return op->kind == OP_SEND &&
            (op->towards.table != NO_TABLE || program->route[op->towards.route].hops > 0);
@@ -38,7 +38,7 @@ int64_t program_transfers(const struct program *program)
 {
     int64_t transfers = 0;
     for (int32_t o = 0; o < program->ops; o++)
-        if (crosses_links(program, &program->op[o]))
+        if (op_crosses_links(program, &program->op[o]))
             transfers += count_takers(program, &program->op[o]);
     return transfers;
 }
@@ -62,23 +62,30 @@ double program_link_bytes(const struct program *program)
     return bytes;
 }
 
-int program_steps(const struct program *program, struct status *st)
+int32_t program_depths(const struct program *program, int32_t depth[])
 {
-    int32_t *depth = calloc((size_t)program->ops + 1, sizeof *depth);
-    if (!depth)
-        return status_nomem(st);
     int32_t most = 0;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
+        depth[o] = 0;
         for (int32_t a = 0; a < op->afters; a++) {
             int32_t before = program->after[op->first_after + a].op;
             if (depth[before] > depth[o])
                 depth[o] = depth[before];
         }
-        depth[o] += crosses_links(program, op);
+        depth[o] += op_crosses_links(program, op);
         if (depth[o] > most)
             most = depth[o];
     }
+    return most;
+}
+
+int program_steps(const struct program *program, struct status *st)
+{
+    int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
+    if (!depth)
+        return status_nomem(st);
+    int32_t most = program_depths(program, depth);
     free(depth);
     return most;
 }
