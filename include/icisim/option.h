@@ -52,6 +52,7 @@ enum option_list {
     LIST_COMMA,  /* commas too: --ring uni,bidi */
 };
 
+enum { OPTION_NAME = 40 };
 struct option_row {
     const char *name;     /* without dashes; a key of workload files */
     int letter;           /* 'j' for -j, or 0 */
@@ -64,7 +65,8 @@ struct option_row {
     enum option_list list;
     bool positional; /* the arguments without dashes; the name is for files and messages */
     bool of_point;   /* fills a field of a point ... */
-    size_t offset;   /* ... this one */
+    size_t offset;   /* ... this one ... */
+    bool has_column; /* ... which results show in a column of its own */
     /* OPTION_CHOICE: the value of a name, or a failure that says which names there are */
     int (*by_name)(const char *name, struct status *st);
 };

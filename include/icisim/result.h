@@ -38,6 +38,7 @@ struct result {
     double speedup;             /* over uni, or of matmuls over naive, if that was run at the same point */
     char status[RESULT_STATUS]; /* "ok", or why there are no numbers */
     double max_link_bytes;
+    char varied[RESULT_LINE]; /* options without a column of their own that have several values: "routes=2" */
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */

@@ -66,6 +66,9 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point);
 int grid_value(const struct grid *grid, int64_t index, const struct option_row *option);
 int64_t grid_with(const struct grid *grid, int64_t index, const struct option_row *option, int value);
 
+/* Writes the values of options that vary in the grid but have no column in results: "routes=2 offset=1". */
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room);
+
 /* Place of a value in the list that was given for an option, -1 if it is not there. */
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text);
 

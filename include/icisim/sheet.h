@@ -2,7 +2,7 @@
 /*
  * sheet: a table for people, as wide as what is in it.
  *
- * Two lines of heading, names and units, start with # like all that is no data; columns are right-aligned,
+ * Two lines of heading, names and (where there are any) units, start with # like all that is no data; columns are right-aligned,
  * texts left-aligned. Cells are filled row by row; NaN and what is missing print as "-".
  *
  * Units: those of the second line. Errors: out of memory, which sheet_print() reports. Ownership: the

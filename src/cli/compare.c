@@ -112,6 +112,7 @@ static int compare_grid(const struct grid *grid, const struct contest *contest, 
         struct point point;
         grid_point(grid, i, &point);
         code = job_result(&point, &catalog, &result[i], st);
+        grid_print_varied(grid, i, result[i].varied, sizeof result[i].varied);
     }
     if (code == 0) {
         rows_compare(grid, result);

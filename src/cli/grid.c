@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "icisim/settings.h"
@@ -60,6 +61,20 @@ int64_t grid_with(const struct grid *grid, int64_t index, const struct option_ro
     int64_t stride;
     int d = dim_of(grid, option, &stride);
     return d < 0 ? index : index + (value - index / stride % grid->count[d]) * stride;
+}
+
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int d = 0; d < grid->dims; d++) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        if (option->has_column || grid->count[d] < 2 || used >= room)
+            continue;
+        const char *value = grid->settings->of[grid->option[d]].text[grid_value(grid, index, option)];
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "", option->name, value);
+    }
+    return text;
 }
 
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text)

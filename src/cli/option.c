@@ -37,32 +37,33 @@ static int engine_index(const char *name, struct status *st)
 }
 
 #define FIELD(member) .of_point = true, .offset = offsetof(struct point, member)
+#define SHOWN(member) FIELD(member), .has_column = true
 #define NO_FIELD      .of_point = false
 
 /* Order matters: it is that of --help within a group, and of a sweep's rows. */
 const struct option_row option_table[] = {
     {"op", 0, "OP", "what runs: a collective, or a matmul in JAX's sharding notation", NULL, GROUP_WORK,
-     FOR_POINTS, OPTION_TEXT, LIST_REPEAT, .positional = true, FIELD(op)},
+     FOR_POINTS, OPTION_TEXT, LIST_REPEAT, .positional = true, SHOWN(op)},
 
     {"chip", 0, "NAME", "chip: v2, v3, v4, v5p, v5e, v6e, v7x, or a chip file", "v5e", GROUP_MACHINE,
-     FOR_SLICES, OPTION_TEXT, LIST_COMMA, FIELD(chip)},
+     FOR_SLICES, OPTION_TEXT, LIST_COMMA, SHOWN(chip)},
     {"profile", 0, "NAME", "numbers of the chip: spec (the book's) or measured", "spec", GROUP_MACHINE,
      FOR_SLICES, OPTION_CHOICE, LIST_COMMA, FIELD(profile), .by_name = profile_by_name},
     {"slice", 0, "SHAPE", "chips of the slice: 16, 4x4 or 4x4x8; default: the mesh's shape", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_COMMA, FIELD(slice)},
+     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_COMMA, SHOWN(slice)},
     {"wrap", 0, "AXES", "axes whose ends are joined: all, none or x,z; default: as the chip is built", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, FIELD(wrap)},
+     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, SHOWN(wrap)},
     {"mesh", 0, "AXES", "logical axes on the slice: dp=4,tp=2 or X=x*y; default: the physical axes", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, FIELD(mesh)},
+     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, SHOWN(mesh)},
     {"link-bandwidth", 0, "45GBps", "one-way bandwidth of a link; default: the chip's", NULL, GROUP_MACHINE,
      FOR_SLICES, OPTION_BANDWIDTH, LIST_COMMA, FIELD(link_Bps)},
     {"hop-latency", 0, "1us", "latency of a link; default: the chip's", NULL, GROUP_MACHINE, FOR_SLICES,
      OPTION_TIME, LIST_COMMA, FIELD(hop_latency_s)},
 
     {"axis", 0, "AXES", "mesh axes that a collective runs over: x, or x,y at once; default: all", NULL,
-     GROUP_WORK, FOR_POINTS, OPTION_TEXT, LIST_REPEAT, FIELD(axis)},
+     GROUP_WORK, FOR_POINTS, OPTION_TEXT, LIST_REPEAT, SHOWN(axis)},
     {"groups", 0, "GROUPS", "replica groups instead of axes: {{0,1},{2,3}} or [2,4]<=[8]", NULL, GROUP_WORK,
-     FOR_POINTS, OPTION_TEXT, LIST_REPEAT, FIELD(groups)},
+     FOR_POINTS, OPTION_TEXT, LIST_REPEAT, SHOWN(groups)},
     {"pairs", 0, "PAIRS", "collective-permute: who sends to whom, 0-1,1-0 in mesh order", NULL, GROUP_WORK,
      FOR_POINTS, OPTION_TEXT, LIST_REPEAT, FIELD(pairs)},
     {"pair-sizes", 0, "FILE", "ragged-all-to-all: CSV with from,to,size_bytes, or random:SEED", NULL,
@@ -72,23 +73,23 @@ const struct option_row option_table[] = {
     {"root", 0, "N", "broadcast: position of the sender in its group", "0", GROUP_WORK, FOR_POINTS,
      OPTION_COUNT, LIST_COMMA, FIELD(root)},
     {"dtype", 0, "TYPE", "element type: bf16, f32, int8, ...", "bf16", GROUP_WORK, FOR_POINTS, OPTION_TEXT,
-     LIST_COMMA, FIELD(dtype)},
+     LIST_COMMA, SHOWN(dtype)},
     {"size", 0, "BYTES", "bytes of the whole array: 64MiB, or 1MiB:1GiB:x4", NULL, GROUP_WORK, FOR_POINTS,
-     OPTION_BYTES, LIST_COMMA, FIELD(size_bytes)},
+     OPTION_BYTES, LIST_COMMA, SHOWN(size_bytes)},
 
     {"routes", 0, "N", "collective-permute: disjoint routes that share the bytes", "1", GROUP_SCHEDULE,
      FOR_POINTS, OPTION_COUNT, LIST_COMMA, FIELD(routes)},
     {"algorithm", 0, "NAME", "all-to-all: direct (every pair at once) or ring", "direct", GROUP_SCHEDULE,
-     FOR_POINTS, OPTION_CHOICE, LIST_COMMA, FIELD(algorithm), .by_name = algorithm_by_name},
+     FOR_POINTS, OPTION_CHOICE, LIST_COMMA, SHOWN(algorithm), .by_name = algorithm_by_name},
     {"keep-ties", 0, NULL, "all-to-all: what is half way round goes by + whole, not split", "off",
      GROUP_SCHEDULE, FOR_POINTS, OPTION_FLAG, LIST_LAST, FIELD(keep_ties)},
     {"strategy", 0, "NAME", "matmul: how its collective overlaps it", NULL, GROUP_SCHEDULE, FOR_POINTS,
-     OPTION_TEXT, LIST_COMMA, FIELD(strategy)},
+     OPTION_TEXT, LIST_COMMA, SHOWN(strategy)},
     {"ring", 0, "NAME", "uni, bidi or bidi-half; default: the profile's", NULL, GROUP_SCHEDULE, FOR_POINTS,
-     OPTION_CHOICE, LIST_COMMA, FIELD(ring), .by_name = ring_kind_by_name},
+     OPTION_CHOICE, LIST_COMMA, SHOWN(ring), .by_name = ring_kind_by_name},
 
     {"engine", 0, "NAME", "auto, simgrid or event; auto: simgrid up to 20,000 transfers", "auto",
-     GROUP_ENGINE, FOR_POINTS, OPTION_CHOICE, LIST_COMMA, FIELD(engine), .by_name = engine_index},
+     GROUP_ENGINE, FOR_POINTS, OPTION_CHOICE, LIST_COMMA, SHOWN(engine), .by_name = engine_index},
     {"fold", 0, "on|off", "event engine: simulate one chip of those that are alike", "on", GROUP_ENGINE,
      FOR_POINTS, OPTION_FLAG, LIST_LAST, FIELD(fold)},
     {"check", 0, NULL, "check the invariants of program and trace, too", "off", GROUP_ENGINE, FOR_POINTS,
@@ -128,9 +129,9 @@ int option_index(const struct option_row *option)
 }
 
 /* How messages call it. */
-static const char *title(const struct option_row *option, char text[static 40])
+static const char *title(const struct option_row *option, char text[static OPTION_NAME])
 {
-    snprintf(text, 40, "%s%s", option->positional ? "" : "--", option->name);
+    snprintf(text, OPTION_NAME, "%s%s", option->positional ? "" : "--", option->name);
     return text;
 }
 
@@ -166,7 +167,7 @@ union value {
 /* The value of a text; returns its size, or a negative code. */
 static int parse(const struct option_row *option, const char *text, union value *value, struct status *st)
 {
-    char what[40];
+    char what[OPTION_NAME];
     title(option, what);
     int code = 0;
     switch (option->kind) {

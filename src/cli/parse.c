@@ -88,33 +88,45 @@ static int add_argument(struct parsing *parsing, const char *text)
     return parsing->settings->file ? 0 : status_nomem(parsing->st);
 }
 
+/* An option by what stands on the command line, "--size" or "--size=3" or "-j"; of any command. */
+static const struct option_row *option_by_argument(const char *argument)
+{
+    size_t dashes = strspn(argument, "-");
+    char name[OPTION_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + dashes, "="), argument + dashes);
+    return dashes == 1 ? option_by_key(name[0]) : option_by_name(name);
+}
+
+/* Fails with the nearest options of the command. */
+static int unknown_option(const struct parsing *parsing, const char *argument)
+{
+    char spelled[OPTIONS_MAX][OPTION_NAME], nearest[TEXT_NEAREST];
+    const char *names[OPTIONS_MAX + 1];
+    int n = 0;
+    for (int i = 0; i < option_count; i++) {
+        if (!takes(parsing->command, &option_table[i]) || option_table[i].positional)
+            continue;
+        snprintf(spelled[n], OPTION_NAME, "--%s", option_table[i].name);
+        names[n] = spelled[n];
+        n++;
+    }
+    names[n] = NULL;
+    return status_fail(parsing->st, STATUS_INPUT, "%s has no option '%s'; %s", parsing->command->name,
+                       argument, text_nearest(argument, names, nearest));
+}
+
 /* argp tells that an argument is wrong, but not how. */
-static void explain(const struct parsing *parsing, const struct argp_state *state)
+static int explain(const struct parsing *parsing, const struct argp_state *state)
 {
     int at = state->next > 1 ? state->next - 1 : state->next;
-    const char *argument = at < state->argc ? state->argv[at] : "", *names[OPTIONS_MAX + 1];
-    char name[64], nearest[TEXT_NEAREST];
-    int n = 0;
-    for (int i = 0; i < option_count; i++)
-        if (takes(parsing->command, &option_table[i]) && !option_table[i].positional)
-            names[n++] = option_table[i].name;
-    names[n] = NULL;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(argument + strspn(argument, "-"), "="),
-             argument + strspn(argument, "-"));
-    const struct option_row *option = option_by_name(name);
-    if (!option && name[0] && !name[1])
-        option = option_by_key(name[0]);
-    if (option && !takes(parsing->command, option))
-        status_fail(parsing->st, STATUS_INPUT, "--%s is no option of %s; %s", name, parsing->command->name,
-                    text_nearest(name, names, nearest));
-    else if (option && option->argument)
-        status_fail(parsing->st, STATUS_INPUT, "--%s has no value; write --%s %s", option->name, option->name,
-                    option->argument);
-    else if (option)
-        status_fail(parsing->st, STATUS_INPUT, "--%s takes no value; write it alone", option->name);
-    else
-        status_fail(parsing->st, STATUS_INPUT, "unknown option '%s'; %s", argument,
-                    text_nearest(name, names, nearest));
+    const char *argument = at < state->argc ? state->argv[at] : "";
+    const struct option_row *option = option_by_argument(argument);
+    if (!option || !takes(parsing->command, option))
+        return unknown_option(parsing, argument);
+    if (!option->argument)
+        return status_fail(parsing->st, STATUS_INPUT, "--%s takes no value; write it alone", option->name);
+    return status_fail(parsing->st, STATUS_INPUT, "--%s has no value; write --%s %s", option->name,
+                       option->name, option->argument);
 }
 
 static error_t parse_one(int key, char *argument, struct argp_state *state)
@@ -125,7 +137,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     if (key == ARGP_KEY_ARG)
         code = add_argument(parsing, argument);
     else if (key == ARGP_KEY_ERROR)
-        explain(parsing, state); /* the first fault stays */
+        code = explain(parsing, state); /* the first fault stays */
     else if (option)
         code = settings_add(parsing->settings, option, option->argument ? argument : "on", parsing->st);
     else

@@ -43,6 +43,7 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, const s
         struct point point;
         grid_point(grid, i, &point);
         code = look(&point, catalog, looks, &result[i], st);
+        grid_print_varied(grid, i, result[i].varied, sizeof result[i].varied);
     }
     return code;
 }

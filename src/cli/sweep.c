@@ -92,6 +92,7 @@ static int take(void *context, int64_t index, const void *data, const char *how,
         status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
         job_result_failed(&point, sweep->catalog, result, &died);
     }
+    grid_print_varied(sweep->grid, index, result->varied, sizeof result->varied);
     sweep->refused += result->code == STATUS_INPUT || result->code == STATUS_LIMIT;
     sweep->failed += result->code < 0 && result->code != STATUS_INPUT && result->code != STATUS_LIMIT;
     sweep->waiting[index] = result;

@@ -39,6 +39,7 @@ const struct column columns[] = {
     COLUMN(speedup, COLUMN_REAL, "over uni, of matmuls over naive, if that was run at the same point"),
     COLUMN(status, COLUMN_TEXT, "ok, or why there are no numbers"),
     COLUMN(max_link_bytes, COLUMN_REAL, "bytes over the busiest link"),
+    COLUMN(varied, COLUMN_TEXT, "other options that have several values: routes=2"),
     {0},
 };
 

@@ -4,6 +4,7 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <math.h>
+#include <string.h>
 
 #include "icisim/engine.h"
 #include "icisim/job.h"
@@ -103,11 +104,15 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
     return code;
 }
 
-/* Four digits, which is what a size where two times are equal is good for. */
+/* Four digits, which is what a size where two times are equal is good for, and a blank before the unit. */
 static const char *print_size(double bytes, char text[static UNITS_TEXT])
 {
     double unit = pow(10, floor(log10(bytes)) - 3);
-    return units_print_bytes((uint64_t)llround(round(bytes / unit) * unit), text);
+    char packed[UNITS_TEXT];
+    units_print_bytes((uint64_t)llround(round(bytes / unit) * unit), packed);
+    size_t digits = strspn(packed, "0123456789.");
+    snprintf(text, UNITS_TEXT, "%.*s %s", (int)digits, packed, packed + digits);
+    return text;
 }
 
 void crossover_print(const struct crossover *crossover, const char *a, const char *b, FILE *out)

@@ -87,17 +87,20 @@ static void print_line(const struct sheet *sheet, const int width[], char mark, 
 
 int sheet_print(const struct sheet *sheet, FILE *out, struct status *st)
 {
-    int width[SHEET_COLUMNS];
-    const char *name[SHEET_COLUMNS], *unit[SHEET_COLUMNS];
+    int width[SHEET_COLUMNS] = {0};
+    const char *name[SHEET_COLUMNS] = {NULL}, *unit[SHEET_COLUMNS] = {NULL};
     if (sheet->failed)
         return status_nomem(st);
+    bool units = false;
     for (int c = 0; c < sheet->columns; c++) {
+        units |= *sheet->column[c].unit != '\0';
         width[c] = width_of(sheet, c);
         name[c] = sheet->column[c].name;
         unit[c] = sheet->column[c].unit;
     }
     print_line(sheet, width, '#', name, out);
-    print_line(sheet, width, '#', unit, out);
+    if (units)
+        print_line(sheet, width, '#', unit, out);
     for (int i = 0; i + sheet->columns <= sheet->cells; i += sheet->columns)
         print_line(sheet, width, ' ', (const char *const *)sheet->cell + i, out);
     return 0;

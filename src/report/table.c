@@ -30,6 +30,7 @@ static const struct label labels[] = {
     LABEL(strategy, "strategy", "strategy %s,"),
     LABEL(ring, "ring", "ring %s,"),
     LABEL(fold, "folded", "folded %s,"),
+    LABEL(varied, "with", "with %s,"),
 };
 enum { LABELS = sizeof labels / sizeof *labels };
 
@@ -144,12 +145,12 @@ static void print_ids(const struct result result[], int results, FILE *out)
             for (int j = 0; j < i && !before; j++)
                 before = strcmp((const char *)&result[j] + kinds[k].offset, id) == 0;
             if (!before)
-                fprintf(out, "%s%s", listed++ ? ", " : k ? "; rule: " : "# formula: ", id);
+                fprintf(out, "%s%s", listed++ ? ", " : k ? "; rule of thumb: " : "# formula: ", id);
         }
         if (listed == 0)
-            fprintf(out, k ? "; rule: none" : "# formula: none");
+            fprintf(out, k ? "; rule of thumb: none" : "# formula: none");
     }
-    fputs("; diff: of the time from it; README.md has them all\n", out);
+    fputs("; diff = time / formula - 1\n", out);
 }
 
 int report_table(const struct result result[], int results, FILE *out, struct status *st)

@@ -35,7 +35,7 @@ static int read_size(struct collective_job *c, const struct point *point, struct
     c->elements = (int64_t)elements;
     if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
         return status_fail(st, STATUS_INPUT,
-                           "--size %s is no whole number of %s elements; write %s more or less",
+                           "--size %s is no whole number of %s elements; write a multiple of %s",
                            units_print_bytes(point->size_bytes, text), c->dtype->name,
                            units_print_bytes((uint64_t)c->dtype->bytes, least));
     return 0;
@@ -148,7 +148,9 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     }
     print_axes(c, job, work->axes);
     work->size_bytes = job->point->size_bytes;
-    work->alg_bytes = (double)work->size_bytes / (c->uses_algorithm ? c->group_chips : 1);
+    /* of an all-to-all, ragged or not, nccl-tests counts the data of one chip */
+    bool to_all = c->uses_algorithm || c->pair_elements;
+    work->alg_bytes = (double)work->size_bytes / (to_all ? c->group_chips : 1);
     work->busbw_factor = c->collective->busbw_factor(c->group_chips);
     work->formula_exact_s = formula_exact_s(&formula);
     work->formula_rule_s = formula_rule_s(&formula);
