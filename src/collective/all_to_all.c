@@ -59,7 +59,7 @@ static void add_send(struct direct *d, struct op op, struct payload payload)
     d->last = program_add(program, op);
     if (d->first < 0)
         d->first = d->last;
-    walk_after(d->walk, d->before, true);
+    walk_after(d->walk, d->before);
 }
 
 static struct payload block(const struct direct *d, int tie, int signs)
@@ -168,7 +168,7 @@ static void send_ragged_offset(struct direct *d)
 static void each_offset(struct direct *d, int r)
 {
     const struct slice *slice = d->walk->program->slice;
-    if (r == d->walk->rings) {
+    if (r == d->walk->rings || r == COLLECTIVE_RINGS) {
         if (d->position)
             send_ragged_offset(d);
         else
@@ -305,7 +305,7 @@ static int write_direct(struct walk *walk, bool ragged, const struct front *befo
     if (after) {
         *after = (struct front){0};
         if (d.first >= 0)
-            front_add(after, walk_join(walk, d.first, d.last));
+            front_add(after, walk_join(walk, d.first, d.last, true));
     }
     direct_free(&d);
     return code;

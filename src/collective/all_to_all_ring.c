@@ -24,7 +24,6 @@ struct around {
     double bytes;
     double setup_s;
     const struct front *before;
-    bool own;
 };
 
 /* One block's way: `distance` steps by `sign`; all of it or one half of it. */
@@ -87,7 +86,7 @@ static void write_chain(const struct around *a, const struct chain *chain)
                         .step = hop - 1};
         int32_t added = program_add(program, op);
         if (hop == 1)
-            walk_after(a->walk, a->before, a->own);
+            walk_after(a->walk, a->before);
         else
             program_after(program, last, AFTER_ARRIVED);
         last = added;
@@ -109,7 +108,7 @@ static void write_own(const struct around *a)
                                      .amount = amount_of(a->bytes),
                                      .payload = program_payload(program, payload),
                                      .stage = a->walk->stage});
-    walk_after(a->walk, a->before, a->own);
+    walk_after(a->walk, a->before);
 }
 
 /* Which way each distance goes: uni all by +; a part of bidi-half all its own way; bidi the shorter way, the
@@ -191,10 +190,9 @@ void all_to_all_ring_write(struct walk *walk, const struct front *before, struct
             a.bytes = block * (walk->chips / a.n) / parts;
             a.setup_s = a.m == 0 ? spec->setup_s : 0;
             a.before = &front;
-            a.own = a.m == 0;
             int32_t first = program->ops;
             write_around(&a);
-            int32_t join = walk_join(walk, first, program->ops - 1);
+            int32_t join = walk_join(walk, first, program->ops - 1, true);
             front = (struct front){.count = 1, .op = {join}};
         }
         front_add(&done, front.op[0]);

@@ -74,7 +74,7 @@ static int32_t write_wagon(const struct train *train, int m, int sign, int steps
                                          .stage = walk->stage,
                                          .step = chunk + h});
         if (h == 0)
-            walk_after(walk, before, m == 0);
+            walk_after(walk, before);
         else
             program_after(program, first + h - 1, AFTER_ARRIVED);
         if (ahead >= 0)
@@ -98,11 +98,12 @@ static int32_t write_part(const struct train *train, const struct front *before)
                 if (steps[way] > 0)
                     ahead[m][way] =
                         write_wagon(train, m, way ? -1 : 1, steps[way], chunk, ahead[m][way], &front);
-            int32_t join = walk_join(walk, m == 0 ? start : start - 1, walk->program->ops - 1);
-            front = (struct front){.count = 1, .op = {join}};
+            int32_t join = walk_join(walk, m == 0 ? start : start - 1, walk->program->ops - 1, false);
+            front = *before; /* the root has the chunk from the start, all others when the join says so */
+            front_add(&front, join);
         }
     }
-    return walk_join(walk, first, walk->program->ops - 1);
+    return walk_join(walk, first, walk->program->ops - 1, true);
 }
 
 /* Position of the root on each ring, the first ring slowest. */

@@ -16,13 +16,11 @@ static void write_part(struct walk *walk, struct phase phase, bool scatter, bool
 {
     struct front front = *before, next;
     int first = scatter ? walk->rings - 1 : 0;
-    phase.own = true;
     if (scatter) {
         for (phase.m = first; phase.m >= 0; phase.m--) {
             walk_scatter(walk, &phase, &front, &next);
             front = next;
             phase.setup_s = 0;
-            phase.own = false;
         }
     }
     if (gather) {
@@ -31,24 +29,22 @@ static void write_part(struct walk *walk, struct phase phase, bool scatter, bool
             walk_gather(walk, &phase, &front, &next);
             front = next;
             phase.setup_s = 0;
-            phase.own = false;
         }
     }
     for (int i = 0; i < front.count; i++)
         front_add(after, front.op[i]);
 }
 
-int32_t reduce_gather_buffer(struct walk *walk, const char *name)
+int32_t reduce_gather_buffer(struct walk *walk, const char *name, int64_t rows, int64_t cols, bool by_cols)
 {
-    const struct collective_spec *spec = walk->spec;
     struct grid_dim dim[GRID_DIMS];
     struct part part[2 * COLLECTIVE_RINGS];
     int dims = 0, parts = walk_parts(walk, part);
     for (; dims < walk->rings; dims++)
-        dim[dims] = (struct grid_dim){walk->ring[dims]->n, false};
+        dim[dims] = (struct grid_dim){walk->ring[dims]->n, by_cols};
     if (parts > 1)
-        dim[dims++] = (struct grid_dim){parts, false};
-    return program_buffer(walk->program, name, spec->elements, 1, spec->elem_bytes, dim, dims, NULL);
+        dim[dims++] = (struct grid_dim){parts, by_cols};
+    return program_buffer(walk->program, name, rows, cols, walk->spec->elem_bytes, dim, dims, NULL);
 }
 
 void reduce_gather_write(struct walk *walk, int32_t buffer, bool scatter, bool gather,
@@ -82,7 +78,8 @@ static int build(const struct collective_spec *spec, struct program *program, co
     struct walk walk;
     if (walk_init(&walk, spec, program, name, st) < 0)
         return st->code;
-    reduce_gather_write(&walk, reduce_gather_buffer(&walk, "in"), scatter, gather, before, after);
+    int32_t in = reduce_gather_buffer(&walk, "in", spec->elements, 1, false);
+    reduce_gather_write(&walk, in, scatter, gather, before, after);
     walk_free(&walk);
     return program_close(program, st);
 }

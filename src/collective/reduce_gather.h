@@ -12,8 +12,9 @@ int reduce_scatter_build(const struct collective_spec *spec, struct program *pro
 int all_reduce_build(const struct collective_spec *spec, struct program *program, const struct front *before,
                      struct front *after, struct status *st);
 
-/* The buffer cut as the phases need it; all phases of a reduce-scatter, an all-gather or both, on it. */
-int32_t reduce_gather_buffer(struct walk *walk, const char *name);
+/* A matrix cut along its rows or columns as the phases need it; all phases of a reduce-scatter, an all-gather or
+ * both, on it. */
+int32_t reduce_gather_buffer(struct walk *walk, const char *name, int64_t rows, int64_t cols, bool by_cols);
 void reduce_gather_write(struct walk *walk, int32_t buffer, bool scatter, bool gather,
                          const struct front *before, struct front *after);
 

@@ -76,12 +76,11 @@ int32_t walk_where(struct walk *walk, int ring, int lo, int hi)
     return program_mask(walk->program, walk->mask);
 }
 
-void walk_after(struct walk *walk, const struct front *front, bool own)
+void walk_after(struct walk *walk, const struct front *front)
 {
     for (int i = 0; i < front->count; i++) {
         program_after(walk->program, front->op[i], AFTER_ARRIVED);
-        if (own)
-            program_after(walk->program, front->op[i], AFTER_DONE);
+        program_after(walk->program, front->op[i], AFTER_DONE);
     }
 }
 
@@ -91,7 +90,7 @@ void front_add(struct front *front, int32_t op)
     front->op[front->count++] = op;
 }
 
-int32_t walk_join(struct walk *walk, int32_t first, int32_t last)
+int32_t walk_join(struct walk *walk, int32_t first, int32_t last, bool own)
 {
     struct program *program = walk->program;
     int32_t join = program_add(program, (struct op){.kind = OP_SEND,
@@ -100,8 +99,11 @@ int32_t walk_join(struct walk *walk, int32_t first, int32_t last)
                                                     .amount = amount_of(0),
                                                     .payload = NO_PAYLOAD,
                                                     .stage = walk->stage});
-    for (int32_t op = first; op <= last; op++)
+    for (int32_t op = first; op <= last; op++) {
         program_after(program, op, AFTER_ARRIVED);
+        if (own)
+            program_after(program, op, AFTER_DONE);
+    }
     return join;
 }
 
@@ -120,14 +122,7 @@ int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_R
     return ways * k;
 }
 
-/* One direction of a phase: so many steps by + or -. On a line only the chips that have something to send,
- * and a chip to send it to, take part in a step. */
-struct leg {
-    int sign, steps;
-    bool line;
-};
-
-static int legs_of(const struct walk *walk, const struct part *part, int ring, struct leg leg[2])
+int walk_legs(const struct walk *walk, const struct part *part, int ring, struct leg leg[static 2])
 {
     int n = walk->ring[ring]->n;
     if (walk->spec->kind == RING_UNI) {
@@ -167,15 +162,12 @@ static struct payload phase_payload(const struct walk *walk, const struct phase 
     return payload;
 }
 
-/* Step t of a leg: what the chip at position p sends, as an offset to p, and who sends. A gather passes on
- * what started t steps behind; a scatter is its time reverse: what is sent at step t has steps - t still to
- * go. */
-static int32_t leg_offset(const struct leg *leg, bool gather, int t)
+int32_t leg_offset(const struct leg *leg, bool gather, int t)
 {
     return gather ? -leg->sign * t : leg->sign * (leg->steps - t);
 }
 
-static int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t)
+int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t)
 {
     int n = walk->ring[ring]->n;
     if (!leg->line)
@@ -194,6 +186,9 @@ static void write_leg(struct walk *walk, const struct phase *phase, const struct
     for (int m = 0; m < phase->m; m++)
         bytes *= walk->ring[phase->part->order[m]]->n;
     int32_t first = -1, last = -1;
+    /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
+     * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
+    bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
     for (int t = 0; t < leg->steps; t++) {
         struct payload payload = phase_payload(walk, phase, leg_offset(leg, gather, t));
         int32_t op =
@@ -205,26 +200,25 @@ static void write_leg(struct walk *walk, const struct phase *phase, const struct
                                              .payload = program_payload(program, payload),
                                              .stage = walk->stage,
                                              .step = t});
-        if (t == 0) {
-            walk_after(walk, before, phase->own);
+        if (t == 0 || adds_own)
+            walk_after(walk, before);
+        if (t == 0)
             first = op;
-        } else {
-            program_after(program, last, AFTER_ARRIVED);
-            /* Where uni closes a line, the sends of its last chip follow each other on the long way back (E4u). */
-            if (leg->line || walk->ring[ring]->closed)
-                program_after(program, last, AFTER_DONE);
-        }
+        program_after(program, last, AFTER_ARRIVED);
+        if (in_turn)
+            program_after(program, last, AFTER_DONE);
         last = op;
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    front_add(after, leg->line && leg->steps > 1 ? walk_join(walk, first, last) : last);
+    bool ordered = in_turn && !leg->line;
+    front_add(after, ordered || leg->steps == 1 ? last : walk_join(walk, first, last, true));
 }
 
 static void write_phase(struct walk *walk, const struct phase *phase, bool gather, const struct front *before,
                         struct front *after)
 {
     struct leg leg[2];
-    int legs = legs_of(walk, phase->part, phase->part->order[phase->m], leg);
+    int legs = walk_legs(walk, phase->part, phase->part->order[phase->m], leg);
     *after = (struct front){0};
     for (int i = 0; i < legs; i++)
         write_leg(walk, phase, &leg[i], gather, before, after);

@@ -32,12 +32,14 @@ void walk_free(struct walk *walk);
 /* The mask of the members at positions lo to hi of a ring. */
 int32_t walk_where(struct walk *walk, int ring, int lo, int hi);
 
-/* Makes the op appended last wait for the ops of a front: `own` for their end too, not only for arrivals. */
-void walk_after(struct walk *walk, const struct front *front, bool own);
+/* Makes the op appended last wait for the ops of a front: for what they send to the chip, and for its own to end. A
+ * chip's own part in what came before is part of what it passes on. */
+void walk_after(struct walk *walk, const struct front *front);
 void front_add(struct front *front, int32_t op);
 
-/* A front of one op that waits for all sends of ops first..last to arrive (a send that stays where it is). */
-int32_t walk_join(struct walk *walk, int32_t first, int32_t last);
+/* One op (a send that stays where it is) that waits for all that ops first..last send to the chip, and with `own` for
+ * the end of its own. */
+int32_t walk_join(struct walk *walk, int32_t first, int32_t last, bool own);
 
 /* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
 struct part {
@@ -46,6 +48,18 @@ struct part {
     int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
 };
 int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS]);
+
+/* One direction of a phase: so many steps by + or by -. On a line only the chips that have something to send, and a
+ * chip to send it to, take part in a step. */
+struct leg {
+    int sign, steps;
+    bool line;
+};
+int walk_legs(const struct walk *walk, const struct part *part, int ring, struct leg leg[static 2]);
+/* Step t: the chip at position p sends chunk p + offset; and who sends. A gather passes on what started t steps
+ * behind; a scatter is its time reverse: what is sent at step t has steps - t still to go. */
+int32_t leg_offset(const struct leg *leg, bool gather, int t);
+int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t);
 
 /* One phase of a part: round one ring. `m` counts the part's phases in gathering order. Waits for `before`
  * and leaves `after`. */
@@ -56,7 +70,6 @@ struct phase {
     double bytes; /* of one chunk of this part */
     enum combine combine;
     double setup_s;
-    bool own; /* wait for the end of the ops before, too */
 };
 void walk_gather(struct walk *walk, const struct phase *phase, const struct front *before,
                  struct front *after);

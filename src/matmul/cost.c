@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The seconds of a matmul on one chip, and the names of the ways to overlap it. */
+#include <math.h>
+
+#include "icisim/matmul.h"
+#include "icisim/text.h"
+
+int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dtype_id dtype,
+                     struct status *st)
+{
+    *cost = (struct matmul_cost){.efficiency = NAN,
+                                 .hbm_Bps = chip->hbm_Bps,
+                                 .launch_s = chip->launch_overhead_s,
+                                 .chip = chip,
+                                 .dtype = dtype};
+    return chip_peak(chip, dtype, &cost->peak_flops, st);
+}
+
+static double tiles(double n, int tile)
+{
+    return ceil(n / tile) * tile;
+}
+
+/* t = max( 2 m k n / (peak efficiency), (m k + k n + m n) bytes / HBM bandwidth ) + launch
+ * (roofline: Williams, Waterman, Patterson 2009). Padding counts for the MXU only, HBM moves what there is. */
+double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate)
+{
+    double bytes = (m * k + k * n + (accumulate ? 2 : 1) * m * n) * dtype_info(cost->dtype)->bytes;
+    double flop = 2 * m * k * n;
+    if (cost->mxu_padding && cost->chip->mxu_tile > 0) {
+        /* The systolic array holds a tile x tile block of the right operand; rows stream through in eights. */
+        int tile = cost->chip->mxu_tile;
+        flop = 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
+    }
+    double efficiency =
+        isnan(cost->efficiency) ? chip_matmul_efficiency(cost->chip, cost->dtype, flop) : cost->efficiency;
+    double compute_s = flop / (cost->peak_flops * efficiency);
+    double memory_s = cost->hbm_Bps > 0 ? bytes / cost->hbm_Bps : 0;
+    return fmax(compute_s, memory_s) + cost->launch_s;
+}
+
+static const char *const strategies[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};
+static const char *const reduces[] = {"scatter-gather", "chunks", NULL};
+
+const char *matmul_strategy_name(enum matmul_strategy strategy)
+{
+    return strategies[strategy];
+}
+
+int matmul_strategy_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, strategies);
+    return index >= 0 ? index : text_unknown("strategy", name, strategies, st);
+}
+
+const char *matmul_reduce_name(enum matmul_reduce reduce)
+{
+    return reduces[reduce];
+}
+
+int matmul_reduce_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, reduces);
+    return index >= 0 ? index : text_unknown("way to all-reduce", name, reduces, st);
+}

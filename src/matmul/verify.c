@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Real numbers through a matmul program, against the plain product. */
+#include <stdlib.h>
+
+#include "data/selection.h"
+#include "icisim/execute.h"
+#include "icisim/matmul.h"
+#include "icisim/memory.h"
+
+struct matrix {
+    int64_t rows, cols;
+    double *at;
+};
+
+static uint64_t draw(uint64_t *state)
+{
+    /* splitmix64 (Steele, Lea, Flood 2014) */
+    uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+    return z ^ (z >> 31);
+}
+
+static int matrix_init(struct matrix *m, int64_t rows, int64_t cols, struct status *st)
+{
+    *m = (struct matrix){rows, cols, calloc((size_t)(rows * cols), sizeof *m->at)};
+    return m->at ? 0 : status_nomem(st);
+}
+
+/* Small integers: sums stay exact. */
+static void randomize(struct matrix *m, uint64_t *state)
+{
+    for (int64_t i = 0; i < m->rows * m->cols; i++)
+        m->at[i] = (double)(draw(state) % 19) - 9;
+}
+
+static int multiply(const struct matrix *a, const struct matrix *b, struct matrix *c, struct status *st)
+{
+    if (matrix_init(c, a->rows, b->cols, st) < 0)
+        return st->code;
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t k = 0; k < a->cols; k++)
+            for (int64_t j = 0; j < b->cols; j++)
+                c->at[i * b->cols + j] += a->at[i * a->cols + k] * b->at[k * b->cols + j];
+    return 0;
+}
+
+/* Where index i of a chip's shard lies in the whole dim. */
+static int64_t whole_index(const struct matmul_dim *dim, const struct ring *cut, const struct mesh *mesh,
+                           int chip, int64_t i)
+{
+    int64_t len = dim->n / axis_list_size(&dim->shard, &mesh->axes);
+    if (cut) {
+        int64_t piece = len / cut->n;
+        i = cut->slot[i / piece] * piece + i % piece;
+    }
+    return axis_list_position(&dim->shard, &mesh->axes, mesh_device(mesh, chip)) * len + i;
+}
+
+/* One chip's shard of a tensor: written into its place, or compared with what is there. */
+static int visit_shard(const struct matmul_place *place, const struct matmul_tensor *tensor,
+                       const struct matrix *whole, const struct mesh *mesh, struct memory *memory, int chip,
+                       bool write, struct status *st)
+{
+    struct selection s;
+    if (selection_init(&s, memory->program, &place->own, chip, chip, st) < 0)
+        return st->code;
+    double *buffer = memory_of(memory, chip, place->own.buffer);
+    double *value = malloc((size_t)(s.rows * s.cols + 1) * sizeof *value);
+    int code = value ? 0 : status_nomem(st);
+    if (code == 0 && !write)
+        selection_take(&s, ORDER_MATRIX, buffer, value);
+    for (int64_t r = 0; r < s.rows && code == 0; r++) {
+        for (int64_t c = 0; c < s.cols && code == 0; c++) {
+            int64_t row = whole_index(&tensor->dim[0], place->cut[0], mesh, chip, r);
+            int64_t col = whole_index(&tensor->dim[1], place->cut[1], mesh, chip, c);
+            double want = whole->at[row * whole->cols + col], *have = &value[r * s.cols + c];
+            if (write)
+                *have = want;
+            else if (!(*have >= want && *have <= want))
+                code =
+                    status_fail(st, STATUS_CHECK, "chip %d: element (%lld,%lld) of the product is %g, not %g",
+                                chip, (long long)row, (long long)col, *have, want);
+        }
+    }
+    if (code == 0 && write)
+        selection_put(&s, ORDER_MATRIX, buffer, value, COMBINE_COPY);
+    free(value);
+    selection_free(&s);
+    return code;
+}
+
+static int load(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
+                const struct matrix operand[], struct memory *memory, struct status *st)
+{
+    int chips = mesh->slice->chips;
+    for (int chip = 0; chip < chips; chip++) {
+        for (int32_t b = 0; b < memory->program->buffers; b++) {
+            double *buffer = memory_of(memory, chip, b);
+            for (int64_t i = 0; i < memory_elements(memory->program, chip, b); i++)
+                buffer[i] = 0;
+        }
+        for (int i = 0; i <= plan->products; i++) {
+            const struct matmul_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
+            if (visit_shard(&build->operand[i], tensor, &operand[i], mesh, memory, chip, true, st) < 0)
+                return st->code;
+        }
+    }
+    return 0;
+}
+
+int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
+                  const struct program *program, uint64_t seed, struct status *st)
+{
+    struct matrix operand[MATMUL_OPERANDS] = {{0}}, product[MATMUL_OPERANDS] = {{0}};
+    struct memory memory = {0};
+    struct execute_options options = {.pace = (enum execute_pace)(seed % EXECUTE_PACES), .seed = seed};
+    uint64_t state = seed;
+    int code = memory_init(&memory, program, st);
+    for (int i = 0; i <= plan->products && code == 0; i++) {
+        const struct matmul_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
+        code = matrix_init(&operand[i], tensor->dim[0].n, tensor->dim[1].n, st);
+        if (code == 0)
+            randomize(&operand[i], &state);
+        if (code == 0 && i > 0)
+            code = multiply(i == 1 ? &operand[0] : &product[i - 1], &operand[i], &product[i], st);
+    }
+    if (code == 0)
+        code = load(plan, build, mesh, operand, &memory, st);
+    if (code == 0)
+        code = execute(&memory, &options, st);
+    for (int chip = 0; chip < mesh->slice->chips && code == 0; chip++)
+        code = visit_shard(&build->output, &plan->product[plan->products - 1].out, &product[plan->products],
+                           mesh, &memory, chip, false, st);
+    for (int i = 0; i < MATMUL_OPERANDS; i++) {
+        free(operand[i].at);
+        free(product[i].at);
+    }
+    memory_free(&memory);
+    return code;
+}
+
+void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most)
+{
+    /* A dim that is contracted or kept is in two tensors, with two shardings: both must divide it, and all mesh axes
+     * together do. */
+    int64_t unit = axes_devices(axes);
+    struct matmul_tensor *tensors[MATMUL_OPERANDS + 1];
+    for (int i = 0; i < expr->operands; i++)
+        tensors[i] = &expr->operand[i];
+    tensors[expr->operands] = &expr->output;
+    for (int i = 0; i <= expr->operands; i++) {
+        for (int d = 0; d < 2; d++) {
+            int64_t *n = &tensors[i]->dim[d].n, times = *n / unit;
+            if (*n <= most)
+                continue;
+            times = times > most / unit ? most / unit : times;
+            *n = unit * (times < 1 ? 1 : times);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a plan to a program: gathers, product and sums of one product after the other. */
+#include <math.h>
+
+#include "icisim/formula.h"
+#include "matmul/writer.h"
+
+/* The product as one op. */
+static struct tensor whole_product(struct writer *w, const struct matmul_product *p, struct tensor *left,
+                                   struct tensor *right)
+{
+    struct tensor out = {.len = {p->m, p->n}, .operand = -1};
+    struct view of_left = writer_buffer(w, "left", left->len, NULL),
+                of_right = writer_buffer(w, "right", right->len, NULL);
+    out.place.own = writer_buffer(w, "product", out.len, NULL);
+    writer_place(w, left, of_left, NULL);
+    writer_place(w, right, of_right, NULL);
+    int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
+    double seconds = matmul_cost_s(&w->options->cost, (double)p->m, (double)p->k, (double)p->n, false);
+    int32_t op = writer_matmul(w, fusion, 0, WHERE_ALL, seconds, of_left, of_right, out.place.own);
+    writer_after(w, &left->front);
+    writer_after(w, &right->front);
+    out.front = (struct front){.count = 1, .op = {op}};
+    return out;
+}
+
+static struct tensor product_by(struct writer *w, const struct matmul_product *p,
+                                const struct matmul_move *move, struct tensor *left, struct tensor *right)
+{
+    if (!move)
+        return whole_product(w, p, left, right);
+    if (move->kind == MOVE_GATHER_LEFT || move->kind == MOVE_GATHER_RIGHT)
+        return writer_gather_loop(w, p, move, left, right);
+    if (move->kind == MOVE_REDUCE && w->options->reduce == REDUCE_CHUNKS)
+        return writer_reduce_chunks(w, p, move, left, right);
+    return writer_scatter_loop(w, p, move, left, right);
+}
+
+static bool before_product(const struct matmul_move *move)
+{
+    return move->kind == MOVE_GATHER_LEFT || move->kind == MOVE_GATHER_RIGHT;
+}
+
+static struct tensor write_product(struct writer *w, const struct matmul_product *p, struct tensor left,
+                                   struct tensor right)
+{
+    int overlap = w->options->strategy == STRATEGY_NAIVE ? -1 : p->overlap;
+    if (overlap >= 0 && axis_list_size(&p->move[overlap].axes, &w->mesh->axes) < 2)
+        overlap = -1; /* axes of one chip: nothing to permute */
+    for (int i = 0; i < p->moves; i++)
+        if (i != overlap && before_product(&p->move[i]))
+            writer_collective(w, &p->move[i], w->options->kind,
+                              p->move[i].kind == MOVE_GATHER_LEFT ? &left : &right);
+    struct tensor out = product_by(w, p, overlap < 0 ? NULL : &p->move[overlap], &left, &right);
+    for (int i = 0; i < p->moves; i++)
+        if (i != overlap && !before_product(&p->move[i]))
+            writer_collective(w, &p->move[i], w->options->kind, &out);
+    return out;
+}
+
+static struct tensor operand(const struct matmul_tensor *t, int index, const struct axes *axes)
+{
+    struct tensor tensor = {.operand = index};
+    for (int d = 0; d < 2; d++)
+        tensor.len[d] = t->dim[d].n / axis_list_size(&t->dim[d].shard, axes);
+    return tensor;
+}
+
+int matmul_write(const struct matmul_plan *plan, const struct matmul_options *options,
+                 const struct mesh *mesh, struct program *program, struct matmul_build *build,
+                 struct status *st)
+{
+    *build = (struct matmul_build){.rings = 0};
+    struct writer w = {.options = options,
+                       .mesh = mesh,
+                       .program = program,
+                       .build = build,
+                       .elem_bytes = dtype_info(plan->product[0].left.dtype)->bytes,
+                       .copies = -1,
+                       .st = st};
+    struct tensor out = operand(&plan->product[0].left, 0, &mesh->axes);
+    for (int i = 0; i < plan->products && st->code == 0; i++)
+        out = write_product(&w, &plan->product[i], out, operand(&plan->product[i].right, i + 1, &mesh->axes));
+    build->output = out.place;
+    return st->code < 0 ? st->code : program_close(program, st);
+}
+
+void matmul_build_free(struct matmul_build *build)
+{
+    for (int i = 0; i < build->rings; i++)
+        ring_free(&build->ring[i]);
+    build->rings = 0;
+}
+
+/* T >= max( compute as one op, each collective's own bound ): the products of a chain add up, for a chip's queue runs
+ * them one at a time. */
+double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
+                      const struct mesh *mesh)
+{
+    double compute_s = 0, comm_s = 0, elem_bytes = dtype_info(plan->product[0].left.dtype)->bytes;
+    const struct slice *slice = mesh->slice;
+    int least_ports = slice_count_ports(slice, 0);
+    for (int chip = 1; chip < slice->chips; chip++) {
+        int ports = slice_count_ports(slice, chip);
+        least_ports = ports < least_ports ? ports : least_ports;
+    }
+    for (int i = 0; i < plan->products; i++) {
+        const struct matmul_product *p = &plan->product[i];
+        compute_s += matmul_cost_s(&options->cost, (double)p->m, (double)p->k, (double)p->n, false);
+        for (int j = 0; j < p->moves; j++) {
+            static const char *const names[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce",
+                                                "all-gather"};
+            const struct matmul_move *move = &p->move[j];
+            int n = axis_list_size(&move->axes, &mesh->axes);
+            double rows = move->kind == MOVE_GATHER_RIGHT ? (double)p->k : (double)p->m;
+            double cols = move->kind == MOVE_GATHER_LEFT ? (double)p->k : (double)p->n;
+            if (move->kind == MOVE_GATHER_OUT)
+                *(move->dim ? &cols : &rows) *= n;
+            struct formula_case c = {.op = names[move->kind],
+                                     .rings = 1,
+                                     .n = {n},
+                                     .elements = (int64_t)(rows * cols),
+                                     .elem_bytes = elem_bytes,
+                                     .hop_latency_s = slice->hop_latency_s,
+                                     .link_Bps = slice->link_Bps,
+                                     .groups = slice->chips / n,
+                                     .least_ports = least_ports,
+                                     .directed_links = slice_count_links(slice)};
+            double bound_s = n > 1 ? formula_bound_s(&c) : 0;
+            comm_s = !isnan(bound_s) && bound_s > comm_s ? bound_s : comm_s;
+        }
+    }
+    return fmax(compute_s, comm_s);
+}

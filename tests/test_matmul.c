@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sharded matmuls: what is inferred, that every strategy's program is sound and makes the product. */
+#include <stdio.h>
+#include <string.h>
+
+#include "icisim/chip.h"
+#include "icisim/matmul.h"
+#include "suite.h"
+
+struct problem {
+    const char *slice, *mesh, *expr, *plan;
+};
+
+/* The matmuls of the sources, and shapes that reach every kind of loop. */
+static const struct problem problems[] = {
+    {"2x4", "X=2,Y=4", "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]",
+     "all-gather left columns over Y, then multiply 512x2048 . 2048x2048"},
+    {"2x2", "x=4", "f32[16384@x,1024] . f32[1024,2048] -> f32[16384,2048]",
+     "all-gather left rows over x, then multiply 16384x1024 . 1024x2048"},
+    {"2x2", "x=4", "f32[16384,1024@x] . f32[1024@x,2048] -> f32[16384@x,2048]",
+     "multiply 16384x256 . 256x2048, then reduce-scatter rows over x"},
+    {"2x2", "x=2,y=2", "f32[8@x,16@y] . f32[16@y,4] -> f32[8@x,4@y]",
+     "multiply 4x8 . 8x4, then reduce-scatter columns over y"},
+    {"2x2", "x=2,y=2", "f32[8@x,16@y] . f32[16@y,4] -> f32[8@x,4]",
+     "multiply 4x8 . 8x4, then all-reduce over y"},
+    {"2x2", "x=2,y=2", "f32[8@x,16@y] . f32[16@y,4] -> f32[8,4@y]",
+     "multiply 4x8 . 8x4, then reduce-scatter columns over y, then all-gather output rows over x"},
+    {"4x2", "X=4,Y=2", "bf16[8@X,2048@Y] . bf16[2048@Y,8192] -> bf16[8@X,8192]",
+     "multiply 2x1024 . 1024x8192, then all-reduce over Y"},
+    {"2x4", "X=2,Y=4", "bf16[1024@X,8192@Y] . bf16[8192@Y,2048] -> bf16[1024@X,2048@Y]",
+     "multiply 512x2048 . 2048x2048, then reduce-scatter columns over Y"},
+    {"4x2", "dp=4,tp=2", "f32[1024@dp,4096] . f32[4096@dp,256] -> f32[1024@dp,256]",
+     "all-gather right rows over dp, then multiply 256x4096 . 4096x256"},
+    {"4x2", "dp=4,tp=2", "f32[1024,4096@(dp,tp)] . f32[4096@(dp,tp),256] -> f32[1024@(dp,tp),256]",
+     "multiply 1024x512 . 512x256, then reduce-scatter rows over (dp,tp)"},
+    {"16", "X=16", "bf16[96@X,80] . bf16[80,48] -> bf16[96,48]",
+     "all-gather left rows over X, then multiply 96x80 . 80x48"},
+    {"5x3", "X=5,Y=3", "bf16[30@X,45@Y] . bf16[45@Y,60@X] -> bf16[30@X,60@Y]", NULL},
+    {"4x4", "X=4,Y=4", "bf16[32@X,48@Y] . bf16[48,64@X] -> bf16[32,64@X]",
+     "all-gather left columns over Y, then all-gather left rows over X, then multiply 32x48 . 48x16"},
+    {"4x4", "X=4,Y=4", "bf16[32,48@(X,Y)] . bf16[48,64] -> bf16[32,64]",
+     "all-gather left columns over (X,Y), then multiply 32x48 . 48x64"},
+    {"4x4", "X=4,Y=4", "bf16[32@(Y,X),48] . bf16[48,64] -> bf16[32,64]",
+     "all-gather left rows over (Y,X), then multiply 32x48 . 48x64"},
+    {"4x4", "X=4,Y=4", "bf16[32,48@(Y,X)] . bf16[48@(Y,X),64] -> bf16[32,64]",
+     "multiply 32x3 . 3x64, then all-reduce over (Y,X)"},
+    {"2x4", "X=2,Y=4", "bf16[64@X,32@Y] . bf16[32,128@Y] . bf16[128@Y,32] -> bf16[64@X,32@Y]",
+     "all-gather left columns over Y, then multiply 32x32 . 32x32"},
+    {"4x4", "X=4,Y=4", "bf16[64@(X,Y),32] . bf16[32,128@(X,Y)] . bf16[128@(X,Y),32] -> bf16[64@(X,Y),32]",
+     NULL},
+    {"4x4", "X=4,Y=4", "bf16[64,32@(X,Y)] . bf16[32,128@(X,Y)] . bf16[128@(X,Y),32] -> bf16[64@(X,Y),32]",
+     "all-gather left columns over (X,Y), then multiply 64x32 . 32x8"},
+    {"4x4", "X=4,Y=4", "bf16[64@(Y,X),32] . bf16[32,128] . bf16[128,32] -> bf16[64,32]",
+     "multiply 4x32 . 32x128"},
+};
+enum { PROBLEMS = sizeof problems / sizeof *problems };
+
+struct bench {
+    struct chip chip;
+    struct slice slice;
+    struct mesh mesh;
+    struct matmul_expr expr;
+    struct matmul_plan plan;
+};
+
+static int open_bench(struct bench *b, const struct problem *problem, const char *wrap, int64_t most,
+                      struct status *st)
+{
+    memset(b, 0, sizeof *b);
+    if (chip_load(&b->chip, "v5e", CHIP_SPEC, st) < 0 ||
+        chip_slice(&b->chip, problem->slice, wrap, 45e9, 1e-6, &b->slice, st) < 0 ||
+        mesh_init(&b->mesh, &b->slice, problem->mesh, st) < 0 ||
+        matmul_parse(problem->expr, NULL, DTYPE_BF16, &b->mesh.axes, &b->expr, st) < 0)
+        return st->code;
+    if (most)
+        matmul_scale(&b->expr, &b->mesh.axes, most);
+    return matmul_infer(&b->expr, &b->mesh.axes, &b->plan, st);
+}
+
+static void close_bench(struct bench *b)
+{
+    mesh_free(&b->mesh);
+    slice_free(&b->slice);
+    chip_free(&b->chip);
+}
+
+static void infers(void)
+{
+    for (int i = 0; i < PROBLEMS; i++) {
+        struct bench b;
+        struct status st = {0};
+        char text[MATMUL_TEXT];
+        int code = open_bench(&b, &problems[i], "none", 0, &st);
+        if (problems[i].plan) {
+            OKAY(code, st);
+            CU_ASSERT_STRING_EQUAL(matmul_explain(&b.plan.product[0], &b.mesh.axes, text), problems[i].plan);
+        } else {
+            CU_ASSERT_EQUAL(code, STATUS_INPUT);
+        }
+        close_bench(&b);
+    }
+}
+
+static void multiplies_with(struct bench *b, const struct problem *problem, struct matmul_options *options)
+{
+    struct matmul_build build;
+    struct program program;
+    struct status st = {0};
+    OKAY(matmul_cost_init(&options->cost, &b->chip, DTYPE_BF16, &st), st);
+    program_init(&program, &b->slice);
+    OKAY(matmul_write(&b->plan, options, &b->mesh, &program, &build, &st), st);
+    OKAY(program_check(&program, &st), st);
+    for (uint64_t seed = 3; seed < 6 && st.code == 0; seed++)
+        OKAY(matmul_verify(&b->plan, &build, &b->mesh, &program, seed, &st), st);
+    if (st.code)
+        printf("  %s on %s, %s, reduce %d, extra %d\n", problem->expr, problem->slice,
+               matmul_strategy_name(options->strategy), (int)options->reduce, options->extra_permute);
+    matmul_build_free(&build);
+    program_free(&program);
+}
+
+/* Every strategy, wrapped or not, both ways to all-reduce, both loops: the product is the plain one. */
+static void multiplies(void)
+{
+    for (int i = 0; i < PROBLEMS; i++) {
+        for (int wrap = 0; wrap < 2 && problems[i].plan; wrap++) {
+            struct bench b;
+            struct status st = {0};
+            OKAY(open_bench(&b, &problems[i], wrap ? "all" : "none", 48, &st), st);
+            for (int v = 0; v < STRATEGY_AUTO * 4 && st.code == 0; v++) {
+                struct matmul_options options = {.strategy = (enum matmul_strategy)(v / 4),
+                                                 .kind = (enum ring_kind)(v % RING_KINDS),
+                                                 .reduce = v % 2 ? REDUCE_CHUNKS : REDUCE_SCATTER_GATHER,
+                                                 .chunks = 3,
+                                                 .extra_permute = v % 4 > 1};
+                multiplies_with(&b, &problems[i], &options);
+            }
+            close_bench(&b);
+        }
+    }
+}
+
+SUITE("matmul", TEST(infers), TEST(multiplies))
