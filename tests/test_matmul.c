@@ -113,8 +113,9 @@ static void multiplies_with(struct bench *b, const struct problem *problem, stru
     for (uint64_t seed = 3; seed < 6 && st.code == 0; seed++)
         OKAY(matmul_verify(&b->plan, &build, &b->mesh, &program, seed, &st), st);
     if (st.code)
-        printf("  %s on %s, %s, reduce %d, extra %d\n", problem->expr, problem->slice,
-               matmul_strategy_name(options->strategy), (int)options->reduce, options->extra_permute);
+        printf("  %s on %s, %s, all-reduce by %s, loop %s\n", problem->expr, problem->slice,
+               matmul_strategy_name(options->strategy), matmul_reduce_name(options->reduce),
+               matmul_loop_name(options->loop));
     matmul_build_free(&build);
     program_free(&program);
 }
@@ -132,7 +133,7 @@ static void multiplies(void)
                                                  .kind = (enum ring_kind)(v % RING_KINDS),
                                                  .reduce = v % 2 ? REDUCE_CHUNKS : REDUCE_SCATTER_GATHER,
                                                  .chunks = 3,
-                                                 .extra_permute = v % 4 > 1};
+                                                 .loop = v % 4 > 1 ? LOOP_XLA : LOOP_UNROLLED};
                 multiplies_with(&b, &problems[i], &options);
             }
             close_bench(&b);

@@ -123,18 +123,22 @@ const char *matmul_strategy_name(enum matmul_strategy strategy);
 int matmul_strategy_by_name(const char *name, struct status *st);
 
 /* How all-reduces overlap, and how XLA writes the loop of a reduce-scatter. */
+enum { MATMUL_CHUNKS = 256 };
 enum matmul_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS, REDUCES };
 const char *matmul_reduce_name(enum matmul_reduce reduce);
 int matmul_reduce_by_name(const char *name, struct status *st);
+
+enum matmul_loop { LOOP_UNROLLED, LOOP_XLA, LOOPS };
+const char *matmul_loop_name(enum matmul_loop loop);
+int matmul_loop_by_name(const char *name, struct status *st);
 
 struct matmul_options {
     enum matmul_strategy strategy;
     enum ring_kind kind; /* of the collectives that are not decomposed */
     enum matmul_reduce reduce;
-    int chunks; /* of REDUCE_CHUNKS */
-    bool
-        extra_permute; /* uni scatter loops with N permutes, the first of zeros, as XLA writes them; not N-1 */
-    double setup_s;    /* of each collective, and of each permute of a loop */
+    int chunks;            /* of REDUCE_CHUNKS, 1 to MATMUL_CHUNKS */
+    enum matmul_loop loop; /* of a uni scatter loop: N-1 permutes, or N, the first of zeros, as XLA has it */
+    double setup_s;        /* of each collective, and of each permute of a loop */
     struct matmul_cost cost;
 };
 

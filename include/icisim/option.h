@@ -27,6 +27,7 @@ enum option_kind {
     OPTION_BYTES,     /* uint64_t, above 0 */
     OPTION_BANDWIDTH, /* double */
     OPTION_TIME,      /* double */
+    OPTION_FRACTION,  /* double, above 0 and at most 1 */
 };
 
 /* Headings of --help, in this order. */

@@ -41,6 +41,15 @@ struct point {
     int algorithm; /* enum algorithm */
     const char *strategy;
 
+    /* matmuls; NaN: the chip's own */
+    const char *dims; /* sizes of dims that have names: "B=1024,D=2048" */
+    const char *peak; /* rates by dtype: "int32=19.17Tflops" */
+    double matmul_efficiency, launch_overhead_s;
+    bool mxu_padding;
+    int all_reduce; /* enum matmul_reduce */
+    int chunks;
+    int loop; /* enum matmul_loop */
+
     int engine; /* index in engine_list(), or CHOICE_OPEN */
     bool fold, check;
 };

@@ -11,6 +11,7 @@
 #include "icisim/chip.h"
 #include "icisim/collective.h"
 #include "icisim/engine.h"
+#include "icisim/matmul.h"
 #include "icisim/text.h"
 #include "icisim/units.h"
 
@@ -46,22 +47,33 @@ const struct option_row option_table[] = {
      FOR_POINTS, OPTION_TEXT, LIST_REPEAT, .positional = true, SHOWN(op)},
 
     {"chip", 0, "NAME", "chip: v2, v3, v4, v5p, v5e, v6e, v7x, or a chip file", "v5e", GROUP_MACHINE,
-     FOR_SLICES, OPTION_TEXT, LIST_COMMA, SHOWN(chip)},
+     FOR_SLICES | FOR_FIT, OPTION_TEXT, LIST_COMMA, SHOWN(chip)},
     {"profile", 0, "NAME", "numbers of the chip: spec (the book's) or measured", "spec", GROUP_MACHINE,
-     FOR_SLICES, OPTION_CHOICE, LIST_COMMA, FIELD(profile), .by_name = profile_by_name},
+     FOR_SLICES | FOR_VALIDATE, OPTION_CHOICE, LIST_COMMA, FIELD(profile), .by_name = profile_by_name},
     {"slice", 0, "SHAPE", "chips of the slice: 16, 4x4 or 4x4x8; default: the mesh's shape", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_COMMA, SHOWN(slice)},
+     GROUP_MACHINE, FOR_SLICES | FOR_FIT, OPTION_TEXT, LIST_COMMA, SHOWN(slice)},
     {"wrap", 0, "AXES", "axes whose ends are joined: all, none or x,z; default: as the chip is built", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, SHOWN(wrap)},
+     GROUP_MACHINE, FOR_SLICES | FOR_FIT, OPTION_TEXT, LIST_REPEAT, SHOWN(wrap)},
     {"mesh", 0, "AXES", "logical axes on the slice: dp=4,tp=2 or X=x*y; default: the physical axes", NULL,
-     GROUP_MACHINE, FOR_SLICES, OPTION_TEXT, LIST_REPEAT, SHOWN(mesh)},
+     GROUP_MACHINE, FOR_SLICES | FOR_FIT, OPTION_TEXT, LIST_REPEAT, SHOWN(mesh)},
     {"link-bandwidth", 0, "45GBps", "one-way bandwidth of a link; default: the chip's", NULL, GROUP_MACHINE,
      FOR_SLICES, OPTION_BANDWIDTH, LIST_COMMA, FIELD(link_Bps)},
     {"hop-latency", 0, "1us", "latency of a link; default: the chip's", NULL, GROUP_MACHINE, FOR_SLICES,
      OPTION_TIME, LIST_COMMA, FIELD(hop_latency_s)},
 
+    {"peak", 0, "RATES", "matmul rates by dtype: int32=19.17Tflops; default: the chip's", NULL, GROUP_MACHINE,
+     FOR_POINTS, OPTION_TEXT, LIST_REPEAT, FIELD(peak)},
+    {"matmul-efficiency", 0, "0.9", "share of the peak that matmuls reach; default: the chip's", NULL,
+     GROUP_MACHINE, FOR_POINTS, OPTION_FRACTION, LIST_COMMA, FIELD(matmul_efficiency)},
+    {"launch-overhead", 0, "2us", "of every matmul op; default: the chip's", NULL, GROUP_MACHINE, FOR_POINTS,
+     OPTION_TIME, LIST_COMMA, FIELD(launch_overhead_s)},
+    {"mxu-padding", 0, NULL, "matmul dims count as whole MXU tiles", "off", GROUP_MACHINE, FOR_POINTS,
+     OPTION_FLAG, LIST_LAST, FIELD(mxu_padding)},
+    {"dims", 0, "SIZES", "matmul: sizes of dims that have names, B=1024,D=2048", NULL, GROUP_WORK, FOR_POINTS,
+     OPTION_TEXT, LIST_REPEAT, FIELD(dims)},
+
     {"axis", 0, "AXES", "mesh axes that a collective runs over: x, or x,y at once; default: all", NULL,
-     GROUP_WORK, FOR_POINTS, OPTION_TEXT, LIST_REPEAT, SHOWN(axis)},
+     GROUP_WORK, FOR_POINTS | FOR_FIT, OPTION_TEXT, LIST_REPEAT, SHOWN(axis)},
     {"groups", 0, "GROUPS", "replica groups instead of axes: {{0,1},{2,3}} or [2,4]<=[8]", NULL, GROUP_WORK,
      FOR_POINTS, OPTION_TEXT, LIST_REPEAT, SHOWN(groups)},
     {"pairs", 0, "PAIRS", "collective-permute: who sends to whom, 0-1,1-0 in mesh order", NULL, GROUP_WORK,
@@ -72,21 +84,29 @@ const struct option_row option_table[] = {
      FOR_POINTS, OPTION_INTEGER, LIST_COMMA, FIELD(offset)},
     {"root", 0, "N", "broadcast: position of the sender in its group", "0", GROUP_WORK, FOR_POINTS,
      OPTION_COUNT, LIST_COMMA, FIELD(root)},
-    {"dtype", 0, "TYPE", "element type: bf16, f32, int8, ...", "bf16", GROUP_WORK, FOR_POINTS, OPTION_TEXT,
-     LIST_COMMA, SHOWN(dtype)},
+    {"dtype", 0, "TYPE", "element type: bf16, f32, int8, ...", "bf16", GROUP_WORK, FOR_POINTS | FOR_FIT,
+     OPTION_TEXT, LIST_COMMA, SHOWN(dtype)},
     {"size", 0, "BYTES", "bytes of the whole array: 64MiB, or 1MiB:1GiB:x4", NULL, GROUP_WORK, FOR_POINTS,
      OPTION_BYTES, LIST_COMMA, SHOWN(size_bytes)},
 
     {"routes", 0, "N", "collective-permute: disjoint routes that share the bytes", "1", GROUP_SCHEDULE,
      FOR_POINTS, OPTION_COUNT, LIST_COMMA, FIELD(routes)},
     {"algorithm", 0, "NAME", "all-to-all: direct (every pair at once) or ring", "direct", GROUP_SCHEDULE,
-     FOR_POINTS, OPTION_CHOICE, LIST_COMMA, SHOWN(algorithm), .by_name = algorithm_by_name},
+     FOR_POINTS | FOR_FIT, OPTION_CHOICE, LIST_COMMA, SHOWN(algorithm), .by_name = algorithm_by_name},
     {"keep-ties", 0, NULL, "all-to-all: what is half way round goes by + whole, not split", "off",
      GROUP_SCHEDULE, FOR_POINTS, OPTION_FLAG, LIST_LAST, FIELD(keep_ties)},
-    {"strategy", 0, "NAME", "matmul: how its collective overlaps it", NULL, GROUP_SCHEDULE, FOR_POINTS,
-     OPTION_TEXT, LIST_COMMA, SHOWN(strategy)},
-    {"ring", 0, "NAME", "uni, bidi or bidi-half; default: the profile's", NULL, GROUP_SCHEDULE, FOR_POINTS,
-     OPTION_CHOICE, LIST_COMMA, SHOWN(ring), .by_name = ring_kind_by_name},
+    {"strategy", 0, "NAME", "matmul: naive, uni, bidi, bidi-half, or auto: the best of them", "auto",
+     GROUP_SCHEDULE, FOR_POINTS, OPTION_TEXT, LIST_COMMA, SHOWN(strategy)},
+    {"all-reduce", 0, "NAME", "matmul: overlapped all-reduces are scatter-gather loops, or chunks",
+     "scatter-gather", GROUP_SCHEDULE, FOR_POINTS, OPTION_CHOICE, LIST_COMMA, FIELD(all_reduce),
+     .by_name = matmul_reduce_by_name},
+    {"chunks", 0, "N", "matmul: pieces of the output with --all-reduce chunks", "4", GROUP_SCHEDULE,
+     FOR_POINTS, OPTION_COUNT, LIST_COMMA, FIELD(chunks)},
+    {"loop", 0, "NAME", "matmul: unrolled (N-1 permutes), or xla (uni reduce-scatter loops have N)",
+     "unrolled", GROUP_SCHEDULE, FOR_POINTS, OPTION_CHOICE, LIST_COMMA, FIELD(loop),
+     .by_name = matmul_loop_by_name},
+    {"ring", 0, "NAME", "uni, bidi or bidi-half; default: the profile's", NULL, GROUP_SCHEDULE,
+     FOR_POINTS | FOR_FIT, OPTION_CHOICE, LIST_COMMA, SHOWN(ring), .by_name = ring_kind_by_name},
 
     {"engine", 0, "NAME", "auto, simgrid or event; auto: simgrid up to 20,000 transfers", "auto",
      GROUP_ENGINE, FOR_POINTS, OPTION_CHOICE, LIST_COMMA, SHOWN(engine), .by_name = engine_index},
@@ -98,7 +118,7 @@ const struct option_row option_table[] = {
      NO_FIELD},
 
     {"csv", 0, "FILE", "one row a point, in SI units; - is stdout, and then no table", NULL, GROUP_OUTPUT,
-     FOR_POINTS, OPTION_TEXT, LIST_LAST, NO_FIELD},
+     FOR_POINTS | FOR_FIT | FOR_VALIDATE, OPTION_TEXT, LIST_LAST, NO_FIELD},
     {"steps", 0, NULL, "print the time of each step", "off", GROUP_OUTPUT, FOR_RUN, OPTION_FLAG, LIST_LAST,
      NO_FIELD},
     {"dump-program", 0, NULL, "print the program as text instead of running it", "off", GROUP_OUTPUT, FOR_RUN,
@@ -109,6 +129,29 @@ const struct option_row option_table[] = {
      LIST_LAST, NO_FIELD},
     {"action", 0, "show|export", "show prints the slice, export writes SimGrid XML", NULL, GROUP_WORK,
      FOR_TOPOLOGY, OPTION_TEXT, LIST_LAST, .positional = true, NO_FIELD},
+
+    {"file", 0, "FILE", "CSV of measured times", NULL, GROUP_WORK, FOR_FIT, OPTION_TEXT, LIST_LAST,
+     .positional = true, NO_FIELD},
+    {"operation", 0, "OP", "collective measured, where the file does not say", NULL, GROUP_WORK, FOR_FIT,
+     OPTION_TEXT, LIST_LAST, NO_FIELD},
+    {"where", 0, "COLUMN=VALUE", "only rows with this in a column; may be repeated", NULL, GROUP_WORK,
+     FOR_FIT, OPTION_TEXT, LIST_REPEAT, NO_FIELD},
+    {"robust", 0, NULL, "bisquare weights: far points count less", "off", GROUP_WORK, FOR_FIT, OPTION_FLAG,
+     LIST_LAST, NO_FIELD},
+    {"hold", 0, "NAMES", "leave overhead, hop or link at the chip's value: --hold hop,link", NULL, GROUP_WORK,
+     FOR_FIT, OPTION_TEXT, LIST_LAST, NO_FIELD},
+    {"predict", 0, "SIZES", "predict times for sizes, such as 1MiB:1GiB:x4", NULL, GROUP_OUTPUT, FOR_FIT,
+     OPTION_TEXT, LIST_LAST, NO_FIELD},
+    {"write-profile", 0, "FILE", "write the machine fitted as a chip file with a measured profile", NULL,
+     GROUP_OUTPUT, FOR_FIT, OPTION_TEXT, LIST_LAST, NO_FIELD},
+    {"formulas", 0, NULL, "exact forms against both engines, rules in and beyond their range", "off",
+     GROUP_WORK, FOR_VALIDATE, OPTION_FLAG, LIST_LAST, NO_FIELD},
+    {"engines", 0, NULL, "event against SimGrid, every op of every chip", "off", GROUP_WORK, FOR_VALIDATE,
+     OPTION_FLAG, LIST_LAST, NO_FIELD},
+    {"published", 0, NULL, "published measurements and worked problems", "off", GROUP_WORK, FOR_VALIDATE,
+     OPTION_FLAG, LIST_LAST, NO_FIELD},
+    {"summary", 0, NULL, "print the summary only", "off", GROUP_OUTPUT, FOR_VALIDATE, OPTION_FLAG, LIST_LAST,
+     NO_FIELD},
 };
 
 enum { OPTION_COUNT_OF_TABLE = sizeof option_table / sizeof *option_table };
@@ -201,6 +244,12 @@ static int parse(const struct option_row *option, const char *text, union value 
     case OPTION_TIME:
         code = units_parse_time(what, text, &value->real, st);
         return code < 0 ? code : (int)sizeof value->real;
+    case OPTION_FRACTION:
+        code = units_parse_fraction(what, text, &value->real, st);
+        if (code == 0 && !(value->real > 0 && value->real <= 1))
+            return status_fail(st, STATUS_INPUT, "%s '%s': a share above 0, at most 1, such as 0.9", what,
+                               text);
+        return code < 0 ? code : (int)sizeof value->real;
     }
     assert(!"every kind has a case");
     return STATUS_INPUT;
@@ -220,8 +269,12 @@ int option_set(const struct option_row *option, const char *text, struct point *
 
 void point_init(struct point *point)
 {
-    *point =
-        (struct point){.link_Bps = NAN, .hop_latency_s = NAN, .ring = CHOICE_OPEN, .engine = CHOICE_OPEN};
+    *point = (struct point){.link_Bps = NAN,
+                            .hop_latency_s = NAN,
+                            .matmul_efficiency = NAN,
+                            .launch_overhead_s = NAN,
+                            .ring = CHOICE_OPEN,
+                            .engine = CHOICE_OPEN};
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];
         if (!option->of_point || !option->fallback)

@@ -53,6 +53,19 @@ int matmul_strategy_by_name(const char *name, struct status *st)
     return index >= 0 ? index : text_unknown("strategy", name, strategies, st);
 }
 
+static const char *const loops[] = {"unrolled", "xla", NULL};
+
+const char *matmul_loop_name(enum matmul_loop loop)
+{
+    return loops[loop];
+}
+
+int matmul_loop_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, loops);
+    return index >= 0 ? index : text_unknown("loop", name, loops, st);
+}
+
 const char *matmul_reduce_name(enum matmul_reduce reduce)
 {
     return reduces[reduce];

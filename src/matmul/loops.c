@@ -266,7 +266,7 @@ static int scatter_loop(struct loop *loop, struct writer *w, const struct matmul
     int n = loop->ring->n;
     loop->bytes = (double)chunk_elements(out->len[dim], n) * (double)out->len[1 - dim] * w->elem_bytes;
     int32_t first = w->program->ops;
-    if (w->options->extra_permute && w->options->strategy == STRATEGY_UNI)
+    if (w->options->loop == LOOP_XLA && w->options->strategy == STRATEGY_UNI)
         scatter_steps_extra(loop, dim, &left->front, &right->front);
     else
         scatter_steps(loop, dim, &left->front, &right->front);

@@ -9,7 +9,7 @@
 #include "icisim/text.h"
 #include "workload/workloads.h"
 
-static const struct workload *const workloads[] = {&workload_collective, NULL};
+static const struct workload *const workloads[] = {&workload_collective, &workload_matmul, NULL};
 
 const struct workload *const *workload_list(void)
 {

@@ -5,6 +5,6 @@
 
 #include "icisim/job.h"
 
-extern const struct workload workload_collective;
+extern const struct workload workload_collective, workload_matmul;
 
 #endif
