@@ -44,6 +44,7 @@ int units_expand_bytes(const char *what, const char *text, uint64_t **bytes, int
  * "6,558,720". All return `text`. */
 enum { UNITS_TEXT = 32 };
 char *units_print_bytes(uint64_t bytes, char text[static UNITS_TEXT]);
+char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT]); /* "34.09 MB" */
 char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT]);
 char *units_print_time(double time_s, char text[static UNITS_TEXT]);
 char *units_print_rate(double flops, char text[static UNITS_TEXT]);

@@ -72,11 +72,17 @@ static char *print_scaled(double value, const struct prefix prefixes[], const ch
 static const struct prefix upwards[] = {{"", 1},     {"k", 1e3},  {"M", 1e6}, {"G", 1e9},
                                         {"T", 1e12}, {"P", 1e15}, {0}};
 
+/* There is no PB (and no PB/s) among the units read back. */
+static const struct prefix to_tera[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {0}};
+
 char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT])
 {
-    /* There is no PB/s among the units read back. */
-    static const struct prefix to_tera[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {0}};
     return print_scaled(Bps, to_tera, "B/s", text);
+}
+
+char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT])
+{
+    return print_scaled(bytes, to_tera, "B", text);
 }
 
 char *units_print_time(double time_s, char text[static UNITS_TEXT])
