@@ -4,7 +4,6 @@
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_roots.h>
 #include <math.h>
-#include <string.h>
 
 #include "icisim/engine.h"
 #include "icisim/job.h"
@@ -104,17 +103,6 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
     return code;
 }
 
-/* Four digits, which is what a size where two times are equal is good for, and a blank before the unit. */
-static const char *print_size(double bytes, char text[static UNITS_TEXT])
-{
-    double unit = pow(10, floor(log10(bytes)) - 3);
-    char packed[UNITS_TEXT];
-    units_print_bytes((uint64_t)llround(round(bytes / unit) * unit), packed);
-    size_t digits = strspn(packed, "0123456789.");
-    snprintf(text, UNITS_TEXT, "%.*s %s", (int)digits, packed, packed + digits);
-    return text;
-}
-
 void crossover_print(const struct crossover *crossover, const char *a, const char *b, FILE *out)
 {
     char least[UNITS_TEXT], most[UNITS_TEXT], at[UNITS_TEXT];
@@ -126,7 +114,8 @@ void crossover_print(const struct crossover *crossover, const char *a, const cha
     else if (crossover->count == 0)
         fprintf(out, "# %s never overtakes %s (from %s to %s)\n", slow, fast, least, most);
     for (int i = 0; i < crossover->count; i++) {
-        fprintf(out, "# %s overtakes %s at %s\n", slow, fast, print_size(crossover->bytes[i], at));
+        fprintf(out, "# %s overtakes %s at %s\n", slow, fast,
+                units_print_about_bytes(crossover->bytes[i], at));
         const char *swap = fast;
         fast = slow;
         slow = swap;
