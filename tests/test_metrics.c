@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Metrics on programs small enough to count by hand. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "icisim/engine.h"
+#include "icisim/fold.h"
+#include "icisim/metrics.h"
+#include "suite.h"
+
+/* 3.5 GB/s and 2.385 us: nothing divides by accident. */
+static const double link_Bps = 3.5e9, hop_s = 2.385e-6;
+
+static struct slice make_slice(int x, int y, bool wrap)
+{
+    struct slice slice;
+    struct status st = {0};
+    OKAY(slice_init(&slice, 2, (int[]){x, y, 1}, (bool[]){wrap, wrap, false}, link_Bps, hop_s, &st), st);
+    return slice;
+}
+
+static int32_t send(struct program *program, int axis, int delta, double bytes, int32_t where)
+{
+    return program_add(program,
+                       (struct op){.kind = OP_SEND,
+                                   .where = where,
+                                   .towards = program_towards(program, &(struct hop){axis, delta}, 1),
+                                   .amount = amount_of(bytes),
+                                   .payload = NO_PAYLOAD});
+}
+
+static void run(const struct program *program, struct trace *trace)
+{
+    struct status st = {0};
+    OKAY(trace_init(trace, program, false, &st), st);
+    OKAY(engine_run(engine_by_name("event"), program, trace, &st), st);
+}
+
+/* On a 5x3 torus all 15 chips send 700 B by x+2: each x+ link carries two flows, each x- and y link none. */
+static void alike_sends_are_counted_by_axis(void)
+{
+    struct slice slice = make_slice(5, 3, true);
+    struct program program;
+    struct trace trace;
+    struct metrics m;
+    struct status st = {0};
+    program_init(&program, &slice);
+    send(&program, 0, 2, 700, WHERE_ALL);
+    run(&program, &trace);
+    OKAY(metrics_compute(&m, &program, &trace, NAN, 1, &st), st);
+    double time_s = 2 * hop_s + 1400 / link_Bps; /* two hops of latency, half of the bandwidth each */
+    NEAR(m.time_s, time_s, 1e-12);
+    NEAR(m.link_bytes, 15 * 2 * 700, 1e-15);
+    NEAR(m.max_link_bytes, 1400, 1e-15);
+    NEAR(m.max_link_frac, 1400 / link_Bps / time_s, 1e-12);
+    NEAR(m.mean_link_frac, m.max_link_frac / 2,
+         1e-12); /* of x's 30 links every other one works; y has no use */
+    CU_ASSERT_EQUAL(m.transfers, 15);
+    CU_ASSERT_EQUAL(m.steps, 1);
+    CU_ASSERT(isnan(m.overlap_frac) && !m.has_computes);
+    NEAR(m.comm_s, time_s, 1e-12);
+    NEAR(m.exposed_comm_s, time_s, 1e-12);
+    trace_free(&trace);
+    program_free(&program);
+}
+
+/* A masked send is counted link by link: chips 0 and 4 of a line of 6x1 send 300 B by x+1. */
+static void masked_sends_are_counted_by_link(void)
+{
+    struct slice slice = make_slice(6, 1, false);
+    struct program program;
+    struct status st = {0};
+    double bytes[6 * 2 * 2];
+    program_init(&program, &slice);
+    int32_t where = program_mask(&program, (const uint8_t[]){1, 0, 0, 0, 1, 0});
+    send(&program, 0, 1, 300, where);
+    OKAY(metrics_link_bytes(&program, bytes, &st), st);
+    for (int link = 0; link < slice_link_ids(&slice); link++) {
+        bool used = link == slice_link(&slice, 0, 0, 1) || link == slice_link(&slice, 4, 0, 1);
+        NEAR(bytes[link], used ? 300.0 : 0.0, 0);
+    }
+    program_free(&program);
+}
+
+/* An axis of two chips has one cable: what goes by + and by - adds up on the same link. */
+static void two_chips_have_one_link_each_way(void)
+{
+    struct slice slice = make_slice(2, 1, true);
+    struct program program;
+    struct status st = {0};
+    double bytes[2 * 2 * 2];
+    program_init(&program, &slice);
+    send(&program, 0, 1, 300, WHERE_ALL);
+    send(&program, 0, -1, 50, WHERE_ALL);
+    OKAY(metrics_link_bytes(&program, bytes, &st), st);
+    NEAR(bytes[slice_link(&slice, 0, 0, 1)], 350, 0);
+    NEAR(bytes[slice_link(&slice, 1, 0, 1)], 350, 0);
+    program_free(&program);
+}
+
+/* A compute of 7 us beside a send of 2.385 + 2 us: 7 us in all, nothing of the communication is exposed. Then a
+ * second send that waits for that compute, and a compute of 3 us that waits for this send: 4.385 us are exposed. */
+static void overlap_is_what_hides(void)
+{
+    struct slice slice = make_slice(4, 1, true);
+    struct program program;
+    struct trace trace;
+    struct metrics m;
+    struct status st = {0};
+    const struct op compute = {
+        .kind = OP_COMPUTE, .where = WHERE_ALL, .amount = {7e-6, NO_TABLE}, .payload = NO_PAYLOAD};
+    program_init(&program, &slice);
+    send(&program, 0, 1, 7000, WHERE_ALL);
+    int32_t first = program_add(&program, compute);
+    run(&program, &trace);
+    OKAY(metrics_compute(&m, &program, &trace, hop_s + 2e-6, 1, &st), st);
+    NEAR(m.time_s, 7e-6, 1e-12);
+    NEAR(m.compute_s, 7e-6, 1e-12);
+    NEAR(m.overlap_frac, 1, 1e-12);
+    trace_free(&trace);
+
+    int32_t second = send(&program, 0, 1, 7000, WHERE_ALL);
+    program_after(&program, first, AFTER_DONE);
+    struct op last = compute;
+    last.amount.each = 3e-6;
+    program_add(&program, last);
+    program_after(&program, second, AFTER_ARRIVED);
+    run(&program, &trace);
+    /* without computes the two sends run at once and share the link: 2.385 + 4 us */
+    OKAY(metrics_compute(&m, &program, &trace, hop_s + 4e-6, 1, &st), st);
+    NEAR(m.time_s, 7e-6 + hop_s + 2e-6 + 3e-6, 1e-12);
+    NEAR(m.compute_s, 10e-6, 1e-12);
+    NEAR(m.exposed_comm_s, hop_s + 2e-6, 1e-12);
+    NEAR(m.overlap_frac, 1 - (hop_s + 2e-6) / (hop_s + 4e-6), 1e-12);
+    trace_free(&trace);
+    program_free(&program);
+}
+
+/* A folded program says the same as the whole one. */
+static void folding_changes_no_metric(void)
+{
+    struct slice slice = make_slice(6, 4, true);
+    struct program program;
+    struct fold fold;
+    struct trace whole, quotient;
+    struct metrics a, b;
+    struct status st = {0};
+    program_init(&program, &slice);
+    int32_t first = send(&program, 0, 2, 700, WHERE_ALL);
+    send(&program, 1, -1, 1100, WHERE_ALL);
+    program_after(&program, first, AFTER_ARRIVED);
+    OKAY(fold_init(&fold, &program, &st), st);
+    CU_ASSERT_EQUAL_FATAL(fold.orbit, 24);
+    run(&program, &whole);
+    run(&fold.program, &quotient);
+    OKAY(metrics_compute(&a, &program, &whole, NAN, 1, &st), st);
+    OKAY(metrics_compute(&b, &fold.program, &quotient, NAN, fold.orbit, &st), st);
+    NEAR(b.time_s, a.time_s, 1e-12);
+    NEAR(b.link_bytes, a.link_bytes, 1e-12);
+    NEAR(b.max_link_bytes, a.max_link_bytes, 1e-12);
+    NEAR(b.mean_link_frac, a.mean_link_frac, 1e-12);
+    NEAR(b.max_link_frac, a.max_link_frac, 1e-12);
+    CU_ASSERT(a.transfers == 48 && b.transfers == 48 && a.steps == 2 && b.steps == 2);
+    trace_free(&whole);
+    trace_free(&quotient);
+    fold_free(&fold);
+    program_free(&program);
+}
+
+SUITE("metrics", TEST(alike_sends_are_counted_by_axis), TEST(masked_sends_are_counted_by_link),
+      TEST(two_chips_have_one_link_each_way), TEST(overlap_is_what_hides), TEST(folding_changes_no_metric))

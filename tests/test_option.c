@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The option table, and settings: lists, ranges, workload files, the grid of points. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "icisim/chip.h"
+#include "icisim/collective.h"
+#include "icisim/engine.h"
+#include "icisim/option.h"
+#include "icisim/settings.h"
+#include "suite.h"
+
+static const struct option_row *row(const char *name)
+{
+    const struct option_row *option = option_by_name(name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(option);
+    return option;
+}
+
+/* What every row must hold, whoever adds it. */
+static void table_is_sound(void)
+{
+    for (int i = 0; i < option_count; i++) {
+        const struct option_row *option = &option_table[i];
+        CU_ASSERT_PTR_EQUAL(option_by_name(option->name), option);
+        CU_ASSERT_EQUAL(option_index(option), i);
+        CU_ASSERT(option->commands != 0 && option->doc && strlen(option->name) < OPTION_NAME);
+        CU_ASSERT(option->group >= GROUP_WORK && option->group <= GROUP_OUTPUT);
+        CU_ASSERT_EQUAL(option->kind == OPTION_CHOICE, option->by_name != NULL);
+        CU_ASSERT(!option->has_column || option->of_point);
+        CU_ASSERT(!option->of_point || option->offset < sizeof(struct point));
+        CU_ASSERT(option->argument || option->kind == OPTION_FLAG);
+        struct status st = {0};
+        if (option->fallback)
+            OKAY(option_set(option, option->fallback, NULL, &st), st);
+        for (int j = 0; j < i; j++)
+            CU_ASSERT(!option->letter || option_table[j].letter != option->letter);
+    }
+}
+
+static void fallbacks_fill_a_point(void)
+{
+    struct point point;
+    point_init(&point);
+    CU_ASSERT_STRING_EQUAL(point.chip, "v5e");
+    CU_ASSERT_STRING_EQUAL(point.dtype, "bf16");
+    CU_ASSERT_EQUAL(point.profile, CHIP_SPEC);
+    CU_ASSERT(isnan(point.link_Bps) && isnan(point.hop_latency_s));
+    CU_ASSERT(point.ring == CHOICE_OPEN && point.engine == CHOICE_OPEN);
+    CU_ASSERT(point.fold && !point.check && !point.keep_ties);
+    CU_ASSERT(point.offset == 1 && point.routes == 1 && point.root == 0);
+    CU_ASSERT(!point.op && !point.slice && !point.mesh && point.size_bytes == 0);
+}
+
+static void values_reach_their_fields(void)
+{
+    struct point point;
+    struct status st = {0};
+    point_init(&point);
+    OKAY(option_set(row("size"), "1.5MiB", &point, &st), st);
+    OKAY(option_set(row("link-bandwidth"), "38.5GBps", &point, &st), st);
+    OKAY(option_set(row("hop-latency"), "2.385us", &point, &st), st);
+    OKAY(option_set(row("ring"), "bidi-half", &point, &st), st);
+    OKAY(option_set(row("engine"), "event", &point, &st), st);
+    OKAY(option_set(row("fold"), "off", &point, &st), st);
+    OKAY(option_set(row("offset"), "-3", &point, &st), st);
+    CU_ASSERT_EQUAL(point.size_bytes, 1572864); /* 1.5 * 2^20 */
+    NEAR(point.link_Bps, 38.5e9, 1e-15);
+    NEAR(point.hop_latency_s, 2.385e-6, 1e-15);
+    CU_ASSERT_EQUAL(point.ring, RING_BIDI_HALF);
+    CU_ASSERT_STRING_EQUAL(engine_list()[point.engine]->name, "event");
+    CU_ASSERT(!point.fold);
+    CU_ASSERT_EQUAL(point.offset, -3);
+    OKAY(option_set(row("engine"), "auto", &point, &st), st);
+    CU_ASSERT_EQUAL(point.engine, CHOICE_OPEN);
+}
+
+/* Each message names the option. */
+static void wrong_values_are_refused(void)
+{
+    static const char *const wrong[][2] = {
+        {"size", "64"},        {"size", "0B"},   {"size", "99999999TiB"}, {"link-bandwidth", "0GBps"},
+        {"hop-latency", "1"},  {"ring", "both"}, {"engine", "fast"},      {"profile", "real"},
+        {"algorithm", "tree"}, {"fold", "yes"},  {"routes", "-1"},        {"routes", "2x"},
+        {"offset", "x"},       {"slice", ""},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct status st = {0};
+        struct point point;
+        point_init(&point);
+        struct point before = point;
+        CU_ASSERT(option_set(row(wrong[i][0]), wrong[i][1], &point, &st) < 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, wrong[i][0]));
+        CU_ASSERT(memcmp(&point, &before, sizeof point) == 0);
+    }
+}
+
+static void add(struct settings *settings, const char *name, const char *text)
+{
+    struct status st = {0};
+    OKAY(settings_add(settings, row(name), text, &st), st);
+}
+
+static void lists_and_ranges_expand(void)
+{
+    static const struct {
+        const char *name, *text;
+        int count;
+        const char *first, *last;
+    } cases[] = {
+        {"size", "1MiB", 1, "1MiB", "1MiB"},
+        {"size", "3B,5kB", 2, "3B", "5kB"},
+        {"size", "1MiB:1GiB:x4", 6, "1048576B", "1073741824B"},
+        {"size", "1MiB:4MiB:+1MiB,1GiB", 5, "1048576B", "1GiB"},
+        {"slice", "4x4,8x8", 2, "4x4", "8x8"},
+        {"ring", "uni,bidi,bidi-half", 3, "uni", "bidi-half"},
+        {"axis", "x,y", 1, "x,y", "x,y"},
+        {"mesh", "dp=4,tp=2", 1, "dp=4,tp=2", "dp=4,tp=2"},
+        {"link-bandwidth", "10GBps:40GBps:x2", 3, "10000000000Bps", "40000000000Bps"},
+        {"offset", "-1:1:+1", 3, "-1", "1"},
+        /* 0.1 + 2*0.1 is 0.30000000000000004: the end of a range counts as hit */
+        {"hop-latency", "0.1us:0.3us:+0.1us", 3, "1e-07s", "3e-07s"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings settings;
+        settings_init(&settings);
+        add(&settings, cases[i].name, cases[i].text);
+        const struct setting *setting = &settings.of[option_index(row(cases[i].name))];
+        CU_ASSERT_EQUAL_FATAL(setting->count, cases[i].count);
+        CU_ASSERT_STRING_EQUAL(setting->text[0], cases[i].first);
+        CU_ASSERT_STRING_EQUAL(setting->text[setting->count - 1], cases[i].last);
+        settings_free(&settings);
+    }
+}
+
+static void wrong_lists_are_refused(void)
+{
+    static const char *const wrong[][2] = {
+        {"slice", "4x4,,8x8"},         {"ring", "uni,"},           {"size", "1MiB:2MiB"},
+        {"size", "2MiB:1MiB:x2"},      {"size", "1MiB,64"},        {"hop-latency", "1us:2us"},
+        {"hop-latency", "2us:1us:x2"}, {"offset", "1:9:x1"},       {"hop-latency", "0us:1us:x2"},
+        {"routes", "1:3:+0"},          {"offset", "1:2000000:+1"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct settings settings;
+        struct status st = {0};
+        settings_init(&settings);
+        CU_ASSERT(settings_add(&settings, row(wrong[i][0]), wrong[i][1], &st) < 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, wrong[i][0]));
+        settings_free(&settings);
+    }
+}
+
+static void last_value_counts_where_one_is_meant(void)
+{
+    struct settings settings;
+    settings_init(&settings);
+    CU_ASSERT_STRING_EQUAL(settings_text(&settings, "jobs"), "1");
+    add(&settings, "jobs", "3");
+    add(&settings, "jobs", "5");
+    add(&settings, "axis", "x");
+    add(&settings, "axis", "x,y");
+    CU_ASSERT_EQUAL(settings_integer(&settings, "jobs"), 5);
+    CU_ASSERT_EQUAL(settings_count(&settings, "jobs"), 1);
+    CU_ASSERT_EQUAL(settings_count(&settings, "axis"), 2);
+    CU_ASSERT(!settings_flag(&settings, "steps"));
+    add(&settings, "steps", "on");
+    CU_ASSERT(settings_flag(&settings, "steps"));
+    settings_free(&settings);
+}
+
+/* slice is above size and size above ring in the table, so ring varies fastest. */
+static void grid_has_a_fixed_order(void)
+{
+    static const char *const slices[] = {"4x4", "8x8"};
+    static const int rings[] = {RING_BIDI, RING_UNI};
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    settings_init(&settings);
+    add(&settings, "ring", "bidi,uni");
+    add(&settings, "size", "3kB,5kB,7kB");
+    add(&settings, "slice", "4x4,8x8");
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_EQUAL_FATAL(grid.points, 12);
+    for (int i = 0; i < 12; i++) {
+        struct point point;
+        grid_point(&grid, i, &point);
+        CU_ASSERT_STRING_EQUAL(point.slice, slices[i / 6]);
+        CU_ASSERT_EQUAL(point.size_bytes, (uint64_t)(3000 + 2000 * (i / 2 % 3)));
+        CU_ASSERT_EQUAL(point.ring, rings[i % 2]);
+        CU_ASSERT_EQUAL(grid_value(&grid, i, row("size")), i / 2 % 3);
+        int64_t uni = grid_with(&grid, i, row("ring"), grid_find(&grid, row("ring"), "uni"));
+        CU_ASSERT_EQUAL(uni, i / 2 * 2 + 1);
+    }
+    CU_ASSERT_EQUAL(grid_value(&grid, 0, row("wrap")), -1);
+    CU_ASSERT_EQUAL(grid_find(&grid, row("ring"), "bidi-half"), -1);
+    settings_free(&settings);
+}
+
+static void grid_names_what_has_no_column(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    char text[64];
+    settings_init(&settings);
+    add(&settings, "ring", "bidi,uni");
+    add(&settings, "routes", "1,2");
+    add(&settings, "root", "3");
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_STRING_EQUAL(grid_print_varied(&grid, 0, text, sizeof text), "routes=1");
+    CU_ASSERT_STRING_EQUAL(grid_print_varied(&grid, 3, text, sizeof text), "routes=2");
+    settings_free(&settings);
+}
+
+static void grid_refuses_to_explode(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    settings_init(&settings);
+    add(&settings, "size", "1KiB:64KiB:+1B"); /* 64,513 sizes */
+    add(&settings, "offset", "1:200:+1");
+    CU_ASSERT_EQUAL(grid_init(&grid, &settings, &st), STATUS_LIMIT);
+    settings_free(&settings);
+}
+
+static int read_text(struct settings *settings, const char *text, struct status *st)
+{
+    char path[] = "/tmp/icisim-workload-XXXXXX.yaml";
+    int fd = mkstemps(path, 5);
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    int code = settings_read(settings, path, st);
+    unlink(path);
+    return code;
+}
+
+static void workload_files_set_options_and_the_command_line_wins(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    settings_init(&settings);
+    add(&settings, "size", "7kB");
+    OKAY(read_text(&settings, "about: a test\nop: all-gather\nslice: 4x4\nsize: 5kB\nring: [uni, bidi]\n",
+                   &st),
+         st);
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_EQUAL_FATAL(grid.points, 2);
+    struct point point;
+    grid_point(&grid, 1, &point);
+    CU_ASSERT_STRING_EQUAL(point.op, "all-gather");
+    CU_ASSERT_STRING_EQUAL(point.slice, "4x4");
+    CU_ASSERT_EQUAL(point.size_bytes, 7000);
+    CU_ASSERT_EQUAL(point.ring, RING_BIDI);
+    CU_ASSERT_PTR_NOT_NULL(strstr(point.file, "icisim-workload-"));
+    settings_free(&settings);
+}
+
+static void faults_of_workload_files_have_a_place(void)
+{
+    static const struct {
+        const char *text, *place, *says;
+    } cases[] = {
+        {"op: all-gather\nslise: 4x4\n", ":2:8:", "slice"},
+        {"op: all-gather\nring:\n  - uni\n  - both\n", ":4:5:", "both"},
+        {"op: all-gather\nsize: 64\n", ":2:7:", "64MiB"},
+        {"slice: 4x4\n", ":1:1:", "op"},
+        {"- op\n", ":1:", "mapping"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings settings;
+        struct status st = {0};
+        settings_init(&settings);
+        CU_ASSERT(read_text(&settings, cases[i].text, &st) < 0);
+        if (!strstr(st.text, cases[i].place) || !strstr(st.text, cases[i].says))
+            fprintf(stderr, "%s\n", st.text);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, cases[i].place));
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, cases[i].says));
+        settings_free(&settings);
+    }
+}
+
+SUITE("option", TEST(table_is_sound), TEST(fallbacks_fill_a_point), TEST(values_reach_their_fields),
+      TEST(wrong_values_are_refused), TEST(lists_and_ranges_expand), TEST(wrong_lists_are_refused),
+      TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
+      TEST(grid_names_what_has_no_column), TEST(grid_refuses_to_explode),
+      TEST(workload_files_set_options_and_the_command_line_wins), TEST(faults_of_workload_files_have_a_place))

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a point to a result: closed forms against engines, bounds, traffic counts. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "icisim/collective.h"
+#include "icisim/engine.h"
+#include "icisim/job.h"
+#include "icisim/option.h"
+#include "suite.h"
+
+static int engine_number(const char *name)
+{
+    int i = 0;
+    while (engine_list()[i] != engine_by_name(name))
+        i++;
+    return i;
+}
+
+static struct point make_point(const char *op, const char *chip, const char *slice, const char *axis,
+                               uint64_t size_bytes, int ring)
+{
+    struct point point;
+    point_init(&point);
+    point.op = op;
+    point.chip = chip;
+    point.slice = slice;
+    point.axis = axis;
+    point.size_bytes = size_bytes;
+    point.ring = ring;
+    return point;
+}
+
+static struct result run(const struct point *point)
+{
+    struct catalog catalog = {0};
+    struct result result;
+    struct status st = {0};
+    OKAY(job_result(point, &catalog, &result, &st), st);
+    catalog_free(&catalog);
+    return result;
+}
+
+/* a = 1 us, w = 45 GB/s. Uni, 4-ring, 2 MiB (E1): 3 (a + 524288/w) = 37.95253 us; bidi (E2): 2 of these steps;
+ * bidi-half (E3): 3 (a + 262144/w). Line of 4, 32 MiB (E4): 3 (a + 8388608/w). All-reduce on three axes of 4, 1 GiB
+ * (E5, E7): 2 [9 a + V (1 - 1/64)/(6 w)]. 16-ring, 1 GiB (E3): 15 (a + V/(32 w)). */
+static void figures_of_the_books(void)
+{
+    const uint64_t MiB = 1 << 20;
+    static const double a = 1e-6, w = 45e9;
+    const struct {
+        struct point point;
+        double time_s, printed_s;
+    } cases[] = {
+        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_UNI), 3 * (a + 524288 / w), 3.795253e-05},
+        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI), 2 * (a + 524288 / w),
+         2.530169e-05},
+        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI_HALF), 3 * (a + 262144 / w),
+         2.047627e-05},
+        {make_point("all-gather", "v5e", "8x4", "y", 32 * MiB, RING_BIDI_HALF), 3 * (a + 8388608 / w),
+         5.622406e-04},
+        {make_point("all-reduce", "v4", "4x4x4", "x,y,z", 1024 * MiB, RING_BIDI_HALF),
+         2 * (9 * a + 1073741824 * (63.0 / 64) / (6 * w)), 7.847368e-03},
+        {make_point("reduce-scatter", "v5e", "8x16", "y", 1024 * MiB, RING_BIDI_HALF),
+         15 * (a + 1073741824 / (32 * w)), 1.119981e-02},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct result result = run(&cases[i].point);
+        NEAR(result.time_s, cases[i].time_s, 1e-9);
+        NEAR(result.time_s, cases[i].printed_s, 1e-6);
+        NEAR(result.formula_exact_s, cases[i].time_s, 1e-12);
+    }
+}
+
+/* An engine against the closed form, for V that divides into whole elements in every part of every schedule. */
+static void try_closed_form(const char *op, int n, int axes, bool wraps, int ring, const char *engine)
+{
+    static const char *const names[] = {"x", "x,y", "x,y,z"};
+    char slice[SLICE_TEXT], wrap[] = "all";
+    int at = 0;
+    int64_t elements = 2 * 3 * 4 * 5 * 7; /* halves, thirds of three axes, ... */
+    for (int a = 0; a < axes; a++) {
+        at += snprintf(slice + at, sizeof slice - (size_t)at, "%s%d", a ? "x" : "", n);
+        elements *= n;
+    }
+    struct point point = make_point(op, "v5p", slice, names[axes - 1], (uint64_t)elements * 2, ring);
+    point.wrap = wraps ? wrap : "none";
+    point.link_Bps = 3.5e9; /* so that latency and bandwidth both count */
+    point.hop_latency_s = 2.385e-7;
+    point.engine = engine_number(engine);
+    struct result result = run(&point);
+    CU_ASSERT(result.formula_exact_s > 0);
+    if (!(fabs(result.time_s / result.formula_exact_s - 1) < 1e-9))
+        fprintf(stderr, "%s %s wrap %s %s %s: \n", op, slice, point.wrap,
+                ring_kind_name((enum ring_kind)ring), engine);
+    NEAR(result.time_s, result.formula_exact_s, 1e-9);
+    CU_ASSERT(result.time_s >= result.bound_s * (1 - 1e-12));
+}
+
+static const char *const ring_ops[] = {"all-gather", "reduce-scatter", "all-reduce"};
+
+static void closed_forms_of_one_axis(void)
+{
+    for (int n = 2; n <= 9; n++)
+        for (int op = 0; op < 3; op++)
+            for (int ring = 0; ring < RING_KINDS; ring++)
+                for (int wraps = 0; wraps < 2; wraps++) {
+                    try_closed_form(ring_ops[op], n, 1, wraps, ring, "event");
+                    if (n % 2 || op == 2) /* SimGrid wants a process each */
+                        try_closed_form(ring_ops[op], n, 1, wraps, ring, "simgrid");
+                }
+}
+
+static void closed_forms_of_several_axes(void)
+{
+    for (int n = 3; n <= 9; n++)
+        for (int op = 0; op < 3; op++)
+            for (int ring = 0; ring < RING_KINDS; ring++) {
+                try_closed_form(ring_ops[op], n, 2, true, ring, "event");
+                try_closed_form(ring_ops[op], n, 3, true, ring, "event");
+                if (n <= 4)
+                    try_closed_form(ring_ops[op], n, 2, true, ring, "simgrid");
+            }
+}
+
+/* Random points of all kinds: none is faster than its bound, and none has a link used beyond its bandwidth. */
+static void bounds_hold(void)
+{
+    static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce",
+                                      "all-to-all", "broadcast",      "ppermute"};
+    static const char *const wraps[] = {"none", "all", "x", "y", NULL};
+    struct suite_random random = {20};
+    for (int i = 0; i < 600; i++) {
+        char slice[SLICE_TEXT];
+        int axes = 1 + (int)suite_random(&random, 3), at = 0;
+        for (int a = 0; a < axes; a++)
+            at += snprintf(slice + at, sizeof slice - (size_t)at, "%s%u", a ? "x" : "",
+                           1 + suite_random(&random, 6));
+        struct point point =
+            make_point(ops[suite_random(&random, 6)], "v4", slice, NULL,
+                       2 * (1 + suite_random(&random, 1u << (4 + suite_random(&random, 20)))),
+                       (int)suite_random(&random, RING_KINDS));
+        point.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
+        point.axis = suite_random(&random, 2) ? "x" : NULL;
+        point.algorithm = (int)suite_random(&random, 2);
+        point.offset = (int)suite_random(&random, 9) - 4;
+        point.engine = engine_number("event");
+        struct result result = run(&point);
+        bool sound = result.time_s >= result.bound_s * (1 - 1e-9) && result.max_link_frac <= 1 + 1e-9 &&
+                     result.mean_link_frac <= result.max_link_frac * (1 + 1e-9);
+        if (!sound)
+            fprintf(stderr, "point %d: %s on %s wrap %s axis %s, %d B: %.9g s, bound %.9g s\n", i, point.op,
+                    slice, point.wrap ? point.wrap : "-", point.axis ? point.axis : "-",
+                    (int)point.size_bytes, result.time_s, result.bound_s);
+        CU_ASSERT(sound);
+    }
+}
+
+/* Uni rings of n chips with chunks of c bytes: a shift moves n c, reduce-scatter and all-gather n(n-1)c, all-reduce
+ * 2n(n-1)c. */
+static void traffic_is_counted(void)
+{
+    for (int n = 3; n <= 16; n += n < 9 ? 1 : 7) {
+        char slice[SLICE_TEXT];
+        const double c = 6006;
+        snprintf(slice, sizeof slice, "%d", n);
+        struct point point = make_point("all-gather", "v5p", slice, NULL, (uint64_t)(n * c), RING_UNI);
+        point.wrap = "all";
+        point.engine = engine_number("event");
+        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        point.op = "reduce-scatter";
+        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        point.op = "all-reduce";
+        CU_ASSERT(run(&point).link_bytes == 2 * n * (n - 1) * c);
+        point.op = "ring_shift";
+        point.size_bytes = (uint64_t)c;
+        CU_ASSERT(run(&point).link_bytes == n * c);
+    }
+}
+
+/* Largest link load of a direct all-to-all, in chunks: N^2/8 on rings of 4, 8, 16; 32 on 4x4x4; 512 on 8x8x8 (facts:
+ * N max/8). Ties by + whole on a ring of 8: distances 1, 2, 3 and the tie 4 make 10 by + and 6 by -. */
+static void all_to_all_loads_links_alike(void)
+{
+    static const struct {
+        const char *slice;
+        int chips;
+        bool keep_ties;
+        double chunks;
+    } cases[] = {{"4", 4, false, 2}, {"8", 8, false, 8},       {"16", 16, false, 32},
+                 {"8", 8, true, 10}, {"4x4x4", 64, false, 32}, {"8x8x8", 512, false, 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double chunk = 96;
+        struct point point = make_point("all-to-all", "v5p", cases[i].slice, NULL,
+                                        (uint64_t)(chunk * cases[i].chips * cases[i].chips), CHOICE_OPEN);
+        point.wrap = "all";
+        point.keep_ties = cases[i].keep_ties;
+        point.engine = engine_number("event");
+        struct result result = run(&point);
+        NEAR(result.max_link_bytes, cases[i].chunks * chunk, 1e-12);
+        if (cases[i].keep_ties) /* both directions together: 8 chips, 10 + 6 chunks each */
+            NEAR(result.link_bytes, 8 * 16 * chunk, 1e-12);
+    }
+}
+
+/* 16 MiB from corner to corner of a 4x4 without wraps, 6 hops: by one route 6 us + V/w = 378.83 us, by two
+ * 192.41 us; algbw counts the bytes that each sender sends. */
+static void permutes_share_disjoint_routes(void)
+{
+    struct point point = make_point("collective-permute", "v5e", "4x4", NULL, 16777216, CHOICE_OPEN);
+    point.pairs = "0-15";
+    NEAR(run(&point).time_s, 6e-6 + 16777216 / 45e9, 1e-9);
+    point.routes = 2;
+    struct result result = run(&point);
+    NEAR(result.time_s, 6e-6 + 8388608 / 45e9, 1e-9);
+    NEAR(result.formula_exact_s, result.time_s, 1e-12);
+    NEAR(result.algbw_Bps, 16777216 / result.time_s, 1e-12);
+}
+
+static void bandwidths_are_those_of_nccl_tests(void)
+{
+    static const struct {
+        const char *op;
+        double shares, factor; /* algbw = V / shares / T; busbw = algbw factor; 8 chips */
+    } cases[] = {{"all-gather", 1, 7.0 / 8},
+                 {"reduce-scatter", 1, 7.0 / 8},
+                 {"all-reduce", 1, 14.0 / 8},
+                 {"all-to-all", 8, 7.0 / 8},
+                 {"broadcast", 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct point point = make_point(cases[i].op, "v5p", "8", NULL, 8 * 8 * 1000, RING_BIDI);
+        struct result result = run(&point);
+        NEAR(result.algbw_Bps, 64000 / cases[i].shares / result.time_s, 1e-12);
+        NEAR(result.busbw_Bps, result.algbw_Bps * cases[i].factor, 1e-12);
+    }
+}
+
+/* Small programs go to SimGrid, others to the event engine, if nothing else is said; both say the same. */
+static void engines_agree_and_are_chosen(void)
+{
+    struct point point = make_point("all-reduce", "v5e", "4x16", NULL, 1 << 20, RING_BIDI_HALF);
+    struct result small = run(&point);
+    CU_ASSERT_STRING_EQUAL(small.engine, "simgrid");
+    CU_ASSERT(small.transfers <= ENGINE_AUTO_TRANSFERS);
+    point.engine = engine_number("event");
+    struct result fast = run(&point);
+    CU_ASSERT_STRING_EQUAL(fast.engine, "event");
+    NEAR(fast.time_s, small.time_s, 1e-9);
+    point.fold = false;
+    struct result unfolded = run(&point);
+    NEAR(unfolded.time_s, fast.time_s, 1e-9);
+    CU_ASSERT(*fast.fold && !*unfolded.fold);
+    CU_ASSERT_EQUAL(unfolded.transfers, fast.transfers);
+    point = make_point("all-reduce", "v5e", "16x16", NULL, 1 << 20, RING_BIDI_HALF);
+    CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
+}
+
+/* One message each, and a result that says it too. */
+static void impossible_points_say_why(void)
+{
+    static const struct {
+        const char *op, *chip, *slice, *axis, *dtype, *says;
+        uint64_t size_bytes;
+    } cases[] = {
+        {"all-gather", "v5e", "17x16", NULL, "bf16", "pod", 64},
+        {"all-gather", "v5e", "4x4", "z", "bf16", "axis", 64},
+        {"all-gather", "v5", "4x4", NULL, "bf16", "v5e", 64},
+        {"all-gathr", "v5e", "4x4", NULL, "bf16", "all-gather", 64},
+        {"all-gather", "v5e", "4x4", NULL, "bf16", "--size", 0},
+        {"all-gather", "v5e", "4x4", NULL, "bf16", "2B", 3},
+        {"all-gather", "v5e", "4x4", NULL, "bf17", "bf16", 64},
+        {"all-gather", "v5e", NULL, NULL, "bf16", "--slice", 64},
+        {"all-gather", "v5e", "4x4", NULL, "f64", "EB", UINT64_MAX / 8 * 8},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct catalog catalog = {0};
+        struct status st = {0};
+        struct result result;
+        struct point point = make_point(cases[i].op, cases[i].chip, cases[i].slice, cases[i].axis,
+                                        cases[i].size_bytes, CHOICE_OPEN);
+        point.dtype = cases[i].dtype;
+        CU_ASSERT(job_result(&point, &catalog, &result, &st) < 0);
+        if (!strstr(st.text, cases[i].says))
+            fprintf(stderr, "'%s' does not say '%s'\n", st.text, cases[i].says);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, cases[i].says));
+        CU_ASSERT_STRING_EQUAL(result.status, st.text);
+        CU_ASSERT(result.code < 0 && isnan(result.time_s));
+        catalog_free(&catalog);
+    }
+}
+
+SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
+      TEST(bounds_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
+      TEST(permutes_share_disjoint_routes), TEST(bandwidths_are_those_of_nccl_tests),
+      TEST(engines_agree_and_are_chosen), TEST(impossible_points_say_why))
