@@ -22,21 +22,24 @@
 
 enum verdict { VERDICT_OK, VERDICT_OUT, VERDICT_BEYOND, VERDICT_FITTED, VERDICTS };
 
+/* What is compared; a ratio is that of two counts, or 1 + a difference. */
+enum check_unit { CHECK_SECONDS, CHECK_BYTES, CHECK_RATIO };
+
 enum { CHECK_PART = 16, CHECK_ID = 24, CHECK_TEXT = 200 };
 struct check {
-    char part[CHECK_PART];      /* "exact", "rule", "engines", "published", "worked" */
-    char id[CHECK_ID];          /* E3, F1, AG-v5e-4M: what the summary groups by, or names */
-    char what[CHECK_TEXT];      /* the simulation as `icisim run` takes it, or what it is */
-    char note[CHECK_TEXT];      /* for people; may be empty */
-    double simulated, expected; /* seconds, unless the note says otherwise */
-    double tolerance_frac;      /* of expected; NaN where nothing is judged */
+    char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "worked" */
+    char id[CHECK_ID];     /* E3, F1, AG-v5e-4M: what the summary groups by, or names */
+    char what[CHECK_TEXT]; /* the simulation as `icisim run` takes it, or what it is */
+    char note[CHECK_TEXT]; /* for people; may be empty */
+    enum check_unit unit;
+    double simulated, expected;
+    double tolerance_frac; /* of expected; NaN where nothing is judged */
     enum verdict verdict;
 };
 
 struct checks {
     int count, room;
     struct check *check;
-    FILE *progress; /* gets a mark for every part; NULL: nothing */
 };
 
 void checks_free(struct checks *checks);

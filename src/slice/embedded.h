@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The chip files of topologies/, compiled in by embed.cmake; a row with a NULL name ends the list. */
+/* Files compiled in by embed.cmake; a row with a NULL name ends each list. */
 #ifndef EMBEDDED_H
 #define EMBEDDED_H
 
@@ -11,6 +11,7 @@ struct embedded_file {
     size_t bytes;
 };
 
-extern const struct embedded_file embedded_chips[];
+extern const struct embedded_file embedded_chips[];     /* topologies/ */
+extern const struct embedded_file embedded_published[]; /* analysis/published/ */
 
 #endif

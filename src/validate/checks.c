@@ -50,15 +50,25 @@ static bool is_predicted(const struct check *check)
     return check->verdict == VERDICT_OK || check->verdict == VERDICT_OUT;
 }
 
+static char *print_quantity(const struct check *check, double value, char text[static UNITS_TEXT])
+{
+    if (check->unit == CHECK_SECONDS)
+        return units_print_time(value, text);
+    if (check->unit == CHECK_BYTES)
+        return units_print_bytes((uint64_t)value, text);
+    snprintf(text, UNITS_TEXT, "%.4g", value);
+    return text;
+}
+
 static void print_check(const struct check *check, FILE *out)
 {
     char simulated[UNITS_TEXT], expected[UNITS_TEXT], tolerance[16] = "";
     if (!isnan(check->tolerance_frac))
         snprintf(tolerance, sizeof tolerance, "%.2g", 100 * check->tolerance_frac);
     fprintf(out, "%-9s %-17s %12s %12s %+11.3g %9s  %-6s  %s%s%s\n", check->part, check->id,
-            units_print_time(check->simulated, simulated), units_print_time(check->expected, expected),
-            100 * check_difference(check), tolerance, verdict_names[check->verdict], check->what,
-            *check->note ? "; " : "", check->note);
+            print_quantity(check, check->simulated, simulated),
+            print_quantity(check, check->expected, expected), 100 * check_difference(check), tolerance,
+            verdict_names[check->verdict], check->what, *check->note ? "; " : "", check->note);
 }
 
 void checks_print(const struct checks *checks, FILE *out)
@@ -155,9 +165,17 @@ void checks_print_summary(const struct checks *checks, FILE *out)
 
 void checks_write(const struct checks *checks, struct csv_writer *csv)
 {
-    static const char *const names[] = {
-        "part",           "id",      "simulated_s", "expected_s", "difference_frac",
-        "tolerance_frac", "verdict", "what",        "note"};
+    static const char *const names[] = {"part",
+                                        "id",
+                                        "simulated_s",
+                                        "expected_s",
+                                        "simulated_bytes",
+                                        "expected_bytes",
+                                        "difference_frac",
+                                        "tolerance_frac",
+                                        "verdict",
+                                        "what",
+                                        "note"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         csv_text(csv, names[i]);
     csv_end_row(csv);
@@ -165,8 +183,10 @@ void checks_write(const struct checks *checks, struct csv_writer *csv)
         const struct check *check = &checks->check[i];
         csv_text(csv, check->part);
         csv_text(csv, check->id);
-        csv_real(csv, check->simulated);
-        csv_real(csv, check->expected);
+        csv_real(csv, check->unit == CHECK_SECONDS ? check->simulated : NAN);
+        csv_real(csv, check->unit == CHECK_SECONDS ? check->expected : NAN);
+        csv_real(csv, check->unit == CHECK_BYTES ? check->simulated : NAN);
+        csv_real(csv, check->unit == CHECK_BYTES ? check->expected : NAN);
         csv_real(csv, check_difference(check));
         csv_real(csv, check->tolerance_frac);
         csv_text(csv, verdict_names[check->verdict]);

@@ -84,9 +84,12 @@ static int fail_at(const struct measured *m, const struct measured_row *row, str
     return status_prefix(st, "%s:%d: ", m->table.file, row->line);
 }
 
-/* Every column whose name is that of an option; then the command line, if there is one. */
+/* A command line, if there is one; else every column whose name is that of an option. */
 static int read_columns(const struct measured *m, struct measured_row *row, struct status *st)
 {
+    const char *run = measured_cell(m, row, "run");
+    if (*run)
+        return measured_arguments(&row->settings, run, st) ? fail_at(m, row, st) : 0;
     for (int column = 0; column < m->table.columns; column++) {
         const char *name = m->table.name[column], *cell = csv_table_cell(&m->table, row->row, column);
         for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
@@ -98,8 +101,6 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
         if (set_option(&row->settings, option, cell, st))
             return fail_at(m, row, st);
     }
-    if (measured_arguments(&row->settings, measured_cell(m, row, "run"), st))
-        return fail_at(m, row, st);
     return 0;
 }
 
@@ -176,8 +177,10 @@ static int make_point(const struct measured *m, struct measured_row *row, struct
     struct grid grid;
     char size[32];
     snprintf(size, sizeof size, "%.0fB", row->size_bytes);
-    row->has_op = settings_count(&row->settings, "op") > 0;
-    if (row->size_bytes > 0 && set_option(&row->settings, option_by_name("size"), size, st))
+    const char *op = settings_text(&row->settings, "op");
+    row->has_op = op != NULL;
+    bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* a matmul has its shapes */
+    if (sized && set_option(&row->settings, option_by_name("size"), size, st))
         return fail_at(m, row, st);
     if (grid_init(&grid, &row->settings, st))
         return fail_at(m, row, st);
