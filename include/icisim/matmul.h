@@ -84,6 +84,7 @@ struct matmul_product {
 };
 struct matmul_plan {
     int products;
+    int ambiguous; /* the product whose output sharding is missing, when that is why matmul_infer() failed; or -1 */
     struct matmul_product product[MATMUL_OPERANDS - 1];
 };
 
@@ -92,7 +93,7 @@ struct matmul_plan {
 int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct matmul_plan *plan,
                  struct status *st);
 
-/* "all-gather left[columns] over Y, then multiply 512x2048 . 2048x2048": one product, for people. */
+/* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048": one product, for people. */
 char *matmul_explain(const struct matmul_product *product, const struct axes *axes,
                      char text[static MATMUL_TEXT]);
 

@@ -30,6 +30,16 @@ int status_prefix(struct status *st, const char *format, ...)
     return st->code;
 }
 
+int status_suffix(struct status *st, const char *format, ...)
+{
+    size_t n = strlen(st->text);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(st->text + n, sizeof st->text - n, format, args);
+    va_end(args);
+    return st->code;
+}
+
 int status_nomem(struct status *st)
 {
     return status_fail(st, STATUS_NOMEM, "out of memory; try a smaller slice or fewer points at once");

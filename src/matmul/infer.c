@@ -144,26 +144,35 @@ static int infer_product(struct matmul_product *p, const struct axes *axes, stru
     return 0;
 }
 
-/* JAX's words for it (ShardingTypeError of dot_general), and what each choice is. */
+/* "('X', 'Y')", as Python prints a tuple. */
+static char *print_tuple(const struct axis_list *list, const struct axes *axes, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "(");
+    for (int i = 0; i < list->count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s'%s'%s", i ? " " : "",
+                                 axes->axis[list->axis[i]].name,
+                                 i + 1 < list->count || list->count == 1 ? "," : "");
+    if (used < room)
+        snprintf(text + used, room - used, ")");
+    return text;
+}
+
+/* JAX's words for it (ShardingTypeError of dot_general). */
 static int refuse_ambiguous(const struct matmul_product *p, const struct axes *axes, struct status *st)
 {
-    char spec[AXES_TEXT];
-    axis_list_print(&p->left.dim[1].shard, axes, spec);
+    char left[AXES_TEXT], right[AXES_TEXT];
     return status_fail(
         st, STATUS_INPUT,
         "matmul: contracting dimensions are sharded and it is ambiguous how the output should be sharded. "
-        "Got lhs_contracting_spec=%s and rhs_contracting_spec=%s. Write the output: "
-        "'-> [%lld,%lld]' is an all-reduce over %s, '-> [%lld@%s,%lld]' or '-> [%lld,%lld@%s]' a "
-        "reduce-scatter",
-        spec, spec, (long long)p->left.dim[0].n, (long long)p->right.dim[1].n, spec,
-        (long long)p->left.dim[0].n, spec, (long long)p->right.dim[1].n, (long long)p->left.dim[0].n,
-        (long long)p->right.dim[1].n, spec);
+        "Got lhs_contracting_spec=%s and rhs_contracting_spec=%s",
+        print_tuple(&p->left.dim[1].shard, axes, left, sizeof left),
+        print_tuple(&p->right.dim[0].shard, axes, right, sizeof right));
 }
 
 int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct matmul_plan *plan,
                  struct status *st)
 {
-    *plan = (struct matmul_plan){.products = expr->operands - 1};
+    *plan = (struct matmul_plan){.products = expr->operands - 1, .ambiguous = -1};
     struct matmul_tensor left = expr->operand[0];
     for (int i = 0; i < plan->products; i++) {
         struct matmul_product *p = &plan->product[i];
@@ -174,8 +183,10 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
             p->out = expr->output;
         } else {
             /* The rows and columns stay as their operands have them; nothing says what to do with partial sums. */
-            if (p->left.dim[1].shard.count && same_list(&p->left.dim[1].shard, &p->right.dim[0].shard))
+            if (p->left.dim[1].shard.count && same_list(&p->left.dim[1].shard, &p->right.dim[0].shard)) {
+                plan->ambiguous = i;
                 return refuse_ambiguous(p, axes, st);
+            }
             p->out = (struct matmul_tensor){.dtype = left.dtype, .dim = {left.dim[0], p->right.dim[1]}};
         }
         if (infer_product(p, axes, st) < 0)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a plan to a program: gathers, product and sums of one product after the other. */
-#include <math.h>
-
-#include "icisim/formula.h"
 #include "matmul/writer.h"
 
 /* The product as one op. */
@@ -90,45 +87,4 @@ void matmul_build_free(struct matmul_build *build)
     for (int i = 0; i < build->rings; i++)
         ring_free(&build->ring[i]);
     build->rings = 0;
-}
-
-/* T >= max( compute as one op, each collective's own bound ): the products of a chain add up, for a chip's queue runs
- * them one at a time. */
-double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
-                      const struct mesh *mesh)
-{
-    double compute_s = 0, comm_s = 0, elem_bytes = dtype_info(plan->product[0].left.dtype)->bytes;
-    const struct slice *slice = mesh->slice;
-    int least_ports = slice_count_ports(slice, 0);
-    for (int chip = 1; chip < slice->chips; chip++) {
-        int ports = slice_count_ports(slice, chip);
-        least_ports = ports < least_ports ? ports : least_ports;
-    }
-    for (int i = 0; i < plan->products; i++) {
-        const struct matmul_product *p = &plan->product[i];
-        compute_s += matmul_cost_s(&options->cost, (double)p->m, (double)p->k, (double)p->n, false);
-        for (int j = 0; j < p->moves; j++) {
-            static const char *const names[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce",
-                                                "all-gather"};
-            const struct matmul_move *move = &p->move[j];
-            int n = axis_list_size(&move->axes, &mesh->axes);
-            double rows = move->kind == MOVE_GATHER_RIGHT ? (double)p->k : (double)p->m;
-            double cols = move->kind == MOVE_GATHER_LEFT ? (double)p->k : (double)p->n;
-            if (move->kind == MOVE_GATHER_OUT)
-                *(move->dim ? &cols : &rows) *= n;
-            struct formula_case c = {.op = names[move->kind],
-                                     .rings = 1,
-                                     .n = {n},
-                                     .elements = (int64_t)(rows * cols),
-                                     .elem_bytes = elem_bytes,
-                                     .hop_latency_s = slice->hop_latency_s,
-                                     .link_Bps = slice->link_Bps,
-                                     .groups = slice->chips / n,
-                                     .least_ports = least_ports,
-                                     .directed_links = slice_count_links(slice)};
-            double bound_s = n > 1 ? formula_bound_s(&c) : 0;
-            comm_s = !isnan(bound_s) && bound_s > comm_s ? bound_s : comm_s;
-        }
-    }
-    return fmax(compute_s, comm_s);
 }

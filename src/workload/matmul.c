@@ -110,6 +110,80 @@ static void print_axes(struct matmul_job *m, const struct axes *axes)
             n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "", axes->axis[a].name);
 }
 
+/* What a collective of the product's partial sums takes, simulated. */
+static int choice_s(const char *op, const struct matmul_product *p, const struct job *job, double *time_s,
+                    struct status *st)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    const struct axis_list *over = &p->left.dim[1].shard;
+    int64_t rows = p->left.dim[0].n / axis_list_size(&p->left.dim[0].shard, &mesh->axes);
+    int64_t cols = p->right.dim[1].n / axis_list_size(&p->right.dim[1].shard, &mesh->axes);
+    struct ring ring[COLLECTIVE_RINGS];
+    struct collective_spec spec = {.elements = rows * cols,
+                                   .elem_bytes = dtype_info(p->left.dtype)->bytes,
+                                   .setup_s = job->machine.chip->setup_s};
+    struct program program;
+    struct trace trace = {0};
+    struct front before = {0}, after;
+    int kind = ring_kind_by_name(job->machine.chip->ring, st), code = kind < 0 ? kind : 0;
+    spec.kind = (enum ring_kind)kind;
+    program_init(&program, &job->machine.slice);
+    for (; code == 0 && spec.rings < over->count && spec.rings < COLLECTIVE_RINGS; spec.rings++) {
+        code = ring_along(&ring[spec.rings], mesh, over->axis[spec.rings], st);
+        spec.ring[spec.rings] = &ring[spec.rings];
+    }
+    if (code == 0)
+        code = collective_by_name(op, st)->build(&spec, &program, &before, &after, st);
+    if (code == 0)
+        code = trace_init(&trace, &program, false, st);
+    if (code == 0)
+        code = engine_run(engine_by_name("event"), &program, &trace, st);
+    *time_s = trace.total_s;
+    trace_free(&trace);
+    program_free(&program);
+    for (int r = 0; r < spec.rings; r++)
+        ring_free(&ring[r]);
+    return code;
+}
+
+/* "1024@(X,Y)": a dim, sharded over its own axes and then over others. */
+static char *print_dim(const struct matmul_dim *dim, const struct axis_list *more, const struct axes *axes,
+                       char text[static AXES_TEXT])
+{
+    char list[AXES_TEXT];
+    struct axis_list all = dim->shard;
+    for (int i = 0; more && i < more->count && all.count < AXES_MAX; i++)
+        all.axis[all.count++] = more->axis[i];
+    snprintf(text, AXES_TEXT, "%lld%s%.200s", (long long)dim->n, all.count ? "@" : "",
+             all.count ? axis_list_print(&all, axes, list) : "");
+    return text;
+}
+
+/* Where the output is ambiguous: the choices, and what each would cost. */
+static int add_choices(const struct matmul_plan *plan, const struct job *job, struct status *st)
+{
+    const struct matmul_product *p = &plan->product[plan->ambiguous];
+    const struct axes *axes = &job->machine.mesh.axes;
+    const struct axis_list *over = &p->left.dim[1].shard;
+    const struct matmul_dim *rows = &p->left.dim[0], *cols = &p->right.dim[1];
+    char row[2][AXES_TEXT], col[2][AXES_TEXT], list[AXES_TEXT], time[2][UNITS_TEXT];
+    double reduce_s, scatter_s;
+    struct status own = {0};
+    if (choice_s("all-reduce", p, job, &reduce_s, &own) < 0 ||
+        choice_s("reduce-scatter", p, job, &scatter_s, &own) < 0)
+        return st->code;
+    print_dim(rows, NULL, axes, row[0]);
+    print_dim(rows, over, axes, row[1]);
+    print_dim(cols, NULL, axes, col[0]);
+    print_dim(cols, over, axes, col[1]);
+    return status_suffix(
+        st,
+        ". Write it: '-> [%s,%s]' is an all-reduce over %s (%s); '-> [%s,%s]' or '-> [%s,%s]' a "
+        "reduce-scatter (%s)",
+        row[0], col[0], axis_list_print(over, axes, list), units_print_time(reduce_s, time[0]), row[1],
+        col[0], row[0], col[1], units_print_time(scatter_s, time[1]));
+}
+
 static int matmul_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -121,9 +195,8 @@ static int matmul_open(struct job *job, struct status *st)
     int dtype = dtype_by_name(point->dtype, st);
     if (dtype < 0 || matmul_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
         return st->code;
-    struct status own = {0};
-    if (matmul_infer(&m->expr, axes, &m->plan, &own) < 0)
-        return status_fail(st, own.code, "%s", own.text);
+    if (matmul_infer(&m->expr, axes, &m->plan, st) < 0)
+        return m->plan.ambiguous >= 0 ? add_choices(&m->plan, job, st) : st->code;
     matmul_print(&m->expr, axes, m->op);
     print_axes(m, axes);
     return read_options(m, job, st);
