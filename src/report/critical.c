@@ -53,12 +53,6 @@ static void add_wait(struct critical *critical, int32_t op, double start_s, doub
     expose(critical, idle);
 }
 
-/* What the end of the chip's last op is: that op itself, unless it only joins others. */
-static struct cause cause_of_end(const struct waits *waits, struct cell last)
-{
-    return waits_is_join(waits, last) ? waits_cause(waits, last, true) : (struct cause){CAUSE_DONE, last};
-}
-
 static void find_waits(struct critical *critical)
 {
     const struct waits *waits = critical->waits;
@@ -73,7 +67,7 @@ static void find_waits(struct critical *critical)
     }
     struct cell last = waits_last(waits, critical->chip);
     if (last.op >= 0)
-        add_wait(critical, -1, busy_until_s, waits_end_s(waits, last), cause_of_end(waits, last));
+        add_wait(critical, -1, busy_until_s, waits_end_s(waits, last), waits_of_end(waits, last));
 }
 
 struct cell critical_send(const struct critical *critical, int32_t op)

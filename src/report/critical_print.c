@@ -32,7 +32,7 @@ static const char *noun(const struct critical *critical)
 {
     static const char permute[] = "collective-permute";
     const struct program *program = critical->waits->program;
-    bool permutes = true;
+    bool permutes = critical->sends > 0;
     for (int32_t o = 0; o < program->ops && permutes; o++)
         if (critical_counts(critical, o))
             permutes = strncmp(program->stage[program->op[o].stage].name, permute, sizeof permute - 1) == 0;

@@ -63,9 +63,10 @@ bool waits_is_join(const struct waits *waits, struct cell cell)
 {
     const struct program *program = waits->program;
     const struct op *op = &program->op[cell.op];
+    if (op->kind != OP_SEND || waits_end_s(waits, cell) > waits_start_s(waits, cell))
+        return false;
     struct route route = op_route(program, op, cell.chip);
-    return op->kind == OP_SEND && route_length(program->hop + route.first, route.hops) == 0 &&
-           waits_end_s(waits, cell) <= waits_start_s(waits, cell);
+    return route_length(program->hop + route.first, route.hops) == 0;
 }
 
 /* The cell whose end makes an `after` hold on a chip; op -1 where it holds from the beginning. */
@@ -149,4 +150,9 @@ struct cell waits_last(const struct waits *waits, int32_t chip)
             last = cell;
     }
     return last;
+}
+
+struct cause waits_of_end(const struct waits *waits, struct cell last)
+{
+    return waits_is_join(waits, last) ? waits_cause(waits, last, true) : (struct cause){CAUSE_DONE, last};
 }

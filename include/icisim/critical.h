@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * critical: where the time of a run went, told from its end backwards, and how much communication hides.
+ *
+ * The critical path begins with the last end on the critical chip and goes from each op to its cause (waits.h)
+ * until the start of the program: ops that follow each other without a gap, on whichever chips, so that their
+ * durations add up to the total. To shorten the run, one of them must become shorter.
+ *
+ * A wait is a time during which the critical chip's compute queue idles: before a compute, or after the last
+ * one. All waits together are the exposed time. Within a wait runs the path of what it waits for; each send on
+ * that path is exposed for as long as it lasts within the wait, and a send that is never exposed is hidden.
+ * A send here is an op: what all chips do at the same step of an SPMD program is one permute. Counted are those
+ * by which the critical chip sends or receives, over links, and any other that is exposed.
+ *
+ * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with critical_free(), safe when
+ * zeroed; the waits are borrowed.
+ */
+#ifndef ICISIM_CRITICAL_H
+#define ICISIM_CRITICAL_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "icisim/status.h"
+#include "icisim/waits.h"
+
+struct critical_segment {
+    struct cell cell;
+    double start_s, end_s;
+    struct cause cause; /* why it started then */
+};
+
+struct critical_wait {
+    int32_t op; /* the compute that waits, or -1: the end of the program */
+    double start_s, end_s;
+    struct cause cause; /* what it waits for, seen through joins */
+};
+
+struct critical {
+    const struct waits *waits;
+    int32_t chip;                     /* the last to finish */
+    int32_t segments;                 /* of the critical path, in the order of time */
+    struct critical_segment *segment; /* [ops] */
+    int32_t idles;                    /* waits of the chip's compute queue, in the order of time */
+    struct critical_wait *idle;       /* [ops + 1] */
+    double idle_s;                    /* all waits together: the exposed time */
+    int32_t computes, sends, hidden;  /* of the chip; hidden ones among the sends */
+    double *exposed_s;                /* [ops] within waits: of sends, and of other chips' computes */
+};
+
+int critical_init(struct critical *critical, const struct waits *waits, struct status *st);
+void critical_free(struct critical *critical);
+
+/* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", on one line: the longest waits and how many more. */
+enum { CRITICAL_TEXT = 512 };
+char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT]);
+
+/* Does the op count among `sends`? And the cell by which it brings something to the critical chip, or else takes
+ * something from it, or else another chip's; chip -1 if none. */
+bool critical_counts(const struct critical *critical, int32_t op);
+struct cell critical_send(const struct critical *critical, int32_t op);
+
+/* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */
+int critical_print(const struct critical *critical, FILE *out, struct status *st);
+
+#endif
