@@ -81,8 +81,13 @@ static int print_table(const struct grid *grid, const struct contest *contest, i
         for (int v = 0; v < variants; v++)
             result[row * variants + v] =
                 all[grid_with(grid, grid_with(grid, index, size, row), contest->option, v)];
-    report_heading(result, rows * variants, stdout);
-    int code = report_compare(result, rows, variants, contest->names, stdout, st);
+    int code;
+    if (sizes == 0) { /* one line each tells more than a column each */
+        code = report_table(result, variants, stdout, st);
+    } else {
+        report_heading(result, rows * variants, stdout);
+        code = report_compare(result, rows, variants, contest->names, stdout, st);
+    }
     free(result);
     return code;
 }

@@ -69,30 +69,54 @@ static double percent_off(double time_s, double formula_s)
     return formula_s > 0 ? (time_s / formula_s - 1) * 100 : NAN;
 }
 
-static void add_columns(struct sheet *sheet, const bool shown[], bool computes, bool compares)
+/* What the columns of a table are for: sizes, bandwidths and formulas are a collective's. */
+struct layout {
+    bool label[LABELS];
+    bool sizes, computes, compares;
+};
+
+static struct layout layout_of(const struct result result[], int results)
 {
-    sheet_column(sheet, "size", "(B)");
+    struct layout layout = {.sizes = false};
     for (int l = 0; l < LABELS; l++)
-        if (shown[l])
+        layout.label[l] = !is_common(&labels[l], result, results);
+    for (int i = 0; i < results; i++) {
+        layout.sizes |= result[i].size_bytes > 0;
+        layout.computes |= result[i].compute_s > 0;
+        layout.compares |= !isnan(result[i].speedup);
+    }
+    return layout;
+}
+
+static void add_columns(struct sheet *sheet, const struct layout *layout)
+{
+    if (layout->sizes)
+        sheet_column(sheet, "size", "(B)");
+    for (int l = 0; l < LABELS; l++)
+        if (layout->label[l])
             sheet_text_column(sheet, labels[l].name);
     sheet_column(sheet, "time", "(us)");
-    sheet_column(sheet, "algbw", "(GB/s)");
-    sheet_column(sheet, "busbw", "(GB/s)");
-    sheet_column(sheet, "formula", "(us)");
-    sheet_column(sheet, "diff", "(%)");
-    sheet_column(sheet, "rule", "(us)");
-    sheet_column(sheet, "diff", "(%)");
+    if (layout->sizes) {
+        sheet_column(sheet, "algbw", "(GB/s)");
+        sheet_column(sheet, "busbw", "(GB/s)");
+        sheet_column(sheet, "formula", "(us)");
+        sheet_column(sheet, "diff", "(%)");
+        sheet_column(sheet, "rule", "(us)");
+        sheet_column(sheet, "diff", "(%)");
+    }
     sheet_column(sheet, "bound", "(us)");
+    if (!layout->sizes)
+        sheet_column(sheet, "over bound", "(%)");
     sheet_column(sheet, "max link", "(%)");
     sheet_column(sheet, "mean link", "(%)");
     sheet_column(sheet, "steps", "");
-    if (computes) {
+    if (layout->computes) {
         sheet_column(sheet, "compute", "(us)");
         sheet_column(sheet, "comm", "(us)");
         sheet_column(sheet, "exposed", "(us)");
         sheet_column(sheet, "overlap", "(%)");
     }
-    if (compares)
+    if (layout->compares)
         sheet_column(sheet, "speed-up", "(x)");
 }
 
@@ -102,31 +126,35 @@ static double tidy(double percent)
     return fabs(percent) < 0.005 ? 0 : percent;
 }
 
-static void add_row(struct sheet *sheet, const struct result *r, const bool shown[], bool computes,
-                    bool compares)
+static void add_row(struct sheet *sheet, const struct result *r, const struct layout *layout)
 {
-    sheet_count(sheet, (int64_t)r->size_bytes);
+    if (layout->sizes)
+        sheet_count(sheet, (int64_t)r->size_bytes);
     for (int l = 0; l < LABELS; l++)
-        if (shown[l])
+        if (layout->label[l])
             sheet_text(sheet, label_text(&labels[l], r));
     sheet_real(sheet, "%.2f", r->time_s * 1e6);
-    sheet_real(sheet, "%.2f", r->algbw_Bps / 1e9);
-    sheet_real(sheet, "%.2f", r->busbw_Bps / 1e9);
-    sheet_real(sheet, "%.2f", r->formula_exact_s * 1e6);
-    sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_exact_s)));
-    sheet_real(sheet, "%.2f", r->formula_rule_s * 1e6);
-    sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_rule_s)));
+    if (layout->sizes) {
+        sheet_real(sheet, "%.2f", r->algbw_Bps / 1e9);
+        sheet_real(sheet, "%.2f", r->busbw_Bps / 1e9);
+        sheet_real(sheet, "%.2f", r->formula_exact_s * 1e6);
+        sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_exact_s)));
+        sheet_real(sheet, "%.2f", r->formula_rule_s * 1e6);
+        sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_rule_s)));
+    }
     sheet_real(sheet, "%.2f", r->bound_s * 1e6);
+    if (!layout->sizes)
+        sheet_real(sheet, "%.1f", tidy(percent_off(r->time_s, r->bound_s)));
     sheet_real(sheet, "%.1f", r->max_link_frac * 100);
     sheet_real(sheet, "%.1f", r->mean_link_frac * 100);
     sheet_count(sheet, r->steps);
-    if (computes) {
+    if (layout->computes) {
         sheet_real(sheet, "%.2f", r->compute_s * 1e6);
         sheet_real(sheet, "%.2f", r->comm_s * 1e6);
         sheet_real(sheet, "%.2f", r->exposed_comm_s * 1e6);
         sheet_real(sheet, "%.1f", r->overlap_frac * 100);
     }
-    if (compares)
+    if (layout->compares)
         sheet_real(sheet, "%.3f", r->speedup);
 }
 
@@ -155,20 +183,14 @@ static void print_ids(const struct result result[], int results, FILE *out)
 
 int report_table(const struct result result[], int results, FILE *out, struct status *st)
 {
-    bool shown[LABELS], computes = false, compares = false;
+    struct layout layout = layout_of(result, results);
     struct sheet sheet = {0};
-    for (int l = 0; l < LABELS; l++)
-        shown[l] = !is_common(&labels[l], result, results);
-    for (int i = 0; i < results; i++) {
-        computes |= result[i].compute_s > 0;
-        compares |= !isnan(result[i].speedup);
-    }
     report_heading(result, results, out);
-    add_columns(&sheet, shown, computes, compares);
+    add_columns(&sheet, &layout);
     for (int i = 0; i < results; i++)
-        add_row(&sheet, &result[i], shown, computes, compares);
+        add_row(&sheet, &result[i], &layout);
     int code = sheet_print(&sheet, out, st);
-    if (code == 0)
+    if (code == 0 && layout.sizes)
         print_ids(result, results, out);
     sheet_free(&sheet);
     return code;
