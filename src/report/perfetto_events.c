@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What lasts: stages and steps, computes and waits, collectives, sends on links. */
+#include "report/perfetto_events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/names.h"
+
+void events_add(struct events *events, struct event event)
+{
+    if (events->count == events->room) {
+        int64_t room = events->room ? 2 * events->room : 256;
+        struct event *moved = realloc(events->event, (size_t)room * sizeof *moved);
+        if (!moved) {
+            events->failed = true;
+            return;
+        }
+        events->event = moved;
+        events->room = room;
+    }
+    events->event[events->count++] = event;
+}
+
+static const struct op *op_of(const struct events *events, struct cell cell)
+{
+    return &events->waits->program->op[cell.op];
+}
+
+static unsigned ways_of(const struct events *events, struct cell cell)
+{
+    const struct program *program = events->waits->program;
+    struct route route = op_route(program, op_of(events, cell), cell.chip);
+    unsigned ways = 0;
+    for (int32_t h = route.first; h < route.first + route.hops; h++) {
+        struct hop hop = program->hop[h];
+        bool minus = hop.delta < 0 && program->slice->span[hop.axis] != 2;
+        if (hop.delta != 0)
+            ways |= 1U << (2 * hop.axis + minus);
+    }
+    return ways;
+}
+
+/* What an op is to a chip: from the first to the last of what it does itself and what comes to it. A join is
+ * nothing. */
+static bool span_of(const struct events *events, int32_t o, int32_t chip, struct event *span)
+{
+    const struct waits *waits = events->waits;
+    struct cell own = {o, chip}, came = {o, waits->sender[waits_at(waits, own)]};
+    *span = (struct event){.pid = chip, .cell = own, .start_ps = INT64_MAX, .end_ps = -1};
+    const struct cell both[] = {own, came};
+    for (int i = 0; i < 2; i++) {
+        struct cell cell = both[i];
+        if (cell.chip < 0 || !waits_takes_part(waits, cell) || waits_is_join(waits, cell))
+            continue;
+        int64_t start_ps = picoseconds(waits_start_s(waits, cell));
+        int64_t end_ps = picoseconds(waits_end_s(waits, cell));
+        if (span->end_ps < 0)
+            span->cell = cell;
+        span->start_ps = start_ps < span->start_ps ? start_ps : span->start_ps;
+        span->end_ps = end_ps > span->end_ps ? end_ps : span->end_ps;
+    }
+    if (span->end_ps >= 0 && op_of(events, own)->kind == OP_SEND) {
+        span->bytes = op_amount(waits->program, op_of(events, own), span->cell.chip);
+        span->ways = ways_of(events, span->cell);
+    }
+    return span->end_ps >= 0;
+}
+
+/* The sum of two spans; the first may be of nothing yet (end before 0). */
+static void span_join(struct event *sum, const struct event *more)
+{
+    if (sum->end_ps < 0) {
+        *sum = *more;
+        return;
+    }
+    sum->start_ps = more->start_ps < sum->start_ps ? more->start_ps : sum->start_ps;
+    sum->end_ps = more->end_ps > sum->end_ps ? more->end_ps : sum->end_ps;
+    sum->bytes += more->bytes;
+    sum->ways |= more->ways;
+}
+
+/* Ops in the order of stages and their steps. */
+static int32_t *ops_by_step(const struct program *program)
+{
+    int32_t *order = malloc(((size_t)program->ops + 1) * sizeof *order);
+    for (int32_t o = 0, n = 0; order && o < program->ops; o++, n++) {
+        const struct op *op = &program->op[o];
+        int32_t at = n;
+        /* Builders write them nearly in that order: insertion is fast. */
+        for (; at > 0; at--) {
+            const struct op *before = &program->op[order[at - 1]];
+            if (before->stage < op->stage || (before->stage == op->stage && before->step <= op->step))
+                break;
+            order[at] = order[at - 1];
+        }
+        order[at] = o;
+    }
+    return order;
+}
+
+static void put(struct events *events, struct event event, enum event_kind kind, int32_t group)
+{
+    event.kind = kind;
+    event.group = group;
+    events_add(events, event);
+}
+
+/* A collective-permute is one send; the other collectives are many. */
+static bool is_permute(const struct program *program, int32_t stage)
+{
+    static const char permute[] = "collective-permute";
+    return strncmp(program->stage[stage].name, permute, sizeof permute - 1) == 0;
+}
+
+/* The ops of one stage on a chip: its steps, itself, and what it is as a collective. */
+static void add_stage(struct events *events, int32_t chip, const int32_t order[], int32_t ops)
+{
+    const struct program *program = events->waits->program;
+    const struct event nothing = {.end_ps = -1};
+    struct event stage = nothing, step = nothing, sends = nothing, span;
+    int32_t steps = 0, send_steps = 0, last_send = -1;
+    bool permute = is_permute(program, program->op[order[0]].stage);
+    bool several = program->op[order[0]].step != program->op[order[ops - 1]].step;
+    for (int32_t i = 0; i < ops; i++) {
+        const struct op *op = &program->op[order[i]];
+        if (span_of(events, order[i], chip, &span)) {
+            span_join(&step, &span);
+            if (op->kind == OP_SEND && permute)
+                put(events, span, EVENT_PERMUTE, GROUP_ASYNC);
+            if (op->kind == OP_SEND && !permute) {
+                span_join(&sends, &span);
+                send_steps += op->step != last_send;
+                last_send = op->step;
+            }
+        }
+        bool ends = i == ops - 1 || program->op[order[i + 1]].step != op->step;
+        if (ends && step.end_ps >= 0) {
+            if (several)
+                put(events, step, EVENT_STEP, GROUP_STEPS);
+            span_join(&stage, &step);
+            step = nothing;
+            steps++;
+        }
+    }
+    stage.steps = steps;
+    sends.steps = send_steps;
+    if (steps > 0)
+        put(events, stage, EVENT_STAGE, GROUP_STEPS);
+    if (send_steps > 0)
+        put(events, sends, EVENT_COLLECTIVE, GROUP_ASYNC);
+}
+
+static int add_stages(struct events *events, struct status *st)
+{
+    const struct program *program = events->waits->program;
+    int32_t *order = ops_by_step(program);
+    if (!order)
+        return status_nomem(st);
+    for (int32_t c = 0; c < events->chips; c++) {
+        for (int32_t i = 0, n; i < program->ops; i += n) {
+            for (n = 1; i + n < program->ops; n++)
+                if (program->op[order[i + n]].stage != program->op[order[i]].stage)
+                    break;
+            add_stage(events, events->chip[c], order + i, n);
+        }
+    }
+    free(order);
+    return 0;
+}
+
+static void add_wait(struct events *events, int32_t chip, int64_t start_ps, int64_t end_ps,
+                     struct cause cause)
+{
+    if (end_ps <= start_ps || cause.kind == CAUSE_START)
+        return;
+    struct event wait = {.pid = chip, .cell = cause.cell, .start_ps = start_ps, .end_ps = end_ps};
+    if (op_of(events, cause.cell)->kind == OP_SEND)
+        wait.ways = ways_of(events, cause.cell);
+    put(events, wait, EVENT_WAIT, GROUP_OPS);
+}
+
+/* The compute queue of a chip, if it has one: what runs, and what it waits for before, between and after. */
+static void add_computes(struct events *events, int32_t chip)
+{
+    const struct waits *waits = events->waits;
+    int64_t busy_until_ps = 0;
+    bool computes = false;
+    for (int32_t o = 0; o < waits->program->ops; o++) {
+        struct event event;
+        if (waits->program->op[o].kind != OP_COMPUTE || !span_of(events, o, chip, &event))
+            continue;
+        add_wait(events, chip, busy_until_ps, event.start_ps, waits_cause(waits, event.cell, true));
+        put(events, event, EVENT_COMPUTE, GROUP_OPS);
+        busy_until_ps = event.end_ps;
+        computes = true;
+    }
+    if (!computes)
+        return;
+    struct cell last = waits_last(waits, chip);
+    add_wait(events, chip, busy_until_ps, picoseconds(waits_end_s(waits, last)), waits_of_end(waits, last));
+}
+
+/* A send's bytes flow over all its links at once, when its setup and all latencies are over. */
+static void add_send(struct events *events, struct cell cell, int link[])
+{
+    const struct waits *waits = events->waits;
+    const struct slice *slice = waits->program->slice;
+    const struct op *op = op_of(events, cell);
+    struct route route = op_route(waits->program, op, cell.chip);
+    int links = names_links(waits->program, cell.op, cell.chip);
+    if (route_walk(slice, cell.chip, waits->program->hop + route.first, route.hops, link) < 0)
+        return;
+    double start_s = waits_start_s(waits, cell) + op->setup_s, end_s = waits_end_s(waits, cell);
+    for (int l = 0; l < links; l++)
+        start_s += slice_link_latency_s(slice, link[l]);
+    start_s = start_s < end_s ? start_s : end_s;
+    double bytes = op_amount(waits->program, op, cell.chip);
+    for (int l = 0; l < links; l++) {
+        int32_t chip = slice_link_start(slice, link[l]);
+        if (events->place[chip] < 0)
+            continue;
+        double use_frac = end_s > start_s ? bytes / (end_s - start_s) / slice_link_Bps(slice, link[l]) : 0;
+        put(events,
+            (struct event){.pid = chip,
+                           .start_ps = picoseconds(start_s),
+                           .end_ps = picoseconds(end_s),
+                           .cell = cell,
+                           .link = l,
+                           .ways = ways_of(events, cell),
+                           .bytes = bytes,
+                           .use_frac = use_frac},
+            EVENT_LINK, GROUP_LINKS + 2 * slice_link_axis(slice, link[l]) + (slice_link_sign(link[l]) < 0));
+    }
+}
+
+static int add_links(struct events *events, struct status *st)
+{
+    const struct program *program = events->waits->program;
+    int longest = 0;
+    for (int32_t r = 0; r < program->routes; r++) {
+        int n = route_length(program->hop + program->route[r].first, program->route[r].hops);
+        longest = n > longest ? n : longest;
+    }
+    int *link = malloc(((size_t)longest + 1) * sizeof *link);
+    if (!link)
+        return status_nomem(st);
+    for (int32_t o = 0; o < program->ops; o++)
+        for (int32_t chip = 0; chip < program->slice->chips; chip++)
+            if (program->op[o].kind == OP_SEND && op_takes_part(program, &program->op[o], chip))
+                add_send(events, (struct cell){o, chip}, link);
+    free(link);
+    return 0;
+}
+
+/* The first chips of the slice, and the critical one. */
+static int choose_chips(struct events *events, int chips, struct status *st)
+{
+    int32_t all = events->waits->trace->chips, critical = trace_critical_chip(events->waits->trace);
+    events->chips = chips < all ? chips : all;
+    events->chip = malloc((size_t)events->chips * sizeof *events->chip);
+    events->place = malloc((size_t)all * sizeof *events->place);
+    events->rows = calloc((size_t)events->chips, sizeof *events->rows);
+    events->first = calloc((size_t)events->chips, sizeof *events->first);
+    if (!events->chip || !events->place || !events->rows || !events->first)
+        return status_nomem(st);
+    for (int32_t c = 0; c < events->chips; c++)
+        events->chip[c] = c;
+    if (critical >= events->chips)
+        events->chip[events->chips - 1] = critical;
+    for (int32_t chip = 0; chip < all; chip++)
+        events->place[chip] = -1;
+    for (int32_t c = 0; c < events->chips; c++)
+        events->place[events->chip[c]] = c;
+    return 0;
+}
+
+int events_collect(struct events *events, const struct waits *waits, int chips, struct status *st)
+{
+    *events = (struct events){.waits = waits};
+    int code = choose_chips(events, chips, st);
+    if (code == 0)
+        code = add_stages(events, st);
+    for (int32_t c = 0; code == 0 && c < events->chips; c++)
+        add_computes(events, events->chip[c]);
+    if (code == 0)
+        code = add_links(events, st);
+    return code == 0 && events->failed ? status_nomem(st) : code;
+}
+
+void events_free(struct events *events)
+{
+    free(events->chip);
+    free(events->place);
+    free(events->event);
+    free(events->rows);
+    free(events->first);
+    *events = (struct events){0};
+}
