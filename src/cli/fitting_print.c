@@ -60,14 +60,6 @@ static void print_predictions(const struct fitting_group *group, const uint64_t 
     }
 }
 
-/* To four digits: more would pretend. */
-static char *print_about(double bytes, char text[static UNITS_TEXT])
-{
-    double digit = pow(10, floor(log10(bytes)) - 3);
-    return units_print_bytes((uint64_t)fmax(1, digit < 1 ? round(bytes) : round(bytes / digit) * digit),
-                             text);
-}
-
 static void print_group(const struct fitting *f, int g, const uint64_t size_bytes[], int sizes)
 {
     const struct fitting_group *group = &f->group[g];
@@ -82,7 +74,7 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
             printf("  %-14s %10.2f %%\n", "scatter", 100 * line->fit.spread);
         if (line->crossover_bytes > 0)
             printf("  %-14s %12s   below it latency costs more than bandwidth\n", "crossover",
-                   print_about(line->crossover_bytes, crossover));
+                   units_print_about_bytes(line->crossover_bytes, crossover));
         print_predictions(group, size_bytes, sizes);
     } else {
         printf("  no line: %s\n", group->reason);

@@ -52,6 +52,8 @@ static bool is_predicted(const struct check *check)
 
 static char *print_quantity(const struct check *check, double value, char text[static UNITS_TEXT])
 {
+    if (isnan(value))
+        return strcpy(text, "-");
     if (check->unit == CHECK_SECONDS)
         return units_print_time(value, text);
     if (check->unit == CHECK_BYTES)
@@ -62,12 +64,14 @@ static char *print_quantity(const struct check *check, double value, char text[s
 
 static void print_check(const struct check *check, FILE *out)
 {
-    char simulated[UNITS_TEXT], expected[UNITS_TEXT], tolerance[16] = "";
+    char simulated[UNITS_TEXT], expected[UNITS_TEXT], difference[16] = "-", tolerance[16] = "";
+    if (!isnan(check->simulated))
+        snprintf(difference, sizeof difference, "%+.3g", 100 * check_difference(check));
     if (!isnan(check->tolerance_frac))
         snprintf(tolerance, sizeof tolerance, "%.2g", 100 * check->tolerance_frac);
-    fprintf(out, "%-9s %-17s %12s %12s %+11.3g %9s  %-6s  %s%s%s\n", check->part, check->id,
+    fprintf(out, "%-9s %-17s %12s %12s %11s %9s  %-6s  %s%s%s\n", check->part, check->id,
             print_quantity(check, check->simulated, simulated),
-            print_quantity(check, check->expected, expected), 100 * check_difference(check), tolerance,
+            print_quantity(check, check->expected, expected), difference, tolerance,
             verdict_names[check->verdict], check->what, *check->note ? "; " : "", check->note);
 }
 
@@ -86,7 +90,8 @@ struct group {
     bool judged, fitted;
     int count, out;
     double largest, median;
-    double *size; /* [count]: absolute differences */
+    int sizes;
+    double *size; /* [sizes]: absolute differences of those that have one */
 };
 
 static bool by_id(const struct check *check)
@@ -109,8 +114,11 @@ static int ascending(const void *a, const void *b)
 
 static void close_group(struct group *group)
 {
-    qsort(group->size, (size_t)group->count, sizeof *group->size, ascending);
-    int n = group->count;
+    int n = group->sizes;
+    group->median = group->largest = NAN;
+    if (n == 0)
+        return;
+    qsort(group->size, (size_t)n, sizeof *group->size, ascending);
     group->median = n % 2 ? group->size[n / 2] : (group->size[n / 2 - 1] + group->size[n / 2]) / 2;
     group->largest = group->size[n - 1];
 }
@@ -137,7 +145,9 @@ static bool gather(const struct checks *checks, int i, double size[], struct gro
     for (int j = i; j < checks->count; j++) {
         const struct check *check = &checks->check[j];
         if (belongs(group, check)) {
-            size[group->count++] = fabs(check_difference(check));
+            group->count++;
+            if (!isnan(check->simulated))
+                size[group->sizes++] = fabs(check_difference(check));
             group->out += check->verdict == VERDICT_OUT;
         }
     }

@@ -104,12 +104,15 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
     return 0;
 }
 
+/* The columns of others may have the names of our options and mean something else ("root"): only options say what
+ * was measured. */
 static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    int code = read_columns(m, row, st);
-    const char *op = code == 0 ? settings_text(&row->settings, "op") : NULL;
+    (void)m;
+    (void)st;
+    const char *op = settings_text(&row->settings, "op");
     row->size_per_chip = op && (strcmp(op, "all-to-all") == 0 || strcmp(op, "all_to_all") == 0);
-    return code;
+    return 0;
 }
 
 /* One input array on each of `rank` devices: an all-gather and an all-to-all have so many times its bytes in all. */
@@ -135,8 +138,7 @@ static int read_accelerator(const struct measured *m, struct measured_row *row, 
     row->size_bytes *= dtype_bytes;
     if (op == names[0][1] || op == names[3][1])
         row->size_bytes *= rank;
-    int code = read_columns(m, row, st);
-    return code ? code : set_option(&row->settings, option_by_name("op"), op, st);
+    return set_option(&row->settings, option_by_name("op"), op, st);
 }
 
 static const struct kind kinds[] = {

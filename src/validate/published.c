@@ -44,39 +44,54 @@ static bool is_fitted_on(const struct chip *chip, const char *id)
 struct published {
     const struct measured *measured;
     struct catalog catalog;
-    enum chip_profile profile;
     double *predicted; /* absolute differences of the predicted rows */
     int predictions;
 };
+
+static void name_row(struct check *check, const struct measured *m, const struct measured_row *row)
+{
+    snprintf(check->part, sizeof check->part, "published");
+    snprintf(check->id, sizeof check->id, "%s", measured_cell(m, row, "id"));
+    snprintf(check->what, sizeof check->what, "%s on %s %s", measured_cell(m, row, "operation"),
+             measured_cell(m, row, "chip"), measured_cell(m, row, "slice"));
+}
+
+/* On the spec profile: shown, not judged, and not simulated where the book has no number (int32 matmuls). */
+static int show_row(struct checks *checks, struct published *p, const struct measured_row *row,
+                    struct status *st)
+{
+    struct simulation simulation;
+    struct status own = {0};
+    struct check check = {.expected = row->time_s, .tolerance_frac = NAN, .verdict = VERDICT_BEYOND};
+    int code = simulate_point(&row->point, &p->catalog, &simulation, &own);
+    if (code < 0 && code != STATUS_INPUT)
+        return status_fail(st, code, "%s", own.text);
+    check.simulated = code == 0 ? simulation.result.time_s : NAN;
+    name_row(&check, p->measured, row);
+    snprintf(check.note, sizeof check.note, "%.*s", (int)sizeof check.note - 1,
+             code == 0 ? "spec profile, not judged" : own.text);
+    return checks_add(checks, check, st);
+}
 
 static int check_row(struct checks *checks, struct published *p, const struct measured_row *row,
                      struct status *st)
 {
     struct point point = row->point;
     struct simulation simulation;
-    point.profile = (int)p->profile;
-    const char *id = measured_cell(p->measured, row, "id");
-    const struct chip *chip = catalog_chip(&p->catalog, point.chip, p->profile, st);
+    point.profile = CHIP_MEASURED;
+    const struct chip *chip = catalog_chip(&p->catalog, point.chip, CHIP_MEASURED, st);
     if (!chip || simulate_point(&point, &p->catalog, &simulation, st))
         return status_prefix(st, "%s:%d: ", p->measured->table.file, row->line);
+    bool fitted = is_fitted_on(chip, measured_cell(p->measured, row, "id"));
     struct check check = {.simulated = simulation.result.time_s,
                           .expected = row->time_s,
                           .tolerance_frac = each_frac,
-                          .verdict = is_fitted_on(chip, id) ? VERDICT_FITTED : VERDICT_OK};
-    if (p->profile == CHIP_SPEC) {
-        check.verdict = VERDICT_BEYOND;
-        check.tolerance_frac = NAN;
-    } else if (check.verdict == VERDICT_OK) {
+                          .verdict = fitted ? VERDICT_FITTED : VERDICT_OK};
+    if (!fitted)
         p->predicted[p->predictions++] = fabs(check_difference(&check));
-    }
-    snprintf(check.part, sizeof check.part, "published");
-    snprintf(check.id, sizeof check.id, "%s", id);
-    snprintf(check.what, sizeof check.what, "%s on %s %s", measured_cell(p->measured, row, "operation"),
-             measured_cell(p->measured, row, "chip"), measured_cell(p->measured, row, "slice"));
+    name_row(&check, p->measured, row);
     snprintf(check.note, sizeof check.note, "%s",
-             check.verdict == VERDICT_BEYOND   ? "spec profile, not judged"
-             : check.verdict == VERDICT_FITTED ? "fitted: its profile was fitted on it"
-                                               : "predicted");
+             fitted ? "fitted: its profile was fitted on it" : "predicted");
     return checks_add(checks, check, st);
 }
 
@@ -106,7 +121,7 @@ static int check_median(struct checks *checks, struct published *p, struct statu
 static int check_share(struct checks *checks, struct published *p, const char *chip_name, struct status *st)
 {
     const struct measured *m = p->measured;
-    const struct chip *chip = catalog_chip(&p->catalog, chip_name, p->profile, st);
+    const struct chip *chip = catalog_chip(&p->catalog, chip_name, CHIP_MEASURED, st);
     int rows = 0, fitted = 0;
     for (int i = 0; chip && i < m->rows; i++) {
         if (strcmp(m->row[i].point.chip, chip_name) != 0)
@@ -154,11 +169,11 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
 {
     struct measured measured = {0};
     int code = read_published(&measured, file, st);
-    struct published p = {.measured = &measured, .profile = profile};
+    struct published p = {.measured = &measured};
     if (code == 0 && !(p.predicted = malloc(((size_t)measured.rows + 1) * sizeof *p.predicted)))
         code = status_nomem(st);
     for (int i = 0; i < measured.rows && code == 0; i++)
-        code = check_row(checks, &p, &measured.row[i], st);
+        code = (profile == CHIP_SPEC ? show_row : check_row)(checks, &p, &measured.row[i], st);
     if (code == 0 && profile == CHIP_MEASURED)
         code = check_shares(checks, &p, st);
     if (code == 0)

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* That validate passes, that it would not if something were wrong, and that what it passes is not too little. */
+#include <math.h>
+#include <string.h>
+
+#include "icisim/measured.h"
+#include "icisim/validate.h"
+#include "suite.h"
+
+static int count(const struct checks *checks, const char *part, const char *id, enum verdict verdict)
+{
+    int n = 0;
+    for (int i = 0; i < checks->count; i++)
+        n += (!part || strcmp(checks->check[i].part, part) == 0) &&
+             (!id || strcmp(checks->check[i].id, id) == 0) && checks->check[i].verdict == verdict;
+    return n;
+}
+
+static void test_verdicts(void)
+{
+    struct checks checks = {0};
+    struct status st = {0};
+    struct check check = {.simulated = 105, .expected = 100, .tolerance_frac = 0.051};
+    OKAY(checks_add(&checks, check, &st), st);
+    check.simulated = 94;
+    OKAY(checks_add(&checks, check, &st), st);
+    check.simulated = NAN; /* no number is not a good number */
+    OKAY(checks_add(&checks, check, &st), st);
+    check.verdict = VERDICT_BEYOND;
+    OKAY(checks_add(&checks, check, &st), st);
+    CU_ASSERT_EQUAL(checks.check[0].verdict, VERDICT_OK);
+    CU_ASSERT_EQUAL(checks.check[1].verdict, VERDICT_OUT);
+    CU_ASSERT_EQUAL(checks.check[2].verdict, VERDICT_OUT);
+    CU_ASSERT_EQUAL(checks.check[3].verdict, VERDICT_BEYOND);
+    CU_ASSERT_EQUAL(checks_out(&checks), 2);
+    NEAR(check_difference(&checks.check[1]), -0.06, 1e-12);
+    checks_free(&checks);
+}
+
+/* Prints what is out, so that a failing test says which formula. */
+static void all_within(const struct checks *checks)
+{
+    CU_ASSERT_EQUAL(checks_out(checks), 0);
+    for (int i = 0; i < checks->count; i++)
+        if (checks->check[i].verdict == VERDICT_OUT)
+            printf("%s %s: %.9g, expected %.9g: %s\n", checks->check[i].part, checks->check[i].id,
+                   checks->check[i].simulated, checks->check[i].expected, checks->check[i].what);
+}
+
+static void test_formulas(void)
+{
+    static const char *const exact[] = {"E1", "E2", "E3", "E4", "E4u", "E5", "E6", "E6r", "E7", "E8", "F10"};
+    static const char *const rules[] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11"};
+    struct checks checks = {0};
+    struct status st = {0};
+    OKAY(validate_formulas(&checks, &st), st);
+    all_within(&checks);
+    for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
+        char simgrid[CHECK_ID];
+        snprintf(simgrid, sizeof simgrid, "%s simgrid", exact[i]);
+        CU_ASSERT_TRUE(count(&checks, "exact", exact[i], VERDICT_OK) >= 12);
+        CU_ASSERT_TRUE(count(&checks, "exact", simgrid, VERDICT_OK) >= 3);
+    }
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        CU_ASSERT_TRUE(count(&checks, "rule", rules[i], VERDICT_OK) >= 1);
+    /* V/W counts V where bidi-half moves V(N-1)/N: 4/3 at N = 4, but for 3 latencies in 30,000 */
+    bool seen = false;
+    for (int i = 0; i < checks.count; i++)
+        if (strcmp(checks.check[i].id, "F1") == 0 && strstr(checks.check[i].what, "--slice 4 ") &&
+            strstr(checks.check[i].what, "bidi-half")) {
+            NEAR(checks.check[i].expected / checks.check[i].simulated, 4.0 / 3, 2e-4);
+            seen = true;
+        }
+    CU_ASSERT_TRUE(seen);
+    checks_free(&checks);
+}
+
+static void test_engines(void)
+{
+    struct checks checks = {0};
+    struct status st = {0};
+    OKAY(validate_engines(&checks, &st), st);
+    all_within(&checks);
+    CU_ASSERT_TRUE(count(&checks, "engines", NULL, VERDICT_OK) >= 15);
+    checks_free(&checks);
+}
+
+static void test_published(void)
+{
+    struct checks checks = {0};
+    struct status st = {0};
+    OKAY(validate_published(&checks, CHIP_MEASURED, NULL, &st), st);
+    OKAY(validate_worked(&checks, NULL, &st), st);
+    all_within(&checks);
+    CU_ASSERT_TRUE(count(&checks, "published", NULL, VERDICT_OK) >= 10);
+    CU_ASSERT_EQUAL(count(&checks, "published", "median", VERDICT_OK), 1);
+    /* what a profile was fitted on is no prediction */
+    CU_ASSERT_EQUAL(count(&checks, "published", "AG-v5e-1G", VERDICT_FITTED), 1);
+    CU_ASSERT_EQUAL(count(&checks, "published", "AG-v5e-4M", VERDICT_OK), 1);
+    CU_ASSERT_EQUAL(count(&checks, "worked", "W6", VERDICT_OK), 2);
+    checks_free(&checks);
+    /* on the spec profile nothing is judged, and small sizes are far off */
+    OKAY(validate_published(&checks, CHIP_SPEC, NULL, &st), st);
+    CU_ASSERT_EQUAL(count(&checks, "published", NULL, VERDICT_OK), 0);
+    checks_free(&checks);
+}
+
+/* The column that people read and the lists in the chip files say the same. */
+static void test_fitted_column(void)
+{
+    struct measured m;
+    struct status st = {0};
+    struct checks checks = {0};
+    OKAY(measured_read(&m, "analysis/published/published.csv", NULL, &st), st);
+    OKAY(validate_published(&checks, CHIP_MEASURED, NULL, &st), st);
+    for (int i = 0; i < m.rows; i++) {
+        const char *id = measured_cell(&m, &m.row[i], "id");
+        bool fitted = *measured_cell(&m, &m.row[i], "fitted") != '\0';
+        CU_ASSERT_EQUAL(count(&checks, "published", id, VERDICT_FITTED), fitted);
+    }
+    checks_free(&checks);
+    measured_free(&m);
+}
+
+/* A measurement that the profile does not meet is out. */
+static void test_wrong_measurement(void)
+{
+    struct checks checks = {0};
+    struct status st = {0};
+    OKAY(validate_published(&checks, CHIP_MEASURED, "tests/golden/published_wrong.csv", &st), st);
+    CU_ASSERT_EQUAL(count(&checks, "published", "WRONG", VERDICT_OUT), 1);
+    CU_ASSERT_EQUAL(count(&checks, "published", "RIGHT", VERDICT_OK), 1);
+    CU_ASSERT_EQUAL(count(&checks, "published", "median", VERDICT_OUT), 1);
+    checks_free(&checks);
+}
+
+SUITE("validate", TEST(test_verdicts), TEST(test_formulas), TEST(test_engines), TEST(test_published),
+      TEST(test_fitted_column), TEST(test_wrong_measurement))
