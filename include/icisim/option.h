@@ -73,7 +73,7 @@ struct option_row {
 };
 
 /* The table; the last dimension of a sweep's grid that has several values varies fastest. */
-enum { OPTIONS_MAX = 64 };
+enum { OPTIONS_MAX = 96 };
 extern const struct option_row option_table[];
 extern const int option_count;
 

@@ -49,7 +49,7 @@ static int run_command(int argc, char **argv, struct status *st)
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
     if (code == 0)
         code = command->run(&settings, st);
-    if (code == 0)
+    if (code >= 0)
         code = command_flush(st);
     settings_free(&settings);
     return code;

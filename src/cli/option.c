@@ -41,7 +41,7 @@ static int engine_index(const char *name, struct status *st)
 #define SHOWN(member) FIELD(member), .has_column = true
 #define NO_FIELD      .of_point = false
 
-/* Order matters: it is that of --help within a group, and of a sweep's rows. */
+/* Order matters: it is that of a sweep's rows. --help sorts each group by name. */
 const struct option_row option_table[] = {
     {"op", 0, "OP", "what runs: a collective, or a matmul in JAX's sharding notation", NULL, GROUP_WORK,
      FOR_POINTS, OPTION_TEXT, LIST_REPEAT, .positional = true, SHOWN(op)},

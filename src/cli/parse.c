@@ -10,12 +10,13 @@
 #include "icisim/collective.h"
 #include "icisim/text.h"
 
-enum { KEY = 0x100 }; /* an option's key is KEY + its index, unless it has a letter */
+enum { KEY = 0x100, HELP = 'h' }; /* an option's key is KEY + its index, unless it has a letter */
 
 struct parsing {
     const struct command *command;
     struct settings *settings;
     struct status *st;
+    bool help;
 };
 
 static const char *const group_titles[] = {[GROUP_WORK] = "What runs:",
@@ -57,6 +58,8 @@ static void fill_options(const struct command *command, struct argp_option list[
                                              .group = group};
         }
     }
+    list[n++] =
+        (struct argp_option){.name = "help", .key = HELP, .doc = "print this and do nothing", .group = -1};
     list[n] = (struct argp_option){0};
 }
 
@@ -136,6 +139,8 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     int code = 0;
     if (key == ARGP_KEY_ARG)
         code = add_argument(parsing, argument);
+    else if (key == HELP)
+        parsing->help = true;
     else if (key == ARGP_KEY_ERROR)
         code = explain(parsing, state); /* the first fault stays */
     else if (option)
@@ -178,9 +183,9 @@ static char *write_doc(const struct command *command)
 int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
                   struct status *st)
 {
-    struct argp_option list[OPTIONS_MAX + GROUP_OUTPUT + 1];
+    struct argp_option list[OPTIONS_MAX + GROUP_OUTPUT + 2];
     char title[32];
-    struct parsing parsing = {command, settings, st};
+    struct parsing parsing = {command, settings, st, false};
     char *doc = write_doc(command), *name = argv[0];
     if (!doc)
         return status_nomem(st);
@@ -188,11 +193,16 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
     snprintf(title, sizeof title, "icisim %s", command->name);
     argv[0] = title;
     struct argp argp = {list, parse_one, command->arguments, doc, NULL, filter_help, NULL};
-    error_t error = argp_parse(&argp, argc, argv, ARGP_NO_ERRS, NULL, &parsing);
+    /* argp's own help does not print where its errors do not. */
+    error_t error = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing);
     argv[0] = name;
+    if (parsing.help)
+        argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, title);
     free(doc);
     if (error && st->code == 0)
         status_fail(st, STATUS_INPUT, "%s: %s", command->name, strerror(error));
+    if (parsing.help && st->code == 0)
+        return COMMAND_HELPED;
     if (st->code < 0 || !settings->file)
         return st->code;
     char *file = settings->file;
