@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Wrong input: one line on stderr that names the fault and the cure, exit status 2, nothing on stdout and no file. A
+# case is a line: what the message must say | the arguments.
+set -u
+program=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+printf 'op: all-gather\nslice: 4x4\nsize: 64\n' >"$scratch.yaml"
+printf 'from,to,size_bytes\n0,1,64\n0,99,64\n' >"$scratch.csv"
+trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch.csv"' EXIT
+
+failed=0 ran=0
+try() {
+    local says=$1 out status
+    shift
+    ran=$((ran + 1))
+    out=$("$program" "$@" 2>err)
+    status=$?
+    if [ $status -ne 2 ] || [ -n "$out" ] || [ "$(wc -l <err)" -ne 1 ] || ! grep -q '^icisim: ' err ||
+        ! grep -qF -e "$says" err; then
+        printf 'icisim %s\n  exit %d, must say "%s", says: %s\n' "$*" $status "$says" "$(cat err)"
+        failed=1
+    fi
+    rm -f err
+    if [ -n "$(ls -A)" ]; then
+        printf 'icisim %s\n  leaves %s\n' "$*" "$(ls -A)"
+        failed=1
+        rm -rf ./* .[!.]*
+    fi
+}
+
+while IFS='|' read -r says arguments; do
+    [ -n "$says" ] || continue
+    eval "set -- $arguments"
+    for command in run compare sweep; do
+        try "$says" "$command" --csv out.csv "$@"
+    done
+done <<'END'
+larger than the v5e pod of 16x16|all-gather --chip v5e --slice 17x16 --size 1MiB
+a shape such as 4x4|all-gather --chip v5e --slice 4x4x4 --size 1MiB
+has no axis 'z'|all-gather --slice 4x4 --axis z --size 1MiB
+write 64MiB or 64B|all-gather --slice 4x4 --size 64
+the nearest are v5e, v5p|all-gather --chip v5 --slice 4x4 --size 64MiB
+write 1KiB or more|all-gather --slice 4x4 --size 0B
+too large|all-gather --slice 4x4 --size 99999999TiB
+write a multiple of 2B|all-gather --slice 4x4 --size 3B
+--size is missing|all-gather --slice 4x4
+add --slice|all-gather --size 1MiB
+add --slice|all-gather --mesh X=x*y --size 1MiB
+the nearest is all-gather|all-gathr --slice 4x4 --size 1MiB
+name a collective|--slice 4x4 --size 1MiB
+the nearest is --size|all-gather --slice 4x4 --sise 1MiB
+--size has no value|all-gather --slice 4x4 --size
+takes no value|all-gather --slice 4x4 --size 1MiB --check=yes
+not a shape|all-gather --slice 4y4 --size 1MiB
+uni, bidi, bidi-half|all-gather --slice 4x4 --size 1MiB --ring both
+the nearest is bf16|all-gather --slice 4x4 --size 1MiB --dtype bf17
+unknown engine|all-gather --slice 4x4 --size 1MiB --engine warp
+write on or off|all-gather --slice 4x4 --size 1MiB --fold maybe
+the nearest is spec|all-gather --slice 4x4 --size 1MiB --profile spek
+wrap|all-gather --slice 4x4 --size 1MiB --wrap z
+wrap|all-gather --slice 4x4 --size 1MiB --wrap q
+above 0|all-gather --slice 4x4 --size 1MiB --link-bandwidth 0GBps
+45GBps|all-gather --slice 4x4 --size 1MiB --link-bandwidth 45
+1us|all-gather --slice 4x4 --size 1MiB --hop-latency 1
+16 chips|all-gather --slice 4x4 --mesh a=3 --size 1MiB
+write the smaller end first|all-gather --slice 4x4 --size 1MiB:1KiB:x2
+has no step|all-gather --slice 4x4 --size 1KiB:1MiB
+no empty values|all-gather --slice 4x4,,8x8 --size 1MiB
+name each source and each target once|collective-permute --slice 4x4 --size 1MiB --pairs 0-15,0-3
+such as 0-1,1-0|collective-permute --slice 4x4 --size 1MiB --pairs 0:15
+numbered 0 to 15|collective-permute --slice 4x4 --size 1MiB --pairs 0-16
+must not overlap|all-gather --slice 4x4 --size 1MiB --groups '{{0,1},{1,2}}'
+leave one of them out|all-gather --slice 4x4 --size 1MiB --groups '[4,4]<=[16]' --axis x
+random:1|ragged-all-to-all --slice 4x4 --size 1MiB
+0 to 15|ragged-all-to-all --slice 4x4 --size 128B --pair-sizes $scratch.csv
+positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
+No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
+No such file|none.yaml
+:3:7:|$scratch.yaml
+END
+
+# A CSV that cannot be written is found before the work begins.
+for command in run compare sweep; do
+    try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv none/out.csv
+    try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv /
+done
+try 'known are run, compare, sweep' bogus
+try 'which command'
+try 'write icisim topology show' topology --slice 4x4
+try 'the nearest is show' topology shew --slice 4x4
+try 'has no option' topology show --slice 4x4 --csv x
+try 'larger than' topology export --slice 64x64 --output out.xml
+try 'cannot write' topology export --slice 4x4 --output none/out.xml
+try '99x99' sweep all-gather --slice 4x4,99x99 --size 1MiB --csv out.csv
+try '--csv -' run all-gather --slice 4x4 --size 1MiB --csv - --steps
+
+# A full disk is no success.
+"$program" run all-gather --slice 4x4 --size 1MiB --csv - >/dev/full 2>err && { echo 'full disk: exit 0'; failed=1; }
+grep -q '^icisim: .*No space left' err || { echo "full disk: $(cat err)"; failed=1; }
+
+echo "$ran commands"
+exit $failed
