@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How much of a matmul's communication hides: the course's example, both ends of the scale, and the bound. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "icisim/engine.h"
+#include "icisim/job.h"
+#include "icisim/matmul.h"
+#include "icisim/option.h"
+#include "suite.h"
+
+/* The example of the course on collective matmul: v5e, mesh X=2,Y=4, the left operand gathered over Y. */
+static const char course[] = "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]";
+static const char share[] = "int32[512,2048] . int32[2048,2048] -> int32[512,2048]";
+
+static void set(struct point *point, const char *option, const char *value)
+{
+    struct status st = {0};
+    OKAY(option_set(option_by_name(option), value, point, &st), st);
+}
+
+static struct point point_of(const char *op, const char *mesh, const char *strategy)
+{
+    struct point point;
+    point_init(&point);
+    set(&point, "op", op);
+    set(&point, "chip", "v5e");
+    set(&point, "mesh", mesh);
+    set(&point, "strategy", strategy);
+    set(&point, "engine", "event");
+    return point;
+}
+
+static struct result run(const struct point *point)
+{
+    struct status st = {0};
+    struct catalog catalog = {0};
+    struct result result;
+    OKAY(job_result(point, &catalog, &result, &st), st);
+    catalog_free(&catalog);
+    return result;
+}
+
+/* One chip multiplies 512x2048 . 2048x2048: 2 * 512 * 2048 * 2048 / 19.17e12 = 224.046 us. The gather on a line of
+ * four is three steps of a chunk of 512 * 512 * 4 = 1048576 bytes: 3 (1 us + 1048576 / 45e9). */
+static void hides_the_course_example(void)
+{
+    double compute_s = 2.0 * 512 * 2048 * 2048 / 19.17e12, gather_s = 3 * (1e-6 + 1048576 / 45e9);
+    struct point point = point_of(course, "X=2,Y=4", "naive");
+    set(&point, "peak", "int32=19.17Tflops");
+    struct result naive = run(&point);
+    NEAR(naive.time_s, compute_s + gather_s, 1e-9);
+    NEAR(naive.exposed_comm_s, gather_s, 1e-9);
+    static const char *const loops[] = {"uni", "bidi", "bidi-half"};
+    for (int i = 0; i < 3; i++) {
+        set(&point, "strategy", loops[i]);
+        struct result loop = run(&point);
+        NEAR(loop.time_s, compute_s, 1e-9);
+        CU_ASSERT(loop.exposed_comm_s < 1e-12);
+        NEAR(loop.overlap_frac, 1, 1e-9);
+    }
+    set(&point, "strategy", "auto");
+    CU_ASSERT_STRING_EQUAL(run(&point).strategy, "auto:uni");
+}
+
+/* The measured profile on the measurements it was fitted to (CM-v5e-*): 224 us for one chip's share, 311 us for the
+ * naive product, 234.8 to 244 us for the loop. */
+static void matches_the_course_measurements(void)
+{
+    struct point point = point_of(share, "X=1,Y=1", "naive");
+    set(&point, "profile", "measured");
+    NEAR(run(&point).time_s, 224e-6, 1e-3);
+    point = point_of(course, "X=2,Y=4", "naive");
+    set(&point, "profile", "measured");
+    NEAR(run(&point).time_s, 311e-6, 0.05);
+    set(&point, "strategy", "uni");
+    double loop_s = run(&point).time_s;
+    CU_ASSERT(loop_s > 230e-6 && loop_s < 250e-6);
+}
+
+/* Bytes that leave the chips along axis 0 by +, and by -, at one step of the loops. */
+static void step_bytes(const char *strategy, int step, double bytes[2])
+{
+    struct point point = point_of("bf16[4096@X,512] . bf16[512,640] -> bf16[4096,640]", "X=16", strategy);
+    struct status st = {0};
+    struct catalog catalog = {0};
+    struct job job = {0};
+    OKAY(job_open(&job, &point, &catalog, &st), st);
+    OKAY(job_build(&job, &st), st);
+    bytes[0] = bytes[1] = 0;
+    for (int32_t o = 0; o < job.program.ops; o++) {
+        const struct op *op = &job.program.op[o];
+        struct route route = op->kind == OP_SEND ? op_route(&job.program, op, 5) : (struct route){0, 0};
+        if (op->kind == OP_SEND && op->step == step && route.hops == 1 && op_takes_part(&job.program, op, 5))
+            bytes[job.program.hop[route.first].delta < 0] += op_amount(&job.program, op, 5);
+    }
+    job_close(&job);
+    catalog_free(&catalog);
+}
+
+/* A chunk is 4096 / 16 rows of 512 elements of 2 bytes: 262144 bytes, and bidi-half sends half of it each way. */
+static void halves_the_bytes_of_a_direction(void)
+{
+    double uni[2], half[2];
+    for (int step = 0; step < 15; step++) {
+        step_bytes("uni", step, uni);
+        step_bytes("bidi-half", step, half);
+        NEAR(uni[0], 262144, 1e-12);
+        CU_ASSERT(uni[1] <= 0);
+        NEAR(half[0], 262144 / 2, 1e-12);
+        NEAR(half[1], 262144 / 2, 1e-12);
+    }
+}
+
+/* On a wrapped axis of 16: thin products are all communication, and half the bytes each way take half the time; fat
+ * ones are all compute, and it does not matter how the pieces came. */
+static void speeds_up_where_communication_dominates(void)
+{
+    struct point point = point_of("bf16[65536@X,8192] . bf16[8192,8] -> bf16[65536,8]", "X=16", "uni");
+    double uni_s = run(&point).time_s;
+    set(&point, "strategy", "bidi-half");
+    NEAR(uni_s / run(&point).time_s, 2, 0.02);
+    point = point_of("bf16[65536@X,8192] . bf16[8192,16384] -> bf16[65536,16384]", "X=16", "uni");
+    uni_s = run(&point).time_s;
+    set(&point, "strategy", "bidi-half");
+    NEAR(uni_s / run(&point).time_s, 1, 0.01);
+}
+
+/* No strategy beats the bound, whatever the shapes, shardings, wraps and strategies. */
+static void never_beats_the_bound(void)
+{
+    static const char *const forms[] = {
+        "bf16[%d@X,%d@Y] . bf16[%d,%d@Y] -> bf16[%d@X,%d@Y]",
+        "bf16[%d@X,%d@Y] . bf16[%d@Y,%d] -> bf16[%d@X,%d@Y]",
+        "bf16[%d@X,%d@Y] . bf16[%d@Y,%d] -> bf16[%d@X,%d]",
+        "bf16[%d@X,%d] . bf16[%d,%d@Y] -> bf16[%d,%d@Y]",
+        "bf16[%d,%d@(X,Y)] . bf16[%d@(X,Y),%d] -> bf16[%d@(X,Y),%d]",
+    };
+    static const char *const meshes[] = {"X=2,Y=4", "X=4,Y=2", "X=1,Y=8", "X=3,Y=5", "X=4,Y=4"};
+    static const char *const wraps[] = {"none", "all"};
+    struct suite_random random = {20261121};
+    for (int i = 0; i < 400; i++) {
+        char op[160];
+        int m = 240 * (1 << suite_random(&random, 7)), k = 240 * (1 << suite_random(&random, 7));
+        int n = 240 * (1 << suite_random(&random, 7));
+        snprintf(op, sizeof op, forms[suite_random(&random, 5)], m, k, k, n, m, n);
+        struct point point = point_of(op, meshes[suite_random(&random, 5)], "naive");
+        point.wrap = wraps[suite_random(&random, 2)];
+        if (suite_random(&random, 3) == 0)
+            set(&point, "profile", "measured");
+        for (int s = STRATEGY_NAIVE; s < STRATEGY_AUTO; s++) {
+            set(&point, "strategy", matmul_strategy_name((enum matmul_strategy)s));
+            point.all_reduce = (int)suite_random(&random, REDUCES);
+            struct result result = run(&point);
+            bool beaten = result.time_s < result.bound_s * (1 - 1e-9);
+            if (beaten)
+                printf("%s on %s, wrap %s: %s takes %g s, bound %g s\n", op, point.mesh, point.wrap,
+                       point.strategy, result.time_s, result.bound_s);
+            CU_ASSERT_FALSE(beaten);
+            CU_ASSERT(result.exposed_comm_s > -1e-12 && !(result.overlap_frac > 1 + 1e-9));
+        }
+    }
+}
+
+SUITE("overlap", TEST(hides_the_course_example), TEST(matches_the_course_measurements),
+      TEST(halves_the_bytes_of_a_direction), TEST(speeds_up_where_communication_dominates),
+      TEST(never_beats_the_bound))
