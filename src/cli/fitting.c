@@ -214,14 +214,24 @@ static int hold(struct fit_machine *machine, const char *list, struct status *st
     return 0;
 }
 
-static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *held, struct points *p,
-                    struct status *st)
+static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
+{
+    return row->has_case && strcmp(row->measured->point.chip, chip->name) == 0;
+}
+
+static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *held, bool robust,
+                    struct points *p, struct status *st)
 {
     struct status own = {0};
     p->count = 0;
-    for (int i = 0; i < f->rows; i++)
-        if (f->row[i].has_case && strcmp(f->row[i].measured->point.chip, chip->name) == 0)
+    for (int i = 0; i < f->rows; i++) {
+        if (!is_of(&f->row[i], chip))
+            continue;
+        if (robust && f->row[i].outlier)
+            chip->left_out++;
+        else
             points_add(p, f, i);
+    }
     chip->points = p->count;
     if (p->count == 0) {
         snprintf(chip->reason, sizeof chip->reason,
@@ -237,20 +247,22 @@ static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *he
         snprintf(chip->reason, sizeof chip->reason, "%.*s", (int)sizeof chip->reason - 1, own.text);
         return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
     }
-    for (int i = 0; i < p->count; i++)
-        f->row[p->row[i]].machine_s = fit_machine_time_s(&chip->machine, &p->formula[i]);
+    for (int i = 0; i < f->rows; i++)
+        if (is_of(&f->row[i], chip))
+            f->row[i].machine_s = fit_machine_time_s(&chip->machine, &f->row[i].formula);
     return 0;
 }
 
 static int fit_all(struct fitting *f, const struct settings *settings, struct status *st)
 {
+    bool robust = settings_flag(settings, "robust");
     struct points points;
     struct catalog catalog = {0};
     int code = points_init(&points, f->rows, st);
     if (code)
         return code;
     for (int g = 0; g < f->groups && code == 0; g++)
-        code = fit_group(f, g, settings_flag(settings, "robust"), &points, st);
+        code = fit_group(f, g, robust, &points, st);
     for (int i = 0; i < f->rows && code == 0; i++) {
         code = read_case(&f->row[i], &catalog, st);
         if (code)
@@ -265,7 +277,7 @@ static int fit_all(struct fitting *f, const struct settings *settings, struct st
             f->chip[f->chips++].name = name;
     }
     for (int c = 0; c < f->chips && code == 0; c++)
-        code = fit_chip(f, &f->chip[c], settings_text(settings, "hold"), &points, st);
+        code = fit_chip(f, &f->chip[c], settings_text(settings, "hold"), robust, &points, st);
     catalog_free(&catalog);
     points_free(&points);
     return code;
@@ -290,6 +302,8 @@ int fitting_init(struct fitting *f, const struct settings *settings, struct stat
         return status_fail(st, STATUS_INPUT, "fit: which file? give a CSV of measured times, or - for stdin");
     const struct setting *where = &settings->of[option_index(option_by_name("where"))];
     int code = measured_read(&f->measured, f->file, settings, st);
+    if (code == 0)
+        f->file = f->measured.table.file; /* "stdin" where it is - */
     if (code == 0)
         code = check_where(&f->measured, where, st);
     if (code == 0)

@@ -32,7 +32,7 @@ struct fitting_row {
 /* One chip: all rows that say which collective, on which slice of it, and have a closed form. */
 struct fitting_chip {
     const char *name;
-    int points;
+    int points, left_out; /* outliers, in a robust fit */
     bool fitted;
     struct fit_machine machine;
     char reason[240];

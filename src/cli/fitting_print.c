@@ -34,6 +34,13 @@ static char *print_time(double time_s, char text[static UNITS_TEXT])
     return text;
 }
 
+/* In per cent, to two places; what rounds to nothing has no sign. */
+static double per_cent(double value, double reference)
+{
+    double difference = 100 * (value / reference - 1);
+    return fabs(difference) < 0.005 ? 0 : difference;
+}
+
 static void print_row(const struct fitting_row *row, bool with_machine)
 {
     char size[UNITS_TEXT], measured[UNITS_TEXT], fitted[UNITS_TEXT], machine[UNITS_TEXT];
@@ -41,10 +48,10 @@ static void print_row(const struct fitting_row *row, bool with_machine)
     printf("  line %-5d %12s %12s", row->measured->line,
            units_print_bytes((uint64_t)row->measured->size_bytes, size), units_print_time(time_s, measured));
     if (!isnan(row->line.value))
-        printf(" %12s %+7.2f %%", print_time(row->line.value, fitted), 100 * (time_s / row->line.value - 1));
+        printf(" %12s %+7.2f %%", print_time(row->line.value, fitted), per_cent(time_s, row->line.value));
     if (with_machine && !isnan(row->machine_s))
         printf(" %12s %+7.2f %%", units_print_time(row->machine_s, machine),
-               100 * (time_s / row->machine_s - 1));
+               per_cent(time_s, row->machine_s));
     printf("%s\n", row->outlier ? "  outlier" : "");
 }
 
@@ -87,7 +94,10 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
 static void print_chip(const struct fitting_chip *chip)
 {
     static const char *const names[MACHINE_PARAMETERS] = {"overhead", "hop latency", "link, one-way"};
-    printf("machine behind %d point%s of %s\n", chip->points, chip->points == 1 ? "" : "s", chip->name);
+    printf("machine behind %d point%s of %s", chip->points, chip->points == 1 ? "" : "s", chip->name);
+    if (chip->left_out)
+        printf(", %d outlier%s left out", chip->left_out, chip->left_out == 1 ? "" : "s");
+    putchar('\n');
     if (!chip->fitted) {
         printf("  not fitted: %s\n", chip->reason);
         return;

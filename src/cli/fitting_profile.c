@@ -16,9 +16,8 @@ static void base_name(const char *chip, char name[static 64])
     snprintf(name, 64, "%.*s", (int)strcspn(start, "."), start);
 }
 
-static bool is_of(const struct fitting *f, const struct fitting_row *row, const struct fitting_chip *chip)
+static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
 {
-    (void)f;
     return row->has_case && strcmp(row->measured->point.chip, chip->name) == 0;
 }
 
@@ -27,7 +26,7 @@ static void write_rows(const struct fitting *f, const struct fitting_chip *chip,
 {
     const char *separator = "";
     for (int i = 0; i < f->rows; i++) {
-        if (!is_of(f, &f->row[i], chip))
+        if (!is_of(&f->row[i], chip) || (chip->left_out && f->row[i].outlier))
             continue;
         const char *id = measured_cell(&f->measured, f->row[i].measured, "id");
         if (*id)
@@ -49,7 +48,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
     int ring = CHOICE_OPEN;
     char name[64];
     for (int i = 0; i < f->rows && ring == CHOICE_OPEN; i++)
-        if (is_of(f, &f->row[i], chip))
+        if (is_of(&f->row[i], chip))
             ring = f->row[i].measured->point.ring;
     base_name(chip->name, name);
     fprintf(out, "# A measured profile of %s, written by icisim fit from %d measurements.\n", name,
