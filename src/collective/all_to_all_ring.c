@@ -7,7 +7,8 @@
  *
  * A phase turns the dim of its ring from "for whom" into "from whom": buffer m is the input of phase m, the
  * last one is the result. On their way blocks rest in a transit buffer, one slot for each distance and step,
- * so that nothing is overwritten before it has been passed on.
+ * and another buffer for each phase, which a neighbour may have begun already: so nothing is overwritten before
+ * it has been passed on.
  */
 #include "collective/all_to_all.h"
 
@@ -172,9 +173,11 @@ void all_to_all_ring_write(struct walk *walk, const struct front *before, struct
         longest = walk->ring[r]->n > longest ? walk->ring[r]->n : longest;
     struct around a = {.walk = walk, .part_dim = parts > 1 ? walk->rings : -1};
     a.half_dim = halves ? walk->rings + (parts > 1) : -1;
-    a.transit[0] = make_buffer(walk, "transit+", parts, halves, longest);
-    a.transit[1] = make_buffer(walk, "transit-", parts, halves, longest);
-    int32_t stop[COLLECTIVE_RINGS + 1];
+    int32_t stop[COLLECTIVE_RINGS + 1], transit[COLLECTIVE_RINGS][2];
+    for (int m = 0; m < walk->rings; m++) {
+        transit[m][0] = make_buffer(walk, "transit+", parts, halves, longest);
+        transit[m][1] = make_buffer(walk, "transit-", parts, halves, longest);
+    }
     for (int m = 0; m <= walk->rings; m++)
         stop[m] = make_buffer(walk, m == 0 ? "in" : m == walk->rings ? "out" : "mid", parts, halves, 0);
     double block =
@@ -187,6 +190,8 @@ void all_to_all_ring_write(struct walk *walk, const struct front *before, struct
             a.n = walk->ring[a.ring]->n;
             a.from = stop[a.m];
             a.to = stop[a.m + 1];
+            a.transit[0] = transit[a.m][0];
+            a.transit[1] = transit[a.m][1];
             a.bytes = block * (walk->chips / a.n) / parts;
             a.setup_s = a.m == 0 ? spec->setup_s : 0;
             a.before = &front;

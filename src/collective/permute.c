@@ -27,7 +27,8 @@ static void propose(struct candidate list[], int *count, const struct hop hop[],
     struct candidate *c = &list[(*count)++];
     c->hops = hops;
     c->links = route_length(hop, hops);
-    memcpy(c->hop, hop, (size_t)hops * sizeof *hop);
+    for (int h = 0; h < hops; h++)
+        c->hop[h] = hop[h];
 }
 
 /* All cyclic orders of the hops; each hop of a closed axis the short or the long way. */
