@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Every program that a builder makes delivers what its collective promises: on random slices of up to 64 chips,
+ * over random axes, with every kind of ring, and at every pace of the executor. Sums are of whole numbers, so
+ * equality is exact.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/collective.h"
+#include "icisim/execute.h"
+#include "suite.h"
+
+enum { CHIPS_MAX = 64, ROUNDS = 60, OPS = 7 };
+
+/* One random collective. */
+struct round {
+    struct suite_random random;
+    struct slice slice;
+    struct mesh mesh;
+    struct ring ring[COLLECTIVE_RINGS];
+    struct collective_spec spec;
+    struct program program;
+    int n;                /* chips of a group */
+    int group[CHIPS_MAX]; /* of each chip: the lowest chip in it */
+    int index[CHIPS_MAX]; /* in its group: positions on the rings, the first ring slowest */
+    int32_t target[CHIPS_MAX];
+    int64_t pair[CHIPS_MAX * CHIPS_MAX];
+};
+
+static void make_slice(struct round *r, struct status *st)
+{
+    int axes, len[SLICE_AXES], chips;
+    bool wrap[SLICE_AXES];
+    do {
+        axes = 1 + (int)suite_random(&r->random, 3);
+        chips = 1;
+        for (int a = 0; a < axes; a++) {
+            len[a] = 1 + (int)suite_random(&r->random, axes == 1 ? 16 : 8);
+            wrap[a] = suite_random(&r->random, 2);
+            chips *= len[a];
+        }
+    } while (chips > CHIPS_MAX);
+    OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
+    OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);
+}
+
+/* Some of the axes in some order, each a ring of its own or all of them one ring. */
+static void make_rings(struct round *r, struct status *st)
+{
+    struct axis_list list = {0};
+    int axes = r->mesh.axes.count, first = (int)suite_random(&r->random, (unsigned)axes);
+    int count = 1 + (int)suite_random(&r->random, (unsigned)axes);
+    for (int i = 0; i < count; i++)
+        list.axis[list.count++] = (first + i) % axes;
+    if (suite_random(&r->random, 4) == 0) {
+        r->spec.rings = 1;
+        OKAY(ring_through(&r->ring[0], &r->mesh, &list, st), *st);
+    } else {
+        for (; r->spec.rings < count; r->spec.rings++)
+            OKAY(ring_along(&r->ring[r->spec.rings], &r->mesh, list.axis[r->spec.rings], st), *st);
+    }
+    r->n = 1;
+    for (int i = 0; i < r->spec.rings; i++) {
+        r->spec.ring[i] = &r->ring[i];
+        r->n *= r->ring[i].n;
+    }
+}
+
+/* Who is with whom, found by walking the rings and nothing else. */
+static void find_groups(struct round *r)
+{
+    for (int chip = 0; chip < r->slice.chips; chip++) {
+        r->index[chip] = 0;
+        for (int i = 0; i < r->spec.rings; i++)
+            r->index[chip] = r->index[chip] * r->ring[i].n + ring_position(&r->ring[i], &r->slice, chip);
+        r->group[chip] = -1;
+    }
+    for (int chip = 0; chip < r->slice.chips; chip++) {
+        if (r->group[chip] >= 0)
+            continue;
+        int steps[COLLECTIVE_RINGS] = {0};
+        for (int at = chip, i = 0; i >= 0;) {
+            r->group[at] = chip;
+            for (i = r->spec.rings - 1; i >= 0; i--) {
+                at = ring_next(&r->ring[i], &r->slice, at);
+                if (++steps[i] < r->ring[i].n)
+                    break;
+                steps[i] = 0;
+            }
+        }
+    }
+}
+
+/* The chip with an index in the group of `chip`. */
+static int peer(const struct round *r, int chip, int index)
+{
+    int at = 0;
+    while (r->group[at] != r->group[chip] || r->index[at] != index)
+        at++;
+    return at;
+}
+
+/* The view of chunk `index` of a buffer whose first dims are the rings. */
+static struct view chunk_view(const struct round *r, int32_t buffer, int index)
+{
+    struct view view = {.buffer = buffer};
+    int dims = 0, digit[COLLECTIVE_RINGS];
+    for (int i = r->spec.rings - 1; i >= 0; i--) {
+        digit[i] = index % r->ring[i].n;
+        index /= r->ring[i].n;
+    }
+    for (int i = 0; i < r->spec.rings; i++)
+        if (r->ring[i].n > 1) /* the others have no dim */
+            view.pick[dims++] = pick_fixed(digit[i]);
+    for (; dims < GRID_DIMS; dims++)
+        view.pick[dims] = pick_all();
+    return view;
+}
+
+static double start_value(int chip, int64_t i)
+{
+    return 7919 * chip + 13 * (double)i + 5;
+}
+
+static void fill(struct memory *memory, int chip, int32_t buffer, bool with_nan)
+{
+    int64_t n = memory_elements(memory->program, chip, buffer);
+    for (int64_t i = 0; i < n; i++)
+        memory_of(memory, chip, buffer)[i] = with_nan ? (double)NAN : start_value(chip, i);
+}
+
+/* Do two memories hold the same in a view of a chip each. */
+static bool same(const struct memory *a, const struct view *av, int ac, const struct memory *b,
+                 const struct view *bv, int bc)
+{
+    struct status st = {0};
+    int64_t n = view_elements(a->program, av, ac);
+    if (n != view_elements(b->program, bv, bc))
+        return false;
+    double *x = malloc(((size_t)n + 1) * sizeof *x), *y = malloc(((size_t)n + 1) * sizeof *y);
+    bool equal = x && y && memory_take(a, av, ac, x, &st) == 0 && memory_take(b, bv, bc, y, &st) == 0;
+    for (int64_t i = 0; i < n && equal; i++)
+        equal = fabs(x[i] - y[i]) <= 0;
+    free(x);
+    free(y);
+    return equal;
+}
+
+/* What the op needs at the start: everything of its own is there, everything else is NaN. */
+static void prepare(struct round *r, int op, struct memory *memory, struct memory *want)
+{
+    struct status st = {0};
+    int32_t in = memory_buffer(&r->program, "in");
+    for (int chip = 0; chip < r->slice.chips; chip++) {
+        fill(want, chip, in, false);
+        fill(memory, chip, in, op == 0 || (op == 6 && r->index[chip] != r->spec.root));
+        if (op == 0) { /* all-gather: the own chunk of what the group shares */
+            struct view own = chunk_view(r, in, r->index[chip]);
+            double value[4096];
+            CU_ASSERT_FATAL(view_elements(&r->program, &own, chip) <= 4096);
+            for (int64_t i = 0; i < memory_elements(&r->program, chip, in); i++)
+                memory_of(want, chip, in)[i] = start_value(r->group[chip], i);
+            OKAY(memory_take(want, &own, chip, value, &st), st);
+            OKAY(memory_put(memory, &own, chip, value, &st), st);
+        }
+    }
+}
+
+/* want = the sum over the group of what its chips started with. */
+static void add_up(const struct round *r, struct memory *want)
+{
+    int32_t in = memory_buffer(&r->program, "in");
+    for (int chip = 0; chip < r->slice.chips; chip++)
+        for (int64_t i = 0; i < memory_elements(&r->program, chip, in); i++) {
+            double sum = 0;
+            for (int other = 0; other < r->slice.chips; other++)
+                sum += r->group[other] == r->group[chip] ? start_value(other, i) : 0;
+            memory_of(want, chip, in)[i] = sum;
+        }
+}
+
+static bool delivered(const struct round *r, int op, const struct memory *got, const struct memory *want)
+{
+    int32_t out = memory_buffer(&r->program, "out"), in = memory_buffer(&r->program, "in");
+    struct view all = {.buffer = in};
+    bool right = true;
+    if (out < 0) /* in place; or a chip is alone in its group */
+        out = in;
+    for (int chip = 0; chip < r->slice.chips && right; chip++) {
+        struct view own = chunk_view(r, in, r->index[chip]);
+        if (op == 0 || op == 2)
+            right = same(got, &all, chip, want, &all, chip);
+        else if (op == 1)
+            right = same(got, &own, chip, want, &own, chip);
+        else if (op == 6)
+            right = same(got, &all, chip, want, &all, peer(r, chip, r->spec.root));
+        for (int k = 0; (op == 3 || op == 4) && k < r->n && right; k++) {
+            int from = peer(r, chip, k);
+            struct view came = chunk_view(r, out, k), left = chunk_view(r, in, r->index[chip]);
+            if (op == 4) {
+                came.pick[0] = pick_fixed(k);
+                left.pick[0] = pick_fixed(r->index[chip]);
+            }
+            right = same(got, &came, chip, want, &left, from);
+        }
+        if (op == 5 && r->target[chip] >= 0) {
+            struct view there = {.buffer = out}, here = {.buffer = in};
+            right = same(got, &there, r->target[chip], want, &here, chip);
+        }
+    }
+    return right;
+}
+
+static const char *const op_names[OPS] = {"all-gather", "reduce-scatter",    "all-reduce",
+                                          "all-to-all", "ragged-all-to-all", "collective-permute",
+                                          "broadcast"};
+
+static void make_spec(struct round *r, int op, bool broken)
+{
+    struct collective_spec *spec = &r->spec;
+    int chips = r->slice.chips;
+    spec->kind = (enum ring_kind)suite_random(&r->random, RING_KINDS);
+    spec->algorithm = (enum algorithm)suite_random(&r->random, ALGORITHMS);
+    spec->keep_ties = suite_random(&r->random, 2);
+    spec->elem_bytes = 8;
+    spec->root = (int)suite_random(&r->random, (unsigned)r->n);
+    spec->routes = 1;
+    spec->elements = 1 + (int64_t)suite_random(&r->random, 300);
+    if (op == 3) /* blocks of all pairs alike, or what leaves does not fit where it arrives */
+        spec->elements = (int64_t)r->n * r->n * (1 + suite_random(&r->random, 5));
+    if (broken && op != 3) /* no chunk may be empty, or what moves nothing is no fault */
+        spec->elements = 48 * r->n;
+    if (broken && op == 3)
+        spec->elements = 48 * r->n * r->n;
+    for (int chip = 0; chip < chips; chip++)
+        r->target[chip] = chip;
+    for (int chip = chips - 1; chip > 0; chip--) { /* Fisher-Yates, then some that send nothing */
+        int other = (int)suite_random(&r->random, (unsigned)chip + 1);
+        int32_t t = r->target[chip];
+        r->target[chip] = r->target[other];
+        r->target[other] = t;
+    }
+    for (int chip = 0; chip < chips; chip++)
+        if (suite_random(&r->random, 5) == 0)
+            r->target[chip] = -1;
+    for (int i = 0; i < r->n * r->n; i++)
+        r->pair[i] = suite_random(&r->random, 6);
+    spec->target = r->target;
+    spec->pair_elements = r->pair;
+}
+
+/* Takes its payload from one send, any one. False if no send has one. */
+static bool break_payload(struct round *r)
+{
+    int32_t moves = 0, chosen = -1;
+    for (int32_t o = 0; o < r->program.ops; o++)
+        if (r->program.op[o].payload != NO_PAYLOAD && suite_random(&r->random, (unsigned)++moves) == 0)
+            chosen = o;
+    if (chosen >= 0)
+        r->program.op[chosen].payload = NO_PAYLOAD;
+    return chosen >= 0;
+}
+
+/* With `broken` one send carries nothing, and the result must be seen to be wrong. */
+static void run_round(int op, unsigned long long seed, bool broken)
+{
+    struct round r = {.random = {seed}};
+    struct status st = {0};
+    struct memory memory, want;
+    char shape[SLICE_TEXT], wrap[SLICE_TEXT];
+    make_slice(&r, &st);
+    make_rings(&r, &st);
+    find_groups(&r);
+    make_spec(&r, op, broken);
+    program_init(&r.program, &r.slice);
+    const struct collective *collective = collective_by_name(op_names[op], &st);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(collective);
+    struct front before = {0}, after = {0};
+    OKAY(collective->build(&r.spec, &r.program, &before, &after, &st), st);
+    broken = broken && break_payload(&r);
+    /* Where no chip sends there is no buffer either. */
+    for (int pace = 0; pace < EXECUTE_PACES && memory_buffer(&r.program, "in") >= 0; pace++) {
+        OKAY(memory_init(&memory, &r.program, &st), st);
+        OKAY(memory_init(&want, &r.program, &st), st);
+        prepare(&r, op, &memory, &want);
+        if (op == 1 || op == 2)
+            add_up(&r, &want);
+        struct execute_options options = {.pace = (enum execute_pace)pace, .seed = seed};
+        int code = execute(&memory, &options, &st);
+        bool right = code == 0 && delivered(&r, op, &memory, &want);
+        if (right == broken)
+            fprintf(
+                stderr,
+                "%s on %s, wrap %s, %d rings, groups of %d, kind %s, %s, V = %lld, pace %d, seed %llu: %s\n",
+                op_names[op], slice_print_shape(&r.slice, shape), slice_print_wrap(&r.slice, wrap),
+                r.spec.rings, r.n, ring_kind_name(r.spec.kind), algorithm_name(r.spec.algorithm),
+                (long long)r.spec.elements, pace, seed,
+                code < 0 ? st.text
+                : broken ? "a fault was not seen"
+                         : "wrong numbers");
+        CU_ASSERT_TRUE(right != broken);
+        memory_free(&memory);
+        memory_free(&want);
+    }
+    program_free(&r.program);
+    for (int i = 0; i < r.spec.rings; i++)
+        ring_free(&r.ring[i]);
+    mesh_free(&r.mesh);
+    slice_free(&r.slice);
+}
+
+/* ICISIM_ROUNDS asks for more; what fails prints its seed. */
+static void run_op(int op)
+{
+    const char *more = getenv("ICISIM_ROUNDS");
+    unsigned long long rounds = more ? strtoull(more, NULL, 10) : ROUNDS;
+    for (unsigned long long seed = 0; seed < rounds; seed++)
+        run_round(op, seed * OPS + (unsigned long long)op, false);
+}
+
+static void all_gather(void)
+{
+    run_op(0);
+}
+static void reduce_scatter(void)
+{
+    run_op(1);
+}
+static void all_reduce(void)
+{
+    run_op(2);
+}
+static void all_to_all(void)
+{
+    run_op(3);
+}
+static void ragged_all_to_all(void)
+{
+    run_op(4);
+}
+static void collective_permute(void)
+{
+    run_op(5);
+}
+static void broadcast(void)
+{
+    run_op(6);
+}
+
+static void broken_payloads_are_seen(void)
+{
+    for (unsigned long long seed = 0; seed < ROUNDS; seed++)
+        run_round((int)(seed % OPS), seed, true);
+}
+
+SUITE("delivery", TEST(all_gather), TEST(reduce_scatter), TEST(all_reduce), TEST(all_to_all),
+      TEST(ragged_all_to_all), TEST(collective_permute), TEST(broadcast), TEST(broken_payloads_are_seen))
