@@ -132,17 +132,10 @@ static void put_us(struct sheet *sheet, double time_s)
     sheet_real(sheet, "%.3f", time_s * 1e6);
 }
 
-/* "collective-permute.1[2] x+". */
 static void put_op(struct sheet *sheet, const struct program *program, struct cell cell)
 {
-    char op[NAMES_OP], way[NAMES_WAY], text[NAMES_OP + NAMES_WAY];
-    names_op(program, cell.op, op);
-    bool send = program->op[cell.op].kind == OP_SEND;
-    if (send && *names_way(program, cell.op, cell.chip, way))
-        snprintf(text, sizeof text, "%s %s", op, way);
-    else
-        snprintf(text, sizeof text, "%s", op);
-    sheet_text(sheet, text);
+    char text[NAMES_OP_WAY];
+    sheet_text(sheet, names_op_way(program, cell.op, cell.chip, text));
 }
 
 static void put_chip(struct sheet *sheet, int32_t chip)

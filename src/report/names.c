@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 char *names_op(const struct program *program, int32_t op, char text[static NAMES_OP])
@@ -23,6 +22,17 @@ char *names_way(const struct program *program, int32_t op, int chip, char text[s
         if (hop.delta != 0)
             n += (size_t)snprintf(text + n, NAMES_WAY - n, "%s%c%c", n ? " " : "", slice_axis_name(hop.axis),
                                   minus ? '-' : '+');
+    }
+    return text;
+}
+
+char *names_op_way(const struct program *program, int32_t op, int chip, char text[static NAMES_OP_WAY])
+{
+    char way[NAMES_WAY] = "";
+    names_op(program, op, text);
+    if (program->op[op].kind == OP_SEND && *names_way(program, op, chip, way)) {
+        size_t n = strlen(text);
+        snprintf(text + n, NAMES_OP_WAY - n, " %s", way);
     }
     return text;
 }

@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `--steps`: when each step of each stage began and ended, over all chips, and what it moved. */
+/* `--steps`: when each step of each stage began and ended, over all chips, what it moved, and, where the single
+ * times of the run were kept, what it waited for on the critical chip. */
 #include <math.h>
 #include <stdlib.h>
 
+#include "icisim/metrics.h"
 #include "icisim/report.h"
 #include "icisim/sheet.h"
+#include "icisim/waits.h"
+#include "report/names.h"
+
+enum { WAYS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
 /* The ops of a stage and a kind that stand behind equally many sends are one step. */
 struct step {
+    int32_t id; /* in step_of[] */
     int32_t stage, depth;
     enum op_kind kind;
     double start_s, end_s;
-    int64_t ops;  /* (op, chip) pairs */
-    double bytes; /* that the sends of one chip carry, at most */
+    int64_t ops; /* (op, chip) pairs */
 };
 
 static int64_t takers(const struct program *program, const struct op *op)
@@ -23,41 +29,19 @@ static int64_t takers(const struct program *program, const struct op *op)
     return chips;
 }
 
-static double most_amount(const struct program *program, const struct op *op)
-{
-    double most = 0;
-    for (int chip = 0; chip < program->slice->chips; chip++)
-        if (op_takes_part(program, op, chip))
-            most = fmax(most, op_amount(program, op, chip));
-    return most;
-}
-
-/* Steps of a program in the order of their first op; returns their number. Latest first: neighbours in a program
- * are neighbours in time. */
-static int gather_steps(const struct run *run, const int32_t depth[], struct step step[])
-{
-    const struct program *program = run->program;
-    int steps = 0;
-    for (int32_t o = 0; o < program->ops; o++) {
-        const struct op *op = &program->op[o];
-        if (op->kind == OP_SEND && !op_crosses_links(program, op))
-            continue; /* a join moves nothing */
-        int s = steps - 1;
-        while (s >= 0 &&
-               (step[s].stage != op->stage || step[s].depth != depth[o] || step[s].kind != op->kind))
-            s--;
-        if (s < 0) {
-            s = steps++;
-            step[s] = (struct step){op->stage, depth[o], op->kind, INFINITY, 0, 0, 0};
-        }
-        step[s].start_s = fmin(step[s].start_s, run->trace.op_start_s[o]);
-        step[s].end_s = fmax(step[s].end_s, run->trace.op_end_s[o]);
-        step[s].ops += takers(program, op) * (run->folded ? run->fold.orbit : 1);
-        if (op->kind == OP_SEND)
-            step[s].bytes += most_amount(program, op);
-    }
-    return steps;
-}
+/* What all steps are made from. */
+struct steps {
+    const struct run *run;
+    const struct waits *waits; /* NULL without single times */
+    int32_t critical;
+    int count;
+    struct step *step;  /* [ops] */
+    int32_t *depth;     /* [ops] */
+    int32_t *step_of;   /* [ops] id of an op's step; -1: a join */
+    struct op *part;    /* [ops] room for the ops of a step */
+    double *link_bytes; /* [slice_link_ids] */
+    bool way[WAYS];     /* does anything move that way */
+};
 
 static int by_stage_and_depth(const void *a, const void *b)
 {
@@ -67,8 +51,130 @@ static int by_stage_and_depth(const void *a, const void *b)
     return difference ? difference : (int)s->kind - (int)t->kind;
 }
 
-static void add_step(struct sheet *sheet, const struct program *program, const struct step *step)
+/* Steps of a program in the order of their first op; returns their number. Latest first: neighbours in a program
+ * are neighbours in time. */
+static void gather_steps(struct steps *all)
 {
+    const struct run *run = all->run;
+    const struct program *program = run->program;
+    program_depths(program, all->depth);
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        all->step_of[o] = -1;
+        if (op->kind == OP_SEND && !op_crosses_links(program, op))
+            continue; /* a join moves nothing */
+        int s = all->count - 1;
+        struct step *step = all->step;
+        while (s >= 0 &&
+               (step[s].stage != op->stage || step[s].depth != all->depth[o] || step[s].kind != op->kind))
+            s--;
+        if (s < 0) {
+            s = all->count++;
+            step[s] = (struct step){s, op->stage, all->depth[o], op->kind, INFINITY, 0, 0};
+        }
+        all->step_of[o] = s;
+        step[s].start_s = fmin(step[s].start_s, run->trace.op_start_s[o]);
+        step[s].end_s = fmax(step[s].end_s, run->trace.op_end_s[o]);
+        step[s].ops += takers(program, op) * (run->folded ? run->fold.orbit : 1);
+    }
+    qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_depth);
+}
+
+/* What one chip sends, at most; and the busiest link of each way carries. */
+struct step_bytes {
+    double sent, way[WAYS];
+};
+
+static double most_sent(const struct program *part)
+{
+    double most = 0;
+    for (int chip = 0; chip < part->slice->chips; chip++) {
+        double sent = 0;
+        for (int32_t o = 0; o < part->ops; o++)
+            if (op_takes_part(part, &part->op[o], chip))
+                sent += op_amount(part, &part->op[o], chip);
+        most = fmax(most, sent);
+    }
+    return most;
+}
+
+/* Bytes of one step: of a program that has no other ops. */
+static int count_bytes(const struct steps *all, const struct step *step, struct step_bytes *bytes,
+                       struct status *st)
+{
+    struct program part = *all->run->program; /* all but its ops is borrowed */
+    const struct slice *slice = part.slice;
+    part.op = all->part;
+    part.ops = 0;
+    for (int32_t o = 0; o < all->run->program->ops; o++)
+        if (all->step_of[o] == step->id)
+            part.op[part.ops++] = all->run->program->op[o];
+    *bytes = (struct step_bytes){.sent = most_sent(&part)};
+    int code = metrics_link_bytes(&part, all->link_bytes, st);
+    for (int link = 0; code == 0 && link < slice_link_ids(slice); link++) {
+        double *of = &bytes->way[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)];
+        *of = fmax(*of, all->link_bytes[link]);
+    }
+    return code;
+}
+
+/* The ways that anything moves, in the whole program. */
+static int find_ways(struct steps *all, struct status *st)
+{
+    const struct slice *slice = all->run->program->slice;
+    int code = metrics_link_bytes(all->run->program, all->link_bytes, st);
+    for (int link = 0; code == 0 && link < slice_link_ids(slice); link++)
+        if (all->link_bytes[link] > 0)
+            all->way[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)] = true;
+    return code;
+}
+
+/* The step's op on the critical chip whose compute waits longest, or the first one; op -1 if it has none. */
+static struct cell longest_wait(const struct steps *all, const struct step *step, double *idle_s)
+{
+    const struct waits *waits = all->waits;
+    struct cell longest = {-1, all->critical};
+    *idle_s = NAN;
+    for (int32_t o = 0; o < waits->program->ops; o++) {
+        struct cell cell = {o, all->critical};
+        if (all->step_of[o] != step->id || !waits_takes_part(waits, cell))
+            continue;
+        if (longest.op < 0)
+            longest = cell;
+        if (step->kind == OP_SEND)
+            break;
+        struct cell before = waits_before(waits, cell);
+        double for_s = waits_start_s(waits, cell) - (before.op < 0 ? 0 : waits_end_s(waits, before));
+        if (!(for_s <= *idle_s)) {
+            *idle_s = for_s;
+            longest = cell;
+        }
+    }
+    return longest;
+}
+
+/* How long the compute queue idles, and what the step started after. */
+static void add_wait(struct sheet *sheet, const struct steps *all, const struct step *step)
+{
+    double idle_s;
+    struct cell cell = longest_wait(all, step, &idle_s);
+    struct cause cause = {.kind = CAUSE_START};
+    if (cell.op >= 0)
+        cause = waits_cause(all->waits, cell, true);
+    sheet_real(sheet, "%.3f", idle_s * 1e6);
+    char text[NAMES_OP_WAY];
+    sheet_text(sheet, cause.kind == CAUSE_START
+                          ? NULL
+                          : names_op_way(all->waits->program, cause.cell.op, cause.cell.chip, text));
+}
+
+static int add_step(struct sheet *sheet, const struct steps *all, const struct step *step, struct status *st)
+{
+    const struct program *program = all->run->program;
+    struct step_bytes bytes = {.sent = NAN};
+    for (int way = 0; way < WAYS; way++)
+        bytes.way[way] = NAN;
+    int code = step->kind == OP_SEND ? count_bytes(all, step, &bytes, st) : 0;
     sheet_text(sheet, program->stages > 0 ? program->stage[step->stage].name : "");
     sheet_count(sheet, step->depth);
     sheet_text(sheet, step->kind == OP_SEND ? "send" : "compute");
@@ -76,38 +182,80 @@ static void add_step(struct sheet *sheet, const struct program *program, const s
     sheet_real(sheet, "%.3f", step->end_s * 1e6);
     sheet_real(sheet, "%.3f", (step->end_s - step->start_s) * 1e6);
     sheet_count(sheet, step->ops);
-    sheet_real(sheet, "%.0f", step->kind == OP_SEND ? step->bytes : NAN);
+    sheet_real(sheet, "%.0f", bytes.sent);
+    for (int way = 0; code == 0 && way < WAYS; way++)
+        if (all->way[way])
+            sheet_real(sheet, "%.0f", bytes.way[way]);
+    if (code == 0 && all->waits)
+        add_wait(sheet, all, step);
+    return code;
+}
+
+static int print_steps(const struct steps *all, FILE *out, struct status *st)
+{
+    static const char *const names[WAYS] = {"x+", "x-", "y+", "y-", "z+", "z-"};
+    struct sheet sheet = {0};
+    int code = 0;
+    sheet_text_column(&sheet, "stage");
+    sheet_column(&sheet, "step", "");
+    sheet_text_column(&sheet, "kind");
+    sheet_column(&sheet, "start", "(us)");
+    sheet_column(&sheet, "end", "(us)");
+    sheet_column(&sheet, "took", "(us)");
+    sheet_column(&sheet, "ops", "");
+    sheet_column(&sheet, "bytes", "(B)");
+    for (int way = 0; way < WAYS; way++)
+        if (all->way[way])
+            sheet_column(&sheet, names[way], "(B)");
+    if (all->waits) {
+        sheet_column(&sheet, "waits", "(us)");
+        sheet_text_column(&sheet, "after");
+    }
+    for (int s = 0; code == 0 && s < all->count; s++)
+        code = add_step(&sheet, all, &all->step[s], st);
+    fputs(
+        "# step: how many sends, each waiting for the one before, it is behind; start of the first chip, end "
+        "of the last;\n"
+        "# ops: sends or computes of all chips; bytes: the most that one chip sends; x+ and so on: over the "
+        "busiest "
+        "link that way",
+        out);
+    if (all->waits)
+        fprintf(out,
+                ";\n# waits: how long the compute queue of TPU:%d idles; after: what it starts behind there",
+                all->critical);
+    fputc('\n', out);
+    code = code == 0 ? sheet_print(&sheet, out, st) : code;
+    sheet_free(&sheet);
+    return code;
 }
 
 int report_steps(const struct run *run, FILE *out, struct status *st)
 {
-    const struct program *program = run->program;
-    struct sheet sheet = {0};
-    int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
-    struct step *step = malloc(((size_t)program->ops + 1) * sizeof *step);
-    int code = depth && step ? 0 : status_nomem(st), steps = 0;
-    if (code == 0) {
-        program_depths(program, depth);
-        steps = gather_steps(run, depth, step);
-        qsort(step, (size_t)steps, sizeof *step, by_stage_and_depth);
-        sheet_text_column(&sheet, "stage");
-        sheet_column(&sheet, "step", "");
-        sheet_text_column(&sheet, "kind");
-        sheet_column(&sheet, "start", "(us)");
-        sheet_column(&sheet, "end", "(us)");
-        sheet_column(&sheet, "took", "(us)");
-        sheet_column(&sheet, "ops", "");
-        sheet_column(&sheet, "bytes", "(B)");
-        for (int s = 0; s < steps; s++)
-            add_step(&sheet, program, &step[s]);
-        fputs("# step: how many sends, each waiting for the one before, it is behind; start of the first "
-              "chip, end "
-              "of the last;\n# ops: sends or computes of all chips; bytes: what one chip sends\n",
-              out);
-        code = sheet_print(&sheet, out, st);
+    size_t ops = (size_t)run->program->ops + 1;
+    struct waits waits = {0};
+    struct steps all = {.run = run, .critical = trace_critical_chip(&run->trace)};
+    all.step = malloc(ops * sizeof *all.step);
+    all.depth = malloc(ops * sizeof *all.depth);
+    all.step_of = malloc(ops * sizeof *all.step_of);
+    all.part = malloc(ops * sizeof *all.part);
+    all.link_bytes = malloc(((size_t)slice_link_ids(run->program->slice) + 1) * sizeof *all.link_bytes);
+    int code = all.step && all.depth && all.step_of && all.part && all.link_bytes ? 0 : status_nomem(st);
+    if (code == 0 && run->trace.start_s) {
+        code = waits_init(&waits, run->program, &run->trace, st);
+        all.waits = &waits;
     }
-    sheet_free(&sheet);
-    free(depth);
-    free(step);
+    if (code == 0)
+        code = find_ways(&all, st);
+    if (code == 0) {
+        gather_steps(&all);
+        code = print_steps(&all, out, st);
+    }
+    waits_free(&waits);
+    free(all.step);
+    free(all.depth);
+    free(all.step_of);
+    free(all.part);
+    free(all.link_bytes);
     return code;
 }
