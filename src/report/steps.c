@@ -191,6 +191,18 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
     return code;
 }
 
+static void print_heading(const struct steps *all, FILE *out)
+{
+    fputs(
+        "# step: how many sends, each waiting for the one before, it is behind; start of the first chip,\n"
+        "# end of the last; ops: of all chips; bytes: the most that one chip sends; x+ and so on: the most\n"
+        "# over one link that way\n",
+        out);
+    if (all->waits)
+        fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts behind\n",
+                all->critical);
+}
+
 static int print_steps(const struct steps *all, FILE *out, struct status *st)
 {
     static const char *const names[WAYS] = {"x+", "x-", "y+", "y-", "z+", "z-"};
@@ -213,18 +225,7 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
     }
     for (int s = 0; code == 0 && s < all->count; s++)
         code = add_step(&sheet, all, &all->step[s], st);
-    fputs(
-        "# step: how many sends, each waiting for the one before, it is behind; start of the first chip, end "
-        "of the last;\n"
-        "# ops: sends or computes of all chips; bytes: the most that one chip sends; x+ and so on: over the "
-        "busiest "
-        "link that way",
-        out);
-    if (all->waits)
-        fprintf(out,
-                ";\n# waits: how long the compute queue of TPU:%d idles; after: what it starts behind there",
-                all->critical);
-    fputc('\n', out);
+    print_heading(all, out);
     code = code == 0 ? sheet_print(&sheet, out, st) : code;
     sheet_free(&sheet);
     return code;
