@@ -47,19 +47,26 @@ static void all_within(const struct checks *checks)
                    checks->check[i].simulated, checks->check[i].expected, checks->check[i].what);
 }
 
+/* Under the sanitizers a process for each of 1,300 runs in SimGrid takes minutes. */
+#ifdef ICISIM_SANITIZE
+static const bool with_simgrid = false;
+#else
+static const bool with_simgrid = true;
+#endif
+
 static void test_formulas(void)
 {
     static const char *const exact[] = {"E1", "E2", "E3", "E4", "E4u", "E5", "E6", "E6r", "E7", "E8", "F10"};
     static const char *const rules[] = {"F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8", "F9", "F10", "F11"};
     struct checks checks = {0};
     struct status st = {0};
-    OKAY(validate_formulas(&checks, &st), st);
+    OKAY(validate_formulas(&checks, with_simgrid, &st), st);
     all_within(&checks);
     for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
         char simgrid[CHECK_ID];
         snprintf(simgrid, sizeof simgrid, "%s simgrid", exact[i]);
         CU_ASSERT_TRUE(count(&checks, "exact", exact[i], VERDICT_OK) >= 12);
-        CU_ASSERT_TRUE(count(&checks, "exact", simgrid, VERDICT_OK) >= 3);
+        CU_ASSERT_TRUE(!with_simgrid || count(&checks, "exact", simgrid, VERDICT_OK) >= 3);
     }
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         CU_ASSERT_TRUE(count(&checks, "rule", rules[i], VERDICT_OK) >= 1);

@@ -50,8 +50,8 @@ double check_difference(const struct check *check);
 /* Appends a check; its verdict, unless it is BEYOND or FITTED already, follows from its tolerance. */
 int checks_add(struct checks *checks, struct check check, struct status *st);
 
-/* Adds checks: exact forms against both engines and rules against the event engine; ... */
-int validate_formulas(struct checks *checks, struct status *st);
+/* Adds checks: exact forms against the event engine and, if asked for, SimGrid; rules against the event engine; ... */
+int validate_formulas(struct checks *checks, bool simgrid, struct status *st);
 /* ... engine against engine, every op of every chip; ... */
 int validate_engines(struct checks *checks, struct status *st);
 /* ... published measurements on a profile, and worked problems on the spec profile. Files NULL: the ones compiled in

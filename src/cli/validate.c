@@ -16,7 +16,7 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
         profile = CHIP_SPEC;
     int code = 0;
     if (formulas || all)
-        code = validate_formulas(checks, st);
+        code = validate_formulas(checks, true, st);
     if (code == 0 && (engines || all))
         code = validate_engines(checks, st);
     if (code == 0 && (published || all))

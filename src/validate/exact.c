@@ -13,14 +13,19 @@
 
 static const double event_tolerance = 1e-9, simgrid_tolerance = 1e-6;
 
+struct exact {
+    struct checks *checks;
+    struct catalog catalog;
+    bool simgrid;
+};
+
 /* One case in one engine. */
-static int check_in(struct checks *checks, struct catalog *catalog, const char *arguments, bool simgrid,
-                    struct status *st)
+static int check_in(struct exact *exact, const char *arguments, bool simgrid, struct status *st)
 {
     char all[CHECK_TEXT];
     struct simulation simulation;
     snprintf(all, sizeof all, "%s --engine %s", arguments, simgrid ? "simgrid" : "event");
-    int code = simulate(all, catalog, &simulation, st);
+    int code = simulate(all, &exact->catalog, &simulation, st);
     if (code)
         return code;
     struct check check = {.simulated = simulation.result.time_s,
@@ -30,20 +35,20 @@ static int check_in(struct checks *checks, struct catalog *catalog, const char *
     snprintf(check.id, sizeof check.id, "%s%s", formula_exact_id(&simulation.formula),
              simgrid ? " simgrid" : "");
     snprintf(check.what, sizeof check.what, "%s", all);
-    return checks_add(checks, check, st);
+    return checks_add(exact->checks, check, st);
 }
 
-__attribute__((format(printf, 5, 6))) static int check_case(struct checks *checks, struct catalog *catalog,
-                                                            bool simgrid, struct status *st,
-                                                            const char *format, ...)
+/* One case in both engines, or the event engine alone. */
+__attribute__((format(printf, 4, 5))) static int check_case(struct exact *exact, bool simgrid,
+                                                            struct status *st, const char *format, ...)
 {
     char arguments[CHECK_TEXT - 24];
     va_list list;
     va_start(list, format);
     vsnprintf(arguments, sizeof arguments, format, list);
     va_end(list);
-    int code = check_in(checks, catalog, arguments, false, st);
-    return code == 0 && simgrid ? check_in(checks, catalog, arguments, true, st) : code;
+    int code = check_in(exact, arguments, false, st);
+    return code == 0 && simgrid && exact->simgrid ? check_in(exact, arguments, true, st) : code;
 }
 
 /* Elements that divide as `by` says and make a transfer of a hop short, about as long as its latency, or long. */
@@ -53,7 +58,7 @@ static int64_t bytes_of(int64_t by, int which)
     return 2 * by * grains[which % 3];
 }
 
-static int axes_of_one(struct checks *checks, struct catalog *catalog, const char *chip, struct status *st)
+static int axes_of_one(struct exact *exact, const char *chip, struct status *st)
 {
     static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce"};
     int which = 0, code = 0;
@@ -61,7 +66,7 @@ static int axes_of_one(struct checks *checks, struct catalog *catalog, const cha
         for (int wrap = 0; wrap < 2; wrap++)
             for (int kind = 0; kind < RING_KINDS; kind++)
                 for (int op = 0; op < 3 && code == 0; op++) {
-                    code = check_case(checks, catalog, op != 1, st,
+                    code = check_case(exact, op != 1, st,
                                       "%s --chip %s --slice %d --wrap %s --ring %s --size %" PRId64 "B",
                                       ops[op], chip, n, wrap ? "all" : "none",
                                       ring_kind_name((enum ring_kind)kind), bytes_of(2 * n, which++));
@@ -70,7 +75,7 @@ static int axes_of_one(struct checks *checks, struct catalog *catalog, const cha
 }
 
 /* E7: k equal axes; V in 2 k parts of N^k chunks. */
-static int several_axes(struct checks *checks, struct catalog *catalog, struct status *st)
+static int several_axes(struct exact *exact, struct status *st)
 {
     static const char *const cases[][2] = {
         {"v5e", "3x3"},   {"v5e", "4x4"},   {"v5e", "5x5"},  {"v6e", "6x6"},  {"v6e", "7x7"},
@@ -86,7 +91,7 @@ static int several_axes(struct checks *checks, struct catalog *catalog, struct s
             chips *= len[a];
         for (int kind = 0; kind < RING_KINDS; kind++)
             for (int op = 0; op < 3 && code == 0; op++)
-                code = check_case(checks, catalog, op == 0 && chips <= 64, st,
+                code = check_case(exact, op == 0 && chips <= 64, st,
                                   "%s --chip %s --slice %s --wrap all --ring %s --size %" PRId64 "B", ops[op],
                                   cases[i][0], cases[i][1], ring_kind_name((enum ring_kind)kind),
                                   bytes_of(2 * axes * chips, which++));
@@ -95,24 +100,24 @@ static int several_axes(struct checks *checks, struct catalog *catalog, struct s
 }
 
 /* E6 and E6r: pairs in 2, 4 or 8 parts. */
-static int all_to_all(struct checks *checks, struct catalog *catalog, struct status *st)
+static int all_to_all(struct exact *exact, struct status *st)
 {
     int code = 0;
     for (int n = 3; n <= 16; n++)
         for (int which = 0; which < 3 && code == 0; which++)
-            code = check_case(checks, catalog, which == 1, st,
+            code = check_case(exact, which == 1, st,
                               "all-to-all --chip v5e --slice %d --wrap all --size %" PRId64 "B", n,
                               bytes_of(2 * n * n, which));
     for (int n = 3; n <= 5; n++)
         for (int which = 0; which < 3 && code == 0; which++)
-            code = check_case(checks, catalog, which == 1 && n < 4, st,
+            code = check_case(exact, which == 1 && n < 4, st,
                               "all-to-all --chip v5p --slice %dx%dx%d --wrap all --size %" PRId64 "B", n, n,
                               n, bytes_of(8 * n * n * n, which) * n * n * n);
     for (int n = 3; n <= 16; n++)
         for (int kind = 0; kind < RING_KINDS && code == 0; kind++) {
             if (kind == RING_BIDI && n % 2 == 0)
                 continue;
-            code = check_case(checks, catalog, n < 6, st,
+            code = check_case(exact, n < 6, st,
                               "all-to-all --chip v6e --slice %d --wrap all --algorithm ring --ring %s --size "
                               "%" PRId64 "B",
                               n, ring_kind_name((enum ring_kind)kind), bytes_of(2 * n * n, n + kind));
@@ -121,33 +126,37 @@ static int all_to_all(struct checks *checks, struct catalog *catalog, struct sta
 }
 
 /* E8, and F10 as the exact time of permutes that contend with nobody. */
-static int single_senders(struct checks *checks, struct catalog *catalog, struct status *st)
+static int single_senders(struct exact *exact, struct status *st)
 {
     int code = 0;
     for (int n = 3; n <= 16; n++)
         for (int kind = 0; kind < RING_KINDS && code == 0; kind++)
             code = check_case(
-                checks, catalog, n < 6, st,
+                exact, n < 6, st,
                 "collective-broadcast --chip v5e --slice %d --wrap all --ring %s --size %" PRId64 "B", n,
                 ring_kind_name((enum ring_kind)kind), bytes_of(2 * n, n + kind));
     for (int to = 1; to < 16 && code == 0; to++)
-        code = check_case(checks, catalog, to % 5 == 0, st,
+        code = check_case(exact, to % 5 == 0, st,
                           "collective-permute --chip v5e --slice 4x4 --pairs 0-%d --routes %d --size %" PRId64
                           "B",
                           to, to / 4 > 0 && to % 4 > 0 ? 2 : 1, bytes_of(2, to));
     return code;
 }
 
-int validate_exact(struct checks *checks, struct catalog *catalog, struct status *st)
+int validate_exact(struct checks *checks, bool simgrid, struct status *st)
 {
+    struct exact exact = {.checks = checks, .simgrid = simgrid};
     const char *chips[CHIP_BUILT_IN_MAX];
     chip_names(chips);
     int code = 0;
     for (int i = 0; chips[i] && code == 0; i++)
-        code = axes_of_one(checks, catalog, chips[i], st);
+        code = axes_of_one(&exact, chips[i], st);
     if (code == 0)
-        code = several_axes(checks, catalog, st);
+        code = several_axes(&exact, st);
     if (code == 0)
-        code = all_to_all(checks, catalog, st);
-    return code ? code : single_senders(checks, catalog, st);
+        code = all_to_all(&exact, st);
+    if (code == 0)
+        code = single_senders(&exact, st);
+    catalog_free(&exact.catalog);
+    return code;
 }

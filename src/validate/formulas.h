@@ -5,7 +5,7 @@
 
 #include "validate/simulate.h"
 
-int validate_exact(struct checks *checks, struct catalog *catalog, struct status *st);
-int validate_rules(struct checks *checks, struct catalog *catalog, struct status *st);
+int validate_exact(struct checks *checks, bool simgrid, struct status *st);
+int validate_rules(struct checks *checks, struct status *st);
 
 #endif

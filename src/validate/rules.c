@@ -163,20 +163,18 @@ static int check_rule(struct checks *checks, struct catalog *catalog, const stru
     return checks_add(checks, check, st);
 }
 
-int validate_rules(struct checks *checks, struct catalog *catalog, struct status *st)
+int validate_rules(struct checks *checks, struct status *st)
 {
+    struct catalog catalog = {0};
     int code = 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules && code == 0; i++)
-        code = check_rule(checks, catalog, &rules[i], st);
+        code = check_rule(checks, &catalog, &rules[i], st);
+    catalog_free(&catalog);
     return code;
 }
 
-int validate_formulas(struct checks *checks, struct status *st)
+int validate_formulas(struct checks *checks, bool simgrid, struct status *st)
 {
-    struct catalog catalog = {0};
-    int code = validate_exact(checks, &catalog, st);
-    if (code == 0)
-        code = validate_rules(checks, &catalog, st);
-    catalog_free(&catalog);
-    return code;
+    int code = validate_exact(checks, simgrid, st);
+    return code ? code : validate_rules(checks, st);
 }
