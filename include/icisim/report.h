@@ -25,8 +25,14 @@ int report_table(const struct result result[], int results, FILE *out, struct st
 int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
                    struct status *st);
 
-/* The time that each step of a run took, over all chips. */
+/* The time that each step of a run took, over all chips, and what it moved; what it waited for too, if the run's
+ * single times were kept. */
 int report_steps(const struct run *run, FILE *out, struct status *st);
+
+/* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h; 0 chips: as many as it
+ * takes by itself); and what of it hides, and its critical path (critical.h). */
+int report_trace(const struct run *run, int chips, FILE *out, struct status *st);
+int report_critical(const struct run *run, FILE *out, struct status *st);
 
 /* What the fields of a line of heading have in common: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
 void report_heading(const struct result result[], int results, FILE *out);
