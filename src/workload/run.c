@@ -68,7 +68,9 @@ static void identify(struct result *result, const struct point *point, const str
     PUT(result->axes, point->axis);
     PUT(result->profile, chip_profile_names[point->profile]);
     PUT(result->dtype, point->dtype);
-    PUT(result->strategy, point->strategy);
+    const char *values;
+    if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
+        PUT(result->strategy, point->strategy);
     if (point->ring != CHOICE_OPEN)
         PUT(result->ring, ring_kind_name((enum ring_kind)point->ring));
     result->size_bytes = point->size_bytes;
