@@ -34,32 +34,69 @@ console_same() {
     [[ $2 == $pattern ]]
 }
 
-# console_run FILE: returns 1 if any command differs; says how many ran in $console_ran.
-console_run() {
-    local file=$1 line command='' want='' failed=0
-    console_ran=0
-    # The last command ends with the file, as with an empty prompt.
-    while IFS= read -r line; do
-        if [[ $line == '$ '* || $line == '$' ]]; then
-            [ -z "$command" ] || console_try "$file" "$command" "$want" || failed=1
-            command=${line:2}
-            want=''
-        elif [[ $command == *\\ ]]; then
-            command="${command%\\}$line"
+# console_read FILE HANDLER: calls HANDLER COMMAND SHOWN for every command, and `console_text LINE` for all else. Of
+# a Markdown file only ```console blocks count. What is shown ends at the next prompt or the end of the block.
+console_read() {
+    local file=$1 handler=$2 line command='' lines='' want='' inside=1 markdown=
+    [[ $file == *.md ]] && inside='' markdown=1
+    while IFS= read -r line || [ -n "$line" ]; do
+        if [ -n "$inside" ] && [[ $command == *\\ ]]; then
+            command="${command%\\}$line" lines+=$'\n'$line
+            continue
+        fi
+        if [ -n "$command" ] && [[ $line == '$ '* || (-n $markdown && $line == '```') ]]; then
+            "$handler" "$command" "$want" "$lines"
+            command='' want=''
+        fi
+        if [ -n "$inside" ] && [[ $line == '$ '* ]]; then
+            command=${line:2} lines=$line
         elif [ -n "$command" ]; then
             want+=${want:+$'\n'}$line
+        else
+            console_text "$line"
+            [[ -n $markdown && $line == '```console' ]] && inside=1
+            [[ -n $markdown && $line == '```' ]] && inside=''
         fi
-    done < <(cat "$file" && printf '$\n')
-    return $failed
+    done <"$file"
+    [ -z "$command" ] || "$handler" "$command" "$want" "$lines"
+}
+
+# What a command prints, and how it ends, in $console_got.
+console_get() {
+    local code=0
+    console_got=$(eval "$1" 2>&1) || code=$?
+    [ $code -eq 0 ] || console_got+=${console_got:+$'\n'}"[exit $code]"
+}
+
+# console_run FILE: returns 1 if any command prints something else; $console_ran says how many ran. ./dev is left
+# out: it runs this.
+console_run() {
+    console_file=$1 console_ran=0 console_failed=0
+    console_text() { :; }
+    console_read "$1" console_try
+    return $console_failed
 }
 
 console_try() {
-    local file=$1 command=$2 want=$3 got code=0
-    got=$(eval "$command" 2>&1) || code=$?
-    [ $code -eq 0 ] || got+=${got:+$'\n'}"[exit $code]"
+    [[ $1 != ./dev* ]] || return 0
+    console_get "$1"
     console_ran=$((console_ran + 1))
-    console_same "$want" "$got" && return
-    printf '%s: $ %s\n' "$file" "$command"
-    diff <(printf '%s\n' "$want") <(printf '%s\n' "$got") || true
-    return 1
+    console_same "$2" "$console_got" && return
+    printf '%s: $ %s\n' "$console_file" "$1"
+    diff <(printf '%s\n' "$2") <(printf '%s\n' "$console_got")
+    console_failed=1
+}
+
+# console_fill FILE: prints the file with what its commands print now.
+console_fill() {
+    console_text() { printf '%s\n' "$1"; }
+    console_read "$1" console_refill
+}
+
+console_refill() {
+    printf '%s\n' "$3"
+    console_got=$2
+    [[ $1 == ./dev* ]] || console_get "$1"
+    console_same "$2" "$console_got" && console_got=$2
+    [ -z "$console_got" ] || printf '%s\n' "$console_got"
 }
