@@ -121,6 +121,8 @@ const struct option_row option_table[] = {
      FOR_POINTS | FOR_FIT | FOR_VALIDATE, OPTION_TEXT, LIST_LAST, NO_FIELD},
     {"steps", 0, NULL, "print the time of each step", "off", GROUP_OUTPUT, FOR_RUN, OPTION_FLAG, LIST_LAST,
      NO_FIELD},
+    {"links", 0, "FILE", "CSV of all links: bytes and share of the bandwidth in use", NULL, GROUP_OUTPUT,
+     FOR_RUN, OPTION_TEXT, LIST_LAST, NO_FIELD},
     {"dump-program", 0, NULL, "print the program as text instead of running it", "off", GROUP_OUTPUT, FOR_RUN,
      OPTION_FLAG, LIST_LAST, NO_FIELD},
     {"crossover", 0, NULL, "sizes at which any two columns cross, not only the rings' two", "off",

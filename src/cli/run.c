@@ -10,7 +10,8 @@
 /* What can be looked at, besides the result. */
 struct looks {
     bool steps;
-    bool dump; /* instead of running */
+    bool dump;         /* instead of running */
+    const char *links; /* a file, or NULL */
 };
 
 static int look(const struct point *point, struct catalog *catalog, const struct looks *looks,
@@ -29,6 +30,8 @@ static int look(const struct point *point, struct catalog *catalog, const struct
         report_heading(&run.result, 1, stdout);
         code = report_steps(&run, stdout, st);
     }
+    if (code == 0 && looks->links && !looks->dump)
+        code = report_links(&job.program, run.result.time_s, looks->links, st);
     *result = run.result;
     run_free(&run);
     job_close(&job);
@@ -71,12 +74,15 @@ static int run(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct csv_writer csv = {0};
-    struct looks looks = {settings_flag(settings, "steps"), settings_flag(settings, "dump-program")};
+    struct looks looks = {settings_flag(settings, "steps"), settings_flag(settings, "dump-program"),
+                          settings_text(settings, "links")};
     bool table = !rows_take_stdout(settings);
     if (!table && (looks.steps || looks.dump))
         return status_fail(st, STATUS_INPUT,
                            "--csv - leaves stdout to the CSV; drop --steps and --dump-program");
     int code = grid_init(&grid, settings, st);
+    if (code == 0 && looks.links && grid.points > 1)
+        return status_fail(st, STATUS_INPUT, "--links is of one point; give every option one value");
     if (code == 0 && !looks.dump)
         code = rows_open(settings, NULL, &csv, st);
     if (code == 0)
