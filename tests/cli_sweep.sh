@@ -32,6 +32,10 @@ printf 'all-reduce,v5e,4x4\nall-reduce,v5e,8x8\nall-reduce,v5e,4x4x4\n' | cmp -s
 grep -o ',uni,.*' 1.csv | grep ',ok,' | grep -qv ',1,ok,' && fail 'uni is not 1 times as fast as itself'
 grep ',bidi,.*,ok,' 1.csv | grep -q ',,ok,' && fail 'a speed-up is missing'
 
+# A progress bar is for terminals: script(1) makes one.
+script -qec "'$program' sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine event --csv bar.csv" typescript >/dev/null
+grep -q '\[########################################\] 4/4 points' typescript || fail "no progress bar: $(cat typescript)"
+
 # Lists only, ranges, and what the issue asks for, within the time of a test.
 "$program" sweep all-reduce --chip v5e --slice 4x4,8x8,16x16 --size 1MiB:64MiB:x4 --ring uni,bidi-half --axis x,y \
     --csv out.csv || fail "exit $?"

@@ -55,7 +55,7 @@ static void show_progress(struct sweep *sweep)
     memset(bar, '#', (size_t)full);
     bar[WIDTH] = '\0';
     double left_s = difftime(now, sweep->began) / (double)sweep->done * (double)(points - sweep->done);
-    fprintf(stderr, "\r[%s] %" PRId64 "/%" PRId64 " points, %.0f s left \b", bar, sweep->done, points,
+    fprintf(stderr, "\r[%s] %" PRId64 "/%" PRId64 " points, %.0f s left\033[K", bar, sweep->done, points,
             left_s);
     if (sweep->done == points)
         fputc('\n', stderr);
