@@ -88,7 +88,7 @@ static void join(void)
                 "   all-gather.1     1  send      0.000  10.000  10.000    3   9000  9000       -  -\n"
                 "   all-gather.1     2  send     10.000  20.000  10.000    3   9000  9000       -  "
                 "all-gather.1[0] x+\n"
-                "   fusion.2         2  compute  20.000  60.000  40.000    3      -     -  20.000  "
+                "   fusion.2         0  compute  20.000  60.000  40.000    3      -     -  20.000  "
                 "all-gather.1[1] x+\n");
     traced_free(&t);
 }

@@ -12,10 +12,10 @@
 
 enum { WAYS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
-/* The ops of a stage and a kind that stand behind equally many sends are one step. */
+/* The sends of a stage that stand behind equally many sends are one step; computes have their own count. */
 struct step {
     int32_t id; /* in step_of[] */
-    int32_t stage, depth;
+    int32_t stage, index;
     enum op_kind kind;
     double start_s, end_s;
     int64_t ops; /* (op, chip) pairs */
@@ -43,11 +43,11 @@ struct steps {
     bool way[WAYS];     /* does anything move that way */
 };
 
-static int by_stage_and_depth(const void *a, const void *b)
+static int by_stage_and_index(const void *a, const void *b)
 {
     const struct step *s = a, *t = b;
     int32_t difference = s->stage - t->stage;
-    difference = difference ? difference : s->depth - t->depth;
+    difference = difference ? difference : s->index - t->index;
     return difference ? difference : (int)s->kind - (int)t->kind;
 }
 
@@ -63,21 +63,20 @@ static void gather_steps(struct steps *all)
         all->step_of[o] = -1;
         if (op->kind == OP_SEND && !op_crosses_links(program, op))
             continue; /* a join moves nothing */
-        int s = all->count - 1;
+        int s = all->count - 1, index = op->kind == OP_SEND ? all->depth[o] : op->step;
         struct step *step = all->step;
-        while (s >= 0 &&
-               (step[s].stage != op->stage || step[s].depth != all->depth[o] || step[s].kind != op->kind))
+        while (s >= 0 && (step[s].stage != op->stage || step[s].index != index || step[s].kind != op->kind))
             s--;
         if (s < 0) {
             s = all->count++;
-            step[s] = (struct step){s, op->stage, all->depth[o], op->kind, INFINITY, 0, 0};
+            step[s] = (struct step){s, op->stage, index, op->kind, INFINITY, 0, 0};
         }
         all->step_of[o] = s;
         step[s].start_s = fmin(step[s].start_s, run->trace.op_start_s[o]);
         step[s].end_s = fmax(step[s].end_s, run->trace.op_end_s[o]);
         step[s].ops += takers(program, op) * (run->folded ? run->fold.orbit : 1);
     }
-    qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_depth);
+    qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_index);
 }
 
 /* What one chip sends, at most; and the busiest link of each way carries. */
@@ -176,7 +175,7 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
         bytes.way[way] = NAN;
     int code = step->kind == OP_SEND ? count_bytes(all, step, &bytes, st) : 0;
     sheet_text(sheet, program->stages > 0 ? program->stage[step->stage].name : "");
-    sheet_count(sheet, step->depth);
+    sheet_count(sheet, step->index);
     sheet_text(sheet, step->kind == OP_SEND ? "send" : "compute");
     sheet_real(sheet, "%.3f", step->start_s * 1e6);
     sheet_real(sheet, "%.3f", step->end_s * 1e6);
@@ -193,11 +192,10 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
 
 static void print_heading(const struct steps *all, FILE *out)
 {
-    fputs(
-        "# step: how many sends, each waiting for the one before, it is behind; start of the first chip,\n"
-        "# end of the last; ops: of all chips; bytes: the most that one chip sends; x+ and so on: the most\n"
-        "# over one link that way\n",
-        out);
+    fputs("# step: of computes, which of their stage; of sends, how many, each waiting for the one before,\n"
+          "# end with it; start of the first chip, end of the last; ops: of all chips; bytes: the most that one\n"
+          "# chip sends; x+ and so on: the most over one link that way\n",
+          out);
     if (all->waits)
         fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts behind\n",
                 all->critical);
