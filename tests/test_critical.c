@@ -112,7 +112,7 @@ static void naive(void)
     struct world w;
     traced_naive(&w.t, 4, 10, 40);
     look(&w);
-    SAYS(&w.critical, "0 of 3 sends hidden; step 0 waits 30 us for x+");
+    SAYS(&w.critical, "0 of 3 sends hidden; fusion.2 waits 30 us for x+");
     NEAR(w.critical.idle_s, 30 * us, 1e-12);
     for (int op = 0; op < 3; op++)
         NEAR(w.critical.exposed_s[op], 10 * us, 1e-12);
@@ -139,7 +139,7 @@ static void slow_neighbour(void)
     CU_ASSERT_EQUAL(w.critical.chip, 1);
     CU_ASSERT_EQUAL(w.critical.segments, 4);
     /* an axis of 2 has one cable: its link is x+ of either chip */
-    SAYS(&w.critical, "0 of 2 sends hidden; step 1 waits 15 us for x+; the end waits 2 us for x+");
+    SAYS(&w.critical, "0 of 2 sends hidden; fusion.1 waits 15 us for x+; the end waits 2 us for x+");
     NEAR(w.critical.exposed_s[slow], 10 * us, 1e-12);
     NEAR(w.critical.exposed_s[sent], 5 * us, 1e-12);
     NEAR(w.critical.exposed_s[back], 2 * us, 1e-12);
@@ -183,7 +183,7 @@ static void tables(void)
 {
     static const char want[] =
         "# critical chip TPU:0: 1 of 2 permutes hidden; step 1 waits 12 us for x+\n"
-        "# sends that reach the critical chip, or leave it, and what of each is exposed\n"
+        "# sends that come to the critical chip, and others that it waits for: what of each is exposed\n"
         "#  send                        of     bytes   start     end    took  exposed\n"
         "#                                       (B)    (us)    (us)    (us)     (us)\n"
         "   collective-permute.1[0] x+  TPU:2  19000   0.000  20.000  20.000   12.000\n"

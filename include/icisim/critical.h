@@ -10,7 +10,7 @@
  * one. All waits together are the exposed time. Within a wait runs the path of what it waits for; each send on
  * that path is exposed for as long as it lasts within the wait, and a send that is never exposed is hidden.
  * A send here is an op: what all chips do at the same step of an SPMD program is one permute. Counted are those
- * by which the critical chip sends or receives, over links, and any other that is exposed.
+ * that bring something to the critical chip over links, and others that it waits for.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with critical_free(), safe when
  * zeroed; the waits are borrowed.
@@ -46,6 +46,7 @@ struct critical {
     double idle_s;                    /* all waits together: the exposed time */
     int32_t computes, sends, hidden;  /* of the chip; hidden ones among the sends */
     double *exposed_s;                /* [ops] within waits: of sends, and of other chips' computes */
+    int32_t *exposed_on;              /* [ops] the chip whose send or compute that was; -1 if none */
 };
 
 int critical_init(struct critical *critical, const struct waits *waits, struct status *st);
@@ -55,9 +56,8 @@ void critical_free(struct critical *critical);
 enum { CRITICAL_TEXT = 512 };
 char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT]);
 
-/* Does the op count among `sends`? And the cell by which it brings something to the critical chip, or else takes
- * something from it, or else another chip's; chip -1 if none. */
-bool critical_counts(const struct critical *critical, int32_t op);
+/* The send by which an op counts among `sends`: the exposed one, or else the one that arrives last; chip -1 if
+ * it does not count. */
 struct cell critical_send(const struct critical *critical, int32_t op);
 
 /* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */

@@ -35,8 +35,10 @@ static void expose(struct critical *critical, const struct critical_wait *idle)
         struct critical_segment segment = segment_of(critical->waits, cause.cell);
         double from_s = segment.start_s > idle->start_s ? segment.start_s : idle->start_s;
         double to_s = segment.end_s < idle->end_s ? segment.end_s : idle->end_s;
-        if (to_s - from_s > critical->waits->slack_s)
+        if (to_s - from_s > critical->waits->slack_s) {
             critical->exposed_s[cause.cell.op] += to_s - from_s;
+            critical->exposed_on[cause.cell.op] = cause.cell.chip;
+        }
         if (segment.start_s <= idle->start_s + critical->waits->slack_s)
             break;
         cause = segment.cause;
@@ -73,23 +75,16 @@ static void find_waits(struct critical *critical)
 struct cell critical_send(const struct critical *critical, int32_t op)
 {
     const struct waits *waits = critical->waits;
-    struct cell own = {op, critical->chip};
-    struct cell cell = {op, waits->sender[waits_at(waits, own)]};
-    if (cell.chip < 0 && waits_takes_part(waits, own))
-        cell = own;
-    if (cell.chip < 0 && critical->exposed_s[op] > 0)
-        for (cell.chip = 0; !waits_takes_part(waits, cell);)
-            cell.chip++;
+    struct cell cell = {op, -1};
+    if (waits->program->op[op].kind != OP_SEND)
+        return cell;
+    cell.chip = critical->exposed_on[op];
+    if (cell.chip >= 0)
+        return cell;
+    cell.chip = waits->sender[waits_at(waits, (struct cell){op, critical->chip})];
+    if (cell.chip >= 0 && names_links(waits->program, op, cell.chip) == 0)
+        cell.chip = -1;
     return cell;
-}
-
-bool critical_counts(const struct critical *critical, int32_t op)
-{
-    const struct program *program = critical->waits->program;
-    if (program->op[op].kind != OP_SEND)
-        return false;
-    struct cell cell = critical_send(critical, op);
-    return critical->exposed_s[op] > 0 || (cell.chip >= 0 && names_links(program, op, cell.chip) > 0);
 }
 
 int critical_init(struct critical *critical, const struct waits *waits, struct status *st)
@@ -99,14 +94,17 @@ int critical_init(struct critical *critical, const struct waits *waits, struct s
     critical->segment = malloc((ops + 1) * sizeof *critical->segment);
     critical->idle = malloc((ops + 1) * sizeof *critical->idle);
     critical->exposed_s = calloc(ops + 1, sizeof *critical->exposed_s);
-    if (!critical->segment || !critical->idle || !critical->exposed_s) {
+    critical->exposed_on = malloc((ops + 1) * sizeof *critical->exposed_on);
+    if (!critical->segment || !critical->idle || !critical->exposed_s || !critical->exposed_on) {
         critical_free(critical);
         return status_nomem(st);
     }
+    for (size_t o = 0; o < ops; o++)
+        critical->exposed_on[o] = -1;
     find_path(critical);
     find_waits(critical);
     for (int32_t o = 0; o < waits->program->ops; o++) {
-        if (!critical_counts(critical, o))
+        if (critical_send(critical, o).chip < 0)
             continue;
         critical->sends++;
         critical->hidden += !(critical->exposed_s[o] > 0);
@@ -119,5 +117,6 @@ void critical_free(struct critical *critical)
     free(critical->segment);
     free(critical->idle);
     free(critical->exposed_s);
+    free(critical->exposed_on);
     *critical = (struct critical){0};
 }

@@ -34,7 +34,7 @@ static const char *noun(const struct critical *critical)
     const struct program *program = critical->waits->program;
     bool permutes = critical->sends > 0;
     for (int32_t o = 0; o < program->ops && permutes; o++)
-        if (critical_counts(critical, o))
+        if (critical_send(critical, o).chip >= 0)
             permutes = strncmp(program->stage[program->op[o].stage].name, permute, sizeof permute - 1) == 0;
     return permutes ? critical->sends == 1 ? "permute" : "permutes" : critical->sends == 1 ? "send" : "sends";
 }
@@ -70,6 +70,8 @@ static void say_wait(struct sentence *s, const struct critical *critical, const 
     char op[NAMES_OP], way[NAMES_WAY], time[UNITS_TEXT];
     if (idle->op < 0)
         say(s, "; the end");
+    else if (critical->computes == 1)
+        say(s, "; %s", program->stage[program->op[idle->op].stage].name);
     else if (stage_too)
         say(s, "; %s", names_op(program, idle->op, op));
     else
@@ -158,9 +160,9 @@ static int print_sends(const struct critical *critical, FILE *out, struct status
     sheet_column(&sheet, "took", "(us)");
     sheet_column(&sheet, "exposed", "(us)");
     for (int32_t o = 0; o < program->ops; o++) {
-        if (!critical_counts(critical, o))
-            continue;
         struct cell cell = critical_send(critical, o);
+        if (cell.chip < 0)
+            continue;
         put_op(&sheet, program, cell);
         put_chip(&sheet, cell.chip);
         sheet_real(&sheet, "%.0f", op_amount(program, &program->op[o], cell.chip));
@@ -169,7 +171,8 @@ static int print_sends(const struct critical *critical, FILE *out, struct status
         put_us(&sheet, waits_end_s(waits, cell) - waits_start_s(waits, cell));
         put_us(&sheet, critical->exposed_s[o]);
     }
-    fputs("# sends that reach the critical chip, or leave it, and what of each is exposed\n", out);
+    fputs("# sends that come to the critical chip, and others that it waits for: what of each is exposed\n",
+          out);
     int code = sheet_print(&sheet, out, st);
     sheet_free(&sheet);
     return code;
@@ -204,10 +207,10 @@ static int print_waits(const struct critical *critical, FILE *out, struct status
     return code;
 }
 
-static void put_cause(struct sheet *sheet, const struct critical_segment *segment)
+static void put_cause(struct sheet *sheet, struct cause cause)
 {
     char text[48];
-    switch (segment->cause.kind) {
+    switch (cause.kind) {
     case CAUSE_START:
         sheet_text(sheet, "the program started");
         return;
@@ -215,7 +218,7 @@ static void put_cause(struct sheet *sheet, const struct critical_segment *segmen
         sheet_text(sheet, "the compute before it ended");
         return;
     case CAUSE_ARRIVED:
-        snprintf(text, sizeof text, "it arrived from TPU:%d", segment->cause.cell.chip);
+        snprintf(text, sizeof text, "it arrived from TPU:%d", cause.cell.chip);
         sheet_text(sheet, text);
         return;
     case CAUSE_DONE:
@@ -242,7 +245,7 @@ static int print_path(const struct critical *critical, FILE *out, struct status 
         put_us(&sheet, segment->start_s);
         put_us(&sheet, segment->end_s);
         put_us(&sheet, segment->end_s - segment->start_s);
-        put_cause(&sheet, segment);
+        put_cause(&sheet, waits_cause(waits, segment->cell, true));
     }
     fputs("# critical path: each op starts when the one above it ends\n", out);
     int code = sheet_print(&sheet, out, st);
@@ -255,7 +258,7 @@ int critical_print(const struct critical *critical, FILE *out, struct status *st
     char text[CRITICAL_TEXT];
     fprintf(out, "# critical chip TPU:%d: %s\n", critical->chip, critical_sentence(critical, text));
     int code = print_sends(critical, out, st);
-    if (code == 0 && critical->idles > 0)
+    if (code == 0 && critical->idles > 0 && critical->computes > 0)
         code = print_waits(critical, out, st);
     if (code == 0)
         code = print_path(critical, out, st);
