@@ -71,7 +71,9 @@ static bool span_of(const struct events *events, int32_t o, int32_t chip, struct
 static void span_join(struct event *sum, const struct event *more)
 {
     if (sum->end_ps < 0) {
+        int32_t steps = sum->steps;
         *sum = *more;
+        sum->steps = steps;
         return;
     }
     sum->start_ps = more->start_ps < sum->start_ps ? more->start_ps : sum->start_ps;
@@ -80,22 +82,42 @@ static void span_join(struct event *sum, const struct event *more)
     sum->ways |= more->ways;
 }
 
-/* Ops in the order of stages and their steps. */
-static int32_t *ops_by_step(const struct program *program)
+/* Ops in the order of stages and their steps. Where the phases of a stage count their steps anew, the sends that
+ * they stand behind tell them apart. */
+struct order {
+    int32_t op, stage, depth, step;
+};
+
+static int by_step(const void *x, const void *y)
 {
-    int32_t *order = malloc(((size_t)program->ops + 1) * sizeof *order);
-    for (int32_t o = 0, n = 0; order && o < program->ops; o++, n++) {
-        const struct op *op = &program->op[o];
-        int32_t at = n;
-        /* Builders write them nearly in that order: insertion is fast. */
-        for (; at > 0; at--) {
-            const struct op *before = &program->op[order[at - 1]];
-            if (before->stage < op->stage || (before->stage == op->stage && before->step <= op->step))
-                break;
-            order[at] = order[at - 1];
-        }
-        order[at] = o;
+    const struct order *a = x, *b = y;
+    ORDER(a->stage, b->stage);
+    ORDER(a->depth, b->depth);
+    ORDER(a->step, b->step);
+    ORDER(a->op, b->op);
+    return 0;
+}
+
+static bool same_step(const struct order *a, const struct order *b)
+{
+    return a->stage == b->stage && a->depth == b->depth && a->step == b->step;
+}
+
+static struct order *ops_by_step(const struct program *program)
+{
+    size_t ops = (size_t)program->ops;
+    struct order *order = malloc((ops + 1) * sizeof *order);
+    int32_t *depth = malloc((ops + 1) * sizeof *depth);
+    if (!order || !depth) {
+        free(order);
+        free(depth);
+        return NULL;
     }
+    program_depths(program, depth);
+    for (int32_t o = 0; o < program->ops; o++)
+        order[o] = (struct order){o, program->op[o].stage, depth[o], program->op[o].step};
+    qsort(order, ops, sizeof *order, by_step);
+    free(depth);
     return order;
 }
 
@@ -114,53 +136,50 @@ static bool is_permute(const struct program *program, int32_t stage)
 }
 
 /* The ops of one stage on a chip: its steps, itself, and what it is as a collective. */
-static void add_stage(struct events *events, int32_t chip, const int32_t order[], int32_t ops)
+static void add_stage(struct events *events, int32_t chip, const struct order order[], int32_t ops)
 {
     const struct program *program = events->waits->program;
     const struct event nothing = {.end_ps = -1};
     struct event stage = nothing, step = nothing, sends = nothing, span;
-    int32_t steps = 0, send_steps = 0, last_send = -1;
-    bool permute = is_permute(program, program->op[order[0]].stage);
-    bool several = program->op[order[0]].step != program->op[order[ops - 1]].step;
+    bool permute = is_permute(program, order[0].stage), sent = false;
     for (int32_t i = 0; i < ops; i++) {
-        const struct op *op = &program->op[order[i]];
-        if (span_of(events, order[i], chip, &span)) {
+        if (span_of(events, order[i].op, chip, &span)) {
+            bool send = program->op[order[i].op].kind == OP_SEND;
             span_join(&step, &span);
-            if (op->kind == OP_SEND && permute)
+            if (send && permute)
                 put(events, span, EVENT_PERMUTE, GROUP_ASYNC);
-            if (op->kind == OP_SEND && !permute) {
+            else if (send)
                 span_join(&sends, &span);
-                send_steps += op->step != last_send;
-                last_send = op->step;
-            }
+            sent = sent || (send && !permute);
         }
-        bool ends = i == ops - 1 || program->op[order[i + 1]].step != op->step;
-        if (ends && step.end_ps >= 0) {
-            if (several)
+        if (i < ops - 1 && same_step(&order[i], &order[i + 1]))
+            continue;
+        if (step.end_ps >= 0) {
+            if (!same_step(&order[0], &order[ops - 1])) /* an only step would say the same as its stage */
                 put(events, step, EVENT_STEP, GROUP_STEPS);
             span_join(&stage, &step);
-            step = nothing;
-            steps++;
+            stage.steps++;
+            sends.steps += sent;
         }
+        step = nothing;
+        sent = false;
     }
-    stage.steps = steps;
-    sends.steps = send_steps;
-    if (steps > 0)
+    if (stage.end_ps >= 0)
         put(events, stage, EVENT_STAGE, GROUP_STEPS);
-    if (send_steps > 0)
+    if (sends.end_ps >= 0)
         put(events, sends, EVENT_COLLECTIVE, GROUP_ASYNC);
 }
 
 static int add_stages(struct events *events, struct status *st)
 {
     const struct program *program = events->waits->program;
-    int32_t *order = ops_by_step(program);
+    struct order *order = ops_by_step(program);
     if (!order)
         return status_nomem(st);
     for (int32_t c = 0; c < events->chips; c++) {
         for (int32_t i = 0, n; i < program->ops; i += n) {
             for (n = 1; i + n < program->ops; n++)
-                if (program->op[order[i + n]].stage != program->op[order[i]].stage)
+                if (order[i + n].stage != order[i].stage)
                     break;
             add_stage(events, events->chip[c], order + i, n);
         }
