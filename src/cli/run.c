@@ -1,20 +1,51 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim run: one row a point, and a look inside. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/command.h"
 #include "cli/rows.h"
 #include "icisim/job.h"
+#include "icisim/output.h"
 #include "icisim/report.h"
 
 /* What can be looked at, besides the result. */
 struct looks {
-    bool steps;
+    bool steps, critical;
     bool dump;         /* instead of running */
     const char *links; /* a file, or NULL */
+    struct output trace;
+    int trace_chips;
 };
 
-static int look(const struct point *point, struct catalog *catalog, const struct looks *looks,
+/* With single times a run does not fold, and remembers them all: steps of a pod are shown without. */
+enum { RECORD_MOST = 1 << 22 };
+
+static bool is_recorded(const struct looks *looks, const struct program *program)
+{
+    bool small = (int64_t)program->ops * program->slice->chips <= RECORD_MOST;
+    return looks->critical || looks->trace.file || (looks->steps && small);
+}
+
+static int show(const struct job *job, const struct run *run, struct looks *looks, struct status *st)
+{
+    int code = 0;
+    if (looks->steps || looks->critical)
+        report_heading(&run->result, 1, stdout);
+    if (looks->steps)
+        code = report_steps(run, stdout, st);
+    if (code == 0 && looks->critical)
+        code = report_critical(run, stdout, st);
+    if (code == 0 && looks->trace.file)
+        code = report_trace(run, looks->trace_chips, looks->trace.file, st);
+    if (code == 0 && looks->trace.file)
+        code = output_commit(&looks->trace, st);
+    if (code == 0 && looks->links)
+        code = report_links(&job->program, run->result.time_s, looks->links, st);
+    return code;
+}
+
+static int look(const struct point *point, struct catalog *catalog, struct looks *looks,
                 struct result *result, struct status *st)
 {
     struct job job = {0};
@@ -25,20 +56,16 @@ static int look(const struct point *point, struct catalog *catalog, const struct
     if (code == 0 && looks->dump)
         program_dump(&job.program, stdout);
     else if (code == 0)
-        code = job_run(&job, false, &run, st);
-    if (code == 0 && looks->steps && !looks->dump) {
-        report_heading(&run.result, 1, stdout);
-        code = report_steps(&run, stdout, st);
-    }
-    if (code == 0 && looks->links && !looks->dump)
-        code = report_links(&job.program, run.result.time_s, looks->links, st);
+        code = job_run(&job, is_recorded(looks, &job.program), &run, st);
+    if (code == 0 && !looks->dump)
+        code = show(&job, &run, looks, st);
     *result = run.result;
     run_free(&run);
     job_close(&job);
     return code;
 }
 
-static int look_at_all(const struct grid *grid, struct catalog *catalog, const struct looks *looks,
+static int look_at_all(const struct grid *grid, struct catalog *catalog, struct looks *looks,
                        struct result result[], struct status *st)
 {
     int code = 0;
@@ -52,7 +79,7 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, const s
 }
 
 /* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
-static int run_grid(const struct grid *grid, const struct looks *looks, bool table, struct csv_writer *csv,
+static int run_grid(const struct grid *grid, struct looks *looks, bool table, struct csv_writer *csv,
                     struct status *st)
 {
     struct catalog catalog = {0};
@@ -70,26 +97,54 @@ static int run_grid(const struct grid *grid, const struct looks *looks, bool tab
     return code;
 }
 
+/* Is one of the files stdout, which then has nothing else? */
+static bool takes_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* What is asked for fits together: one file takes stdout at most, and files of a single run have one. */
+static int check_looks(const struct settings *settings, const struct looks *looks, int64_t points,
+                       struct status *st)
+{
+    const char *trace = settings_text(settings, "trace");
+    bool prints = looks->steps || looks->critical || looks->dump;
+    int takers = takes_stdout(trace) + takes_stdout(looks->links) + rows_take_stdout(settings);
+    if (takers > 1 || (takers == 1 && prints))
+        return status_fail(
+            st, STATUS_INPUT,
+            "a file named - has stdout to itself; name others, and drop --steps, --critical-path and "
+            "--dump-program");
+    if ((trace || looks->links) && points > 1)
+        return status_fail(st, STATUS_INPUT, "--%s is of one point; give every option one value",
+                           trace ? "trace" : "links");
+    return 0;
+}
+
 static int run(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct csv_writer csv = {0};
-    struct looks looks = {settings_flag(settings, "steps"), settings_flag(settings, "dump-program"),
-                          settings_text(settings, "links")};
-    bool table = !rows_take_stdout(settings);
-    if (!table && (looks.steps || looks.dump))
-        return status_fail(st, STATUS_INPUT,
-                           "--csv - leaves stdout to the CSV; drop --steps and --dump-program");
+    struct looks looks = {.steps = settings_flag(settings, "steps"),
+                          .critical = settings_flag(settings, "critical-path"),
+                          .dump = settings_flag(settings, "dump-program"),
+                          .links = settings_text(settings, "links"),
+                          .trace_chips = settings_integer(settings, "trace-chips")};
+    const char *trace = settings_text(settings, "trace");
+    bool table = !rows_take_stdout(settings) && !takes_stdout(trace) && !takes_stdout(looks.links);
     int code = grid_init(&grid, settings, st);
-    if (code == 0 && looks.links && grid.points > 1)
-        return status_fail(st, STATUS_INPUT, "--links is of one point; give every option one value");
+    if (code == 0)
+        code = check_looks(settings, &looks, grid.points, st);
     if (code == 0 && !looks.dump)
         code = rows_open(settings, NULL, &csv, st);
+    if (code == 0 && !looks.dump && trace)
+        code = output_open(&looks.trace, trace, st);
     if (code == 0)
         code = run_grid(&grid, &looks, table, &csv, st);
     if (code == 0)
         code = csv_commit(&csv, st);
     csv_abandon(&csv);
+    output_abandon(&looks.trace);
     return code;
 }
 
