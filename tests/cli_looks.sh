@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What run shows besides its row: traces that a viewer loads, the critical path, steps, links.
+set -euo pipefail
+icisim=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+course=("int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --chip v5e
+    --peak int32=19.17Tflops --strategy uni)
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+# 2 * 512 * 2048 * 2048 / 19.17e12 = 224.046 us; the three permutes of 26.302 us end before the second product does.
+"$icisim" run "${course[@]}" --critical-path --steps >"$folder/looks"
+grep -q '^# critical chip TPU:0: all 3 permutes hidden$' "$folder/looks" || fail "not all permutes hidden"
+grep -q 'fusion.2 *3 *compute *168.035 *224.046' "$folder/looks" || fail "the last step is not where it should be"
+
+"$icisim" run "${course[@]}" --trace "$folder/trace.json" --trace-chips 3 >/dev/null
+python3 - "$folder/trace.json" <<'END'
+import json, sys
+trace = json.load(open(sys.argv[1]))
+events = trace["traceEvents"]
+assert trace["displayTimeUnit"] == "ns"
+assert {e["pid"] for e in events} == {0, 1, 2}, "chips traced"
+last = max(e["ts"] + e.get("dur", 0) for e in events if e["ph"] == "X")
+assert abs(last - 224.046286) < 1e-3, last
+rows = {}
+for e in events:
+    if e["ph"] == "X":
+        rows.setdefault((e["pid"], e["tid"]), []).append((e["ts"], e["ts"] + e["dur"]))
+for spans in rows.values():
+    open_ends = []
+    for start, end in sorted(spans, key=lambda s: (s[0], -s[1])):
+        while open_ends and open_ends[-1] <= start + 1e-6:
+            open_ends.pop()
+        assert not open_ends or end <= open_ends[-1] + 1e-6, "events of a row do not nest"
+        open_ends.append(end)
+starts = {e["id"] for e in events if e["ph"] == "s"}
+assert starts == {e["id"] for e in events if e["ph"] == "f"} and starts, "arrows without an end"
+END
+
+"$icisim" run all-gather --slice 4 --size 1MiB --ring uni --trace - --engine event | python3 -c 'import json, sys; json.load(sys.stdin)'
+
+refused() {
+    local message=$1
+    shift
+    if "$icisim" run "$@" >"$folder/out" 2>"$folder/err"; then fail "not refused: $*"; fi
+    [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q -e "$message" "$folder/err" || fail "$* says: $(cat "$folder/err")"
+}
+refused 'of one point' all-gather --slice 4 --size 1MiB,2MiB --trace "$folder/no.json"
+refused 'stdout to itself' all-gather --slice 4 --size 1MiB --trace - --csv -
+refused 'stdout to itself' all-gather --slice 4 --size 1MiB --steps --csv -
+refused 'No such file' all-gather --slice 4 --size 1MiB --trace "$folder/no/folder.json"
+[ ! -e "$folder/no.json" ] || fail "a trace that was refused is there"

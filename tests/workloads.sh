@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every file in workloads/ runs as it is, with all invariants checked and each matmul's product compared on a small copy;
+# every chip in topologies/ loads.
+set -euo pipefail
+icisim=$1
+ran=0
+for file in workloads/*.yaml; do
+    "$icisim" run "$file" --check --csv - | awk -F, -v file="$file" '
+        NR > 1 && $0 !~ /,ok,/ { print file ": " $0; bad = 1 }
+        END { if (NR < 2) print file ": no rows"; exit bad || NR < 2 }'
+    ran=$((ran + 1))
+done
+[ "$ran" -ge 12 ] || { echo "only $ran workloads"; exit 1; }
+for file in topologies/*.yaml; do
+    "$icisim" topology show --chip "$file" --slice 2x2 >/dev/null
+done
