@@ -71,9 +71,9 @@ static void several_links(void)
     traced_send(&t, stage, 0, 3, -1, 1000);
     traced_run(&t);
     check_steps(&t, true,
-                "#  stage         step  kind  start    end   took  ops  bytes    x+    x-  waits  after\n"
-                "#                             (us)   (us)   (us)         (B)   (B)   (B)   (us)\n"
-                "   all-to-all.1     1  send  0.000  9.000  9.000    3   5000  8000  1000      -  -\n");
+                "#  stage         step  kind  start    end   took  ops  bytes    x+    x-  after\n"
+                "#                             (us)   (us)   (us)         (B)   (B)   (B)\n"
+                "   all-to-all.1     1  send  0.000  9.000  9.000    3   5000  8000  1000  -\n");
     traced_free(&t);
 }
 

@@ -33,6 +33,7 @@ static int64_t takers(const struct program *program, const struct op *op)
 struct steps {
     const struct run *run;
     const struct waits *waits; /* NULL without single times */
+    bool computes;             /* with them: does anything compute, and so wait in a queue */
     int32_t critical;
     int count;
     struct step *step;  /* [ops] */
@@ -72,6 +73,7 @@ static void gather_steps(struct steps *all)
             step[s] = (struct step){s, op->stage, index, op->kind, INFINITY, 0, 0};
         }
         all->step_of[o] = s;
+        all->computes |= all->waits && op->kind == OP_COMPUTE;
         step[s].start_s = fmin(step[s].start_s, run->trace.op_start_s[o]);
         step[s].end_s = fmax(step[s].end_s, run->trace.op_end_s[o]);
         step[s].ops += takers(program, op) * (run->folded ? run->fold.orbit : 1);
@@ -160,7 +162,8 @@ static void add_wait(struct sheet *sheet, const struct steps *all, const struct 
     struct cause cause = {.kind = CAUSE_START};
     if (cell.op >= 0)
         cause = waits_cause(all->waits, cell, true);
-    sheet_real(sheet, "%.3f", idle_s * 1e6);
+    if (all->computes)
+        sheet_real(sheet, "%.3f", idle_s * 1e6);
     char text[NAMES_OP_WAY];
     sheet_text(sheet, cause.kind == CAUSE_START
                           ? NULL
@@ -193,12 +196,14 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
 static void print_heading(const struct steps *all, FILE *out)
 {
     fputs("# step: of computes, which of their stage; of sends, how many, each waiting for the one before,\n"
-          "# end with it; start of the first chip, end of the last; ops: of all chips; bytes: the most that one\n"
-          "# chip sends; x+ and so on: the most over one link that way\n",
+          "# end with it; start of the first chip, end of the last; ops: of all chips; bytes: the most that\n"
+          "# one chip sends; x+ and so on: the most over one link that way\n",
           out);
-    if (all->waits)
+    if (all->computes)
         fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts behind\n",
                 all->critical);
+    else if (all->waits)
+        fprintf(out, "# after: what it starts behind on TPU:%d\n", all->critical);
 }
 
 static int print_steps(const struct steps *all, FILE *out, struct status *st)
@@ -217,10 +222,10 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
     for (int way = 0; way < WAYS; way++)
         if (all->way[way])
             sheet_column(&sheet, names[way], "(B)");
-    if (all->waits) {
+    if (all->computes)
         sheet_column(&sheet, "waits", "(us)");
+    if (all->waits)
         sheet_text_column(&sheet, "after");
-    }
     for (int s = 0; code == 0 && s < all->count; s++)
         code = add_step(&sheet, all, &all->step[s], st);
     print_heading(all, out);
