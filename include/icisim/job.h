@@ -23,6 +23,7 @@
 #include "icisim/program.h"
 #include "icisim/result.h"
 #include "icisim/status.h"
+#include "icisim/stopwatch.h"
 #include "icisim/trace.h"
 
 struct workload;
@@ -79,6 +80,7 @@ struct run {
     bool folded;
     struct fold fold;
     struct trace trace;
+    struct spent folding, simulating, measuring; /* what it took; of SimGrid, loading it too */
 };
 
 /* Runs a job that was built. With `record` the times of every single op and chip are kept, which no folded

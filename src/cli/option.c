@@ -129,6 +129,8 @@ const struct option_row option_table[] = {
      GROUP_OUTPUT, FOR_RUN, OPTION_TEXT, LIST_LAST, NO_FIELD},
     {"trace-chips", 0, "N", "how many chips --trace shows", "8", GROUP_OUTPUT, FOR_RUN, OPTION_COUNT,
      LIST_LAST, NO_FIELD},
+    {"timing", 0, NULL, "say on stderr where the program's own time goes", "off", GROUP_OUTPUT, FOR_RUN,
+     OPTION_FLAG, LIST_LAST, NO_FIELD},
     {"dump-program", 0, NULL, "print the program as text instead of running it", "off", GROUP_OUTPUT, FOR_RUN,
      OPTION_FLAG, LIST_LAST, NO_FIELD},
     {"crossover", 0, NULL, "sizes at which any two columns cross, not only the rings' two", "off",

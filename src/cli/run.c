@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim run: one row a point, and a look inside. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,12 @@
 #include "icisim/job.h"
 #include "icisim/output.h"
 #include "icisim/report.h"
+#include "icisim/stopwatch.h"
 
 /* What can be looked at, besides the result. */
 struct looks {
     bool steps, critical;
+    bool timing;       /* of the program itself */
     bool dump;         /* instead of running */
     const char *links; /* a file, or NULL */
     struct output trace;
@@ -45,18 +48,31 @@ static int show(const struct job *job, const struct run *run, struct looks *look
     return code;
 }
 
+static void say_timing(struct spent opening, struct spent building, const struct run *run)
+{
+    fprintf(stderr,
+            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f\n",
+            opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
+            run->simulating.cpu_s, run->measuring.wall_s);
+}
+
 static int look(const struct point *point, struct catalog *catalog, struct looks *looks,
                 struct result *result, struct status *st)
 {
     struct job job = {0};
     struct run run = {0};
+    struct stopwatch stopwatch = stopwatch_start();
     int code = job_open(&job, point, catalog, st);
+    struct spent opening = stopwatch_lap(&stopwatch);
     if (code == 0)
         code = job_build(&job, st);
+    struct spent building = stopwatch_lap(&stopwatch);
     if (code == 0 && looks->dump)
         program_dump(&job.program, stdout);
     else if (code == 0)
         code = job_run(&job, is_recorded(looks, &job.program), &run, st);
+    if (code == 0 && looks->timing && !looks->dump)
+        say_timing(opening, building, &run);
     if (code == 0 && !looks->dump)
         code = show(&job, &run, looks, st);
     *result = run.result;
@@ -127,6 +143,7 @@ static int run(struct settings *settings, struct status *st)
     struct csv_writer csv = {0};
     struct looks looks = {.steps = settings_flag(settings, "steps"),
                           .critical = settings_flag(settings, "critical-path"),
+                          .timing = settings_flag(settings, "timing"),
                           .dump = settings_flag(settings, "dump-program"),
                           .links = settings_text(settings, "links"),
                           .trace_chips = settings_integer(settings, "trace-chips")};

@@ -130,6 +130,7 @@ static int run_program(const struct job *job, const struct engine *engine, bool 
                        struct status *st)
 {
     struct metrics metrics;
+    struct stopwatch stopwatch = stopwatch_start();
     double comm_s = NAN;
     int orbit = run->folded ? run->fold.orbit : 1;
     int code = trace_init(&run->trace, run->program, record, st);
@@ -139,12 +140,14 @@ static int run_program(const struct job *job, const struct engine *engine, bool 
         code = trace_check(&run->trace, run->program, st);
     if (code == 0 && has_computes(run->program))
         code = communication(engine, run->program, &comm_s, st);
+    run->simulating = stopwatch_lap(&stopwatch);
     if (code == 0)
         code = metrics_compute(&metrics, run->program, &run->trace, comm_s, orbit, st);
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
         measure(&run->result, &metrics);
+    run->measuring = stopwatch_lap(&stopwatch);
     return code;
 }
 
@@ -157,7 +160,9 @@ int job_run(const struct job *job, bool record, struct run *run, struct status *
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
     if (folds && !record) {
+        struct stopwatch stopwatch = stopwatch_start();
         int code = fold_init(&run->fold, &job->program, st);
+        run->folding = stopwatch_lap(&stopwatch);
         if (code < 0)
             return code;
         run->folded = run->fold.orbit > 1;

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * stopwatch: where the program's own time goes, for --timing and benchmarks.
+ *
+ * A stopwatch runs from stopwatch_start(). Each lap says what has been spent since the one before it. No
+ * result depends on it: simulated time is the trace's.
+ *
+ * Units: seconds. Errors: none. Ownership: the caller's, nothing is allocated.
+ */
+#ifndef ICISIM_STOPWATCH_H
+#define ICISIM_STOPWATCH_H
+
+struct spent {
+    double wall_s;
+    double cpu_s; /* of this process, and of its children that have ended */
+};
+
+struct stopwatch {
+    struct spent last;
+};
+
+struct stopwatch stopwatch_start(void);
+
+/* What was spent since the last lap, or the start. */
+struct spent stopwatch_lap(struct stopwatch *stopwatch);
+
+#endif
