@@ -43,7 +43,7 @@ enum command_set {
     FOR_VALIDATE = 1 << 5,
     FOR_FIT = 1 << 6,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
-    FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY,
+    FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL,
 };
 
 /* How several values are written. */

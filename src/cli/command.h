@@ -20,8 +20,8 @@ struct command {
     int (*run)(struct settings *settings, struct status *st);
 };
 
-extern const struct command command_run, command_compare, command_sweep, command_topology, command_validate,
-    command_fit;
+extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
+    command_validate, command_fit;
 
 /* Reads the arguments behind the command's name, argv[0], and a workload file if there is one among them. Returns
  * COMMAND_HELPED if it has printed the help that was asked for. */

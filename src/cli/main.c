@@ -7,8 +7,9 @@
 #include "cli/command.h"
 #include "icisim/text.h"
 
-static const struct command *const commands[] = {&command_run,      &command_compare,  &command_sweep,
-                                                 &command_topology, &command_validate, &command_fit};
+static const struct command *const commands[] = {&command_run,  &command_compare,  &command_sweep,
+                                                 &command_eval, &command_topology, &command_validate,
+                                                 &command_fit};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(void)
