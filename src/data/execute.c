@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "data/transfer.h"
+#include "icisim/random.h"
 
 /* An op that waits for another, listed with the one it waits for. */
 struct waiter {
@@ -38,14 +39,9 @@ struct run {
     int32_t *rank; /* [chips] who goes first at the early pace */
 };
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
 static int64_t draw(struct run *run, int64_t below)
 {
-    uint64_t z = (run->random += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    z ^= z >> 31;
-    return (int64_t)(z % (uint64_t)below);
+    return (int64_t)random_below(&run->random, (uint64_t)below);
 }
 
 static const struct op *op_of(const struct run *run, int64_t event)

@@ -6,20 +6,12 @@
 #include "icisim/execute.h"
 #include "icisim/matmul.h"
 #include "icisim/memory.h"
+#include "icisim/random.h"
 
 struct matrix {
     int64_t rows, cols;
     double *at;
 };
-
-static uint64_t draw(uint64_t *state)
-{
-    /* splitmix64 (Steele, Lea, Flood 2014) */
-    uint64_t z = (*state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
 
 static int matrix_init(struct matrix *m, int64_t rows, int64_t cols, struct status *st)
 {
@@ -31,7 +23,7 @@ static int matrix_init(struct matrix *m, int64_t rows, int64_t cols, struct stat
 static void randomize(struct matrix *m, uint64_t *state)
 {
     for (int64_t i = 0; i < m->rows * m->cols; i++)
-        m->at[i] = (double)(draw(state) % 19) - 9;
+        m->at[i] = (double)random_below(state, 19) - 9;
 }
 
 static int multiply(const struct matrix *a, const struct matrix *b, struct matrix *c, struct status *st)

@@ -7,15 +7,13 @@
 #include <string.h>
 
 #include "icisim/csv.h"
+#include "icisim/random.h"
 
-/* splitmix64 (Steele, Lea, Flood 2014): a number in [0.5, 1.5) for each index. */
+/* A number in [0.5, 1.5) for each index. */
 static double weight(uint64_t seed, uint64_t index)
 {
-    uint64_t z = seed * 0x9e3779b97f4a7c15u + (index + 1) * 0xd1342543de82ef95u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    z ^= z >> 31;
-    return 0.5 + (double)(z >> 11) * 0x1p-53;
+    uint64_t state = random_next(&seed) + index;
+    return 0.5 + random_unit(&state);
 }
 
 /* Shares of all elements by weight; what rounding leaves goes to the first pairs, an element each. */

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "icisim/random.h"
+
 int suite_main(const char *suite, const struct suite_test tests[], int argc, char **argv)
 {
     if (CU_initialize_registry() != CUE_SUCCESS)
@@ -40,21 +42,12 @@ bool suite_okay(int code, const char *text, const char *file, int line)
     return code >= 0;
 }
 
-/* splitmix64 (Steele, Lea, Flood 2014) */
-static unsigned long long next(struct suite_random *r)
-{
-    unsigned long long z = (r->state += 0x9e3779b97f4a7c15ull);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-    return z ^ (z >> 31);
-}
-
 unsigned suite_random(struct suite_random *r, unsigned below)
 {
-    return below ? (unsigned)(next(r) % below) : 0;
+    return below ? (unsigned)random_below(&r->state, below) : 0;
 }
 
 double suite_random_unit(struct suite_random *r)
 {
-    return (double)(next(r) >> 11) * 0x1p-53;
+    return random_unit(&r->state);
 }

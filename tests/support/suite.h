@@ -5,6 +5,7 @@
 
 #include <CUnit/CUnit.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct suite_test {
     const char *name;
@@ -39,7 +40,7 @@ bool suite_okay(int code, const char *text, const char *file, int line);
 
 /* Random numbers for tests: the same everywhere, from a seed that a failing test prints. */
 struct suite_random {
-    unsigned long long state;
+    uint64_t state;
 };
 unsigned suite_random(struct suite_random *r, unsigned below); /* 0 .. below-1 */
 double suite_random_unit(struct suite_random *r);              /* [0, 1) */
