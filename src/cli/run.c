@@ -124,13 +124,14 @@ static int check_looks(const struct settings *settings, const struct looks *look
                        struct status *st)
 {
     const char *trace = settings_text(settings, "trace");
-    bool prints = looks->steps || looks->critical || looks->dump;
-    int takers = takes_stdout(trace) + takes_stdout(looks->links) + rows_take_stdout(settings);
-    if (takers > 1 || (takers == 1 && prints))
+    const char *taker = rows_take_stdout(settings) ? "csv" : takes_stdout(trace) ? "trace" : "links";
+    int takers = rows_take_stdout(settings) + takes_stdout(trace) + takes_stdout(looks->links);
+    if (takers > 1 || (takers == 1 && (looks->steps || looks->critical || looks->dump)))
         return status_fail(
             st, STATUS_INPUT,
-            "a file named - has stdout to itself; name others, and drop --steps, --critical-path and "
-            "--dump-program");
+            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program and other "
+            "files named -",
+            taker);
     if ((trace || looks->links) && points > 1)
         return status_fail(st, STATUS_INPUT, "--%s is of one point; give every option one value",
                            trace ? "trace" : "links");
