@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # All pictures from fresh simulations: plots.sh ICISIM FOLDER
 set -euo pipefail
+export PYTHONDONTWRITEBYTECODE=1
 icisim=$(realpath "$1")
 mkdir -p "$2"
 folder=$(realpath "$2")

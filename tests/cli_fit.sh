@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# icisim fit: what it prints and refuses, and that a profile it writes gives the times that it was fitted on.
-set -euo pipefail
+# A profile that icisim fit writes gives the times that it was fitted on (what fit prints: golden/fit.console).
+set -eu
 . tests/support/console.sh
-golden=$(pwd)/tests/golden/fit.txt
 console_enter "$1"
-console_run "$golden" || exit 1
 
-# The profile of the machine behind two ring sizes: 2.3 us, 0.7 us a hop, 42.3 GB/s.
+# The machine behind two ring sizes: 2.3 us, 0.7 us a hop, 42.3 GB/s.
 icisim fit tests/golden/measured.csv --robust --write-profile fitted.yaml >/dev/null
 time_s=$(icisim run all-gather --chip fitted.yaml --profile measured --slice 16 --wrap all --size 1MiB --csv - |
     awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_s") at = i } NR == 2 { print $at }')
@@ -15,4 +13,3 @@ awk -v t="$time_s" 'BEGIN {
     want = 2.3e-6 + 15 * (0.7e-6 + 1048576 / (32 * 42.3e9))
     if (t < want * 0.999 || t > want * 1.001) { print "time_s is", t, "and not", want; exit 1 }
 }'
-echo "$console_ran commands and a profile"
