@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * stopwatch: where the program's own time goes, for --timing and benchmarks.
+ * stopwatch: where the program's own time and memory go, for --timing and benchmarks.
  *
  * A stopwatch runs from stopwatch_start(). Each lap says what has been spent since the one before it. No
  * result depends on it: simulated time is the trace's.
  *
- * Units: seconds. Errors: none. Ownership: the caller's, nothing is allocated.
+ * Units: seconds, bytes. Errors: none. Ownership: the caller's, nothing is allocated.
  */
 #ifndef ICISIM_STOPWATCH_H
 #define ICISIM_STOPWATCH_H
+
+#include <stdint.h>
 
 struct spent {
     double wall_s;
@@ -23,5 +25,9 @@ struct stopwatch stopwatch_start(void);
 
 /* What was spent since the last lap, or the start. */
 struct spent stopwatch_lap(struct stopwatch *stopwatch);
+
+/* The most memory that this process has held at once since it was loaded, without its children; 0 if the system
+ * does not tell. (ru_maxrss would count what the process that started it held.) */
+uint64_t stopwatch_peak_bytes(void);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "icisim/stopwatch.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -36,4 +38,18 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch)
     struct spent lap = {now.wall_s - stopwatch->last.wall_s, now.cpu_s - stopwatch->last.cpu_s};
     stopwatch->last = now;
     return lap;
+}
+
+uint64_t stopwatch_peak_bytes(void)
+{
+    char line[256];
+    uint64_t peak_kib = 0;
+    FILE *status = fopen("/proc/self/status", "re");
+    if (!status)
+        return 0;
+    while (peak_kib == 0 && fgets(line, sizeof line, status))
+        if (sscanf(line, "VmHWM: %" SCNu64 " kB", &peak_kib) != 1)
+            peak_kib = 0;
+    fclose(status);
+    return peak_kib * 1024;
 }

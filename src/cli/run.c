@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim run: one row a point, and a look inside. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,9 +52,10 @@ static int show(const struct job *job, const struct run *run, struct looks *look
 static void say_timing(struct spent opening, struct spent building, const struct run *run)
 {
     fprintf(stderr,
-            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f\n",
+            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f "
+            "peak_bytes=%" PRIu64 "\n",
             opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
-            run->simulating.cpu_s, run->measuring.wall_s);
+            run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
 }
 
 static int look(const struct point *point, struct catalog *catalog, struct looks *looks,
