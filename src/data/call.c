@@ -118,6 +118,7 @@ int call_groups(const struct call *call, const struct axes *axes, struct groups 
     int code = groups_over_axes(axes, &list, groups, st);
     if (code == 0 && call->divide.count > 0) {
         struct groups outer = *groups;
+        *groups = (struct groups){0};
         if (call->op == CALL_PPERMUTE)
             code =
                 status_fail(st, STATUS_INPUT, "ppermute takes no groups; list its pairs over the whole axis");
