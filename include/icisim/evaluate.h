@@ -73,7 +73,8 @@ int evaluation_check_output(const struct evaluation *evaluation, struct status *
 /* Do all devices hold blocks of one shape, so that they make a global array? */
 bool evaluation_is_even(const struct evaluation *evaluation);
 
-/* The sharding of the result that follows from in_spec and the call, for an example that has none:
+/* The sharding of the result that follows from in_spec and the call, for an example that evaluation_open() takes
+ * but that has none:
  *
  *   all_gather, psum and its like, broadcast   the axes of the call leave the spec: all devices hold the same
  *   psum_scatter                               they cut scatter_dimension instead

@@ -58,7 +58,7 @@ static int read_groups(struct eval *eval, const char *text, struct status *st)
     if (!text)
         return 0;
     int n = axis_list_size(&call->axes, &eval->example.axes);
-    return groups_parse(text, n, &call->divide, st) < 0 ? status_prefix(st, "--groups: ") : 0;
+    return groups_parse(text, n, &call->divide, st);
 }
 
 static int read_perm(struct call *call, const char *text, struct status *st)
@@ -128,6 +128,7 @@ static int read_in_spec(struct eval *eval, const char *text, struct status *st)
                : 0;
 }
 
+/* The call has been checked, so that a spec can follow from it. */
 static int read_out_spec(struct eval *eval, const char *text, struct status *st)
 {
     struct example *example = &eval->example;
@@ -149,9 +150,8 @@ static int read_input(struct eval *eval, const struct settings *settings, struct
     int code = case_read_array(text, &eval->example.input, st);
     if (code < 0)
         return status_prefix(st, "--input: ");
-    if (local && local_parse(local, &eval->example.local, st) < 0)
-        return status_prefix(st, "--local: ");
-    return 0;
+    eval->local = local;
+    return local ? local_parse(local, &eval->example.local, st) : 0;
 }
 
 /* What JAX makes of such numbers, unless a type is asked for: it counts for the simulated time only. */
@@ -193,8 +193,7 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
         return code;
     eval->example.axes = eval->machine.mesh.axes;
     if ((code = read_input(eval, settings, st)) < 0 || (code = read_call(eval, settings, st)) < 0 ||
-        (code = read_in_spec(eval, settings_text(settings, "in"), st)) < 0 ||
-        (code = read_out_spec(eval, settings_text(settings, "out"), st)) < 0)
+        (code = read_in_spec(eval, settings_text(settings, "in"), st)) < 0)
         return code;
     return read_plan(eval, settings, point, st);
 }
@@ -206,6 +205,8 @@ static int run_one(const struct settings *settings, const struct point *point, s
     int code = open_one(&eval, settings, point, &catalog, st);
     if (code == 0)
         code = evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st);
+    if (code == 0)
+        code = read_out_spec(&eval, settings_text(settings, "out"), st);
     if (code == 0)
         code = eval_print(&eval, stdout, st);
     evaluation_close(&eval.evaluation);

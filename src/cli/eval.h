@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c shows it, eval_cases.c runs a file of
- * them. */
+/* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c and
+ * eval_steps.c show it, eval_cases.c runs a file of them. */
 #ifndef CLI_EVAL_H
 #define CLI_EVAL_H
 
@@ -12,6 +12,7 @@ struct eval {
     struct machine machine;
     const char *dtype; /* its name, for the heading and the simulated time */
     struct example example;
+    const char *local; /* as given, or NULL */
     bool has_out_spec; /* --out was given */
     struct evaluate_plan plan;
     struct evaluation evaluation;
@@ -19,6 +20,9 @@ struct eval {
 
 /* Runs it, printing as it goes: input, blocks, steps, result, verdict. STATUS_CHECK where the result is wrong. */
 int eval_print(struct eval *eval, FILE *out, struct status *st);
+
+/* Runs the evaluation and prints what was delivered, step by step. */
+int eval_steps(struct evaluation *evaluation, FILE *out, struct status *st);
 
 /* `--cases FILE`: every case through its program, by every schedule that is not fixed by an option. */
 int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st);

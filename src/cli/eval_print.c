@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `icisim eval` shows. Devices are numbered in mesh order, as JAX numbers them; steps are those of
- * `run --steps`: how many sends, each waiting for the one before, an op is behind. */
+/* What `icisim eval` shows. Devices are numbered in mesh order, as JAX numbers them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,23 +8,7 @@
 #include "icisim/engine.h"
 #include "icisim/units.h"
 
-enum { LINE_ROOM = 72, VALUES_MOST = 12, LABEL = 160 };
-
-/* One payload that was delivered. */
-struct moved {
-    int32_t step, op;
-    int from, to; /* chips */
-    int64_t elements;
-    double value[VALUES_MOST]; /* if there are no more */
-};
-
-struct moves {
-    const struct program *program;
-    int32_t *depth; /* [ops] */
-    int64_t count, room;
-    struct moved *item;
-    bool nomem;
-};
+enum { LINE_ROOM = 72, LABEL = 160 };
 
 /* The array's lines as one, or NULL where that is too long or there is no memory. */
 static char *on_one_line(const char *text)
@@ -118,12 +101,13 @@ static void print_heading(const struct eval *eval, FILE *out)
             axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
     bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.algorithm == ALGORITHM_DIRECT;
     if (call->op == CALL_ALL_TO_ALL)
-        fprintf(out, ", %s", algorithm_name(eval->plan.algorithm));
+        fprintf(out, ", algorithm %s", algorithm_name(eval->plan.algorithm));
     if (eval->evaluation.rings > 0 && call->op != CALL_RAGGED && !direct)
         fprintf(out, ", ring %s", ring_kind_name(eval->plan.kind));
     fputc('\n', out);
 }
 
+/* The blocks as the spec cuts them, and after the local step if there is one. */
 static int print_start(const struct eval *eval, FILE *out, struct status *st)
 {
     const struct example *example = &eval->example;
@@ -133,149 +117,40 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
     int code = print_array(label, 0, &example->input, out, st);
     if (code < 0)
         return code;
-    fprintf(out, "blocks by %s%s, %s each\n", spec_print(&example->in_spec, &example->axes, spec),
-            example->local.kind != LOCAL_NONE ? ", after the local step" : "",
-            array_print_shape(&e->start[0], shape));
-    return print_blocks(e->mesh, e->start, out, st);
-}
-
-/* What the buffers of the steps below are. */
-static void print_buffers(const struct evaluation *e, FILE *out)
-{
-    const struct call *call = &e->example->call;
-    int n = e->groups.size;
-    switch (call->op) {
-    case CALL_ALL_GATHER:
-        fprintf(out, "# in: %d chunks, the block of each position", n);
-        break;
-    case CALL_PSUM_SCATTER:
-        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position", n, call->dim);
-        break;
-    case CALL_ALL_TO_ALL:
-        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position; out: one from each",
-                n, call->split_axis);
-        break;
-    case CALL_RAGGED:
-        fputs("# in: rows for each position; out: rows from each", out);
-        break;
-    case CALL_PPERMUTE:
-    case CALL_RING_SHIFT:
-        fputs("# in: the block; out: what arrives", out);
-        break;
-    default:
-        fputs("# in: the block", out);
-        break;
+    spec_print(&example->in_spec, &example->axes, spec);
+    if (!eval->local) {
+        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&e->start[0], shape));
+        return print_blocks(e->mesh, e->start, out, st);
     }
-    bool in_order = true;
-    for (int i = 0; i < n; i++)
-        in_order &= e->order[i] == i;
-    if (!in_order) {
-        fputs("; in the order of the ring, positions", out);
-        for (int i = 0; i < n; i++)
-            fprintf(out, " %d", e->order[i]);
+    struct array *block = calloc((size_t)e->mesh->slice->chips, sizeof *block);
+    code =
+        block ? spec_shard(&example->in_spec, &example->axes, &example->input, block, st) : status_nomem(st);
+    if (code == 0) {
+        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&block[0], shape));
+        code = print_blocks(e->mesh, block, out, st);
     }
-    fputc('\n', out);
-}
-
-static void record(void *user, const struct execute_move *move)
-{
-    struct moves *moves = user;
-    if (moves->count == moves->room) {
-        int64_t room = moves->room > 0 ? 2 * moves->room : 64;
-        struct moved *item = realloc(moves->item, (size_t)room * sizeof *item);
-        if (!item) {
-            moves->nomem = true;
-            return;
-        }
-        moves->item = item;
-        moves->room = room;
+    if (code == 0) {
+        fprintf(out, "blocks after %s, %s each\n", eval->local, array_print_shape(&e->start[0], shape));
+        code = print_blocks(e->mesh, e->start, out, st);
     }
-    /* What stays on its chip goes along with the sends that wait for as much. */
-    bool crosses = op_crosses_links(moves->program, &moves->program->op[move->op]);
-    struct moved *moved = &moves->item[moves->count++];
-    *moved = (struct moved){
-        moves->depth[move->op] + !crosses, move->op, move->from, move->to, move->elements, {0}};
-    if (move->elements <= VALUES_MOST)
-        memcpy(moved->value, move->value, (size_t)move->elements * sizeof *move->value);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct moved *m = a, *k = b;
-    int difference = (m->step > k->step) - (m->step < k->step);
-    difference = difference ? difference : (m->op > k->op) - (m->op < k->op);
-    return difference ? difference : (m->from > k->from) - (m->from < k->from);
-}
-
-static void print_values(const struct moved *moved, bool integer, FILE *out)
-{
-    if (moved->elements > VALUES_MOST) {
-        fprintf(out, " (%lld elements)", (long long)moved->elements);
-        return;
-    }
-    fputs(" = [", out);
-    for (int64_t i = 0; i < moved->elements; i++)
-        fprintf(out, integer ? "%s%.0f" : "%s%.9g", i ? " " : "", moved->value[i]);
-    fputc(']', out);
-}
-
-static void print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
-{
-    static const char *const does[] = {"put in", "added to", "largest with", "smallest with"};
-    const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
-    char from[MEMORY_TEXT], to[MEMORY_TEXT];
-    memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
-    memory_print_view(&e->program, &payload->to, moved->from, moved->to, to);
-    fprintf(out, "  %d ", mesh_device(e->mesh, moved->from));
-    if (moved->from != moved->to)
-        fprintf(out, "-> %d  %s", mesh_device(e->mesh, moved->to), from);
-    else
-        fprintf(out, "keeps  %s", from);
-    print_values(moved, e->start[0].integer, out);
-    if (moved->from == moved->to || payload->combine != COMBINE_COPY || strcmp(from, to) != 0)
-        fprintf(out, ", %s %s", does[payload->combine], to);
-    fputc('\n', out);
-}
-
-static int print_steps(struct evaluation *e, FILE *out, struct status *st)
-{
-    struct moves moves = {.program = &e->program};
-    moves.depth = malloc(((size_t)e->program.ops + 1) * sizeof *moves.depth);
-    if (!moves.depth)
-        return status_nomem(st);
-    program_depths(&e->program, moves.depth);
-    struct execute_options options = {.on_move = record, .user = &moves};
-    int code = evaluation_run(e, &options, st);
-    if (code == 0 && moves.nomem)
-        code = status_nomem(st);
-    if (code == 0 && moves.count > 0) {
-        print_buffers(e, out);
-        qsort(moves.item, (size_t)moves.count, sizeof *moves.item, by_step);
-    }
-    for (int64_t i = 0; i < moves.count && code == 0; i++) {
-        const struct moved *moved = &moves.item[i];
-        if (i == 0 || moved->step != moved[-1].step)
-            fprintf(out, "step %d\n", moved->step);
-        print_moved(e, moved, out);
-    }
-    if (code == 0 && moves.count == 0)
-        fputs("# no transfer: nothing leaves its device\n", out);
-    free(moves.item);
-    free(moves.depth);
+    case_free_blocks(block, e->mesh->slice->chips);
     return code;
 }
 
+/* Where nothing was sent, the blocks stand above already. */
 static int print_result(const struct eval *eval, FILE *out, struct status *st)
 {
     const struct example *example = &eval->example;
     const struct evaluation *e = &eval->evaluation;
     char shape[ARRAY_TEXT], spec[SPEC_TEXT], label[LABEL + ARRAY_TEXT + SPEC_TEXT];
     bool even = evaluation_is_even(e);
-    if (even)
-        fprintf(out, "blocks of the result, %s each\n", array_print_shape(&e->got[0], shape));
-    else
-        fputs("blocks of the result; their shapes differ, so that they make no global array\n", out);
-    int code = print_blocks(e->mesh, e->got, out, st);
+    int code = 0;
+    if (example->call.op != CALL_NONE) {
+        fprintf(out, "blocks of the result%s%s\n",
+                even ? ", " : "; their shapes differ, so that they make no global array",
+                even ? array_print_shape(&e->got[0], shape) : "");
+        code = print_blocks(e->mesh, e->got, out, st);
+    }
     if (code < 0 || !even)
         return code;
     struct array result;
@@ -321,6 +196,10 @@ static int check_out_spec(const struct eval *eval, struct status *st)
                        ? status_fail(st, STATUS_INPUT,
                                      "--out: blocks of several shapes make no array; leave it out")
                        : 0;
+    if (e->want[0].dims == 0 && example->out_spec.dims > 0)
+        return status_fail(st, STATUS_INPUT,
+                           "each device's result is a number without dims, which nothing joins; keep a dim "
+                           "with --tiled");
     int code = case_result(example, e->want, &result, &own);
     array_free(&result);
     if (code == 0)
@@ -338,7 +217,7 @@ int eval_print(struct eval *eval, FILE *out, struct status *st)
     if (code < 0)
         return code;
     print_heading(eval, out);
-    if ((code = print_start(eval, out, st)) < 0 || (code = print_steps(e, out, st)) < 0 ||
+    if ((code = print_start(eval, out, st)) < 0 || (code = eval_steps(e, out, st)) < 0 ||
         (code = print_result(eval, out, st)) < 0)
         return code;
     if (evaluation_check(e, &wrong) == 0) {
