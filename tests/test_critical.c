@@ -41,8 +41,9 @@ static void close_world(struct world *w)
         CU_ASSERT_STRING_EQUAL(text_, (want));                                                               \
     } while (0)
 
-/* Permutes of 20 us follow each other: they arrive at 20, 40, 60, 80. Product 0 ends at 25, product 1 at 28.6,
- * so product 2 waits 40 - 28.6 = 11.4; it ends at 65 and product 3 at 85, after the arrivals at 60 and 80. */
+/* Permutes of 20 us follow each other: they arrive at 20, 40, 60, 80. Product 0 ends at 25, product 1 at
+ * 28.6, so product 2 waits 40 - 28.6 = 11.4; it ends at 65 and product 3 at 85, after the arrivals at 60
+ * and 80. */
 static void one_wait(void)
 {
     struct world w;
@@ -120,8 +121,8 @@ static void naive(void)
     close_world(&w);
 }
 
-/* Chip 0 computes 10 us and sends 4000 B (5 us) to chip 1, which computes 3 us, then sends 1000 B back (2 us):
- * 20 us in all. Chip 1 is done last, by its send (op 3), and was idle for 15 + 2. */
+/* Chip 0 computes 10 us and sends 4000 B (5 us) to chip 1, which computes 3 us, then sends 1000 B back (2
+ * us): 20 us in all. Chip 1 is done last, by its send (op 3), and was idle for 15 + 2. */
 static void slow_neighbour(void)
 {
     struct world w;

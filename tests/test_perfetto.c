@@ -323,10 +323,10 @@ static double counter_at(const struct loaded *l, const char *name, double at_us)
     return -1;
 }
 
-/* Two flows from chip 0 share its link x+, one of them goes on over the next: 6000 bytes on 1 link and 3000 on
- * 2. Both rows of chip 0's link are used: latencies are 1 and 2 us. Alone from 1 to 2 us the first has 5000
- * left; then both have half: the second ends at 2 + 6 = 8, the first has 2000 left and ends at 10. Mean rates:
- * 6000 / 9 us and 3000 / 6 us of 1000 a us. */
+/* Two flows from chip 0 share its link x+, one of them goes on over the next: 6000 bytes on 1 link and 3000
+ * on 2. Both rows of chip 0's link are used: latencies are 1 and 2 us. Alone from 1 to 2 us the first has
+ * 5000 left; then both have half: the second ends at 2 + 6 = 8, the first has 2000 left and ends at 10.
+ * Mean rates: 6000 / 9 us and 3000 / 6 us of 1000 a us. */
 static void shared_links(void)
 {
     struct traced t;
@@ -350,7 +350,8 @@ static void shared_links(void)
     traced_free(&t);
 }
 
-/* Rows of a chip have the stated order, and names that say where a link leads. Events of no length have 1 ps. */
+/* Rows of a chip have the stated order, and names that say where a link leads. Events of no length have 1
+ * ps. */
 static void rows_and_names(void)
 {
     static const char *const want[] = {"Steps",           "XLA Ops",         "Async XLA Ops",

@@ -27,8 +27,8 @@ static void check_steps(struct traced *t, bool record, const char *want)
     free(text);
 }
 
-/* A ring of 3, permutes of 20 us, products of 8, 30 and 8: product 1 waits from 8 until 20, and its end at 50 is after
- * the second arrival at 40. Without single times nothing is said of waits. */
+/* A ring of 3, permutes of 20 us, products of 8, 30 and 8: product 1 waits from 8 until 20, and its end at
+ * 50 is after the second arrival at 40. Without single times nothing is said of waits. */
 static void loop(void)
 {
     struct traced t;
@@ -57,10 +57,10 @@ static void loop(void)
     traced_free(&t);
 }
 
-/* On a line of 4: chip 0 sends 3000 B to chip 2 and chip 1 sends 5000 B to chip 2 by +, chip 3 sends 1000 B to
- * chip 2 by -. Over the link from 1 to 2 go 8000. Latencies 2, 1 and 1 us; from 2 us on the first two share it:
- * 4000 left and 3000, the latter ends at 2 + 6 = 8, the former at 9. Chip 1 is the last to finish, by its own
- * send. */
+/* On a line of 4: chip 0 sends 3000 B to chip 2 and chip 1 sends 5000 B to chip 2 by +, chip 3 sends 1000 B
+ * to chip 2 by -. Over the link from 1 to 2 go 8000. Latencies 2, 1 and 1 us; from 2 us on the first two
+ * share it: 4000 left and 3000, the latter ends at 2 + 6 = 8, the former at 9. Chip 1 is the last to
+ * finish, by its own send. */
 static void several_links(void)
 {
     struct traced t;

@@ -2,15 +2,15 @@
 /*
  * critical: where the time of a run went, told from its end backwards, and how much communication hides.
  *
- * The critical path begins with the last end on the critical chip and goes from each op to its cause (waits.h)
- * until the start of the program: ops that follow each other without a gap, on whichever chips, so that their
- * durations add up to the total. To shorten the run, one of them must become shorter.
+ * The critical path begins with the last end on the critical chip and goes from each op to its cause
+ * (waits.h) until the start of the program: ops that follow each other without a gap, on whichever chips,
+ * so that their durations add up to the total. To shorten the run, one of them must become shorter.
  *
- * A wait is a time during which the critical chip's compute queue idles: before a compute, or after the last
- * one. All waits together are the exposed time. Within a wait runs the path of what it waits for; each send on
- * that path is exposed for as long as it lasts within the wait, and a send that is never exposed is hidden.
- * A send here is an op: what all chips do at the same step of an SPMD program is one permute. Counted are those
- * that bring something to the critical chip over links, and others that it waits for.
+ * A wait is a time during which the critical chip's compute queue idles: before a compute, or after the
+ * last one. All waits together are the exposed time. Within a wait runs the path of what it waits for; each
+ * send on that path is exposed for as long as it lasts within the wait, and a send that is never exposed is
+ * hidden. A send here is an op: what all chips do at the same step of an SPMD program is one permute.
+ * Counted are those that bring something to the critical chip over links, and others that it waits for.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with critical_free(), safe when
  * zeroed; the waits are borrowed.
@@ -56,8 +56,8 @@ void critical_free(struct critical *critical);
 enum { CRITICAL_TEXT = 512 };
 char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT]);
 
-/* The send by which an op counts among `sends`: the exposed one, or else the one that arrives last; chip -1 if
- * it does not count. */
+/* The send by which an op counts among `sends`: the exposed one, or else the one that arrives last; chip -1
+ * if it does not count. */
 struct cell critical_send(const struct critical *critical, int32_t op);
 
 /* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */

@@ -11,16 +11,16 @@
  *   ICI x+ -> TPU:6 for each outgoing link, the sends whose bytes flow over it (without their latency)
  *
  * Names repeat, as those of a loop's body do; args.step tells them apart. What overlaps goes to rows of the
- * same name with a number: "ICI x+ -> TPU:6 (2)". An arrow goes from a send to each op that waits for it, seen
- * through joins, named after how: "arrived" or "done". Counters "use of ICI x+" show what part of a link's bandwidth flows take, each counted with
- * its mean rate: where flows that end at different times share a link, single values may exceed 1, while the
- * bytes under the curve are right.
+ * same name with a number: "ICI x+ -> TPU:6 (2)". An arrow goes from a send to each op that waits for it,
+ * seen through joins, named after how: "arrived" or "done". Counters "use of ICI x+" show what part of a
+ * link's bandwidth flows take, each counted with its mean rate: where flows that end at different times
+ * share a link, single values may exceed 1, while the bytes under the curve are right.
  *
  * Metadata comes first, then events by (ts, pid, tid): equal runs give equal bytes.
  *
  * Units: ts and dur in microseconds with six decimals (picoseconds); bytes. Events of no length get one
- * picosecond. Errors: STATUS_INPUT (a trace without single times), STATUS_LIMIT (a run beyond 1e6 s), STATUS_IO,
- * STATUS_NOMEM. Ownership: nothing is kept; the file stays open.
+ * picosecond. Errors: STATUS_INPUT (a trace without single times), STATUS_LIMIT (a run beyond 1e6 s),
+ * STATUS_IO, STATUS_NOMEM. Ownership: nothing is kept; the file stays open.
  */
 #ifndef ICISIM_PERFETTO_H
 #define ICISIM_PERFETTO_H

@@ -82,8 +82,8 @@ static void span_join(struct event *sum, const struct event *more)
     sum->ways |= more->ways;
 }
 
-/* Ops in the order of stages and their steps. Where the phases of a stage count their steps anew, the sends that
- * they stand behind tell them apart. */
+/* Ops in the order of stages and their steps. Where the phases of a stage count their steps anew, the sends
+ * that they stand behind tell them apart. */
 struct order {
     int32_t op, stage, depth, step;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `--steps`: when each step of each stage began and ended, over all chips, what it moved, and, where the single
- * times of the run were kept, what it waited for on the critical chip. */
+/* `--steps`: when each step of each stage began and ended, over all chips, what it moved, and, where the
+ * single times of the run were kept, what it waited for on the critical chip. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -52,8 +52,7 @@ static int by_stage_and_index(const void *a, const void *b)
     return difference ? difference : (int)s->kind - (int)t->kind;
 }
 
-/* Steps of a program in the order of their first op; returns their number. Latest first: neighbours in a program
- * are neighbours in time. */
+/* The search for an op's step begins with the latest: neighbours in a program are neighbours in time. */
 static void gather_steps(struct steps *all)
 {
     const struct run *run = all->run;

@@ -2,10 +2,10 @@
 /*
  * traced: small programs with their traces, for the reports that read both.
  *
- * A ring of n chips, links of 1e9 B/s and 1 us: a send of s microseconds carries (s - 1) * 1000 bytes. The loop
- * is the all-gather collective matmul: permute t and product t on every chip, t = 0 .. n-1, no permute at the
- * last; product t > 0 waits for permute t - 1 to arrive, permute t for the one before it to arrive and be done.
- * The naive program has the same sends as an all-gather, and one product behind its join.
+ * A ring of n chips, links of 1e9 B/s and 1 us: a send of s microseconds carries (s - 1) * 1000 bytes. The
+ * loop is the all-gather collective matmul: permute t and product t on every chip, t = 0 .. n-1, no permute
+ * at the last; product t > 0 waits for permute t - 1 to arrive, permute t for the one before it to arrive
+ * and be done. The naive program has the same sends as an all-gather, and one product behind its join.
  */
 #ifndef TRACED_H
 #define TRACED_H
@@ -28,8 +28,8 @@ void traced_free(struct traced *t);
 /* Closes and checks the program, runs it and checks the trace. */
 void traced_run(struct traced *t);
 
-/* Appends an op of the stage and step; waits are the caller's, by program_after(). A chip of -1 is all. A send
- * goes `delta` links along x. */
+/* Appends an op of the stage and step; waits are the caller's, by program_after(). A chip of -1 is all. A
+ * send goes `delta` links along x. */
 int32_t traced_send(struct traced *t, int32_t stage, int step, int chip, int delta, double bytes);
 int32_t traced_compute(struct traced *t, int32_t stage, int step, int chip, double time_us);
 
