@@ -21,12 +21,18 @@ draw latency_bandwidth rings
     --slice 2x2,2x4,2x8,2x16,4x2,4x4,4x8,4x16,8x2,8x4,8x8,8x16,16x2,16x4,16x8,16x16
 draw shape_heatmap shapes
 
-"$icisim" sweep 'int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --chip v5e \
-    --profile measured --strategy naive,uni,bidi,bidi-half --csv "$folder/overlap.csv"
+matmul=('int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --chip v5e
+    --profile measured)
+"$icisim" sweep "${matmul[@]}" --strategy naive,uni,bidi,bidi-half --csv "$folder/overlap.csv"
 draw overlap_bars overlap
 
-"$icisim" validate --published --csv "$folder/measured.csv" >"$folder/measured.txt"
+for strategy in naive uni; do
+    "$icisim" run "${matmul[@]}" --strategy $strategy --trace "$folder/$strategy.json" >/dev/null
+done
+python3 timeline.py "$folder/naive.json" "$folder/uni.json" "$folder/timeline" --chips 0,1
+
+"$icisim" validate --published --csv "$folder/measured.csv" >/dev/null
 draw simulated_measured measured
 
-"$icisim" run all-to-all --chip v5e --slice 8x8 --size 64MiB --links "$folder/links.csv" >"$folder/links.txt"
+"$icisim" run all-to-all --chip v5e --slice 8x8 --size 64MiB --links "$folder/links.csv" >/dev/null
 draw link_map links "all-to-all of 64 MiB on v5e 8x8"

@@ -14,11 +14,11 @@ console_enter "$1"
     exit 1
 }
 drawn=0
-for csv in plots/*.csv; do
-    name=${csv%.csv}
+for png in plots/*.png; do
+    name=${png%.png}
     [ "$(head -c 8 "$name.png" | od -An -tx1 | tr -d ' \n')" = 89504e470d0a1a0a ]
     grep -q '</svg>' "$name.svg"
     drawn=$((drawn + 1))
 done
 echo "$drawn pictures"
-[ $drawn -ge 5 ]
+[ $drawn -eq 6 ]

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * formula: closed forms of collectives: exact times of our schedules (E1 to E7), textbook rules (F1 to F11),
+ * formula: closed forms of collectives: exact times of our schedules (E1 to E8), textbook rules (F1 to F11),
  * and bounds that no schedule can beat. Never sees an engine.
  *
  * V bytes of the whole array, N chips in the ring, w one-way link bandwidth, W = 2w, a latency of one hop. An

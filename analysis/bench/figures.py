@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The figures of a benchmark: a line each in a table for people, and a row each in a CSV."""
+import csv
+import statistics
+from dataclasses import dataclass
+
+# What a unit is shown in, and how many of them there are of it.
+SHOWN = {
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "us")),
+    "B": ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
+    "1/s": ((1e6, "M/s"), (1e3, "k/s"), (1, "/s")),
+}
+
+
+def show(value, unit):
+    for scale, name in SHOWN.get(unit, ()):
+        if abs(value) >= scale:
+            return f"{value / scale:.4g} {name}"
+    return f"{value:.4g} {unit}".rstrip()
+
+
+@dataclass
+class Figure:
+    """Several samples of a quantity, and the bar that it is held against."""
+
+    work: str
+    quantity: str
+    unit: str
+    samples: list
+    bar: float = None
+    at_least: bool = False  # the bar is below, not above
+
+    def median(self):
+        return statistics.median(self.samples)
+
+    def reached(self):
+        if self.bar is None:
+            return ""
+        return "yes" if (self.median() >= self.bar if self.at_least else self.median() <= self.bar) else "no"
+
+    def bar_text(self):
+        if self.bar is None:
+            return ""
+        return f"{'>=' if self.at_least else '<='} {show(self.bar, self.unit)}"
+
+
+class Figures:
+    """Prints each figure as soon as it is there, and remembers all for the CSV."""
+
+    WIDTHS = (46, 12, 12, 12)
+
+    def __init__(self):
+        self.all = []
+        self.work = None
+
+    def add(self, *arguments, **keywords):
+        figure = Figure(*arguments, **keywords)
+        if figure.work != self.work:
+            self.work = figure.work
+            print(f"\n{figure.work}")
+        least, most = min(figure.samples), max(figure.samples)
+        cells = [f"  {figure.quantity}", show(figure.median(), figure.unit)]
+        cells += [show(least, figure.unit), show(most, figure.unit)] if most > least else ["", ""]
+        line = "".join(f"{cells[0]:<{self.WIDTHS[0]}}") + "".join(
+            f"{cell:>{width}}" for cell, width in zip(cells[1:], self.WIDTHS[1:])
+        )
+        print(f"{line}  {figure.bar_text():<14}{figure.reached()}".rstrip(), flush=True)
+        self.all.append(figure)
+        return figure.median()
+
+    def heading(self):
+        names = ("#", "median", "least", "most")
+        line = f"{names[0]:<{self.WIDTHS[0]}}" + "".join(
+            f"{name:>{width}}" for name, width in zip(names[1:], self.WIDTHS[1:])
+        )
+        print(f"{line}  {'bar':<14}reached")
+
+    def write(self, path):
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(("work", "quantity", "unit", "median", "least", "most", "samples", "bar", "bound", "reached"))
+            for f in self.all:
+                bar = "" if f.bar is None else f"{f.bar:.9g}"
+                side = "" if f.bar is None else "at least" if f.at_least else "at most"
+                numbers = [f"{x:.9g}" for x in (f.median(), min(f.samples), max(f.samples))]
+                rows.writerow((f.work, f.quantity, f.unit, *numbers, len(f.samples), bar, side, f.reached()))

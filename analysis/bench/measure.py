@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Runs a command several times and says what each run took. Seconds and bytes, as everywhere."""
+import csv
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Runs:
+    """The same command, several times: a list of samples for each quantity, and what it printed last."""
+
+    status: int = 0
+    stdout: str = ""
+    stderr: str = ""
+    wall_s: list = field(default_factory=list)
+    cpu_s: list = field(default_factory=list)
+    engine_s: list = field(default_factory=list)
+    engine_cpu_s: list = field(default_factory=list)
+    peak_bytes: list = field(default_factory=list)
+
+    def row(self):
+        """The first row of the CSV that the program wrote."""
+        return next(csv.DictReader(self.stdout.splitlines()))
+
+    def transfers(self):
+        return int(self.row()["transfers"])
+
+
+def run_once(command, runs):
+    """The whole process, by the clock and by the processors; its children are counted when they have ended."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        began = time.monotonic()
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        _, status, usage = os.wait4(process.pid, 0)
+        runs.wall_s.append(time.monotonic() - began)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        runs.cpu_s.append(usage.ru_utime + usage.ru_stime)
+        out.seek(0)
+        err.seek(0)
+        runs.status, runs.stdout, runs.stderr = process.returncode, out.read(), err.read()
+    # what icisim run --timing says of itself
+    timing = dict(re.findall(r"(\w+)=([0-9.]+)", (re.findall(r"^# timing: .*", runs.stderr, re.M) or [""])[0]))
+    for name in ("engine_s", "engine_cpu_s", "peak_bytes"):
+        if name in timing:
+            getattr(runs, name).append(float(timing[name]))
+
+
+def run(command, times, fails=False):
+    """Runs a command so many times. One that fails is an error, unless it should."""
+    runs = Runs()
+    for _ in range(times):
+        run_once(command, runs)
+        if (runs.status != 0) != fails:
+            raise SystemExit(f"bench: exit status {runs.status} of: {' '.join(command)}\n{runs.stderr}")
+    return runs
+
+
+def instructions(command, function=None):
+    """Instructions by Callgrind, of the whole process or of one function; None without valgrind. They do not
+    depend on what else the machine does, nor on how fast it is."""
+    if not shutil.which("valgrind"):
+        return None
+    with tempfile.TemporaryDirectory() as scratch:
+        tool = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={scratch}/out"]
+        if function:
+            tool.append(f"--toggle-collect={function}")
+        done = subprocess.run(tool + command, capture_output=True, text=True, check=False)
+    found = re.search(r"Collected : (\d+)", done.stderr)
+    if done.returncode != 0 or not found:
+        raise SystemExit(f"bench: valgrind failed on {' '.join(command)}\n{done.stderr}")
+    return int(found.group(1))
