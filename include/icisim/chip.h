@@ -9,15 +9,18 @@
  * chip.
  *
  *     name: v5e
- *     base: v5e                        # optional
+ *     base: v5e                            # optional
  *     spec:
- *       pod: {value: 16x16, source: ...}   largest slice; as many axes as the chip has
- *       host: 4x2                          chips of one host
- *       wrap: axis of 16 only              full pod only | multiples of 4x4x4 | axis of 16 only | always |
- * never peak: {bf16: 197Tflops, ...}       per dtype matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop,
- * 0.5], [1Tflop, 0.9]], source: ...}} hbm_capacity: 16GB hbm_bandwidth, link_bandwidth, link_nominal,
- * pcie_bandwidth, dcn_bandwidth: 45GBps hop_latency, setup, launch_overhead: 1us mxu_tile: 128 ring: bidi the
- * ring where --ring is not given: uni | bidi | bidi-half
+ *       pod: {value: 16x16, source: ...}   # largest slice; as many axes as the chip has
+ *       host: 4x2                          # chips of one host
+ *       wrap: axis of 16 only              # full pod only | multiples of 4x4x4 | always | never
+ *       peak: {bf16: 197Tflops}            # per dtype
+ *       matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop, 0.5], [1Tflop, 0.9]]}}
+ *       hbm_capacity: 16GB
+ *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
+ *       hop_latency: 1us                   # and setup, launch_overhead
+ *       mxu_tile: 128
+ *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half
  *
  * What a file does not know is NaN (numbers), 0 (whole numbers) and fails where it is needed.
  *
