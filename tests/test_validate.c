@@ -6,6 +6,7 @@
 #include "icisim/measured.h"
 #include "icisim/validate.h"
 #include "suite.h"
+#include "validate/simulate.h"
 
 static int count(const struct checks *checks, const char *part, const char *id, enum verdict verdict)
 {
@@ -141,5 +142,49 @@ static void test_wrong_measurement(void)
     checks_free(&checks);
 }
 
-SUITE("validate", TEST(test_verdicts), TEST(test_formulas), TEST(test_engines), TEST(test_published),
-      TEST(test_fitted_column), TEST(test_wrong_measurement))
+/* Random collectives on random slices, sizes that divide and that do not: a closed form, where there is one, is the
+ * time, and no time is below its bound. */
+static void test_random_points(void)
+{
+    static const char *const ops[] = {"all-gather", "reduce-scatter",       "all-reduce",
+                                      "all-to-all", "collective-broadcast", "collective-permute",
+                                      NULL};
+    static const char *const chips[] = {"v3", "v4", "v5e", "v5p", "v7x"}, *const wraps[] = {"all", "none",
+                                                                                            "x"};
+    static const int sizes[] = {2, 14, 998, 8192, 131074, 6000000};
+    enum { POINTS = 600 };
+    struct suite_random r = {20250117};
+    struct catalog catalog = {0};
+    int exact = 0;
+    for (int i = 0; i < POINTS; i++) {
+        char shape[24], arguments[200];
+        int x = 1 + (int)suite_random(&r, 8), y = 1 + (int)suite_random(&r, 5),
+            z = 1 + (int)suite_random(&r, 3);
+        unsigned chip = suite_random(&r, 5);
+        bool flat = chip == 0 || chip == 2;
+        snprintf(shape, sizeof shape, flat ? "%dx%d" : "%dx%dx%d", x, y, z);
+        snprintf(
+            arguments, sizeof arguments,
+            "%s --chip %s --slice %s --wrap %s --axis %s --ring %s --algorithm %s --size %dB --engine event",
+            ops[suite_random(&r, 6)], chips[chip], shape, wraps[suite_random(&r, 3)],
+            suite_random(&r, 2) ? "x" : "x,y", ring_kind_name((enum ring_kind)suite_random(&r, RING_KINDS)),
+            algorithm_name((enum algorithm)suite_random(&r, ALGORITHMS)), sizes[suite_random(&r, 6)]);
+        struct simulation s;
+        struct status st = {0};
+        OKAY(simulate(arguments, &catalog, &s, &st), st);
+        bool bounded = !(s.result.time_s < s.result.bound_s * (1 - 1e-9));
+        bool as_formula = isnan(s.result.formula_exact_s) ||
+                          fabs(s.result.time_s - s.result.formula_exact_s) <= 1e-9 * s.result.formula_exact_s;
+        exact += !isnan(s.result.formula_exact_s);
+        CU_ASSERT_TRUE(bounded);
+        CU_ASSERT_TRUE(as_formula);
+        if (!bounded || !as_formula)
+            printf("%s: %.12g s, formula %.12g s, bound %.12g s\n", arguments, s.result.time_s,
+                   s.result.formula_exact_s, s.result.bound_s);
+    }
+    CU_ASSERT_TRUE(exact > POINTS / 3);
+    catalog_free(&catalog);
+}
+
+SUITE("validate", TEST(test_random_points), TEST(test_verdicts), TEST(test_formulas), TEST(test_engines),
+      TEST(test_published), TEST(test_fitted_column), TEST(test_wrong_measurement))
