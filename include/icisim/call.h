@@ -7,15 +7,18 @@
  * whatever order the axes are given in: a ring over (tp,dp) is a ring_shift, and a ppermute that wants to be
  * one must say so in mesh numbers.
  *
- *   op                 result of a device at position p of n (in_k: block of position k)
+ *   op                     result of a device at position p of n (in_k: block of position k)
  *   psum pmean pmax pmin   in_0 + ... + in_(n-1); over n; largest; smallest, element by element
- *   all_gather         tiled: in_0 ... in_(n-1) joined along `dim`; else stacked along a new dim `dim`
- *   psum_scatter       part p of n of the sum along `dim`; not tiled: the dim has length n and goes away
- *   all_to_all         part p along `split_axis` of every in_k, joined along `concat_axis`; not tiled: the
- * split axis has length n and goes away, and the parts are stacked along a new `concat_axis` ppermute in_k of
- * the pair (k, p); zeros where no pair ends in p ring_shift         in_((p - offset) mod n) broadcast in_root
- *   ragged_all_to_all  dim 0 of in_k is cut into rows[k][0], rows[k][1], ... rows; the result joins those for
- * p
+ *   all_gather             tiled: in_0 ... in_(n-1) joined along `dim`; else stacked along a new dim `dim`
+ *   psum_scatter           part p of n of the sum along `dim`; not tiled: the dim has length n and goes away
+ *   all_to_all             part p along `split_axis` of every in_k, joined along `concat_axis`; not tiled: the
+ *                          split axis has length n and goes away, and the parts are stacked along a new
+ *                          `concat_axis`
+ *   ppermute               in_k of the pair (k, p); zeros where no pair ends in p
+ *   ring_shift             in_((p - offset) mod n)
+ *   broadcast              in_root
+ *   ragged_all_to_all      dim 0 of in_k is cut into rows[k][0], rows[k][1], ... rows; the result joins those
+ *                          for p
  *
  * Errors: STATUS_INPUT with what would be right. Ownership: call_free() frees pairs, groups and rows.
  */

@@ -34,8 +34,7 @@ struct formula_case {
     double link_Bps;
     double setup_s; /* paid once a collective; 0 in the spec profile */
     bool keep_ties; /* direct all-to-all: ties go by + whole */
-    /* permutes: links of the longest route and how many disjoint routes share the bytes; 0 if routes contend
-     */
+    /* permutes: links of the longest route, and how many disjoint routes share the bytes; 0 if routes contend */
     int route_links, routes;
     /* for bounds, of the slice and all groups together */
     int groups;
