@@ -288,6 +288,7 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
         /* The sums go round once more, as an all-gather. */
         struct front after = {0};
         int parts = walk_parts(&loop.walk, loop.part);
+        loop.walk.stage = program_stage(w->program, "all-gather.%d", w->program->stages + 1);
         for (int i = 0; i < parts; i++) {
             struct phase phase = {.part = &loop.part[i],
                                   .buffer = loop.out.buffer,
