@@ -49,7 +49,7 @@ static int check_options(const struct settings *settings, enum call_op op, struc
 static int dim_of(const struct settings *settings, const char *name, int dims)
 {
     int dim = settings_integer(settings, name);
-    return dim < 0 ? dim + dims : dim;
+    return dim < 0 && dim + dims >= 0 ? dim + dims : dim;
 }
 
 static int read_groups(struct eval *eval, const char *text, struct status *st)
