@@ -53,7 +53,8 @@ static void add_send(struct direct *d, struct op op, struct payload payload)
 {
     struct program *program = d->walk->program;
     op.kind = OP_SEND;
-    op.setup_s = d->walk->spec->setup_s;
+    /* A chip's own block stays, and takes no time. */
+    op.setup_s = op_crosses_links(program, &op) ? d->walk->spec->setup_s : 0;
     op.payload = program_payload(program, payload);
     op.stage = d->walk->stage;
     d->last = program_add(program, op);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs: equal parts are kept once, questions, what the checker refuses, and the dump. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/program.h"
+#include "suite.h"
+
+static struct slice ring_of_5(void)
+{
+    struct slice slice;
+    struct status st = {0};
+    OKAY(slice_init(&slice, 1, (int[]){5}, (bool[]){true}, 3e9, 2e-6, &st), st);
+    return slice;
+}
+
+/* Step 0 sends chunk p on, step 1 what came; then a product on the first two chips. */
+static void write(struct program *program, const struct slice *slice)
+{
+    program_init(program, slice);
+    int32_t stage = program_stage(program, "all-gather.%d", 1);
+    int32_t in = program_buffer(program, "in", 35, 1, 2, &(struct grid_dim){5, false}, 1, NULL);
+    int32_t var = program_var_axis(program, 0);
+    int32_t first = program_mask(program, (uint8_t[]){1, 1, 0, 0, 0});
+    for (int t = 0; t < 2; t++) {
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = in, .pick = {pick_var(var, -t)}}};
+        payload.to = payload.a;
+        program_add(program, (struct op){.kind = OP_SEND,
+                                         .where = WHERE_ALL,
+                                         .towards = program_towards(program, &(struct hop){0, 1}, 1),
+                                         .amount = amount_of(14),
+                                         .payload = program_payload(program, payload),
+                                         .stage = stage,
+                                         .step = t});
+        program_after(program, t - 1, AFTER_ARRIVED);
+        program_after(program, t - 1, AFTER_DONE);
+    }
+    program_add(program, (struct op){.kind = OP_COMPUTE,
+                                     .where = first,
+                                     .amount = amount_of(2.385e-6),
+                                     .payload = NO_PAYLOAD,
+                                     .stage = program_stage(program, "fusion.2")});
+    program_after(program, 1, AFTER_ARRIVED);
+}
+
+static void keeps_equal_parts_once(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    program_init(&program, &slice);
+    struct hop hop[2] = {{0, 1}, {0, -2}};
+    int32_t route = program_route(&program, hop, 2);
+    CU_ASSERT_EQUAL(program_route(&program, hop, 2), route);
+    CU_ASSERT_NOT_EQUAL(program_route(&program, hop, 1), route);
+    uint8_t mask[5] = {1, 0, 1, 1, 0};
+    int32_t where = program_mask(&program, mask);
+    CU_ASSERT_EQUAL(program_mask(&program, mask), where);
+    CU_ASSERT_EQUAL(program_mask(&program, (uint8_t[]){1, 1, 1, 1, 1}), WHERE_ALL);
+    /* Who takes no part does not make a table of one value. */
+    struct towards towards = program_towards_table(&program, (int32_t[]){1, 0, 1, 1, 0}, where);
+    CU_ASSERT(towards.table == NO_TABLE && towards.route == 1);
+    struct amount amount = program_amount_table(&program, (double[]){3, 5, 3, 3, 7}, where);
+    CU_ASSERT_EQUAL(amount.table, NO_TABLE);
+    NEAR(amount.each, 3, 0);
+    CU_ASSERT_NOT_EQUAL(program_amount_table(&program, (double[]){3, 5, 7, 3, 7}, where).table, NO_TABLE);
+    program_free(&program);
+}
+
+static void answers_questions(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    struct status st = {0};
+    write(&program, &slice);
+    OKAY(program_check(&program, &st), st);
+    CU_ASSERT_EQUAL(program_transfers(&program), 10);
+    NEAR(program_link_bytes(&program), 10 * 14, 1e-12);
+    CU_ASSERT_EQUAL(program_steps(&program, &st), 2);
+    CU_ASSERT_EQUAL(op_destination(&program, &program.op[0], 4), 0);
+    program_free(&program);
+}
+
+/* 17 rows by 3 chunks, the second cut in halves: chunks of 6 6 5, halves of 3 3 | 3 3 | 3 2. */
+static void counts_elements_of_views(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    program_init(&program, &slice);
+    struct grid_dim dim[2] = {{3, false}, {2, false}};
+    int32_t buffer = program_buffer(&program, "in", 17, 4, 2, dim, 2, NULL);
+    int32_t var = program_var_table(&program, 3, (int32_t[]){0, 1, 2, 0, 1});
+    struct view view = {.buffer = buffer, .pick = {pick_var(var, 1), pick_all()}};
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1), 5 * 4);
+    view.pick[1] = pick_fixed(1);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1), 2 * 4);
+    view.pick[0] = pick_all();
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 0), (3 + 3 + 2) * 4);
+    program_free(&program);
+}
+
+/* Each fault is put into a sound program by itself. */
+static void spoil(struct program *p, int fault)
+{
+    switch (fault) {
+    case 0:
+        p->after[0].op = 1;
+        break;
+    case 1:
+        p->op[1].where = 7;
+        break;
+    case 2:
+        p->op[0].towards.route = 5;
+        break;
+    case 3:
+        p->op[0].amount.each = -1;
+        break;
+    case 4:
+        p->op[0].amount.each = 1.0 / 0.0;
+        break;
+    case 5:
+        p->op[0].payload = 9;
+        break;
+    case 6:
+        p->op[2].payload = 0; /* a compute that moves */
+        break;
+    case 7:
+        p->payload[0].to.pick[0] = pick_all(); /* takes one chunk, puts five */
+        break;
+    case 8:
+        p->op[0].amount.each = 3; /* moves 14 bytes */
+        break;
+    case 9:
+        p->op[2].stage = 2;
+        break;
+    default:
+        p->payload[0].a.pick[0].var = 3;
+    }
+}
+
+static void refuses_what_is_not_sound(void)
+{
+    for (int fault = 0; fault <= 10; fault++) {
+        struct slice slice = ring_of_5();
+        struct program program;
+        struct status st = {0};
+        write(&program, &slice);
+        spoil(&program, fault);
+        CU_ASSERT_EQUAL(program_check(&program, &st), STATUS_CHECK);
+        program_free(&program);
+    }
+}
+
+/* A fault while building sticks. */
+static void remembers_faults(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    struct status st = {0};
+    write(&program, &slice);
+    program_after(&program, 2, AFTER_DONE);
+    CU_ASSERT_EQUAL(program_close(&program, &st), STATUS_CHECK);
+    program_free(&program);
+}
+
+static void dumps(void)
+{
+    static const char want[] =
+        "# program: slice 5, wrap all, 3 ops, 10 transfers\n"
+        "# buffer in: 35 x 1 of 2 B, pieces 5\n"
+        "    0  all-gather.1[0]  SEND x+1  14 B  in[x+0] = in[x+0]\n"
+        "    1  all-gather.1[1]  SEND x+1  14 B  after ARRIVED 0, DONE 0  in[x-1] = in[x-1]\n"
+        "    2  fusion.2[0]  COMPUTE  2.385e-06 s  on 2 chips: 0 1  after ARRIVED 1\n";
+    struct slice slice = ring_of_5();
+    struct program program;
+    char *text = NULL;
+    size_t size = 0;
+    write(&program, &slice);
+    FILE *out = open_memstream(&text, &size);
+    program_dump(&program, out);
+    fclose(out);
+    CU_ASSERT_STRING_EQUAL(text, want);
+    free(text);
+    program_free(&program);
+}
+
+SUITE("program", TEST(keeps_equal_parts_once), TEST(answers_questions), TEST(counts_elements_of_views),
+      TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))

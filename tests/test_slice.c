@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slices and routes: shapes as text, links and neighbours, bisections, shortest ways. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "icisim/route.h"
+#include "icisim/slice.h"
+#include "suite.h"
+
+static const bool no_wrap[3] = {false}, all_wrap[3] = {true, true, true};
+
+static struct slice make(const char *shape, const bool wrap[])
+{
+    struct slice slice;
+    struct status st = {0};
+    int len[SLICE_AXES], axes = slice_parse_shape(shape, len, &st);
+    OKAY(slice_init(&slice, axes, len, wrap, 45e9, 1e-6, &st), st);
+    OKAY(slice_check(&slice, &st), st);
+    return slice;
+}
+
+static void shapes_print_back(void)
+{
+    static const char *const good[] = {"4", "1x8", "4x4x8", "16x20x28", "2x2x1"};
+    static const char *const bad[] = {"", "4x", "x4", "4x4x4x4", "0x4", "-4", "4y4", "4 x4", "99999999999"};
+    char text[SLICE_TEXT];
+    for (int i = 0; i < 5; i++) {
+        struct slice slice = make(good[i], all_wrap);
+        CU_ASSERT_STRING_EQUAL(slice_print_shape(&slice, text), good[i]);
+    }
+    for (int i = 0; i < 9; i++) {
+        struct status st = {0};
+        int len[SLICE_AXES];
+        CU_ASSERT_EQUAL(slice_parse_shape(bad[i], len, &st), STATUS_INPUT);
+    }
+}
+
+static void chips_have_coordinates(void)
+{
+    struct slice slice = make("4x4x8", all_wrap);
+    /* (0,1,5): 0 * 32 + 1 * 8 + 5 */
+    CU_ASSERT_EQUAL(slice_chip(&slice, (int[]){0, 1, 5}), 13);
+    for (int chip = 0; chip < slice.chips; chip++) {
+        int coord[3] = {slice_coord(&slice, chip, 0), slice_coord(&slice, chip, 1),
+                        slice_coord(&slice, chip, 2)};
+        CU_ASSERT_EQUAL(slice_chip(&slice, coord), chip);
+    }
+}
+
+/* 3x5x7 wrapped has 6 links out of each of 105 chips. Open, an axis of n has n-1 cables a line: 2 (2*35 + 4*21 + 6*15)
+ * links. An axis of 2 has one cable, of 1 none. */
+static void counts_links(void)
+{
+    struct slice slice = make("3x5x7", all_wrap);
+    CU_ASSERT_EQUAL(slice_count_links(&slice), 630);
+    slice = make("3x5x7", no_wrap);
+    CU_ASSERT_EQUAL(slice_count_links(&slice), 2 * (2 * 35 + 4 * 21 + 6 * 15));
+    slice = make("2x1x3", all_wrap);
+    CU_ASSERT_EQUAL(slice_count_links(&slice), 2 * (3 + 2 * 3));
+    CU_ASSERT_EQUAL(slice_link(&slice, 0, 0, 1), slice_link(&slice, 0, 0, -1));
+    CU_ASSERT_EQUAL(slice_link_end(&slice, slice_link(&slice, 0, 0, -1)), 3);
+    CU_ASSERT_EQUAL(slice_link(&slice, 0, 1, 1), -1);
+    CU_ASSERT_FALSE(slice.wrap[0]);
+}
+
+/* facts: v5e 16x16 at the nominal 50 GB/s has 1.6 TB/s. A mesh 4x8 is cut across its longer axis: 4 cables. With x
+ * open and y closed on 8x6, 6 cables against 2 * 8. */
+static void cuts_planes(void)
+{
+    struct slice slice = make("16x16", all_wrap);
+    slice.link_Bps = 50e9;
+    NEAR(slice_bisection_Bps(&slice), 1.6e12, 1e-12);
+    slice = make("4x8", no_wrap);
+    NEAR(slice_bisection_Bps(&slice), 4 * 45e9, 1e-12);
+    slice = make("8x6", (bool[]){false, true});
+    NEAR(slice_bisection_Bps(&slice), 6 * 45e9, 1e-12);
+    slice = make("1", no_wrap);
+    CU_ASSERT(slice_bisection_Bps(&slice) <= 0);
+}
+
+static void links_have_speeds_of_their_own(void)
+{
+    struct slice slice = make("5x3", all_wrap);
+    struct status st = {0};
+    int link = slice_link(&slice, 7, 1, -1);
+    OKAY(slice_set_link(&slice, link, 11e9, 2.385e-6, &st), st);
+    NEAR(slice_link_Bps(&slice, link), 11e9, 0);
+    NEAR(slice_link_latency_s(&slice, link), 2.385e-6, 0);
+    NEAR(slice_link_Bps(&slice, link + 1), 45e9, 0);
+    CU_ASSERT_EQUAL(slice_set_link(&slice, link, 0, 0, &st), STATUS_INPUT);
+    slice_free(&slice);
+}
+
+/* On a ring of 8: 5 on is 3 back, half way goes by +, and both ways where ties are asked for. */
+static void takes_the_shorter_way(void)
+{
+    struct slice ring = make("8", all_wrap), line = make("8", no_wrap), pair = make("2", all_wrap);
+    CU_ASSERT_EQUAL(route_distance(&ring, 0, 1, 6), -3);
+    CU_ASSERT_EQUAL(route_distance(&ring, 0, 6, 2), 4);
+    CU_ASSERT_EQUAL(route_distance(&line, 0, 1, 6), 5);
+    CU_ASSERT_EQUAL(route_distance(&pair, 0, 1, 0), 1);
+    struct way way[ROUTE_WAYS];
+    struct slice cube = make("4x4x4", all_wrap);
+    CU_ASSERT_EQUAL(route_shortest_ways(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), way), 4);
+    CU_ASSERT_EQUAL(route_shortest_ways(&cube, 5, 5, way), 1);
+    CU_ASSERT_EQUAL(way[0].hops, 0);
+}
+
+/* Every way between any two chips ends there, is as long as the first, and walks links that follow each other. */
+static void ways_lead_there(void)
+{
+    struct suite_random random = {357};
+    for (int i = 0; i < 300; i++) {
+        int len[3] = {1 + (int)suite_random(&random, 6), 1 + (int)suite_random(&random, 6),
+                      1 + (int)suite_random(&random, 4)};
+        bool wrap[3] = {suite_random(&random, 2), suite_random(&random, 2), suite_random(&random, 2)};
+        struct slice slice;
+        struct status st = {0};
+        OKAY(slice_init(&slice, 3, len, wrap, 45e9, 1e-6, &st), st);
+        OKAY(slice_check(&slice, &st), st);
+        int from = (int)suite_random(&random, (unsigned)slice.chips),
+            to = (int)suite_random(&random, (unsigned)slice.chips);
+        struct way way[ROUTE_WAYS];
+        int ways = route_shortest_ways(&slice, from, to, way), link[64];
+        for (int w = 0; w < ways; w++) {
+            int links = route_length(way[w].hop, way[w].hops);
+            CU_ASSERT_EQUAL(links, route_length(way[0].hop, way[0].hops));
+            CU_ASSERT_EQUAL(route_walk(&slice, from, way[w].hop, way[w].hops, link), to);
+            for (int l = 0; l < links; l++)
+                CU_ASSERT_EQUAL(slice_link_start(&slice, link[l]),
+                                l ? slice_link_end(&slice, link[l - 1]) : from);
+        }
+    }
+    struct slice line = make("4", no_wrap);
+    CU_ASSERT_EQUAL(route_walk(&line, 2, &(struct hop){0, 2}, 1, NULL), -1);
+}
+
+SUITE("slice", TEST(shapes_print_back), TEST(chips_have_coordinates), TEST(counts_links), TEST(cuts_planes),
+      TEST(links_have_speeds_of_their_own), TEST(takes_the_shorter_way), TEST(ways_lead_there))
