@@ -168,16 +168,17 @@ static int print_time(const struct evaluation *e, FILE *out, struct status *st)
 {
     struct trace trace = {0};
     char time[UNITS_TEXT];
-    if (program_transfers(&e->program) == 0)
+    long long transfers = program_transfers(&e->program);
+    if (transfers == 0)
         return 0;
     int steps = program_steps(&e->program, st);
     int code = steps < 0 ? steps : trace_init(&trace, &e->program, false, st);
     if (code == 0)
         code = engine_run(engine_by_name("event"), &e->program, &trace, st);
     if (code == 0)
-        fprintf(out, "# takes %s: %d step%s, %lld transfers, %.9g B over links\n",
-                units_print_time(trace.total_s, time), steps, steps == 1 ? "" : "s",
-                (long long)program_transfers(&e->program), program_link_bytes(&e->program));
+        fprintf(out, "# takes %s: %d step%s, %lld transfer%s, %.9g B over links\n",
+                units_print_time(trace.total_s, time), steps, steps == 1 ? "" : "s", transfers,
+                transfers == 1 ? "" : "s", program_link_bytes(&e->program));
     trace_free(&trace);
     return code;
 }

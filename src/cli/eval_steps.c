@@ -136,7 +136,7 @@ static int64_t print_step(const struct evaluation *e, const struct moves *moves,
             empty++;
     }
     if (empty > 0)
-        fprintf(out, "  and %lld sends without elements\n", (long long)empty);
+        fprintf(out, "  and %lld send%s without elements\n", (long long)empty, empty == 1 ? "" : "s");
     return i;
 }
 
