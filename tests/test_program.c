@@ -44,6 +44,25 @@ static void write(struct program *program, const struct slice *slice)
     program_after(program, 1, AFTER_ARRIVED);
 }
 
+/* As many as an all-to-all of a pod asks for: each is found again, whatever the table grew to in between. */
+static void finds_every_route_again(void)
+{
+    enum { MOST = 9 };
+    struct slice slice = ring_of_5();
+    struct program program;
+    program_init(&program, &slice);
+    for (int again = 0; again < 2; again++)
+        for (int i = 0; i < MOST * MOST * MOST; i++) {
+            struct hop hop[3] = {{0, i % MOST - 4}, {1, i / MOST % MOST - 4}, {2, i / MOST / MOST - 4}};
+            CU_ASSERT_EQUAL(program_route(&program, hop, 3), i);
+        }
+    CU_ASSERT_EQUAL(program.routes, MOST * MOST * MOST);
+    CU_ASSERT_EQUAL(program.hops, 3 * program.routes);
+    struct status st = {0};
+    OKAY(program_close(&program, &st), st);
+    program_free(&program);
+}
+
 static void keeps_equal_parts_once(void)
 {
     struct slice slice = ring_of_5();
@@ -184,5 +203,5 @@ static void dumps(void)
     program_free(&program);
 }
 
-SUITE("program", TEST(keeps_equal_parts_once), TEST(answers_questions), TEST(counts_elements_of_views),
-      TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))
+SUITE("program", TEST(keeps_equal_parts_once), TEST(finds_every_route_again), TEST(answers_questions),
+      TEST(counts_elements_of_views), TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))

@@ -163,6 +163,9 @@ struct program {
     struct buffer *buffer;
     struct payload *payload;
     struct stage *stage;
+
+    int32_t *route_slot; /* [route_slots], while building: a route + 1 where its hash puts it, or 0 */
+    int32_t route_slots; /* a power of two, twice the routes at least */
 };
 
 void program_init(struct program *program, const struct slice *slice);

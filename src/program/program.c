@@ -32,6 +32,7 @@ void program_free(struct program *program)
     free(program->buffer);
     free(program->payload);
     free(program->stage);
+    free(program->route_slot);
     *program = (struct program){.slice = program->slice};
 }
 
@@ -102,12 +103,65 @@ static bool same_route(const struct program *program, struct route route, const 
     return true;
 }
 
+/* A multiplicative hash; an all-to-all of a pod asks for ten thousand different routes. */
+static uint32_t hash_route(const struct hop hop[], int hops)
+{
+    uint64_t hash = (uint64_t)hops;
+    for (int i = 0; i < hops; i++) {
+        hash ^= (uint64_t)hop[i].axis << 32 ^ (uint32_t)hop[i].delta;
+        hash *= 0x9e3779b97f4a7c15u; /* 2^64 / golden ratio */
+        hash ^= hash >> 32;
+    }
+    return (uint32_t)hash;
+}
+
+/* The slot of an equal route, or the empty one where it belongs. */
+static int32_t *find_slot(const struct program *program, const struct hop hop[], int hops)
+{
+    uint32_t last = (uint32_t)program->route_slots - 1, at = hash_route(hop, hops) & last;
+    while (program->route_slot[at] &&
+           !same_route(program, program->route[program->route_slot[at] - 1], hop, hops))
+        at = (at + 1) & last;
+    return &program->route_slot[at];
+}
+
+/* Makes room for one more route among the slots. */
+static bool widen_slots(struct program *program)
+{
+    if (program->routes < program->route_slots / 2)
+        return true;
+    if (program->route_slots > INT32_MAX / 2) {
+        fault(program, STATUS_LIMIT);
+        return false;
+    }
+    int32_t slots = program->route_slots ? 2 * program->route_slots : 64;
+    int32_t *slot = calloc((size_t)slots, sizeof *slot);
+    if (!slot) {
+        fault(program, STATUS_NOMEM);
+        return false;
+    }
+    free(program->route_slot);
+    program->route_slot = slot;
+    program->route_slots = slots;
+    for (int32_t r = 0; r < program->routes; r++) {
+        struct route route = program->route[r];
+        *find_slot(program, program->hop + route.first, route.hops) = r + 1;
+    }
+    return true;
+}
+
+static int32_t append_route(struct program *program, struct route route)
+{
+    APPEND(program, ROOM_ROUTE, route, routes, route);
+}
+
 int32_t program_route(struct program *program, const struct hop hop[], int hops)
 {
-    /* Latest first: builders ask for the route that they asked for last. */
-    for (int32_t r = program->routes - 1; r >= 0; r--)
-        if (same_route(program, program->route[r], hop, hops))
-            return r;
+    if (!widen_slots(program))
+        return 0;
+    int32_t *slot = find_slot(program, hop, hops);
+    if (*slot)
+        return *slot - 1;
     if (hops > 0) {
         void *longer = grow(program, ROOM_HOP, program->hop, program->hops, hops, sizeof *program->hop);
         if (!longer)
@@ -115,9 +169,13 @@ int32_t program_route(struct program *program, const struct hop hop[], int hops)
         program->hop = longer;
         memcpy(program->hop + program->hops, hop, (size_t)hops * sizeof *hop);
     }
-    struct route route = {program->hops, hops};
+    int32_t index = program->routes;
+    append_route(program, (struct route){program->hops, hops});
+    if (program->routes == index)
+        return 0;
     program->hops += hops;
-    APPEND(program, ROOM_ROUTE, route, routes, route);
+    *slot = index + 1;
+    return index;
 }
 
 struct towards program_towards(struct program *program, const struct hop hop[], int hops)
