@@ -19,7 +19,7 @@ SPLITS = 6
 
 
 def find(path):
-    binary = os.path.join(path, BINARY) if os.path.isdir(path) else path
+    binary = os.path.abspath(os.path.join(path, BINARY) if os.path.isdir(path) else path)
     if not os.access(binary, os.X_OK):
         raise SystemExit(f"bench: ASTRA_SIM: {binary} is no program; name the binary or the folder of the checkout")
     return binary
@@ -73,14 +73,14 @@ def write(folder, shape, size_bytes, link_Bps, hop_latency_s):
         file.write(f"latency: [ {', '.join([repr(hop_latency_s * 1e9)] * each)} ]  # ns\n")
     system = {
         "scheduling-policy": "LIFO",
-        "endpoint-delay": 0,
+        "endpoint-delay": 10,
         "active-chunks-per-dimension": 1,
         "preferred-dataset-splits": SPLITS,
         **{f"{name}-implementation": ["ring"] * each for name in RINGS},
         "collective-optimization": "localBWAware",
         "local-mem-bw": 1600,
         "boost-mode": 0,
-        "roofline-enabled": 0,
+        "roofline-enabled": 1,
         "peak-perf": 900,
     }
     for name, content in (("system", system), ("memory", {"memory-type": "NO_MEMORY_EXPANSION"})):

@@ -16,6 +16,8 @@ def show(value, unit):
     for scale, name in SHOWN.get(unit, ()):
         if abs(value) >= scale:
             return f"{value / scale:.4g} {name}"
+    if float(value).is_integer():
+        return f"{value:,.0f} {unit}".rstrip()
     return f"{value:.4g} {unit}".rstrip()
 
 
@@ -47,7 +49,7 @@ class Figure:
 class Figures:
     """Prints each figure as soon as it is there, and remembers all for the CSV."""
 
-    WIDTHS = (46, 12, 12, 12)
+    WIDTHS = (52, 12, 12, 12)
 
     def __init__(self):
         self.all = []

@@ -1,0 +1,254 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""How fast icisim is on this machine: ./dev bench, or bench.py PROGRAM FOLDER [--runs N] [--only PART].
+
+Every figure is the median of N runs (five) of a whole process, with the least and the most beside it; "engine" is
+the part of it in which the engine runs, as `icisim run --timing` tells it. Ratios are of processor times, taken in
+the same run of this script, so that they say something on a busy machine too. A bar is what the project wants to
+reach; nothing fails when it is not reached, for machines differ. FOLDER gets bench.csv, and what ASTRA-sim reads.
+
+--only PART runs one of: unfolded, folded, simgrid, contention, sweep, instructions, astra-sim. Where the environment
+has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
+"""
+import argparse
+import itertools
+import os
+import statistics
+import sys
+
+import astra_sim
+import measure
+from figures import Figures
+
+SIZE = ("--size", "1GiB")
+EVENT = ("--engine", "event")
+REFUSAL_LIMIT_S = 60
+
+# All wrap and fold. 16x16x16 is a whole v4 pod, 16x20x28 a whole v5p pod; "three axes at once" is the default.
+GROWING = ("4x4x4", "8x8x8", "8x8x16", "8x16x16", "16x16x16", "16x20x28")
+# Lengths that sum to 48, from few chips to many: a program of as many steps, so that folded they cost the same.
+SAME_SUM = ("4x16x28", "8x12x28", "12x16x20", "16x16x16")
+
+
+def all_reduce(shape, *more, engine=EVENT):
+    return ("run", "all-reduce", "--chip", "v5p", "--slice", shape, "--ring", "bidi-half", *SIZE, *engine, *more)
+
+
+def chips(shape):
+    count = 1
+    for length in shape.split("x"):
+        count *= int(length)
+    return count
+
+
+class Bench:
+    """What is shared between the parts, and runs that more than one of them looks at."""
+
+    def __init__(self, program, folder, times):
+        self.program, self.folder, self.times = program, folder, times
+        self.figures = Figures()
+        self.known = {}
+
+    def run(self, *arguments):
+        """A run of the program with --timing; the same arguments run once only."""
+        if arguments not in self.known:
+            command = [self.program, *arguments, "--timing", "--csv", "-"]
+            self.known[arguments] = measure.run(command, self.times)
+        return self.known[arguments]
+
+    def times_of(self, work, runs, process_bar=None, engine_bar=None):
+        """The lines that every piece of work has."""
+        self.figures.add(work, "process", "s", runs.wall_s, process_bar)
+        self.figures.add(work, "process, processor time", "s", runs.cpu_s)
+        self.figures.add(work, "engine", "s", runs.engine_s, engine_bar)
+        self.figures.add(work, "engine, processor time", "s", runs.engine_cpu_s)
+
+    def rate_of(self, work, runs, bar=None):
+        """Transfers by the engine's processor time."""
+        transfers = runs.transfers()
+        self.figures.add(work, "transfers", "", [transfers])
+        rates = [transfers / seconds for seconds in runs.engine_cpu_s]
+        return self.figures.add(work, "transfers a second in the engine", "1/s", rates, bar, at_least=True)
+
+
+def median_ratio(over, under):
+    return [statistics.median(over) / statistics.median(under)]
+
+
+def unfolded(bench):
+    """One engine, all chips: the rate, how time grows with transfers, and the memory for each op and chip."""
+    folded_peak = statistics.median(bench.run(*all_reduce("16x16x16")).peak_bytes)
+    base = bench.run(*all_reduce("16x16x16", "--fold", "off"))
+    bars = {"16x16x16": (0.35, 10e6), "16x20x28": (None, None)}
+    for shape in GROWING:
+        work = f"all-reduce {shape}, bidi-half, {chips(shape)} chips, fold off"
+        runs = bench.run(*all_reduce(shape, "--fold", "off"))
+        process_bar, rate_bar = bars.get(shape, (None, None))
+        bench.times_of(work, runs, process_bar)
+        bench.rate_of(work, runs, rate_bar)
+        pod = shape == GROWING[-1]
+        growth = median_ratio(runs.cpu_s, base.cpu_s)
+        bench.figures.add(work, "time, over 16x16x16", "x", growth, 5 if pod else None)
+        bench.figures.add(work, "peak memory", "B", runs.peak_bytes, 2**30 if pod else None)
+        if runs.transfers() > 2e6:  # every op is a send of every chip; for fewer, pages hide it
+            each = [(peak - folded_peak) / runs.transfers() for peak in runs.peak_bytes]
+            bench.figures.add(work, "memory for each op and chip, and what is in flight", "B", each, 2)
+
+
+def folded(bench):
+    """One chip for all: times that depend on the sum of the axes' lengths, not on the number of chips."""
+    bare = measure.run([bench.program, "--help"], bench.times)
+    bench.figures.add("icisim --help", "process", "s", bare.wall_s)
+    few = bench.run(*all_reduce(SAME_SUM[0]))
+    for shape in (*SAME_SUM, "16x20x28"):
+        work = f"all-reduce {shape}, bidi-half, {chips(shape)} chips, folded"
+        runs = bench.run(*all_reduce(shape))
+        bench.times_of(work, runs, 0.01, 0.003)
+        bench.figures.add(work, "transfers", "", [runs.transfers()])
+        bench.figures.add(work, "peak memory", "B", runs.peak_bytes)
+        if shape in SAME_SUM[1:]:
+            growth = median_ratio(runs.engine_cpu_s, few.engine_cpu_s)
+            bench.figures.add(work, f"engine's time, over {SAME_SUM[0]} (lengths sum to 48)", "x", growth)
+        if shape in ("16x16x16", "16x20x28"):
+            whole = bench.run(*all_reduce(shape, "--fold", "off"))
+            gain = median_ratio(whole.engine_cpu_s, runs.engine_cpu_s)
+            bench.figures.add(work, "engine, unfolded over folded", "x", gain)
+            bench.figures.add(work, "process, unfolded over folded", "x", median_ratio(whole.cpu_s, runs.cpu_s))
+
+
+def simgrid(bench):
+    """Both engines on the same program, all chips."""
+    shape = "8x8x8"
+    work = f"all-reduce {shape}, bidi-half, fold off: event and SimGrid"
+    event = bench.run(*all_reduce(shape, "--fold", "off"))
+    reference = bench.run(*all_reduce(shape, "--fold", "off", engine=("--engine", "simgrid")))
+    bench.times_of(work, reference)
+    rate = bench.rate_of(work, reference, 40e3)
+    rates = [event.transfers() / seconds for seconds in event.engine_cpu_s]
+    fast = bench.figures.add(work, "event: transfers a second in the engine", "1/s", rates)
+    bench.figures.add(work, "event over SimGrid, engines", "x", [fast / rate])
+    there, here = float(reference.row()["time_s"]), float(event.row()["time_s"])
+    bench.figures.add(work, "simulated times differ by", "", [abs(there / here - 1)])
+
+
+def contention(bench):
+    """Flows of many links that share them: all at once, alike and folded, each of another size, and too many."""
+    to_all = ("run", "all-to-all", *SIZE, *EVENT)
+    runs = bench.run(*to_all, "--chip", "v5e", "--slice", "16x16", "--fold", "off")
+    work = "direct all-to-all 16x16, ties split, fold off"
+    bench.times_of(work, runs, 1)
+    bench.rate_of(work, runs)
+    bench.figures.add(work, "peak memory", "B", runs.peak_bytes)
+    runs = bench.run(*to_all, "--chip", "v5p", "--slice", "16x16x16")
+    bench.times_of("direct all-to-all 16x16x16, folded", runs, 0.2)
+
+    ragged = ("run", "ragged-all-to-all", "--wrap", "all", "--pair-sizes", "random:1", *SIZE, *EVENT)
+    for shape, bar_s in (("8x8", 0.5), ("8x16", 10)):
+        work = f"ragged all-to-all {shape}, every pair another size, {chips(shape)} chips"
+        runs = bench.run(*ragged, "--chip", "v5e", "--slice", shape)
+        bench.times_of(work, runs, bar_s)
+        bench.rate_of(work, runs)
+    work = "ragged all-to-all 16x16x16, which is too large"
+    runs = measure.Runs()
+    measure.run_once([bench.program, *ragged, "--chip", "v5p", "--slice", "16x16x16"], runs, REFUSAL_LIMIT_S)
+    bench.figures.add(work, "until it is refused (killed after a minute)", "s", runs.wall_s, REFUSAL_LIMIT_S / 2)
+    print(f"  {runs.stderr.strip() or f'no reason: exit status {runs.status}'}")
+
+
+def sweep(bench):
+    """All boxes of v5p from 4x4x4 to 16x16x16, which fold, some of lines, which do not; sizes; rings."""
+    boxes = itertools.combinations_with_replacement((4, 8, 12, 16), 3)
+    lines = ("1x2x2", "2x2x2", "1x4x4", "2x2x4", "2x4x4")
+    shapes = ",".join([f"{x}x{y}x{z}" for x, y, z in boxes] + list(lines))
+    csv = f"{bench.folder}/sweep.csv"
+    grid = ("--chip", "v5p", "--slice", shapes, "--ring", "uni,bidi,bidi-half", "--size", "1MiB:134MiB:+1MiB")
+    work = "sweep all-reduce: 25 shapes to 4096 chips, 134 sizes, 3 rings"
+    rows = []
+    for jobs in (1, 2):
+        command = [bench.program, "sweep", "all-reduce", *grid, *EVENT, "-j", str(jobs), "--csv", csv]
+        runs = measure.run(command, bench.times)
+        with open(csv, encoding="utf-8") as file:
+            rows.append(file.read())
+        points = rows[-1].count("\n") - 1
+        bench.figures.add(work, f"-j {jobs}: process", "s", runs.wall_s, 20 if jobs == 2 else None)
+        bench.figures.add(work, f"-j {jobs}: process, processor time", "s", runs.cpu_s)
+        bench.figures.add(work, f"-j {jobs}: points a second", "1/s", [points / wall_s for wall_s in runs.wall_s])
+    bench.figures.add(work, "points", "", [points])
+    print(f"  -j 1 and -j 2 write {'the same' if rows[0] == rows[1] else 'OTHER'} bytes")
+
+
+def instructions(bench):
+    """Callgrind: counts that do not depend on what else the machine does."""
+    for shape in ("4x4x4", "8x8x8"):
+        work = f"all-reduce {shape}, bidi-half, fold off, by Callgrind"
+        arguments = all_reduce(shape, "--fold", "off")
+        transfers = bench.run(*arguments).transfers()
+        count = measure.instructions([bench.program, *arguments], "engine_run")
+        if count is None:
+            print("\nNo Callgrind counts: valgrind is not installed.")
+            return
+        bench.figures.add(work, "engine, instructions for each transfer", "", [count / transfers])
+    for shape in (*SAME_SUM, "16x20x28"):
+        work = f"all-reduce {shape}, bidi-half, {chips(shape)} chips, folded, by Callgrind"
+        command = [bench.program, *all_reduce(shape)]
+        bench.figures.add(work, "engine, instructions", "", [measure.instructions(command, "engine_run")])
+        bench.figures.add(work, "process, instructions", "", [measure.instructions(command)])
+
+
+def astra(bench):
+    """ASTRA-sim's analytical backend on the same all-reduces; its processes, ours folded and not."""
+    path = os.environ.get("ASTRA_SIM")
+    if not path:
+        print("\nNo comparison with ASTRA-sim: build it, and say ASTRA_SIM=path ./dev bench.")
+        return
+    binary = astra_sim.find(path)
+    for shape in ("4x4x4", "8x8x8", "16x16x16"):
+        work = f"all-reduce {shape} in ASTRA-sim"
+        folder = f"{bench.folder}/astra-sim-{shape}"
+        # v5p's links: 90 GB/s one way, 1 us
+        arguments = astra_sim.write(folder, [int(n) for n in shape.split("x")], 2**30, 90e9, 1e-6)
+        theirs = measure.run([binary, *arguments], bench.times)
+        bench.figures.add(work, "process", "s", theirs.wall_s)
+        bench.figures.add(work, "process, processor time", "s", theirs.cpu_s)
+        simulated_s = astra_sim.simulated_s(theirs.stdout)
+        if simulated_s:
+            bench.figures.add(work, "simulated time, its schedule", "s", [simulated_s])
+        for fold in ("off", "on"):
+            ours = bench.run(*all_reduce(shape, "--fold", fold))
+            ratio = median_ratio(theirs.cpu_s, ours.cpu_s)
+            bench.figures.add(work, f"ASTRA-sim over icisim, fold {fold}", "x", ratio)
+    print(f"  it read {bench.folder}/astra-sim-*: network.yml, system.json, memory.json, Chakra traces")
+
+
+PARTS = {
+    "unfolded": unfolded,
+    "folded": folded,
+    "simgrid": simgrid,
+    "contention": contention,
+    "sweep": sweep,
+    "instructions": instructions,
+    "astra-sim": astra,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description="How fast icisim is on this machine.")
+    parser.add_argument("program")
+    parser.add_argument("folder")
+    parser.add_argument("--runs", type=int, default=5, help="of which medians are taken; default: 5")
+    parser.add_argument("--only", choices=PARTS, help="one part")
+    options = parser.parse_args()
+    os.makedirs(options.folder, exist_ok=True)
+    bench = Bench(os.path.abspath(options.program), os.path.abspath(options.folder), max(1, options.runs))
+    print(f"# medians of {bench.times}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
+    bench.figures.heading()
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            part(bench)
+    path = f"{options.folder}/bench.csv"
+    bench.figures.write(path)
+    print(f"bench: all figures are in {path}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
