@@ -11,7 +11,7 @@
 #include "icisim/evaluate.h"
 #include "suite.h"
 
-enum { CHIPS_MAX = 24, ROUNDS = 600 };
+enum { CHIPS_MAX = 24, ROUNDS = 3000 };
 
 /* A slice with a mesh laid on it. */
 struct place {
