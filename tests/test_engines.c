@@ -8,8 +8,10 @@
 #include "suite.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -87,11 +89,14 @@ static int try_many(long programs, const struct engine *other, struct random_lim
     programs = from_environment("ICISIM_RANDOM", programs);
     pid_t worker[WORKERS];
     int failed = 0;
+    if (other->prepare)
+        other->prepare();
     fflush(NULL);
     for (int w = 0; w < WORKERS; w++) {
         worker[w] = fork();
         if (worker[w] != 0)
             continue;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that is stopped leaves nobody at work */
         int differ = 0;
         for (long i = w; i < programs && differ < FAILURES_SHOWN; i += WORKERS)
             differ += !try_seed(first + (unsigned long)i, other, limits, floor_s);
@@ -116,11 +121,12 @@ static void event_equals_naive(void)
     CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE, &engine_naive, limits, naive_floor_s), 0);
 }
 
-/* Few programs, but with more going on at once. */
+/* Few programs, but with more going on at once, and more chips than a word has bits. */
 static void event_equals_naive_on_larger_programs(void)
 {
-    struct random_limits limits = {.chips = 48, .ops = 40};
-    CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE / 50, &engine_naive, limits, naive_floor_s), 0);
+    struct random_limits busy = {.chips = 48, .ops = 40}, wide = {.chips = 160, .ops = 10};
+    CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE / 50, &engine_naive, busy, naive_floor_s), 0);
+    CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE / 50, &engine_naive, wide, naive_floor_s), 0);
 }
 
 SUITE("engines", TEST(event_equals_simgrid), TEST(event_equals_naive),

@@ -19,6 +19,13 @@ enum { ROW_CLASSES = 32 };
 /* More transfers than this would take many minutes. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
+/* The work that the solver may spend, some minutes' worth. Whether the program will keep to that is asked as often
+ * as a sixty-fourth of it has been spent, so that a refusal comes within seconds; while no path ends there is
+ * nothing to judge by, and an eighth may be spent. */
+#define WORK_MAX      ((uint64_t)1 << 36)
+#define WORK_ASKED    (WORK_MAX / 64)
+#define WORK_UNJUDGED (WORK_MAX / 8)
+
 struct run {
     const struct program *program;
     struct trace *trace;
@@ -28,6 +35,9 @@ struct run {
     struct network network;
     double now_s;
     int64_t started, ended;
+    uint64_t
+        work_asked; /* the solver's work, and the paths ended, when it was last asked where this will end */
+    int64_t paths_asked;
     void *rows[ROW_CLASSES]; /* given back, by size: rows of 2^k counters; each begins with the next one */
     int32_t *count;          /* [chips] scratch */
     int code;
@@ -97,13 +107,13 @@ static double route_latency_s(const struct run *run, int32_t chip, struct route 
 }
 
 /* From the start of a send to its first byte, where chips differ. */
-static double delay_s(const struct run *run, int32_t o, int32_t chip)
+static double delay_s(const struct run *run, int32_t op, int32_t chip)
 {
-    const struct op *op = &run->program->op[o];
-    int32_t r = op->towards.table == NO_TABLE ? op->towards.route
-                                              : run->program->index_table[op->towards.table][chip];
-    double latency_s = run->plan.road[r].latency_s;
-    return op->setup_s + (isnan(latency_s) ? route_latency_s(run, chip, run->program->route[r]) : latency_s);
+    int32_t route = plan_route(&run->plan, op, chip);
+    double latency_s = run->plan.road[route].latency_s;
+    if (isnan(latency_s))
+        latency_s = route_latency_s(run, chip, run->program->route[route]);
+    return run->program->op[op].setup_s + latency_s;
 }
 
 static double amount(const struct run *run, int32_t op, int32_t chip)
@@ -188,9 +198,7 @@ static void begin(struct run *run, uint32_t flow)
     int32_t chip = f->chip, port = run->plan.task[f->op].port, links = 1;
     struct route route = {0, 0};
     if (port < 0) {
-        const struct op *op = &program->op[f->op];
-        int32_t r =
-            op->towards.table == NO_TABLE ? op->towards.route : program->index_table[op->towards.table][chip];
+        int32_t r = plan_route(&run->plan, f->op, chip);
         route = program->route[r];
         links = run->plan.road[r].links;
         port = run->plan.road[r].port;
@@ -260,8 +268,24 @@ static int start_all(struct run *run, struct status *st)
     return 0;
 }
 
+/* Will the solver's work end in reasonable time? The paths left will cost half of what as many cost now: the
+ * fewer they are, the cheaper is a solution. */
+static void ask_work(struct run *run)
+{
+    const struct network *network = &run->network;
+    int64_t ended = network->paths_ended - run->paths_asked, left = run->plan.paths - network->paths_ended;
+    double each = (double)(network->work - run->work_asked) / (double)(ended > 0 ? ended : 1);
+    double rest = ended > 0 ? each * (double)left / 2 : (double)(WORK_MAX - WORK_UNJUDGED);
+    if ((double)network->work + rest > (double)WORK_MAX)
+        run->code = STATUS_LIMIT;
+    run->work_asked = network->work;
+    run->paths_asked = network->paths_ended;
+}
+
 static int fault(struct run *run)
 {
+    if (!run->code && run->network.work > run->work_asked + WORK_ASKED)
+        ask_work(run);
     if (!run->code)
         run->code = run->network.code;
     if (!run->code && run->queue.fault)
@@ -296,9 +320,9 @@ static int report(const struct run *run, struct status *st)
     case STATUS_LIMIT:
         return status_fail(
             st, STATUS_LIMIT,
-            "too many transfers of several links share the network at once (%lld of the program's "
-            "%lld sends and computes had ended, %llu were in flight); fold, or take fewer chips",
-            (long long)run->ended, (long long)run->started, (unsigned long long)(run->started - run->ended));
+            "too many transfers of several links share the network at once: %lld, ending one by one, "
+            "would take the event engine many minutes; fold, or take fewer chips",
+            (long long)run->plan.paths);
     default:
         while (op < run->program->ops && run->plan.task[op].waiting == 0)
             op++;

@@ -12,8 +12,8 @@
 
 #include "icisim/status.h"
 
-/* Crossings looked at before a run is given up: some minutes. */
-#define WORK_MAX ((uint64_t)1 << 36)
+/* What a look at the heap costs, in looks at a crossing. */
+enum { WORK_OF_A_LEVEL = 8 };
 
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 {
@@ -55,6 +55,7 @@ static int32_t next_full(struct network *network, int32_t *entries, double *leve
     struct fill_entry *heap = network->heap;
     int32_t n = *entries, fulls = 0;
     while (n > 0 && (fulls == 0 || heap[0].level_Bps <= *level_Bps)) {
+        network->work += WORK_OF_A_LEVEL;
         const struct fill *fill = &network->fill[heap[0].link];
         double now_Bps = fill->open > 0 ? fill->left_Bps / fill->open : 0;
         if (fill->open > 0 && now_Bps > heap[0].level_Bps) {
@@ -99,7 +100,6 @@ static void note_due(struct network *network, uint32_t path, double due_s)
 static int32_t hold(struct network *network, uint32_t index, double level_Bps, double now_s, int32_t touched)
 {
     struct path *path = network_path(network, index);
-    path->mark = network->mark;
     if (path->rate_Bps != level_Bps) {
         path->left_bytes -= path->rate_Bps * (now_s - path->since_s);
         path->left_bytes = path->left_bytes > 0 ? path->left_bytes : 0;
@@ -119,26 +119,43 @@ static int32_t hold(struct network *network, uint32_t index, double level_Bps, d
     return touched;
 }
 
+/* Finds those of a chunk's first n crossings whose paths are not held back yet. They are asked for now and used
+ * when all have been found: large groups lie in memory, not in the cache. */
+static int open_paths(const struct network *network, const struct chunk *in, int n,
+                      uint32_t open[static CHUNK_CROSSINGS])
+{
+    int opens = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        uint32_t path = in->path[i];
+        if (network->met[path] == network->pass)
+            continue;
+        network->met[path] = network->pass;
+        open[opens++] = path;
+        __builtin_prefetch(network_path(network, path));
+        __builtin_prefetch(network->crossing_link + in->crossing[i]);
+    }
+    return opens;
+}
+
 /* Holds back what flows over a full link. */
 static int32_t hold_link(struct network *network, int32_t link, double level_Bps, double now_s,
                          int32_t touched)
 {
     const struct link *on = &network->link[link];
-    uint32_t chunk = on->list;
-    for (int32_t left = on->crossings; left > 0;) {
-        const struct chunk *in = (struct chunk *)network->chunks.item + chunk;
-        for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--)
-            if (network_path(network, in->path[i])->mark != network->mark)
-                touched = hold(network, in->path[i], level_Bps, now_s, touched);
-        chunk = in->next;
+    const struct fill *fill = &network->fill[link];
+    const struct chunk *in = network_chunk(network, on->list);
+    int n = (on->crossings - 1) % CHUNK_CROSSINGS + 1;
+    uint32_t open[CHUNK_CROSSINGS];
+    while (fill->open - fill->held > on->singles) {
+        int opens = open_paths(network, in, n, open);
+        for (int i = 0; i < opens; i++)
+            touched = hold(network, open[i], level_Bps, now_s, touched);
+        network->work += (uint64_t)n;
+        in = network_chunk(network, in->next);
+        n = CHUNK_CROSSINGS;
     }
-    network->work += (uint64_t)on->crossings;
-    if (on->singles > 0) {
+    if (on->singles > 0)
         link_settle(network, link, level_Bps, now_s);
-        if (network->fill[link].held == 0)
-            network->touched[touched++] = link;
-        network->fill[link].held += on->singles;
-    }
     return touched;
 }
 
@@ -162,7 +179,7 @@ void network_solve(struct network *network, uint32_t group, double now_s)
 {
     int32_t entries = start_fill(network, group), fulls;
     double level_Bps = 0;
-    network->mark++;
+    network->pass++;
     network->dues = 0;
     network->due_s = INFINITY;
     while ((fulls = next_full(network, &entries, &level_Bps)) > 0) {
@@ -177,6 +194,4 @@ void network_solve(struct network *network, uint32_t group, double now_s)
         }
     }
     queue_due(network, group, now_s);
-    if (network->work > WORK_MAX && !network->code)
-        network->code = STATUS_LIMIT;
 }

@@ -36,6 +36,7 @@ void network_free(struct network *network)
     free(network->crossing_link);
     free(network->crossing_place);
     free(network->stale);
+    free(network->met);
     free(network->fill);
     free(network->heap);
     free(network->full);

@@ -17,8 +17,8 @@
  *
  * Instants that differ by less than 2^-48 of their value are one: rounding must not tear apart what is equal.
  *
- * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT when paths or the
- * work of solving grow beyond what ends in minutes. Ownership: network_free(); queue and map are borrowed.
+ * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT when there are too many
+ * paths at once. Ownership: network_free(); queue and map are borrowed.
  */
 #ifndef ICISIM_EVENT_NETWORK_H
 #define ICISIM_EVENT_NETWORK_H
@@ -69,7 +69,6 @@ struct path {
     uint32_t flow;
     uint32_t first; /* crossing of its first link */
     int32_t links;
-    uint32_t mark;     /* the last pass over paths that met it */
     uint32_t next_due; /* the next of those that end with it */
 };
 
@@ -111,12 +110,16 @@ struct network {
     /* Paths; nothing below is allocated before the first one. */
     struct membership *member; /* [links] */
     struct pool paths, groups, chunks;
+    int64_t paths_ended;
+    uint32_t
+        *met; /* [met_room] of each path, the last pass over paths that met it: apart, so that it stays in */
+    uint32_t met_room, pass;  /* the cache while every list is searched for paths that were not met */
     int32_t *crossing_link;   /* [crossings_room] of each path, one block of 2^k crossings */
     uint32_t *crossing_place; /* chunk * CHUNK_CROSSINGS + place in it */
     uint32_t crossings, crossings_room, block[BLOCK_CLASSES];
     uint32_t *stale; /* groups to gather again */
     uint32_t stales, stale_room;
-    uint32_t mark, settling;
+    uint32_t settling;
 
     /* Scratch of a solution, [links] each. */
     struct fill *fill;
@@ -125,7 +128,7 @@ struct network {
     uint32_t *due; /* paths that end first */
     uint32_t dues, due_room;
     double due_s;
-    uint64_t work; /* crossings looked at in all */
+    uint64_t work; /* crossings looked at in all: what time is spent on */
 };
 
 int network_init(struct network *network, const struct slice *slice, const struct map *map,
@@ -143,6 +146,10 @@ static inline struct path *network_path(const struct network *network, uint32_t 
 static inline struct group *network_group(const struct network *network, uint32_t group)
 {
     return (struct group *)network->groups.item + group;
+}
+static inline struct chunk *network_chunk(const struct network *network, uint32_t chunk)
+{
+    return (struct chunk *)network->chunks.item + chunk;
 }
 
 static inline void network_touch(struct network *network, int32_t link)

@@ -77,11 +77,6 @@ static void give_back_block(struct network *network, uint32_t first, int32_t lin
     network->block[k] = first;
 }
 
-static struct chunk *chunk_at(const struct network *network, uint32_t chunk)
-{
-    return (struct chunk *)network->chunks.item + chunk;
-}
-
 /* Puts a crossing into its link's list, behind all others. */
 static bool list_add(struct network *network, uint32_t path, uint32_t crossing)
 {
@@ -91,11 +86,11 @@ static bool list_add(struct network *network, uint32_t path, uint32_t crossing)
         uint32_t fresh = pool_take(&network->chunks);
         if (!fresh)
             return false;
-        chunk_at(network, fresh)->next = on->list;
+        network_chunk(network, fresh)->next = on->list;
         on->list = fresh;
     }
-    chunk_at(network, on->list)->path[at] = path;
-    chunk_at(network, on->list)->crossing[at] = crossing;
+    network_chunk(network, on->list)->path[at] = path;
+    network_chunk(network, on->list)->crossing[at] = crossing;
     network->crossing_place[crossing] = on->list * CHUNK_CROSSINGS + at;
     on->crossings++;
     return true;
@@ -106,7 +101,8 @@ static void list_remove(struct network *network, uint32_t crossing)
 {
     struct link *on = &network->link[network->crossing_link[crossing]];
     uint32_t place = network->crossing_place[crossing], last = (uint32_t)--on->crossings % CHUNK_CROSSINGS;
-    struct chunk *from = chunk_at(network, on->list), *to = chunk_at(network, place / CHUNK_CROSSINGS);
+    struct chunk *from = network_chunk(network, on->list),
+                 *to = network_chunk(network, place / CHUNK_CROSSINGS);
     to->path[place % CHUNK_CROSSINGS] = from->path[last];
     to->crossing[place % CHUNK_CROSSINGS] = from->crossing[last];
     network->crossing_place[from->crossing[last]] = place;
@@ -135,11 +131,26 @@ static bool make_stale(struct network *network, uint32_t group)
     return true;
 }
 
+static uint32_t take_path(struct network *network)
+{
+    uint32_t path = pool_take(&network->paths);
+    if (path && path >= network->met_room) {
+        uint32_t *met = realloc(network->met, network->paths.room * sizeof *met);
+        if (!met)
+            return 0;
+        network->met = met;
+        network->met_room = network->paths.room;
+    }
+    if (path)
+        network->met[path] = 0;
+    return path;
+}
+
 int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
                           int hops, int32_t links, double bytes, double now_s)
 {
     bool room = network->member || start_paths(network);
-    uint32_t first = room ? take_block(network, links) : 0, path = first ? pool_take(&network->paths) : 0;
+    uint32_t first = room ? take_block(network, links) : 0, path = first ? take_path(network) : 0;
     room = room && path;
     uint32_t crossing = first;
     for (int h = 0; h < hops && room; h++) {
@@ -195,6 +206,7 @@ uint32_t network_next_path(struct network *network, uint32_t group, int32_t *to)
     uint32_t flow = p->flow;
     g->due = p->next_due;
     g->paths--;
+    network->paths_ended++;
     for (uint32_t c = p->first; c < p->first + (uint32_t)p->links; c++) {
         list_remove(network, c);
         network_touch(network, network->crossing_link[c]);
@@ -244,19 +256,19 @@ static uint32_t gather(struct network *network, int32_t link)
     }
     *network_group(network, group) = (struct group){.due_s = NAN, .link = -1};
     int32_t *todo = network->touched, todos = 0;
-    uint32_t mark = ++network->mark;
+    uint32_t pass = ++network->pass;
     enter(network, link, group);
     todo[todos++] = link;
     while (todos > 0) {
         const struct link *on = &network->link[todo[--todos]];
         uint32_t chunk = on->list;
         for (int32_t left = on->crossings; left > 0;) {
-            const struct chunk *in = chunk_at(network, chunk);
+            const struct chunk *in = network_chunk(network, chunk);
             for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--) {
-                struct path *path = network_path(network, in->path[i]);
-                if (path->mark == mark)
+                if (network->met[in->path[i]] == pass)
                     continue;
-                path->mark = mark;
+                network->met[in->path[i]] = pass;
+                const struct path *path = network_path(network, in->path[i]);
                 network_group(network, group)->gathered++;
                 network->work += (uint64_t)path->links;
                 for (uint32_t c = path->first; c < path->first + (uint32_t)path->links; c++) {

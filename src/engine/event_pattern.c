@@ -23,18 +23,21 @@ static int32_t walk(const struct plan *plan, int32_t chip, struct route route)
     return chip;
 }
 
-/* Counts the sends of op that arrive at each chip. */
-static int count_arrivals(const struct plan *plan, int32_t o, int32_t arrivals[], struct status *st)
+/* Counts the sends of op that arrive at each chip, and those that take several links. */
+static int count_arrivals(const struct plan *plan, int32_t o, struct pattern *pattern, int32_t arrivals[],
+                          struct status *st)
 {
     const struct program *program = plan->program;
     const struct chip_set *set = plan_set(plan, plan->task[o].set);
     int32_t chips = program->slice->chips;
     memset(arrivals, 0, (size_t)chips * sizeof *arrivals);
     for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1)) {
-        int32_t to = walk(plan, c, op_route(program, &program->op[o], c));
+        int32_t r = plan_route(plan, o, c);
+        int32_t to = walk(plan, c, program->route[r]);
         if (to < 0)
             return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
         arrivals[to]++;
+        pattern->paths += plan->road[r].links > 1;
     }
     return 0;
 }
@@ -102,6 +105,19 @@ static struct pattern *append(struct plan *plan)
     return fresh;
 }
 
+static int add(struct plan *plan, int32_t o, int32_t arrivals[], uint8_t member[], struct status *st)
+{
+    const struct op *op = &plan->program->op[o];
+    struct pattern *pattern = append(plan);
+    if (!pattern)
+        return status_nomem(st);
+    pattern->where = op->where;
+    pattern->route = op->towards.route;
+    pattern->table = op->towards.table;
+    int code = count_arrivals(plan, o, pattern, arrivals, st);
+    return code < 0 ? code : keep_arrivals(plan, pattern, arrivals, member, st);
+}
+
 static int add_all(struct plan *plan, int32_t table[], uint64_t mask, int32_t arrivals[], uint8_t member[],
                    struct status *st)
 {
@@ -111,20 +127,16 @@ static int add_all(struct plan *plan, int32_t table[], uint64_t mask, int32_t ar
         plan->pattern_of[o] = -1;
         if (op->kind != OP_SEND)
             continue;
-        plan->pattern_of[o] = find(plan, op, table, mask, &slot);
-        if (plan->pattern_of[o] >= 0)
-            continue;
-        struct pattern *pattern = append(plan);
-        if (!pattern)
-            return status_nomem(st);
-        pattern->where = op->where;
-        pattern->route = op->towards.route;
-        pattern->table = op->towards.table;
-        int code = count_arrivals(plan, o, arrivals, st);
-        if (code < 0 || (code = keep_arrivals(plan, pattern, arrivals, member, st)) < 0)
-            return code;
-        plan->pattern_of[o] = plan->patterns - 1;
-        table[slot] = plan->patterns;
+        int32_t pattern = find(plan, op, table, mask, &slot);
+        if (pattern < 0) {
+            int code = add(plan, o, arrivals, member, st);
+            if (code < 0)
+                return code;
+            pattern = plan->patterns - 1;
+            table[slot] = plan->patterns;
+        }
+        plan->pattern_of[o] = pattern;
+        plan->paths += plan->pattern[pattern].paths;
     }
     return 0;
 }

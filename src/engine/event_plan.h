@@ -58,6 +58,7 @@ struct pattern {
     int32_t where, route, table; /* as the op says; one of the last two counts */
     int32_t arrive_set;          /* who is sent something */
     uint16_t *arrivals;          /* [members of arrive_set] how many sends, NULL if one each */
+    int32_t paths;               /* how many of the sends take several links */
 };
 
 /* Computes of a chip, in program order: one class of ops for each set of chips that computes, and on every
@@ -81,6 +82,7 @@ struct plan {
     int32_t *pattern_of; /* [ops], -1 for a compute */
     struct pattern *pattern;
     int32_t patterns, patterns_room;
+    int64_t paths; /* sends of several links, in all */
 
     int32_t computes, classes, cursors;
     int32_t *compute_op; /* [computes], class by class */
@@ -102,6 +104,13 @@ int32_t plan_next_compute(struct plan *plan, int32_t chip);
 static inline const struct chip_set *plan_set(const struct plan *plan, int32_t set)
 {
     return &plan->sets.set[set];
+}
+
+/* The route of a send. */
+static inline int32_t plan_route(const struct plan *plan, int32_t op, int32_t chip)
+{
+    struct towards towards = plan->program->op[op].towards;
+    return towards.table == NO_TABLE ? towards.route : plan->program->index_table[towards.table][chip];
 }
 
 /* Parts of plan_init() that live in files of their own. */
