@@ -75,6 +75,7 @@ numbered 0 to 15|collective-permute --slice 4x4 --size 1MiB --pairs 0-16
 must not overlap|all-gather --slice 4x4 --size 1MiB --groups '{{0,1},{1,2}}'
 leave one of them out|all-gather --slice 4x4 --size 1MiB --groups '[4,4]<=[16]' --axis x
 random:1|ragged-all-to-all --slice 4x4 --size 1MiB
+groups of 1024 chips or fewer|ragged-all-to-all --chip v4 --slice 16x16x16 --pair-sizes random:1 --size 1GiB
 0 to 15|ragged-all-to-all --slice 4x4 --size 128B --pair-sizes $scratch.csv
 positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB

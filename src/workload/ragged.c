@@ -99,6 +99,12 @@ int ragged_read(const char *text, int n, int64_t elements, const struct dtype *d
     if (!text)
         return status_fail(st, STATUS_INPUT,
                            "--pair-sizes is missing: a CSV file with from,to,size_bytes, or random:1");
+    if (n > RAGGED_CHIPS)
+        return status_fail(
+            st, STATUS_LIMIT,
+            "ragged-all-to-all in groups of %d chips: every pair has a transfer of its own; take groups "
+            "of %d chips or fewer",
+            n, RAGGED_CHIPS);
     int64_t *sizes = calloc((size_t)n * (size_t)n, sizeof *sizes);
     if (!sizes)
         return status_nomem(st);

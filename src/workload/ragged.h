@@ -5,7 +5,8 @@
  * "random:SEED" deals the elements to pairs, each another share, the same for a seed everywhere; the name of
  * a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).
  *
- * Units: elements. Errors: STATUS_INPUT. Ownership: the array [n][n] is the caller's.
+ * Units: elements. Errors: STATUS_INPUT; STATUS_LIMIT for groups of more than RAGGED_CHIPS, whose pairs no engine would
+ * see through. Ownership: the array [n][n] is the caller's.
  */
 #ifndef WORKLOAD_RAGGED_H
 #define WORKLOAD_RAGGED_H
@@ -14,6 +15,8 @@
 
 #include "icisim/dtype.h"
 #include "icisim/status.h"
+
+enum { RAGGED_CHIPS = 1024 };
 
 /* `elements` is the sum over all pairs. */
 int ragged_read(const char *text, int n, int64_t elements, const struct dtype *dtype, int64_t **pair_elements,
