@@ -229,8 +229,6 @@ static void make_spec(struct round *r, int op, bool broken)
     spec->root = (int)suite_random(&r->random, (unsigned)r->n);
     spec->routes = 1;
     spec->elements = 1 + (int64_t)suite_random(&r->random, 300);
-    if (op == 3) /* blocks of all pairs alike, or what leaves does not fit where it arrives */
-        spec->elements = (int64_t)r->n * r->n * (1 + suite_random(&r->random, 5));
     if (broken && op != 3) /* no chunk may be empty, or what moves nothing is no fault */
         spec->elements = 48 * r->n;
     if (broken && op == 3)

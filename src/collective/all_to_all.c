@@ -205,10 +205,10 @@ static void make_buffers(struct direct *d)
         dim[dims] = (struct grid_dim){d->walk->ring[dims]->n, false};
     for (int h = 0; h < d->halves; h++)
         dim[dims++] = (struct grid_dim){2, false};
-    int64_t rows = chunk_elements(spec->elements, d->walk->chips);
+    int64_t block = block_elements(d->walk), rows = block * d->walk->chips;
     d->in = program_buffer(d->walk->program, "in", rows, 1, spec->elem_bytes, dim, dims, NULL);
     d->out = program_buffer(d->walk->program, "out", rows, 1, spec->elem_bytes, dim, dims, NULL);
-    d->bytes = (double)chunk_elements(rows, d->walk->chips) * spec->elem_bytes;
+    d->bytes = (double)block * spec->elem_bytes;
 }
 
 /* Ragged buffers have pieces of their own sizes on every chip: what it sends to each, and what it gets. */

@@ -146,7 +146,7 @@ static int32_t make_buffer(struct walk *walk, const char *name, int parts, bool 
     if (slots > 0)
         dim[dims++] = (struct grid_dim){slots, true}; /* by columns: a slot is as large as the whole block */
     assert(dims <= GRID_DIMS);
-    int64_t rows = chunk_elements(spec->elements, walk->chips);
+    int64_t rows = block_elements(walk) * walk->chips;
     return program_buffer(walk->program, name, rows, slots > 0 ? slots : 1, spec->elem_bytes, dim, dims,
                           NULL);
 }
@@ -180,8 +180,7 @@ void all_to_all_ring_write(struct walk *walk, const struct front *before, struct
     }
     for (int m = 0; m <= walk->rings; m++)
         stop[m] = make_buffer(walk, m == 0 ? "in" : m == walk->rings ? "out" : "mid", parts, halves, 0);
-    double block =
-        (double)chunk_elements(chunk_elements(spec->elements, walk->chips), walk->chips) * spec->elem_bytes;
+    double block = (double)block_elements(walk) * spec->elem_bytes;
     for (int p = 0; p < parts; p++) {
         struct front front = *before;
         a.part = &part[p];
