@@ -124,35 +124,44 @@ static void closed_forms_of_several_axes(void)
             }
 }
 
-/* Random points of all kinds: none is faster than its bound, and none has a link used beyond its bandwidth. */
-static void bounds_hold(void)
+/* Random points of all kinds: none is faster than its bound, none has a link used beyond its bandwidth, and where
+ * there is a closed form it is exact. */
+static void bounds_and_forms_hold(void)
 {
     static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce",
                                       "all-to-all", "broadcast",      "ppermute"};
     static const char *const wraps[] = {"none", "all", "x", "y", NULL};
     struct suite_random random = {20};
     for (int i = 0; i < 600; i++) {
-        char slice[SLICE_TEXT];
+        char slice[SLICE_TEXT], merged[SLICE_TEXT];
         int axes = 1 + (int)suite_random(&random, 3), at = 0;
-        for (int a = 0; a < axes; a++)
-            at += snprintf(slice + at, sizeof slice - (size_t)at, "%s%u", a ? "x" : "",
-                           1 + suite_random(&random, 6));
+        unsigned chips = 1;
+        for (int a = 0; a < axes; a++) {
+            unsigned len = 1 + suite_random(&random, 6);
+            at += snprintf(slice + at, sizeof slice - (size_t)at, "%s%u", a ? "x" : "", len);
+            chips *= len;
+        }
+        snprintf(merged, sizeof merged, "x=%u", chips);
         struct point point =
             make_point(ops[suite_random(&random, 6)], "v4", slice, NULL,
                        2 * (1 + suite_random(&random, 1u << (4 + suite_random(&random, 20)))),
                        (int)suite_random(&random, RING_KINDS));
         point.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
         point.axis = suite_random(&random, 2) ? "x" : NULL;
+        point.mesh = suite_random(&random, 3) ? NULL : merged; /* a ring through all axes */
         point.algorithm = (int)suite_random(&random, 2);
         point.offset = (int)suite_random(&random, 9) - 4;
         point.engine = engine_number("event");
         struct result result = run(&point);
         bool sound = result.time_s >= result.bound_s * (1 - 1e-9) && result.max_link_frac <= 1 + 1e-9 &&
-                     result.mean_link_frac <= result.max_link_frac * (1 + 1e-9);
+                     result.mean_link_frac <= result.max_link_frac * (1 + 1e-9) &&
+                     !(fabs(result.time_s - result.formula_exact_s) > 1e-9 * result.time_s);
         if (!sound)
-            fprintf(stderr, "point %d: %s on %s wrap %s axis %s, %d B: %.9g s, bound %.9g s\n", i, point.op,
-                    slice, point.wrap ? point.wrap : "-", point.axis ? point.axis : "-",
-                    (int)point.size_bytes, result.time_s, result.bound_s);
+            fprintf(stderr,
+                    "point %d: %s on %s wrap %s mesh %s axis %s, %d B: %.9g s, form %.9g s, bound %.9g s\n",
+                    i, point.op, slice, point.wrap ? point.wrap : "-", point.mesh ? point.mesh : "-",
+                    point.axis ? point.axis : "-", (int)point.size_bytes, result.time_s,
+                    result.formula_exact_s, result.bound_s);
         CU_ASSERT(sound);
     }
 }
@@ -291,6 +300,6 @@ static void impossible_points_say_why(void)
 }
 
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
-      TEST(bounds_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
+      TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
       TEST(permutes_share_disjoint_routes), TEST(bandwidths_are_those_of_nccl_tests),
       TEST(engines_agree_and_are_chosen), TEST(impossible_points_say_why))

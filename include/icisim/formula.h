@@ -28,6 +28,7 @@ struct formula_case {
     bool closed[COLLECTIVE_RINGS]; /* else it is a line; two chips are a line anyway */
     bool one_link; /* every step of every ring is one link that no other ring of the case uses; where `uni`
                       closes a line, it goes back over the line's own links */
+    bool on_axes;  /* every ring is a physical axis: the shortest route between its chips stays on it */
     int64_t elements;
     double elem_bytes;
     double hop_latency_s;

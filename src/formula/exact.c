@@ -124,7 +124,8 @@ static void load_by_distance(const struct shape *shape, double pair_s, double lo
     }
 }
 
-/* E6: all-to-all, every pair at once on shortest ways, ties split, on k equal wrapped axes:
+/* E6: all-to-all, every pair at once on shortest ways, ties split, on k equal wrapped axes of the slice (round
+ * a ring through several of them direct sends take short cuts):
  *   max over h of [h a + sum over d >= h of load(d)]
  * A pair d links apart starts to flow at d a. Every link carries the same flows, so each is a server that is
  * never idle while there is work, whatever the shares: it ends after the busy period that ends last. For one
@@ -134,7 +135,7 @@ static double all_to_all_s(const struct formula_case *c)
     enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
     struct shape shape = shape_of(c);
     if (!op_is(c, "all-to-all") || c->algorithm != ALGORITHM_DIRECT || !shape.all_closed || !shape.equal ||
-        !c->one_link || shape.rings < 1 || shape.chips > MOST_CHIPS)
+        !c->one_link || !c->on_axes || shape.rings < 1 || shape.chips > MOST_CHIPS)
         return NAN;
     int n = shape.n[0], most = shape.rings * (n / 2);
     if (most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))

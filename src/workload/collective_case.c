@@ -21,6 +21,14 @@ static bool steps_are_links(const struct collective_job *c)
     return true;
 }
 
+static bool rings_are_axes(const struct collective_job *c)
+{
+    for (int r = 0; r < c->rings; r++)
+        if (c->ring[r].n > 1 && c->ring[r].axis < 0)
+            return false;
+    return true;
+}
+
 /* The group of each chip; `first` of each ring's own numbering is not needed, only who is with whom. */
 static void number_groups(const struct collective_job *c, const struct job *job, int32_t group[])
 {
@@ -137,6 +145,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                                      .algorithm = (enum algorithm)job->point->algorithm,
                                      .rings = c->rings,
                                      .one_link = steps_are_links(c),
+                                     .on_axes = rings_are_axes(c),
                                      .elements = c->elements,
                                      .elem_bytes = c->dtype->bytes,
                                      .hop_latency_s = slice->hop_latency_s,
