@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The event engine on programs small enough to be timed by hand. Links carry 3e9 bytes a second and take 2 us,
- * unless a test says otherwise: 1 us of a link is 3000 bytes.
+ * The event engine on programs small enough to be timed by hand. Links carry 3e9 bytes a second and take 2
+ * us, unless a test says otherwise: 1 us of a link is 3000 bytes.
  */
 #include "suite.h"
 
@@ -107,7 +107,8 @@ static void two_sends_share_a_link(void)
     teardown(&w);
 }
 
-/* The second comes 1 us later, when 3000 bytes of the first are left: both have 3000 to go at half the rate. */
+/* The second comes 1 us later, when 3000 bytes of the first are left: both have 3000 to go at half the
+ * rate. */
 static void a_late_send_shares_what_is_left(void)
 {
     struct world w;
@@ -119,8 +120,8 @@ static void a_late_send_shares_what_is_left(void)
     teardown(&w);
 }
 
-/* Three links (6 us) and one link (4 us of setup, 2 us): both flow from 6 us on at half the rate, whatever their
- * latencies. The short one has gone at 8, the long one has 3000 bytes left then. */
+/* Three links (6 us) and one link (4 us of setup, 2 us): both flow from 6 us on at half the rate,
+ * whatever their latencies. The short one has gone at 8, the long one has 3000 bytes left then. */
 static void near_and_far_share_alike(void)
 {
     struct world w;
@@ -132,9 +133,9 @@ static void near_and_far_share_alike(void)
     teardown(&w);
 }
 
-/* Link 0-1 carries 3e9 B/s, link 1-2 1.2e9. From 4 us on the long flow and its neighbour on 1-2 get 0.6e9 each,
- * the neighbour on 0-1 all that is left there, 2.4e9. 600 bytes of the long one end at 5. Then the neighbours are
- * alone: 600 bytes at 1.2e9 are 0.5 us, 4800 - 2400 at 3e9 are 0.8 us. */
+/* Link 0-1 carries 3e9 B/s, link 1-2 1.2e9. From 4 us on the long flow and its neighbour on 1-2 get
+ * 0.6e9 each, the neighbour on 0-1 all that is left there, 2.4e9. 600 bytes of the long one end at 5.
+ * Then the neighbours are alone: 600 bytes at 1.2e9 are 0.5 us, 4800 - 2400 at 3e9 are 0.8 us. */
 static void what_one_cannot_use_goes_to_the_others(void)
 {
     struct world w;
@@ -149,7 +150,8 @@ static void what_one_cannot_use_goes_to_the_others(void)
     teardown(&w);
 }
 
-/* Twice round a ring of three: every link is passed twice, so that the flow has half the rate. 12 us + 2 us. */
+/* Twice round a ring of three: every link is passed twice, so that the flow has half the rate. 12 us + 2
+ * us. */
 static void round_and_round(void)
 {
     struct world w;
@@ -161,8 +163,8 @@ static void round_and_round(void)
     teardown(&w);
 }
 
-/* The bridge ties two flows together, and ends at 5 us. Then each has its links to itself, and ends when its own
- * bytes are through: 6000 - 1500 in 1.5 us, 12000 - 1500 in 3.5 us. */
+/* The bridge ties two flows together, and ends at 5 us. Then each has its links to itself, and ends when
+ * its own bytes are through: 6000 - 1500 in 1.5 us, 12000 - 1500 in 3.5 us. */
 static void flows_fall_apart(void)
 {
     struct world w;

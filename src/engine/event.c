@@ -19,9 +19,9 @@ enum { ROW_CLASSES = 32 };
 /* More transfers than this would take many minutes. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
-/* The work that the solver may spend, some minutes' worth. Whether the program will keep to that is asked as often
- * as a sixty-fourth of it has been spent, so that a refusal comes within seconds; while no path ends there is
- * nothing to judge by, and an eighth may be spent. */
+/* The work that the solver may spend, some minutes' worth. Whether the program will keep to that is
+ * asked as often as a sixty-fourth of it has been spent, so that a refusal comes within seconds; while
+ * no path ends there is nothing to judge by, and an eighth may be spent. */
 #define WORK_MAX      ((uint64_t)1 << 36)
 #define WORK_ASKED    (WORK_MAX / 64)
 #define WORK_UNJUDGED (WORK_MAX / 8)
@@ -144,8 +144,8 @@ static void start(struct run *run, int32_t op, int32_t chip)
     queue_push(&run->queue, run->now_s + wait_s, event_of(EVENT_BEGIN, flow));
 }
 
-/* The place of a chip among the members of a set, -1 if it is none. Kept out of the way of programs in which all
- * chips take part, whose every release would work out half of it beforehand. */
+/* The place of a chip among the members of a set, -1 if it is none. Kept out of the way of programs in
+ * which all chips take part, whose every release would work out half of it beforehand. */
 static __attribute__((noinline)) int32_t place_in(const struct chip_set *set, int32_t chip)
 {
     return set_has(set, chip) ? set_rank(set, chip) : -1;

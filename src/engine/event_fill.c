@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Progressive filling of one group of links (Bertsekas and Gallager, Data Networks, 6.5.2), with a heap of the
- * levels at which links get full. A level in the heap may be out of date, but then it is too low: holding a
- * flow back at a level lets the other links of that flow fill up later, never earlier. So the least one is
- * looked at again before it is believed.
+ * Progressive filling of one group of links (Bertsekas and Gallager, Data Networks, 6.5.2), with a heap of
+ * the levels at which links get full. A level in the heap may be out of date, but then it is too low:
+ * holding a flow back at a level lets the other links of that flow fill up later, never earlier. So the
+ * least one is looked at again before it is believed.
  *
  * All links that are full at one level are held together, and what they hold is subtracted from other links
  * as count * level, once: whatever the order of flows in lists, links that are alike stay bit-equal.
@@ -119,8 +119,8 @@ static int32_t hold(struct network *network, uint32_t index, double level_Bps, d
     return touched;
 }
 
-/* Finds those of a chunk's first n crossings whose paths are not held back yet. They are asked for now and used
- * when all have been found: large groups lie in memory, not in the cache. */
+/* Finds those of a chunk's first n crossings whose paths are not held back yet. They are asked for now
+ * and used when all have been found: large groups lie in memory, not in the cache. */
 static int open_paths(const struct network *network, const struct chunk *in, int n,
                       uint32_t open[static CHUNK_CROSSINGS])
 {

@@ -79,8 +79,8 @@ static uint32_t meld_children(const struct network *network, uint32_t child)
     return heap;
 }
 
-/* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes first
- * in this instant: so symmetric links stay bit-equal. */
+/* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes
+ * first in this instant: so symmetric links stay bit-equal. */
 void link_advance(const struct network *network, struct link *link, double now_s)
 {
     if (link->due_s == now_s)

@@ -17,8 +17,8 @@
  *
  * Instants that differ by less than 2^-48 of their value are one: rounding must not tear apart what is equal.
  *
- * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT when there are too many
- * paths at once. Ownership: network_free(); queue and map are borrowed.
+ * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT when there are too
+ * many paths at once. Ownership: network_free(); queue and map are borrowed.
  */
 #ifndef ICISIM_EVENT_NETWORK_H
 #define ICISIM_EVENT_NETWORK_H

@@ -46,8 +46,8 @@ static bool grow_crossings(struct network *network, uint32_t least)
     return link && place;
 }
 
-/* The first crossing of a block with room for `links` of them, or 0. A block given back holds the first of the
- * next one of its class. */
+/* The first crossing of a block with room for `links` of them, or 0. A block given back holds the first
+ * of the next one of its class. */
 static uint32_t take_block(struct network *network, int32_t links)
 {
     int k = block_class(links);
