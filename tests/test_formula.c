@@ -232,6 +232,8 @@ static void test_rules(void)
     CU_ASSERT_TRUE(isnan(formula_rule_s(&c)));
     c = ring_case("all-to-all", RING_BIDI, 6, true);
     rule_is(&c, "F7", 1.875e-6);
+    c.on_axes = false; /* direct sends take short cuts */
+    CU_ASSERT_TRUE(isnan(formula_rule_s(&c)));
     c.kind = RING_UNI;
     c.algorithm = ALGORITHM_RING;
     rule_is(&c, "F8", 6.25e-6);

@@ -75,10 +75,16 @@ static bool all_to_all_uni(const struct formula_case *c)
     return c->kind == RING_UNI && c->algorithm == ALGORITHM_RING;
 }
 
+/* Direct sends go round the axes of the slice, whatever ring their chips stand on. */
+static bool all_to_all_strays(const struct formula_case *c)
+{
+    return c->algorithm == ALGORITHM_DIRECT && !c->on_axes;
+}
+
 /* F7: V/(4W) */
 static double all_to_all_s(const struct formula_case *c)
 {
-    if (!op_is(c, "all-to-all") || !one_wrapped(c) || all_to_all_uni(c))
+    if (!op_is(c, "all-to-all") || !one_wrapped(c) || all_to_all_uni(c) || all_to_all_strays(c))
         return NAN;
     return whole_bytes(c) / (4 * both_ways_Bps(c));
 }
@@ -97,7 +103,8 @@ static double all_to_all_uni_s(const struct formula_case *c)
 static double all_to_all_torus_s(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    if (!op_is(c, "all-to-all") || shape.rings < 2 || !shape.all_closed || all_to_all_uni(c))
+    if (!op_is(c, "all-to-all") || shape.rings < 2 || !shape.all_closed || all_to_all_uni(c) ||
+        all_to_all_strays(c))
         return NAN;
     return whole_bytes(c) * shape.longest / (4 * (double)shape.chips * both_ways_Bps(c));
 }
