@@ -55,7 +55,18 @@ static double pieces_of(const struct program *p, const struct view *view)
     return pieces;
 }
 
-/* A move takes as many elements as it puts, and its send pays for them: to within a row of elements for each
+/* Elements that a piece may have more than the mean: a row where rows do not divide, a column where columns
+ * do not. */
+static double uneven_elements(const struct buffer *buffer)
+{
+    int64_t parts[2] = {1, 1};
+    for (int d = 0; d < buffer->dims; d++)
+        parts[buffer->dim[d].by_cols] *= buffer->dim[d].n;
+    return (buffer->rows % parts[0] ? (double)buffer->cols : 0) +
+           (buffer->cols % parts[1] ? (double)buffer->rows : 0);
+}
+
+/* A move takes as many elements as it puts, and its send pays for them: to within a row or a column for each
  * piece that is picked (uneven chunks are padded to the largest, halves of odd ones are not). */
 static int check_move(const struct program *p, const struct op *op, int32_t o, int chip, struct status *st)
 {
@@ -68,9 +79,9 @@ static int check_move(const struct program *p, const struct op *op, int32_t o, i
                                                       : view_elements(p, &payload->to, chip);
     if (from != to)
         return bad(st, o, "its payload takes and puts different numbers of elements");
-    double cols = buffer->cols < 1 ? 1 : (double)buffer->cols;
     double bytes = op_amount(p, op, chip), moved = (double)from * buffer->elem_bytes;
-    double slack = (pieces_of(p, &payload->a) + 1) * buffer->elem_bytes * cols;
+    double slack = (pieces_of(p, &payload->a) + 1) * buffer->elem_bytes * uneven_elements(buffer);
+    slack += 1e-9 * moved; /* rounding */
     if (moved > bytes + slack || (p->buffer[payload->a.buffer].ragged && moved < bytes - slack))
         return bad(st, o, "its payload is not what it sends bytes for");
     return 0;
