@@ -60,8 +60,9 @@ struct matmul_expr {
 /* Does a text look like a matmul rather than a collective's name? */
 bool matmul_is_expr(const char *text);
 
-/* Reads the notation. `dims` gives sizes for names ("B=1024,D=2048") and may be NULL; operands without a type
- * have `dtype`. Errors: columns and what would be right; dims that do not agree, or do not divide. */
+/* Reads the notation. `dims` gives sizes for names ("B=1024,D=2048") and may be NULL; tensors without a type
+ * have that of the first operand, which without one has `dtype`. Errors: columns and what would be right; dims
+ * that do not agree, or do not divide; types that differ; a matrix of more than 2^60 elements. */
 int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
                  struct matmul_expr *expr, struct status *st);
 char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char text[static MATMUL_TEXT]);

@@ -86,7 +86,7 @@ static int infer_output_dim(struct matmul_product *p, int dim, struct axis_list 
         st, STATUS_INPUT,
         "matmul: the output's %s cannot be sharded over %s: the operand's are sharded over %s; shard both "
         "alike, leave the output's unsharded, or scatter over the axes that are contracted",
-        dim ? "columns" : "rows", to, from[0] ? from : "nothing");
+        dim ? "columns" : "rows", to, have->shard.count ? from : "nothing");
 }
 
 /* An axis that shards rows of the left and columns of the right would make chips hold blocks of the diagonal only. */
@@ -184,6 +184,10 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
         } else {
             /* The rows and columns stay as their operands have them; nothing says what to do with partial sums. */
             if (p->left.dim[1].shard.count && same_list(&p->left.dim[1].shard, &p->right.dim[0].shard)) {
+                p->done[0] = p->left.dim[0];
+                p->done[1] = p->right.dim[1];
+                if (check_done(p, axes, st) < 0)
+                    return st->code; /* no choice would help */
                 plan->ambiguous = i;
                 return refuse_ambiguous(p, axes, st);
             }

@@ -16,7 +16,7 @@ struct sizes {
     } size[SIZES];
 };
 
-static const int64_t dim_most = INT64_C(1) << 40;
+static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
 bool matmul_is_expr(const char *text)
 {
@@ -101,6 +101,14 @@ static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *si
     return code < 0 ? code : 0;
 }
 
+static int check_elements(struct cursor *c, int64_t rows, int64_t cols)
+{
+    if (rows <= elements_most / cols)
+        return 0;
+    return cursor_fail(c, "a matrix of %lldx%lld elements is beyond any slice; 2^60 is the most",
+                       (long long)rows, (long long)cols);
+}
+
 /* bf16[...], or a name that stands for a tensor of the default type. */
 static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes *sizes, enum dtype_id dtype,
                         struct matmul_tensor *tensor)
@@ -125,7 +133,17 @@ static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes 
             if (tensor->dim[0].shard.axis[i] == tensor->dim[1].shard.axis[j])
                 return cursor_fail(c, "axis %s shards both dims of a tensor; it can shard one",
                                    axes->axis[tensor->dim[0].shard.axis[i]].name);
-    return 0;
+    return check_elements(c, tensor->dim[0].n, tensor->dim[1].n);
+}
+
+/* Bytes are counted, and products timed, in one type. */
+static int check_type(struct cursor *c, const struct matmul_expr *expr, const struct matmul_tensor *tensor)
+{
+    enum dtype_id first = expr->operand[0].dtype;
+    if (tensor->dtype == first)
+        return 0;
+    return cursor_fail(c, "a tensor of %s behind one of %s; all of a matmul have one type",
+                       dtype_info(tensor->dtype)->name, dtype_info(first)->name);
 }
 
 static int check_shapes(struct cursor *c, const struct matmul_expr *expr)
@@ -137,6 +155,8 @@ static int check_shapes(struct cursor *c, const struct matmul_expr *expr)
             return cursor_fail(
                 c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree",
                 i + 1, (long long)k, i + 2, (long long)rows);
+        if (check_elements(c, first->dim[0].n, expr->operand[i + 1].dim[1].n) < 0)
+            return c->st->code;
     }
     if (expr->has_output &&
         (expr->output.dim[0].n != first->dim[0].n || expr->output.dim[1].n != last->dim[1].n))
@@ -157,7 +177,10 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
     do {
         if (expr->operands == MATMUL_OPERANDS)
             return cursor_fail(&c, "more than %d operands", MATMUL_OPERANDS);
-        if (parse_tensor(&c, axes, &sizes, dtype, &expr->operand[expr->operands]) < 0)
+        struct matmul_tensor *operand = &expr->operand[expr->operands];
+        if (expr->operands > 0)
+            dtype = expr->operand[0].dtype;
+        if (parse_tensor(&c, axes, &sizes, dtype, operand) < 0 || check_type(&c, expr, operand) < 0)
             return st->code;
         expr->operands++;
     } while (cursor_accept(&c, "."));
@@ -165,7 +188,8 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
         return cursor_fail(&c, "one operand only; a matmul is written A[...] . B[...] -> C[...]");
     if (cursor_accept(&c, "->")) {
         expr->has_output = true;
-        if (parse_tensor(&c, axes, &sizes, expr->operand[0].dtype, &expr->output) < 0)
+        if (parse_tensor(&c, axes, &sizes, expr->operand[0].dtype, &expr->output) < 0 ||
+            check_type(&c, expr, &expr->output) < 0)
             return st->code;
     }
     if (cursor_end(&c) < 0)

@@ -176,6 +176,8 @@ static int add_choices(const struct matmul_plan *plan, const struct job *job, st
     print_dim(rows, over, axes, row[1]);
     print_dim(cols, NULL, axes, col[0]);
     print_dim(cols, over, axes, col[1]);
+    if (plan->ambiguous < plan->products - 1)
+        status_suffix(st, ". Product %d of the chain cannot say it: run it by itself", plan->ambiguous + 1);
     return status_suffix(
         st,
         ". Write it: '-> [%s,%s]' is an all-reduce over %s (%s); '-> [%s,%s]' or '-> [%s,%s]' a "
