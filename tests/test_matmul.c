@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sharded matmuls: what is inferred, that every strategy's program is sound and makes the product. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,9 @@ static const struct problem problems[] = {
      "all-gather left columns over (X,Y), then multiply 64x32 . 32x8"},
     {"4x4", "X=4,Y=4", "bf16[64@(Y,X),32] . bf16[32,128] . bf16[128,32] -> bf16[64,32]",
      "multiply 4x32 . 32x128"},
+    /* 9 columns a chip, which halves do not divide */
+    {"4", "X=4", "bf16[48,48@X] . bf16[48@X,36] -> bf16[48,36@X]",
+     "multiply 48x12 . 12x36, then reduce-scatter columns over X"},
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
@@ -141,4 +145,19 @@ static void multiplies(void)
     }
 }
 
-SUITE("matmul", TEST(infers), TEST(multiplies))
+/* Where a larger product reaches a smaller share of the peak, cutting it is faster, and the least time says so:
+ * 2 * 512^3 operations at 0.8 of 1 Tflops in eight parts, 0.4 in one. */
+static void parts_may_be_cheaper(void)
+{
+    struct chip chip = {.name = "falls"};
+    chip.efficiency[DTYPE_BF16] = (struct chip_efficiency){
+        .steps = 2, .flop = {2 * 256.0 * 256 * 256, 2 * 512.0 * 512 * 512}, .frac = {0.8, 0.4}};
+    struct matmul_cost cost = {
+        .peak_flops = 1e12, .efficiency = NAN, .hbm_Bps = NAN, .chip = &chip, .dtype = DTYPE_BF16};
+    NEAR(matmul_cost_s(&cost, 512, 512, 512, false), 2 * 512.0 * 512 * 512 / 0.4e12, 1e-12);
+    NEAR(matmul_least_s(&cost, 512, 512, 512), 8 * matmul_cost_s(&cost, 256, 256, 256, false), 1e-12);
+    chip.efficiency[DTYPE_BF16].frac[1] = 0.9;
+    NEAR(matmul_least_s(&cost, 512, 512, 512), matmul_cost_s(&cost, 512, 512, 512, false), 1e-12);
+}
+
+SUITE("matmul", TEST(infers), TEST(multiplies), TEST(parts_may_be_cheaper))

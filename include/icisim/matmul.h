@@ -113,6 +113,10 @@ int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dty
                      struct status *st);
 double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate);
 
+/* The least that it takes, as one op or cut into several: where smaller products reach a larger share of the peak, parts
+ * of it may. */
+double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n);
+
 enum matmul_strategy {
     STRATEGY_NAIVE,
     STRATEGY_UNI,
@@ -176,7 +180,7 @@ int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *bui
 /* The same expression with dims as small as its shards allow, at most `most` each. */
 void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most);
 
-/* A time that no strategy beats: the compute as one op at least, and no collective faster than its bound. */
+/* A time that no strategy beats: the compute's least time, and no collective faster than its bound. */
 double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
                       const struct mesh *mesh);
 

@@ -60,8 +60,8 @@ static double move_bound_s(const struct matmul_product *p, const struct matmul_m
     return isnan(bound_s) ? 0 : bound_s;
 }
 
-/* T >= max( compute as one op, each collective's own bound ): the products of a chain add up, for a chip's queue runs
- * them one at a time, and no cut of a product makes its parts cheaper than the whole. */
+/* T >= max( sum of the products' least times, each collective's own bound ): the products of a chain add up, for a
+ * chip's queue runs them one at a time. */
 double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
                       const struct mesh *mesh)
 {
@@ -69,7 +69,7 @@ double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_option
     int ports = least_ports(mesh->slice);
     for (int i = 0; i < plan->products; i++) {
         const struct matmul_product *p = &plan->product[i];
-        compute_s += matmul_cost_s(&options->cost, (double)p->m, (double)p->k, (double)p->n, false);
+        compute_s += matmul_least_s(&options->cost, (double)p->m, (double)p->k, (double)p->n);
         for (int j = 0; j < p->moves; j++)
             comm_s = fmax(comm_s, move_bound_s(p, &p->move[j], elem_bytes, mesh, ports));
     }

@@ -23,20 +23,42 @@ static double tiles(double n, int tile)
 
 /* t = max( 2 m k n / (peak efficiency), (m k + k n + m n) bytes / HBM bandwidth ) + launch
  * (roofline: Williams, Waterman, Patterson 2009). Padding counts for the MXU only, HBM moves what there is. */
-double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate)
+static double roofline_s(const struct matmul_cost *cost, double flop, double efficiency, double elements)
 {
-    double bytes = (m * k + k * n + (accumulate ? 2 : 1) * m * n) * dtype_info(cost->dtype)->bytes;
-    double flop = 2 * m * k * n;
-    if (cost->mxu_padding && cost->chip->mxu_tile > 0) {
-        /* The systolic array holds a tile x tile block of the right operand; rows stream through in eights. */
-        int tile = cost->chip->mxu_tile;
-        flop = 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
-    }
-    double efficiency =
-        isnan(cost->efficiency) ? chip_matmul_efficiency(cost->chip, cost->dtype, flop) : cost->efficiency;
     double compute_s = flop / (cost->peak_flops * efficiency);
+    double bytes = elements * dtype_info(cost->dtype)->bytes;
     double memory_s = cost->hbm_Bps > 0 ? bytes / cost->hbm_Bps : 0;
     return fmax(compute_s, memory_s) + cost->launch_s;
+}
+
+static double flop_of(const struct matmul_cost *cost, double m, double k, double n)
+{
+    if (!cost->mxu_padding || cost->chip->mxu_tile <= 0)
+        return 2 * m * k * n;
+    /* The systolic array holds a tile x tile block of the right operand; rows stream through in eights. */
+    int tile = cost->chip->mxu_tile;
+    return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
+}
+
+static double efficiency_of(const struct matmul_cost *cost, double flop)
+{
+    return isnan(cost->efficiency) ? chip_matmul_efficiency(cost->chip, cost->dtype, flop) : cost->efficiency;
+}
+
+double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate)
+{
+    double flop = flop_of(cost, m, k, n);
+    return roofline_s(cost, flop, efficiency_of(cost, flop), m * k + k * n + (accumulate ? 2 : 1) * m * n);
+}
+
+double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n)
+{
+    double flop = flop_of(cost, m, k, n), best = efficiency_of(cost, flop);
+    const struct chip_efficiency *steps = &cost->chip->efficiency[cost->dtype];
+    for (int i = 0; i < steps->steps && steps->flop[i] < flop; i++)
+        best =
+            fmax(best, efficiency_of(cost, steps->flop[i])); /* straight between the steps: largest at one */
+    return roofline_s(cost, flop, best, m * k + k * n + m * n);
 }
 
 static const char *const strategies[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};
