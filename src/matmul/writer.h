@@ -47,7 +47,7 @@ void writer_place(struct writer *w, struct tensor *tensor, struct view own, cons
 /* Makes the op appended last wait for both fronts. */
 void writer_after(struct writer *w, const struct front *front);
 
-/* Appends a matmul of the views, (+)=; waits are the caller's. `accumulate`: the output is read, too. */
+/* Appends a matmul of the views, out += left . right, of so many seconds; waits are the caller's. */
 int32_t writer_matmul(struct writer *w, int32_t stage, int step, int32_t where, double seconds,
                       struct view left, struct view right, struct view out);
 

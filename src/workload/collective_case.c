@@ -29,7 +29,7 @@ static bool rings_are_axes(const struct collective_job *c)
     return true;
 }
 
-/* The group of each chip; `first` of each ring's own numbering is not needed, only who is with whom. */
+/* The group of each chip: only who is with whom, in no order. */
 static void number_groups(const struct collective_job *c, const struct job *job, int32_t group[])
 {
     const struct mesh *mesh = &job->machine.mesh;
