@@ -64,8 +64,7 @@ void csv_bytes(struct csv_writer *csv, uint64_t bytes);
 void csv_empty(struct csv_writer *csv);
 void csv_end_row(struct csv_writer *csv);
 
-/* Rows so far reach the reader of a pipe; csv_commit() puts the file in place, csv_abandon() leaves none. */
-void csv_flush(struct csv_writer *csv);
+/* csv_commit() puts the file in place, csv_abandon() leaves none. */
 int csv_commit(struct csv_writer *csv, struct status *st);
 void csv_abandon(struct csv_writer *csv);
 

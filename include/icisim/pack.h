@@ -34,8 +34,7 @@ struct seat {
     const int32_t *order; /* [n] or NULL */
 };
 
-/* How many chunks the buffers have: n or 1. */
-int pack_chunks(const struct call *call, int n);
+/* How many chunks the output buffer has: n or 1. */
 int unpack_chunks(const struct call *call, int n);
 
 /* How many elements the device's buffers have. */

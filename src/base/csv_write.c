@@ -71,11 +71,6 @@ void csv_end_row(struct csv_writer *csv)
     csv->cells = 0;
 }
 
-void csv_flush(struct csv_writer *csv)
-{
-    fflush(csv->output.file);
-}
-
 int csv_commit(struct csv_writer *csv, struct status *st)
 {
     return output_commit(&csv->output, st);

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int pack_chunks(const struct call *call, int n)
-{
-    return call->op == CALL_PSUM_SCATTER || call->op == CALL_ALL_TO_ALL || call->op == CALL_RAGGED ? n : 1;
-}
-
 int unpack_chunks(const struct call *call, int n)
 {
     return call->op == CALL_ALL_GATHER || call->op == CALL_ALL_TO_ALL || call->op == CALL_RAGGED ? n : 1;
