@@ -27,6 +27,14 @@ static int64_t count_takers(const struct program *program, const struct op *op)
     return takers;
 }
 
+bool program_has_computes(const struct program *program)
+{
+    for (int32_t o = 0; o < program->ops; o++)
+        if (program->op[o].kind == OP_COMPUTE)
+            return true;
+    return false;
+}
+
 /* A send that stays where it is only joins what it waits for: it is no transfer and no step. */
 bool op_crosses_links(const struct program *program, const struct op *op)
 {

@@ -105,18 +105,10 @@ static void link_use(struct metrics *m, const struct program *program, const dou
     m->mean_link_frac = ran ? frac / links / m->time_s : 0;
 }
 
-static bool has_computes(const struct program *program)
-{
-    for (int32_t o = 0; o < program->ops; o++)
-        if (program->op[o].kind == OP_COMPUTE)
-            return true;
-    return false;
-}
-
 int metrics_compute(struct metrics *m, const struct program *program, const struct trace *trace,
                     double comm_s, int orbit, struct status *st)
 {
-    *m = (struct metrics){.time_s = trace->total_s, .has_computes = has_computes(program)};
+    *m = (struct metrics){.time_s = trace->total_s, .has_computes = program_has_computes(program)};
     double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
     if (!link_bytes)
         return status_nomem(st);
