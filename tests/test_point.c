@@ -265,6 +265,33 @@ static void engines_agree_and_are_chosen(void)
     CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
 }
 
+/* A mesh may have more axes than a collective runs over, if one chip is all that some have. */
+static void axes_of_one_chip_count_for_nothing(void)
+{
+    struct point point = make_point("all-reduce", "v5p", "2x2x2", NULL, 6006 << 4, RING_BIDI);
+    double time_s = run(&point).time_s;
+    point.mesh = "a=2,b=1,c=2,d=2";
+    NEAR(run(&point).time_s, time_s, 1e-12);
+}
+
+/* What names a result: the ring of a matmul's collectives, if it has some; texts too long are marked as cut. */
+static void results_say_what_they_are(void)
+{
+    char groups[1024] = "{{0,1}";
+    for (int i = 2, n = 6; i < 128; i += 2)
+        n += snprintf(groups + n, sizeof groups - (size_t)n, ",{%d,%d}%s", i, i + 1, i == 126 ? "}" : "");
+    struct point point = make_point("all-gather", "v5e", "8x16", NULL, 6006 << 4, RING_BIDI);
+    point.groups = groups;
+    struct result result = run(&point);
+    CU_ASSERT_EQUAL(strlen(result.axes), sizeof result.axes - 1);
+    CU_ASSERT_STRING_EQUAL(result.axes + strlen(result.axes) - 3, "...");
+    point = make_point("bf16[96@x,64] . bf16[64,32] -> bf16[96,32]", "v5e", "4", NULL, 0, RING_BIDI_HALF);
+    point.strategy = "naive";
+    CU_ASSERT_STRING_EQUAL(run(&point).ring, "bidi-half");
+    point.strategy = "uni";
+    CU_ASSERT_STRING_EQUAL(run(&point).ring, "");
+}
+
 /* One message each, and a result that says it too. */
 static void impossible_points_say_why(void)
 {
@@ -302,4 +329,5 @@ static void impossible_points_say_why(void)
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
       TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
       TEST(permutes_share_disjoint_routes), TEST(bandwidths_are_those_of_nccl_tests),
-      TEST(engines_agree_and_are_chosen), TEST(impossible_points_say_why))
+      TEST(engines_agree_and_are_chosen), TEST(axes_of_one_chip_count_for_nothing),
+      TEST(results_say_what_they_are), TEST(impossible_points_say_why))

@@ -2,8 +2,8 @@
 /*
  * result: what one simulated point tells, and the table of columns that prints it.
  *
- * A result is plain memory without pointers, so that a worker can hand it through a pipe. What does not
- * apply is "", NaN or negative, and empty in a CSV file. Its columns stand in columns.c, once, with name and
+ * A result is plain memory without pointers, so that a worker can hand it through a pipe; a text that is too
+ * long for it ends in "...". What does not apply is "", NaN or negative, and empty in a CSV file. Its columns stand in columns.c, once, with name and
  * meaning: later ones are appended, none is ever moved.
  *
  * Units: SI, the unit in every column's name. Errors: none. Ownership: a plain value.
@@ -19,13 +19,13 @@
 #include "icisim/fold.h"
 #include "icisim/slice.h"
 
-enum { RESULT_WORD = 24, RESULT_LINE = 256, RESULT_STATUS = 640, RESULT_ID = 8 };
+enum { RESULT_WORD = 24, RESULT_LINE = 512, RESULT_STATUS = 640, RESULT_ID = 8 };
 
 struct result {
     char op[RESULT_LINE]; /* XLA's name, or the matmul */
     char chip[RESULT_LINE];
     char slice[SLICE_TEXT], wrap[SLICE_TEXT];
-    char mesh[AXES_TEXT], axes[AXES_TEXT];
+    char mesh[AXES_TEXT], axes[RESULT_LINE];
     char ring[RESULT_WORD], strategy[RESULT_WORD], engine[RESULT_WORD], dtype[RESULT_WORD];
     uint64_t size_bytes; /* 0: none */
     int64_t chips;       /* of the slice */

@@ -58,6 +58,18 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     return 0;
 }
 
+/* "x,y", as --axis reads it. */
+static void print_axes(struct collective_job *c, const struct job *job)
+{
+    char *text = c->axes_text;
+    axis_list_print(&c->axes, &job->machine.mesh.axes, text);
+    size_t n = strlen(text);
+    if (*text == '(') {
+        memmove(text, text + 1, n - 2);
+        text[n - 2] = '\0';
+    }
+}
+
 static int collective_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -74,7 +86,10 @@ static int collective_open(struct job *job, struct status *st)
     int code = read_size(c, point, st);
     if (code == 0)
         code = read_schedule(c, job, st);
-    return code < 0 ? code : members_open(c, job, st);
+    if (code == 0)
+        code = members_open(c, job, st);
+    print_axes(c, job);
+    return code;
 }
 
 static void collective_close(struct job *job)
@@ -116,21 +131,6 @@ static int collective_build(struct job *job, struct status *st)
     return c->collective->build(&spec, &job->program, &before, &after, st);
 }
 
-/* "x,y", as --axis reads it. */
-static void print_axes(const struct collective_job *c, const struct job *job, char text[static AXES_TEXT])
-{
-    if (job->point->groups) {
-        snprintf(text, AXES_TEXT, "%s", job->point->groups);
-        return;
-    }
-    axis_list_print(&c->axes, &job->machine.mesh.axes, text);
-    size_t n = strlen(text);
-    if (*text == '(') {
-        memmove(text, text + 1, n - 2);
-        text[n - 2] = '\0';
-    }
-}
-
 static int collective_describe(const struct job *job, struct work *work, struct status *st)
 {
     const struct collective_job *c = job->state;
@@ -146,7 +146,7 @@ static int collective_describe(const struct job *job, struct work *work, struct 
         work->reference_option = "ring";
         work->reference = ring_kind_name(RING_UNI);
     }
-    print_axes(c, job, work->axes);
+    work->axes = job->point->groups ? job->point->groups : c->axes_text;
     work->size_bytes = job->point->size_bytes;
     /* of an all-to-all, ragged or not, nccl-tests counts the data of one chip */
     bool to_all = c->uses_algorithm || c->pair_elements;
@@ -162,9 +162,18 @@ static int collective_describe(const struct job *job, struct work *work, struct 
 
 static const char *collective_variants(const struct point *point, const char **values)
 {
-    bool to_all = strcmp(point->op, "all-to-all") == 0 || strcmp(point->op, "all_to_all") == 0;
-    *values = to_all ? "direct,ring" : "uni,bidi,bidi-half";
-    return to_all ? "algorithm" : "ring";
+    struct status unknown = {0};
+    const struct collective *c = collective_by_name(point->op, &unknown);
+    if (c && is_named(c, "collective-permute")) {
+        *values = "1,2";
+        return "routes";
+    }
+    if (c && (is_named(c, "all-to-all") || is_named(c, "ragged-all-to-all"))) {
+        *values = is_named(c, "all-to-all") ? "direct,ring" : "direct"; /* of ragged ones there is no other */
+        return "algorithm";
+    }
+    *values = "uni,bidi,bidi-half";
+    return "ring";
 }
 
 const struct workload workload_collective = {.name = "collective",

@@ -15,7 +15,8 @@
 struct collective_job {
     const struct collective *collective;
     const struct dtype *dtype;
-    struct axis_list axes; /* it runs over; all of them where groups are given */
+    struct axis_list axes;     /* it runs over; none where groups are given */
+    char axes_text[AXES_TEXT]; /* "x,y" */
     int group_chips;
     int rings;
     struct ring ring[COLLECTIVE_RINGS];

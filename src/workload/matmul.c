@@ -280,15 +280,28 @@ static int matmul_build_job(struct job *job, struct status *st)
     return code == 0 && job->point->check ? verify_small(m, job, st) : code;
 }
 
+/* Is a collective written as such, and not as permutes of a loop? */
+static bool has_collectives(const struct matmul_job *m, const struct axes *axes)
+{
+    for (int i = 0; i < m->plan.products; i++) {
+        const struct matmul_product *p = &m->plan.product[i];
+        for (int j = 0; j < p->moves; j++)
+            if ((j != p->overlap || m->options.strategy == STRATEGY_NAIVE) &&
+                axis_list_size(&p->move[j].axes, axes) > 1)
+                return true;
+    }
+    return false;
+}
+
 static int matmul_describe(const struct job *job, struct work *work, struct status *st)
 {
     const struct matmul_job *m = job->state;
     (void)st;
     work->op = m->op;
     work->dtype = dtype_info(m->expr.operand[0].dtype)->name;
-    work->ring = "";
+    work->ring = has_collectives(m, &job->machine.mesh.axes) ? ring_kind_name(m->options.kind) : "";
     work->strategy = m->strategy;
-    snprintf(work->axes, sizeof work->axes, "%s", m->axes);
+    work->axes = m->axes;
     work->bound_s = matmul_bound_s(&m->plan, &m->options, &job->machine.mesh);
     work->reference_option = "strategy";
     work->reference = matmul_strategy_name(STRATEGY_NAIVE);

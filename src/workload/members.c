@@ -9,7 +9,7 @@
 #include "workload/collective.h"
 #include "workload/ragged.h"
 
-/* A ring for each axis. */
+/* A ring for each axis; axes of one chip have none, but where there is no other. */
 static int open_axes(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
@@ -18,12 +18,14 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);
-    if (c->axes.count > COLLECTIVE_RINGS)
-        return status_fail(st, STATUS_INPUT,
-                           "--axis %s: a collective runs over %d axes at most; merge some, as in X=x*y",
-                           axis_list_print(&c->axes, &mesh->axes, text), COLLECTIVE_RINGS);
-    while (c->rings < c->axes.count) {
-        code = ring_along(&c->ring[c->rings], mesh, c->axes.axis[c->rings], st);
+    for (int i = 0; i < c->axes.count; i++) {
+        if (mesh->axes.axis[c->axes.axis[i]].n == 1 && (c->group_chips > 1 || i > 0))
+            continue;
+        if (c->rings == COLLECTIVE_RINGS)
+            return status_fail(st, STATUS_INPUT,
+                               "--axis %s: a collective runs over %d axes at most; merge some, as in X=x*y",
+                               axis_list_print(&c->axes, &mesh->axes, text), COLLECTIVE_RINGS);
+        code = ring_along(&c->ring[c->rings], mesh, c->axes.axis[i], st);
         if (code < 0)
             return code;
         c->rings++;

@@ -17,14 +17,6 @@ static const struct engine *choose_engine(const struct job *job)
     return engine_by_name(small ? "simgrid" : "event");
 }
 
-static bool has_computes(const struct program *program)
-{
-    for (int32_t o = 0; o < program->ops; o++)
-        if (program->op[o].kind == OP_COMPUTE)
-            return true;
-    return false;
-}
-
 /* The total of the same program with every compute made zero. */
 static int communication(const struct engine *engine, const struct program *program, double *comm_s,
                          struct status *st)
@@ -48,10 +40,9 @@ static int communication(const struct engine *engine, const struct program *prog
 
 static void put(char *to, size_t room, const char *text)
 {
-    size_t n = text ? strnlen(text, room - 1) : 0;
-    if (n > 0)
-        memcpy(to, text, n);
-    to[n] = '\0';
+    static const char cut[] = "...";
+    if ((size_t)snprintf(to, room, "%s", text ? text : "") >= room)
+        memcpy(to + room - sizeof cut, cut, sizeof cut);
 }
 #define PUT(field, text) put(field, sizeof field, text)
 
@@ -138,7 +129,7 @@ static int run_program(const struct job *job, const struct engine *engine, bool 
         code = engine_run(engine, run->program, &run->trace, st);
     if (code == 0 && record && job->point->check)
         code = trace_check(&run->trace, run->program, st);
-    if (code == 0 && has_computes(run->program))
+    if (code == 0 && program_has_computes(run->program))
         code = communication(engine, run->program, &comm_s, st);
     run->simulating = stopwatch_lap(&stopwatch);
     if (code == 0)
