@@ -170,10 +170,7 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
                                  .setup_s = spec->setup_s,
                                  .payload = program_payload(program, payload),
                                  .stage = stage});
-        for (int i = 0; i < before->count; i++) {
-            program_after(program, before->op[i], AFTER_ARRIVED);
-            program_after(program, before->op[i], AFTER_DONE);
-        }
+        front_wait(program, before);
         if (after)
             front_add(after, op);
     }

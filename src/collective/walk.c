@@ -76,12 +76,17 @@ int32_t walk_where(struct walk *walk, int ring, int lo, int hi)
     return program_mask(walk->program, walk->mask);
 }
 
-void walk_after(struct walk *walk, const struct front *front)
+void front_wait(struct program *program, const struct front *front)
 {
     for (int i = 0; i < front->count; i++) {
-        program_after(walk->program, front->op[i], AFTER_ARRIVED);
-        program_after(walk->program, front->op[i], AFTER_DONE);
+        program_after(program, front->op[i], AFTER_ARRIVED);
+        program_after(program, front->op[i], AFTER_DONE);
     }
+}
+
+void walk_after(struct walk *walk, const struct front *front)
+{
+    front_wait(walk->program, front);
 }
 
 void front_add(struct front *front, int32_t op)

@@ -34,6 +34,7 @@ int32_t walk_where(struct walk *walk, int ring, int lo, int hi);
 
 /* Makes the op appended last wait for the ops of a front: for what they send to the chip, and for its own to end. A
  * chip's own part in what came before is part of what it passes on. */
+void front_wait(struct program *program, const struct front *front);
 void walk_after(struct walk *walk, const struct front *front);
 void front_add(struct front *front, int32_t op);
 

@@ -5,9 +5,6 @@
 #include "icisim/formula.h"
 #include "icisim/matmul.h"
 
-/* XLA's names, by enum matmul_move_kind. */
-static const char *const ops[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce", "all-gather"};
-
 static int least_ports(const struct slice *slice)
 {
     int least = slice_count_ports(slice, 0);
@@ -51,7 +48,7 @@ static double move_bound_s(const struct matmul_product *p, const struct matmul_m
 {
     int n = axis_list_size(&move->axes, &mesh->axes);
     double elements = moved_elements(p, move, &mesh->axes);
-    struct formula_case c = case_of(ops[move->kind], elements, elem_bytes, mesh);
+    struct formula_case c = case_of(matmul_move_op(move->kind), elements, elem_bytes, mesh);
     c.rings = 1;
     c.n[0] = n;
     c.groups = mesh->slice->chips / n;

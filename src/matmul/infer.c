@@ -15,6 +15,13 @@ static bool same_list(const struct axis_list *a, const struct axis_list *b)
     return true;
 }
 
+const char *matmul_move_op(enum matmul_move_kind kind)
+{
+    static const char *const ops[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce",
+                                      "all-gather"};
+    return ops[kind];
+}
+
 /* What `longer` has behind `shorter`; false if it does not begin with it. */
 static bool behind(const struct axis_list *shorter, const struct axis_list *longer, struct axis_list *rest)
 {

@@ -56,10 +56,7 @@ struct view writer_buffer(struct writer *w, const char *name, const int64_t len[
 
 void writer_after(struct writer *w, const struct front *front)
 {
-    for (int i = 0; i < front->count; i++) {
-        program_after(w->program, front->op[i], AFTER_ARRIVED);
-        program_after(w->program, front->op[i], AFTER_DONE);
-    }
+    front_wait(w->program, front);
 }
 
 /* A send that stays on its chip: no links, no time. It adds to zeros, so that where others add too it does not matter
@@ -156,8 +153,6 @@ static struct view own_view(const struct walk *walk, int32_t buffer)
 void writer_collective(struct writer *w, const struct matmul_move *move, enum ring_kind kind,
                        struct tensor *tensor)
 {
-    static const char *const names[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce",
-                                        "all-gather"};
     struct collective_spec spec = {.kind = kind, .elem_bytes = w->elem_bytes, .setup_s = w->options->setup_s};
     bool gather = move->kind != MOVE_SCATTER && move->kind != MOVE_REDUCE;
     spec.rings = writer_rings_along(w, &move->axes, spec.ring);
@@ -170,9 +165,10 @@ void writer_collective(struct writer *w, const struct matmul_move *move, enum ri
         tensor->len[dim] *= n;
     spec.elements = chunk_elements(tensor->len[dim], n) * n * tensor->len[1 - dim];
     struct walk walk;
-    if (walk_init(&walk, &spec, w->program, names[move->kind], w->st) < 0)
+    const char *name = matmul_move_op(move->kind);
+    if (walk_init(&walk, &spec, w->program, name, w->st) < 0)
         return;
-    int32_t buffer = reduce_gather_buffer(&walk, names[move->kind], tensor->len[0], tensor->len[1], dim == 1);
+    int32_t buffer = reduce_gather_buffer(&walk, name, tensor->len[0], tensor->len[1], dim == 1);
     struct view all = {.buffer = buffer}, own = own_view(&walk, buffer);
     writer_place(w, tensor, gather ? own : all, NULL);
     struct front after;
