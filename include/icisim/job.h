@@ -46,6 +46,7 @@ struct work {
     const char *exact_id, *rule_id;
     /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
     const char *reference_option, *reference;
+    char plan[RESULT_LINE]; /* what is communicated and computed, in words */
 };
 
 struct workload {

@@ -44,6 +44,7 @@ struct result {
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     char profile[RESULT_WORD];
     char fold[FOLD_TEXT];               /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
     int code;                           /* enum status_code */

@@ -61,6 +61,8 @@ void report_heading(const struct result result[], int results, FILE *out)
     if (line[used - 1] == ',')
         used--;
     fprintf(out, "%.*s\n", (int)used, line);
+    if (*result[0].plan)
+        fprintf(out, "# on each chip: %s\n", result[0].plan);
 }
 
 /* Relative difference of the simulation from a formula, in percent. */

@@ -293,6 +293,16 @@ static bool has_collectives(const struct matmul_job *m, const struct axes *axes)
     return false;
 }
 
+/* What each product has to communicate, one after the other. */
+static void print_plan(const struct matmul_job *m, const struct axes *axes, char text[static RESULT_LINE])
+{
+    char product[MATMUL_TEXT];
+    size_t used = 0;
+    for (int i = 0; i < m->plan.products && used < RESULT_LINE; i++)
+        used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s", i ? "; " : "",
+                                 matmul_explain(&m->plan.product[i], axes, product));
+}
+
 static int matmul_describe(const struct job *job, struct work *work, struct status *st)
 {
     const struct matmul_job *m = job->state;
@@ -303,6 +313,7 @@ static int matmul_describe(const struct job *job, struct work *work, struct stat
     work->strategy = m->strategy;
     work->axes = m->axes;
     work->bound_s = matmul_bound_s(&m->plan, &m->options, &job->machine.mesh);
+    print_plan(m, &job->machine.mesh.axes, work->plan);
     work->reference_option = "strategy";
     work->reference = matmul_strategy_name(STRATEGY_NAIVE);
     return 0;

@@ -90,6 +90,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     PUT(result->rule_id, work.rule_id);
     PUT(result->reference_option, work.reference_option);
     PUT(result->reference, work.reference);
+    PUT(result->plan, work.plan);
     result->size_bytes = work.size_bytes;
     result->formula_exact_s = work.formula_exact_s;
     result->formula_rule_s = work.formula_rule_s;
