@@ -94,8 +94,9 @@ static inline int ring_position(const struct ring *ring, const struct slice *sli
 /* The chip one step on; the last one's is the first. */
 int ring_next(const struct ring *ring, const struct slice *slice, int chip);
 
-/* Prints which chip is where and what each edge of each axis' ring costs in links. */
-int mesh_show(const struct mesh *mesh, FILE *out, struct status *st);
+/* Prints which chip is where and what each edge of each axis' ring costs in links; and of the ring over all axes of a
+ * list, in its order, if that has several (it may be NULL). */
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st);
 
 /* Invariants: the numbering is a permutation, positions of a ring are each taken once in every group. */
 int mesh_check(const struct mesh *mesh, struct status *st);

@@ -73,7 +73,7 @@ const struct option_row option_table[] = {
      OPTION_TEXT, LIST_REPEAT, FIELD(dims)},
 
     {"axis", 0, "AXES", "mesh axes that a collective runs over: x, or x,y at once; default: all", NULL,
-     GROUP_WORK, FOR_POINTS | FOR_EVAL | FOR_FIT, OPTION_TEXT, LIST_REPEAT, SHOWN(axis)},
+     GROUP_WORK, FOR_SLICES | FOR_FIT, OPTION_TEXT, LIST_REPEAT, SHOWN(axis)},
     {"groups", 0, "GROUPS", "replica groups instead of axes: {{0,1},{2,3}} or [2,4]<=[8]", NULL, GROUP_WORK,
      FOR_POINTS | FOR_EVAL, OPTION_TEXT, LIST_REPEAT, SHOWN(groups)},
     {"pairs", 0, "PAIRS", "collective-permute: who sends to whom, 0-1,1-0 in mesh order", NULL, GROUP_WORK,

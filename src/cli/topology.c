@@ -120,8 +120,11 @@ static int show_sources(const struct chip *chip, struct status *st)
     return code;
 }
 
-static int show(const struct machine *machine, bool with_mesh, struct status *st)
+static int show(const struct machine *machine, const struct point *point, struct status *st)
 {
+    struct axis_list list = {0};
+    if (point->axis && mesh_parse_axes(&machine->mesh, point->axis, &list, st) < 0)
+        return status_prefix(st, "--axis: ");
     const struct chip *chip = machine->chip;
     const struct slice *slice = &machine->slice;
     char shape[SLICE_TEXT], pod[SLICE_TEXT], wrap[SLICE_TEXT];
@@ -131,7 +134,7 @@ static int show(const struct machine *machine, bool with_mesh, struct status *st
     printf("wrap       %s (by itself: %s)\n", slice_print_wrap(slice, wrap), chip_wrap_name(chip->wrap));
     show_links(chip, slice);
     show_hosts(chip, slice);
-    int code = with_mesh ? mesh_show(&machine->mesh, stdout, st) : 0;
+    int code = point->mesh || point->axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
     return code < 0 ? code : show_sources(chip, st);
 }
 
@@ -169,7 +172,7 @@ static int topology(struct settings *settings, struct status *st)
         grid_point(&grid, i, &point);
         code = machine_open(&machine, &point, &catalog, st);
         if (code == 0 && strcmp(action, "show") == 0)
-            code = show(&machine, point.mesh != NULL, st);
+            code = show(&machine, &point, st);
         else if (code == 0)
             code = export(&machine, settings_text(settings, "output"), st);
         machine_close(&machine);
@@ -182,7 +185,10 @@ const struct command command_topology = {
     .name = "topology",
     .arguments = "show|export",
     .what = "shows a slice: chips, axes, wraps, links, bisection, hosts, the sources of its numbers",
-    .more = "export writes the slice as a SimGrid platform (XML 4.1) to --output.",
+    .more =
+        "--mesh shows which chip is where and what each edge of its rings costs in links; --axis tp,dp those "
+        "of the "
+        "ring over both, in that order. export writes the slice as a SimGrid platform (XML 4.1) to --output.",
     .bit = FOR_TOPOLOGY,
     .run = topology,
 };

@@ -43,7 +43,27 @@ static void show_ring(const struct mesh *mesh, const struct ring *ring, const ch
     fputc('\n', out);
 }
 
-int mesh_show(const struct mesh *mesh, FILE *out, struct status *st)
+/* The ring over several axes in logical order: what was slow to vary is far to go. */
+static int show_logical_ring(const struct mesh *mesh, const struct axis_list *list, FILE *out,
+                             struct status *st)
+{
+    int n = axis_list_size(list, &mesh->axes);
+    char name[AXES_TEXT];
+    struct ring ring;
+    int32_t *chip = malloc((size_t)mesh->slice->chips * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    mesh_groups(mesh, list, chip);
+    int code = ring_of_groups(&ring, mesh->slice, chip, mesh->slice->chips / n, n, st);
+    free(chip);
+    if (code < 0)
+        return code;
+    show_ring(mesh, &ring, axis_list_print(list, &mesh->axes, name), "the mesh, in this order", out);
+    ring_free(&ring);
+    return 0;
+}
+
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st)
 {
     char mapping[MESH_TEXT], sizes[AXES_TEXT];
     fprintf(out, "# mesh %s: %s\n", axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
@@ -55,7 +75,7 @@ int mesh_show(const struct mesh *mesh, FILE *out, struct status *st)
         show_ring(mesh, &ring, mesh->axes.axis[a].name, mesh->lay[a].how, out);
         ring_free(&ring);
     }
-    return 0;
+    return list && list->count > 1 ? show_logical_ring(mesh, list, out, st) : 0;
 }
 
 int mesh_check(const struct mesh *mesh, struct status *st)
