@@ -230,6 +230,18 @@ static int check_single(const struct grid *grid, struct status *st)
     return 0;
 }
 
+/* Numbers do not depend on the chip: a mesh of three axes has one that is wired in three, where none is asked for. */
+static const char *chip_for(const char *mesh)
+{
+    struct axes axes = {0};
+    struct status ignored = {0};
+    int long_ones = 0;
+    if (mesh && axes_parse(mesh, &axes, &ignored) >= 0)
+        for (int a = 0; a < axes.count; a++)
+            long_ones += axes.axis[a].n > 1;
+    return long_ones > 2 ? "v5p" : "v5e";
+}
+
 static int eval_run(struct settings *settings, struct status *st)
 {
     struct grid grid;
@@ -240,6 +252,8 @@ static int eval_run(struct settings *settings, struct status *st)
     if (code < 0)
         return code;
     grid_point(&grid, 0, &point);
+    if (settings_count(settings, "chip") == 0 && !point.slice)
+        point.chip = chip_for(point.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
     return run_one(settings, &point, st);
