@@ -146,7 +146,7 @@ one value of --ring|psum --mesh i=4 --input 'arange(4)' --ring uni,bidi
 has no axis 'j'|psum --mesh i=4 --input 'arange(4)' --axis j
 --offset says nothing to psum; leave it out|psum --mesh i=4 --input 'arange(4)' --offset 2
 expected mean, roll:N, slice:LO:HI or add:K|psum --mesh i=4 --input 'arange(4)' --local median
-on 1 link-disjoint routes only; ask for 1|ring_shift --slice 2 --input 'arange(4)' --routes 2
+that share no link; ask for 1|ring_shift --slice 2 --input 'arange(4)' --routes 2
 has no option '--size'|psum --mesh i=4 --input 'arange(4)' --size 4B
 each case has its own op; leave it out|psum --cases wrong.json
 each case has its own axis; leave it out|--cases wrong.json --axis i

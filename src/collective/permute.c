@@ -131,10 +131,11 @@ static int find_routes(const struct collective_spec *spec, struct program *progr
             return found;
         bool stays = spec->target[chip] == chip;
         if (found < routes && !stays)
-            return status_fail(
-                st, STATUS_INPUT,
-                "routes %d: chip %d reaches chip %d on %d link-disjoint routes only; ask for %d", routes,
-                chip, spec->target[chip], found, found);
+            return status_fail(st, STATUS_INPUT,
+                               "routes %d: from chip %d to chip %d there are %d by other orders of the axes, "
+                               "the long way round or a "
+                               "link aside that share no link; ask for %d",
+                               routes, chip, spec->target[chip], found, found);
         for (int r = 0; r < routes; r++) {
             const struct candidate *c = &chosen[stays ? 0 : r];
             table[r * slice->chips + chip] = program_route(program, c->hop, c->hops);
