@@ -19,10 +19,10 @@ enum { ROW_CLASSES = 32 };
 /* More transfers than this would take many minutes. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
-/* The work that the solver may spend, some minutes' worth. Whether the program will keep to that is
+/* The work that the solver may spend, a minute's worth. Whether the program will keep to that is
  * asked as often as a sixty-fourth of it has been spent, so that a refusal comes within seconds; while
  * no path ends there is nothing to judge by, and an eighth may be spent. */
-#define WORK_MAX      ((uint64_t)1 << 36)
+#define WORK_MAX      ((uint64_t)1 << 34)
 #define WORK_ASKED    (WORK_MAX / 64)
 #define WORK_UNJUDGED (WORK_MAX / 8)
 
