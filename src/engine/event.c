@@ -324,7 +324,7 @@ static int report(const struct run *run, struct status *st)
         return status_fail(
             st, STATUS_LIMIT,
             "too many transfers of several links share the network at once: %lld, ending one by one, "
-            "would take the event engine many minutes; fold, or take fewer chips",
+            "would take the event engine minutes; fold, or take fewer chips",
             (long long)run->plan.paths);
     default:
         while (op < run->program->ops && run->plan.task[op].waiting == 0)
