@@ -178,6 +178,13 @@ static void reads_files(void)
     CU_ASSERT_FALSE(a.integer);
     array_free(&a);
     array_free(&b);
+    /* without a header, names that are alike among its numbers */
+    struct array ones = parse("[[1, 1], [3, 4]]");
+    write_file(csv, "1,1\n3,4\n");
+    OKAY(case_read_array(csv, &b, &st), st);
+    CU_ASSERT_TRUE(b.integer && array_near(&b, &ones, 0, &at));
+    array_free(&b);
+    array_free(&ones);
     write_file(json, "[[1, 2],\n [3]]\n");
     CU_ASSERT_EQUAL(case_read_array(json, &a, &st), STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, ".json:2:2: a list of 1"));

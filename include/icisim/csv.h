@@ -13,6 +13,7 @@
 #ifndef ICISIM_CSV_H
 #define ICISIM_CSV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,10 @@ static inline const char *csv_table_cell(const struct csv_table *table, int row,
 
 /* A cell as a number; an empty one is NaN. "nan" and "inf" are refused. */
 int csv_table_number(const struct csv_table *table, int row, int column, double *value, struct status *st);
+
+/* Are the names of all columns numbers? Then the first row is data, and there is no header. The names of such
+ * columns may be alike. */
+bool csv_table_is_headless(const struct csv_table *table);
 
 /* Fails at a cell: "FILE:LINE: column 'NAME': ...". Returns `code`. */
 int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, int code,

@@ -64,10 +64,27 @@ static void on_cell(void *text, size_t bytes, void *context)
         t->columns = (int)r->used;
 }
 
+/* "nan" and "inf" are no numbers here. */
+static bool read_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && !*end && isfinite(*value);
+}
+
+bool csv_table_is_headless(const struct csv_table *table)
+{
+    double value;
+    for (int c = 0; c < table->columns; c++)
+        if (!read_number(table->name[c], &value))
+            return false;
+    return table->columns > 0;
+}
+
 static int end_header(struct reader *r)
 {
     struct csv_table *t = r->table;
-    for (int c = 0; c < t->columns; c++)
+    for (int c = 0; c < t->columns && !csv_table_is_headless(t); c++)
         if (t->name[c][0] && csv_table_column(t, t->name[c]) != c)
             return status_fail(r->st, STATUS_INPUT,
                                "%s:%d: column '%s' appears twice; give each a name of its own", t->file,
@@ -227,13 +244,8 @@ int csv_table_need(const struct csv_table *table, const char *name, struct statu
 int csv_table_number(const struct csv_table *table, int row, int column, double *value, struct status *st)
 {
     const char *cell = csv_table_cell(table, row, column);
-    char *end;
-    if (cell[0] == '\0') {
-        *value = NAN;
-        return 0;
-    }
-    double v = strtod(cell, &end);
-    if (end == cell || *end || !isfinite(v))
+    double v = NAN;
+    if (cell[0] && !read_number(cell, &v))
         return csv_table_fail(table, row, column, st, STATUS_INPUT, "'%s' is not a number", cell);
     *value = v;
     return 0;

@@ -266,8 +266,8 @@ const struct command command_eval = {
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
         "ppermute, ring_shift, broadcast, ragged_all_to_all. Prints input, each device's block, each step, "
-        "the "
-        "result, and whether it equals the definition; exits with 1 if it does not.",
+        "the result, and whether it equals the definition; exits with 1 if it does not. Numbers are doubles "
+        "whatever --dtype says: it counts for bytes and time.",
     .bit = FOR_EVAL,
     .run = eval_run,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Arrays from documents and tables. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "data/node_array.h"
@@ -61,19 +62,33 @@ static int read_json(const char *path, struct array *array, struct status *st)
     return code;
 }
 
+/* One cell of a table; row -1 is the first row of a file without a header. */
+static int read_cell(const struct csv_table *table, int row, int column, double *value, struct status *st)
+{
+    if (row < 0) {
+        *value = strtod(table->name[column], NULL);
+        return 0;
+    }
+    int code = csv_table_number(table, row, column, value, st);
+    return code == 0 && isnan(*value)
+               ? csv_table_fail(table, row, column, st, STATUS_INPUT, "an empty cell; write a number")
+               : code;
+}
+
 static int read_csv(const char *path, struct array *array, struct status *st)
 {
     struct csv_table table = {0};
     int code = csv_table_read(&table, path, st);
+    int first = code == 0 && csv_table_is_headless(&table) ? -1 : 0;
     if (code == 0)
-        code = array_init(array, 2, (int64_t[]){table.rows, table.columns}, true, st);
-    for (int i = 0; code == 0 && i < table.rows * table.columns; i++) {
-        int row = i / table.columns, column = i % table.columns;
-        code = csv_table_number(&table, row, column, &array->data[i], st);
-        if (code == 0 && isnan(array->data[i]))
-            code = csv_table_fail(&table, row, column, st, STATUS_INPUT, "an empty cell; write a number");
-        array->integer = array->integer && !strpbrk(csv_table_cell(&table, row, column), ".eE");
-    }
+        code = array_init(array, 2, (int64_t[]){table.rows - first, table.columns}, true, st);
+    double *at = array->data;
+    for (int row = first; row < table.rows; row++)
+        for (int column = 0; column < table.columns && code == 0; column++) {
+            const char *text = row < 0 ? table.name[column] : csv_table_cell(&table, row, column);
+            code = read_cell(&table, row, column, at++, st);
+            array->integer = array->integer && !strpbrk(text, ".eE");
+        }
     csv_table_free(&table);
     if (code < 0)
         array_free(array);
