@@ -307,7 +307,7 @@ static void impossible_points_say_why(void)
         {"all-gather", "v5e", "4x4", NULL, "bf16", "2B", 3},
         {"all-gather", "v5e", "4x4", NULL, "bf17", "bf16", 64},
         {"all-gather", "v5e", NULL, NULL, "bf16", "--slice", 64},
-        {"all-gather", "v5e", "4x4", NULL, "f64", "EB", UINT64_MAX / 8 * 8},
+        {"all-gather", "v5e", "4x4", NULL, "f64", "2^60 elements", UINT64_MAX / 8 * 8},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct catalog catalog = {0};

@@ -59,7 +59,8 @@ static int run_command(int argc, char **argv, struct status *st)
 int main(int argc, char **argv)
 {
     struct status st = {0};
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
+    if (argc > 1 &&
+        (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
         print_help();
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)
         puts("icisim " ICISIM_VERSION);

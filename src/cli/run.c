@@ -41,7 +41,9 @@ static int show(const struct job *job, const struct run *run, struct looks *look
     if (code == 0 && looks->critical)
         code = report_critical(run, stdout, st);
     if (code == 0 && looks->trace.file)
-        code = report_trace(run, looks->trace_chips, looks->trace.file, st);
+        code = report_trace(run, looks->trace_chips, looks->trace.file, st) < 0
+                   ? status_prefix(st, "--trace: ")
+                   : 0;
     if (code == 0 && looks->trace.file)
         code = output_commit(&looks->trace, st);
     if (code == 0 && looks->links)

@@ -148,13 +148,16 @@ static int sweep(struct settings *settings, struct status *st)
     struct catalog catalog = {0};
     struct csv_writer csv = {0};
     struct sweep sweep = {.grid = &grid, .catalog = &catalog, .csv = &csv};
+    int jobs = settings_integer(settings, "jobs");
+    if (jobs < 1 || jobs > WORKERS_MAX)
+        return status_fail(st, STATUS_INPUT, "-j %d: write 1 to %d", jobs, WORKERS_MAX);
     int code = grid_init(&grid, settings, st);
     if (code == 0)
         code = trial_run(&grid, &catalog, st);
     if (code == 0)
         code = rows_open(settings, "-", &csv, st);
     if (code == 0)
-        code = run_all(&sweep, settings_integer(settings, "jobs"), st);
+        code = run_all(&sweep, jobs, st);
     if (code == 0)
         code = csv_commit(&csv, st);
     csv_abandon(&csv);

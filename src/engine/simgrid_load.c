@@ -51,7 +51,9 @@ static int run(const struct program *program, struct trace *trace, struct status
 {
     void *module = open_module();
     if (!module)
-        return status_fail(st, STATUS_ENGINE, "cannot load the SimGrid engine: %s; use the event engine",
+        return status_fail(st, STATUS_ENGINE,
+                           "cannot load the SimGrid engine: %s; put " ENGINE_SIMGRID_MODULE
+                           " beside icisim, or add --engine event",
                            dlerror());
     engine_simgrid_function *simulate;
     /* ISO C has no cast from an object's address to a function's; POSIX asks for this copy. */

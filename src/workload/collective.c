@@ -30,8 +30,9 @@ static int read_size(struct collective_job *c, const struct point *point, struct
                            c->collective->size, c->collective->name);
     double elements = (double)point->size_bytes / c->dtype->bytes;
     if (elements > 0x1p60)
-        return status_fail(st, STATUS_LIMIT, "--size %s is beyond any slice; give 1EB or less",
-                           units_print_bytes(point->size_bytes, text));
+        return status_fail(st, STATUS_LIMIT, "--size %s is beyond any slice; give 2^60 elements or fewer, %s",
+                           units_print_bytes(point->size_bytes, text),
+                           units_print_bytes((uint64_t)(0x1p60 * c->dtype->bytes), least));
     c->elements = (int64_t)elements;
     if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
         return status_fail(st, STATUS_INPUT,
@@ -49,6 +50,8 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     bool ragged = is_named(c->collective, "ragged-all-to-all");
     c->uses_algorithm = is_named(c->collective, "all-to-all");
     c->uses_ring = !permutes && !ragged && (!c->uses_algorithm || point->algorithm == ALGORITHM_RING);
+    if (permutes && point->routes < 1)
+        return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
     if (!c->uses_ring)
         return 0;
     int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
