@@ -76,6 +76,7 @@ must not overlap|all-gather --slice 4x4 --size 1MiB --groups '{{0,1},{1,2}}'
 leave one of them out|all-gather --slice 4x4 --size 1MiB --groups '[4,4]<=[16]' --axis x
 random:1|ragged-all-to-all --slice 4x4 --size 1MiB
 groups of 1024 chips or fewer|ragged-all-to-all --chip v4 --slice 16x16x16 --pair-sizes random:1 --size 1GiB
+unknown dtype 'fp32'|'fp32[64@x,64] . fp32[64,64@y]' --slice 4x4
 all of a matmul have one type|'int8[64@x,64] . f32[64,64@y]' --slice 4x4
 beyond any slice|'bf16[1099511627776,4] . bf16[4,1099511627776]' --slice 4x4
 sharded over nothing|'bf16[64,64] . bf16[64,64] -> bf16[64@x,64]' --slice 4x4
@@ -83,6 +84,8 @@ leave one of them unsharded|'bf16[64@x,64@y] . bf16[64@y,64@x]' --slice 4x4
 run it by itself|'bf16[64,64@x] . bf16[64@x,64] . bf16[64,64] -> bf16[64,64]' --slice 4x4
 0 to 15|ragged-all-to-all --slice 4x4 --size 128B --pair-sizes $scratch.csv
 positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
+--routes 0: write 1 or more|collective-permute --slice 4x4 --size 1MiB --routes 0
+2^60 elements or fewer|all-gather --slice 4x4 --size 3000000TiB
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
 No such file|none.yaml
 :3:7:|$scratch.yaml
@@ -101,6 +104,8 @@ try 'has no option' topology show --slice 4x4 --csv x
 try 'larger than' topology export --slice 64x64 --output out.xml
 try 'cannot write' topology export --slice 4x4 --output none/out.xml
 try '99x99' sweep all-gather --slice 4x4,99x99 --size 1MiB --csv out.csv
+try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv out.csv -j 257
+try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv - -j 0
 try '--csv -' run all-gather --slice 4x4 --size 1MiB --csv - --steps
 
 # A full disk is no success.

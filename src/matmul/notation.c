@@ -2,6 +2,7 @@
 /* The notation of sharded matmuls, read and printed. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "data/cursor.h"
 #include "icisim/matmul.h"
@@ -109,6 +110,18 @@ static int check_elements(struct cursor *c, int64_t rows, int64_t cols)
                        (long long)rows, (long long)cols);
 }
 
+/* "fp32", "bf17", "F32": a word that ends like a type and is none is a slip, not the name of a tensor. */
+static bool is_almost_type(const char *word)
+{
+    static const char *const begins[] = {"bf", "fp", "float", "bfloat", "int", "uint",
+                                         "f",  "i",  "s",     "u",      NULL};
+    size_t letters = strcspn(word, "0123456789"), digits = strspn(word + letters, "0123456789");
+    for (int i = 0; begins[i]; i++)
+        if (strlen(begins[i]) == letters && strncasecmp(begins[i], word, letters) == 0)
+            return !word[letters + digits] && (digits > 1 || (digits == 1 && letters > 1));
+    return false;
+}
+
 /* bf16[...], or a name that stands for a tensor of the default type. */
 static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes *sizes, enum dtype_id dtype,
                         struct matmul_tensor *tensor)
@@ -122,6 +135,8 @@ static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes 
     int named = dtype_by_name(word, &unknown);
     if (named >= 0)
         tensor->dtype = (enum dtype_id)named;
+    else if (is_almost_type(word))
+        return cursor_fail(c, "%s", unknown.text);
     else
         snprintf(tensor->name, sizeof tensor->name, "%s", word);
     if (cursor_expect(c, "[") < 0 || parse_dim(c, axes, sizes, &tensor->dim[0]) < 0 ||
