@@ -4,7 +4,8 @@
  *
  * What is written goes to a temporary file beside the target, which takes the target's name when all of it
  * is on disk. So a fault leaves no half-written file, an older file of the same name survives, and a path
- * that cannot be written is found at the start and not after hours of work. "-" is stdout; what is not a
+ * that cannot be written is found at the start and not after hours of work. Where the file system can, that file
+ * has no name until then: not even a process that is killed leaves anything. "-" is stdout; what is not a
  * regular file (a pipe, /dev/null) is written to directly.
  *
  * Units: none. Errors: STATUS_IO, with the path and the system's reason.
@@ -13,6 +14,7 @@
 #ifndef ICISIM_OUTPUT_H
 #define ICISIM_OUTPUT_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "icisim/status.h"
@@ -20,7 +22,8 @@
 struct output {
     FILE *file; /* write here; NULL when ended */
     char *path;
-    char *temporary; /* NULL where the target itself is written to */
+    char *temporary; /* NULL where the target itself is written to, or the file has no name yet */
+    bool nameless;
 };
 
 int output_open(struct output *output, const char *path, struct status *st);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,31 +15,72 @@ static int fail(const char *path, struct status *st)
     return status_fail(st, STATUS_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
-/* Opens a new file beside the target. The name carries the process, so that two of them do not meet. */
-static int open_beside(struct output *output, struct status *st)
+/* Finds a name beside the target that `make` can give to a file. It carries the process, so that two of them do not
+ * meet. Returns what `make` does, or -1 with the reason in errno. */
+static int name_beside(struct output *output, int (*make)(const char *name, int fd), int fd)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
         if (asprintf(&output->temporary, "%s.%ld-%d.tmp", output->path, (long)getpid(), i) < 0) {
             output->temporary = NULL;
-            return status_nomem(st);
+            errno = ENOMEM;
+            return -1;
         }
-        /* open() and not mkstemp(), whose files nobody else may read. */
-        int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        output->file = fd < 0 ? NULL : fdopen(fd, "w");
-        if (output->file)
-            return 0;
+        int made = make(output->temporary, fd);
+        if (made >= 0)
+            return made;
         int reason = errno;
-        if (fd >= 0) {
-            close(fd);
-            unlink(output->temporary);
-        }
         free(output->temporary);
         output->temporary = NULL;
         errno = reason;
         if (reason != EEXIST)
             break;
     }
+    return -1;
+}
+
+/* open() and not mkstemp(), whose files nobody else may read. */
+static int create(const char *name, int fd)
+{
+    (void)fd;
+    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int give_name(const char *name, int fd)
+{
+    char file[32];
+    snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+/* A file without a name in the target's folder: whatever ends this process, nothing is left of it. -1 where the
+ * file system has no such files, or it could have no name in the end. */
+static int open_nameless(const char *path)
+{
+    enum { ADDED = 32 }; /* what a temporary name adds, at most */
+    const char *slash = strrchr(path, '/');
+    if (strlen(slash ? slash + 1 : path) + ADDED > NAME_MAX || access("/proc/self/fd", X_OK) != 0)
+        return -1;
+    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    int fd = folder ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
+    free(folder);
+    return fd;
+}
+
+/* Opens a new file beside the target. */
+static int open_beside(struct output *output, struct status *st)
+{
+    int fd = open_nameless(output->path);
+    output->nameless = fd >= 0;
+    if (fd < 0)
+        fd = name_beside(output, create, -1);
+    output->file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (output->file)
+        return 0;
+    int reason = errno;
+    if (fd >= 0)
+        close(fd);
+    errno = reason;
     return fail(output->path, st);
 }
 
@@ -100,7 +142,11 @@ int output_commit(struct output *output, struct status *st)
     if (!output->file)
         return 0;
     int code = 0;
-    if (!close_file(output))
+    bool named = !output->nameless ||
+                 (fflush(output->file) == 0 && name_beside(output, give_name, fileno(output->file)) >= 0);
+    if (!named)
+        code = fail(output->path, st);
+    else if (!close_file(output))
         code = fail(output->path ? output->path : "stdout", st);
     else if (output->temporary && rename(output->temporary, output->path) != 0)
         code = fail(output->path, st);
