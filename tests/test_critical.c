@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/critical.h"
-#include "icisim/engine.h"
+#include "engine/engine.h"
 #include "random_program.h"
+#include "report/critical_print.h"
 #include "traced.h"
 
 static const double us = 1e-6;

@@ -2,10 +2,10 @@
 /* Where bidi-half overtakes bidi: found from the simulation, known from the closed forms. */
 #include <string.h>
 
-#include "icisim/collective.h"
-#include "icisim/crossover.h"
-#include "icisim/option.h"
+#include "collective/collective.h"
+#include "settings/option.h"
 #include "suite.h"
+#include "workload/crossover.h"
 
 static struct crossover find(const char *slice, const char *axis, const char *wrap, int first, int second)
 {

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "icisim/csv.h"
-#include "icisim/file.h"
+#include "base/csv.h"
+#include "base/file.h"
 #include "suite.h"
 
 #define IN(part, st) CU_ASSERT_PTR_NOT_NULL(strstr((st).text, part))

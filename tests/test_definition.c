@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/cases.h"
-#include "icisim/definition.h"
+#include "call/cases.h"
+#include "call/definition.h"
 #include "suite.h"
 
 enum { DEVICES_MAX = 12 };

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/collective.h"
-#include "icisim/execute.h"
+#include "collective/collective.h"
+#include "execute/execute.h"
 #include "suite.h"
 
 enum { CHIPS_MAX = 64, ROUNDS = 60, OPS = 7 };

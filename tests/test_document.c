@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "icisim/document.h"
+#include "base/document.h"
 #include "suite.h"
 
 #define IN(part, st) CU_ASSERT_PTR_NOT_NULL(strstr((st).text, part))

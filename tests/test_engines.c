@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "icisim/engine.h"
+#include "engine/engine.h"
 #include "naive_engine.h"
 #include "random_program.h"
 

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/engine.h"
+#include "engine/engine.h"
 #include "random_program.h"
 
 static const double close_frac = 1e-12, link_Bps = 3e9, hop_s = 2e-6, us = 1e-6;

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/definition.h"
-#include "icisim/execute.h"
-#include "icisim/pack.h"
+#include "call/definition.h"
+#include "execute/execute.h"
+#include "execute/pack.h"
 #include "suite.h"
 
 enum { SEEDS = 4, CHIPS_MAX = 8, NONE = -1 };

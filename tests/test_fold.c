@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/engine.h"
-#include "icisim/fold.h"
+#include "engine/engine.h"
+#include "program/fold.h"
 #include "random_program.h"
 
 enum { RANDOM_PROGRAMS = 4000 };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/formula.h"
+#include "formula/formula.h"
 #include "suite.h"
 
 /* One ring of n with a = 2.385 us, w = 7 GB/s. V = 105 kB in elements of 3 bytes divides by 3, 5, 7, 10, 14.

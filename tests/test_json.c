@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/document.h"
-#include "icisim/json.h"
+#include "base/document.h"
+#include "base/json.h"
 #include "suite.h"
 
 #define IN(part, st) CU_ASSERT_PTR_NOT_NULL(strstr((st).text, part))

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/chip.h"
-#include "icisim/matmul.h"
+#include "fabric/chip.h"
+#include "matmul/matmul.h"
 #include "suite.h"
 
 struct problem {

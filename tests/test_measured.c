@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/collective.h"
-#include "icisim/measured.h"
+#include "collective/collective.h"
+#include "settings/measured.h"
 #include "suite.h"
 
 static int parse(struct measured *m, const char *text, const struct settings *base, struct status *st)

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "icisim/engine.h"
-#include "icisim/fold.h"
-#include "icisim/metrics.h"
+#include "engine/engine.h"
+#include "metrics/metrics.h"
+#include "program/fold.h"
 #include "suite.h"
 
 /* 3.5 GB/s and 2.385 us: nothing divides by accident. */

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "icisim/chip.h"
-#include "icisim/collective.h"
-#include "icisim/engine.h"
-#include "icisim/option.h"
-#include "icisim/settings.h"
+#include "collective/collective.h"
+#include "engine/engine.h"
+#include "fabric/chip.h"
+#include "settings/option.h"
+#include "settings/settings.h"
 #include "suite.h"
 
 static const struct option_row *row(const char *name)

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "icisim/output.h"
+#include "base/output.h"
 #include "suite.h"
 
 static char folder[64], path[80];

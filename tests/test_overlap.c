@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/engine.h"
-#include "icisim/job.h"
-#include "icisim/matmul.h"
-#include "icisim/option.h"
+#include "engine/engine.h"
+#include "matmul/matmul.h"
+#include "settings/option.h"
 #include "suite.h"
+#include "workload/job.h"
 
 /* The example of the course on collective matmul: v5e, mesh X=2,Y=4, the left operand gathered over Y. */
 static const char course[] = "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]";

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/document.h"
-#include "icisim/engine.h"
-#include "icisim/perfetto.h"
+#include "base/document.h"
+#include "engine/engine.h"
 #include "random_program.h"
+#include "report/perfetto.h"
 #include "traced.h"
 
 /* A trace as text and as JSON. */

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/collective.h"
-#include "icisim/engine.h"
-#include "icisim/job.h"
-#include "icisim/option.h"
+#include "collective/collective.h"
+#include "engine/engine.h"
+#include "settings/option.h"
 #include "suite.h"
+#include "workload/job.h"
 
 static int engine_number(const char *name)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/program.h"
+#include "program/program.h"
 #include "suite.h"
 
 static struct slice ring_of_5(void)

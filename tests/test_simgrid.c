@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "icisim/engine.h"
-#include "icisim/platform.h"
+#include "engine/engine.h"
+#include "engine/platform.h"
 
 /* Engines add and divide in another order than a hand does. */
 static const double close_frac = 1e-11;

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/route.h"
-#include "icisim/slice.h"
+#include "fabric/route.h"
+#include "fabric/slice.h"
 #include "suite.h"
 
 static const bool no_wrap[3] = {false}, all_wrap[3] = {true, true, true};

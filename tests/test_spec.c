@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/axes.h"
-#include "icisim/groups.h"
-#include "icisim/spec.h"
+#include "array/shard.h"
+#include "notation/axes.h"
+#include "notation/groups.h"
 #include "suite.h"
 
 static struct axes mesh(const char *text)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/report.h"
+#include "report/report.h"
 #include "traced.h"
 
 /* Prints the steps of a program; without `record` from the summary of its trace alone. Ends with `want`. */

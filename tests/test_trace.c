@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/trace.h"
+#include "engine/trace.h"
 
 static const double us = 1e-6;
 

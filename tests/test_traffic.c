@@ -10,12 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "icisim/collective.h"
-#include "icisim/engine.h"
-#include "icisim/job.h"
-#include "icisim/metrics.h"
-#include "icisim/option.h"
+#include "collective/collective.h"
+#include "engine/engine.h"
+#include "metrics/metrics.h"
+#include "settings/option.h"
 #include "suite.h"
+#include "workload/job.h"
 
 enum { LINKS_MAX = 256 };
 

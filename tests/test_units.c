@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/text.h"
-#include "icisim/units.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "suite.h"
 
 #define IN(part, st) CU_ASSERT_PTR_NOT_NULL(strstr((st).text, part))

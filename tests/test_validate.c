@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/measured.h"
-#include "icisim/validate.h"
+#include "settings/measured.h"
 #include "suite.h"
 #include "validate/simulate.h"
+#include "validate/validate.h"
 
 static int count(const struct checks *checks, const char *part, const char *id, enum verdict verdict)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "icisim/workers.h"
+#include "base/workers.h"
 #include "suite.h"
 
 enum { COUNT = 500 };

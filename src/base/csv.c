@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/csv.h"
+#include "base/csv.h"
 
 #include <csv.h>
 #include <ctype.h>
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/file.h"
-#include "icisim/text.h"
+#include "base/file.h"
+#include "base/text.h"
 
 /* What the parser's callbacks fill. The cells of the header go to table->name, the others to table->cell. */
 struct reader {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "icisim/csv.h"
+#include "base/csv.h"
 
 int csv_open(struct csv_writer *csv, const char *path, struct status *st)
 {

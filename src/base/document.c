@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/document.h"
+#include "base/document.h"
 
 #include <libfyaml.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/node.h"
-#include "icisim/file.h"
 
 /* Nodes and texts are taken from blocks and freed all at once. */
 struct document_block {

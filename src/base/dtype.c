@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/dtype.h"
+#include "base/dtype.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "icisim/text.h"
+#include "base/text.h"
 
 static const struct dtype table[DTYPE_COUNT] = {
 #define DTYPE_ROW(id, xla, jax, brief, bits, rate) [id] = {xla, jax, brief, (bits) / 8.0, rate},

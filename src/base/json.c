@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/json.h"
+#include "base/json.h"
 
 #include <ctype.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/text.h"
+#include "base/text.h"
 
 enum node_kind node_kind(const struct node *node)
 {

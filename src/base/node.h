@@ -3,7 +3,7 @@
 #ifndef NODE_H
 #define NODE_H
 
-#include "icisim/document.h"
+#include "base/document.h"
 
 struct node {
     enum node_kind kind;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/output.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>

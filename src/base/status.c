@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/status.h"
+#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/stopwatch.h"
+#include "base/stopwatch.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/text.h"
+#include "base/text.h"
 
 #include <ctype.h>
 #include <limits.h>

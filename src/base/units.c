@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/units.h"
+#include "base/units.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/text.h"
+#include "base/text.h"
 
 /* The products of a size of 64 bits with a unit of 40 need more than 64. */
 __extension__ typedef unsigned __int128 wide;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/units.h"
+#include "base/units.h"
 
 /* Writes bytes / unit exactly if three decimals do (only the last three bits of a binary unit can). */
 static bool print_exact(uint64_t bytes, uint64_t unit, const char *name, char text[static UNITS_TEXT])

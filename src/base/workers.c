@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/workers.h"
+#include "base/workers.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -8,8 +8,8 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "icisim/settings.h"
-#include "icisim/status.h"
+#include "base/status.h"
+#include "settings/settings.h"
 
 struct command {
     const char *name;

@@ -4,9 +4,9 @@
 #ifndef CLI_EVAL_H
 #define CLI_EVAL_H
 
-#include "icisim/evaluate.h"
-#include "icisim/machine.h"
-#include "icisim/settings.h"
+#include "evaluate/evaluate.h"
+#include "settings/settings.h"
+#include "workload/machine.h"
 
 struct eval {
     struct machine machine;

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "cli/eval.h"
-#include "icisim/engine.h"
-#include "icisim/units.h"
+
+#include "array/shard.h"
+#include "base/units.h"
+#include "engine/engine.h"
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/text.h"
+#include "base/text.h"
 #include "validate/simulate.h"
 
 /* The settings of a row but for its size, as a command line; NULL if memory is out. */

@@ -6,8 +6,8 @@
 #ifndef FITTING_H
 #define FITTING_H
 
-#include "icisim/fit.h"
-#include "icisim/measured.h"
+#include "fit/fit.h"
+#include "settings/measured.h"
 
 /* Measurements of one collective on one slice, all sizes. */
 struct fitting_group {

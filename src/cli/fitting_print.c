@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/units.h"
 #include "cli/fitting.h"
-#include "icisim/units.h"
 
 typedef char *print_function(double value, char text[static UNITS_TEXT]);
 

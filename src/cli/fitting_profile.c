@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/output.h"
+#include "base/units.h"
 #include "cli/fitting.h"
-#include "icisim/collective.h"
-#include "icisim/output.h"
-#include "icisim/units.h"
+#include "collective/collective.h"
 
 /* "name" or "base" of a chip that may be a file: the last part of its path, without its ending. */
 static void base_name(const char *chip, char name[static 64])

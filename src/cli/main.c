@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/command.h"
-#include "icisim/text.h"
 
 static const struct command *const commands[] = {&command_run,  &command_compare,  &command_sweep,
                                                  &command_eval, &command_topology, &command_validate,

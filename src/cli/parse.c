@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/command.h"
-#include "icisim/collective.h"
-#include "icisim/text.h"
+#include "collective/collective.h"
 
 enum { KEY = 0x100, HELP = 'h' }; /* an option's key is KEY + its index, unless it has a letter */
 

@@ -8,8 +8,8 @@
 #ifndef ROWS_H
 #define ROWS_H
 
-#include "icisim/result.h"
-#include "icisim/settings.h"
+#include "settings/settings.h"
+#include "workload/result.h"
 
 /* Opens the file that --csv names, or the fallback; where both are missing `csv` stays as it is. It is opened
  * before the work begins, so that a path that cannot be written is found then. */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "icisim/job.h"
+#include "workload/job.h"
 
 /* What is known of each value: dim by dim, value by value. */
 struct trial {

@@ -9,8 +9,8 @@
 #ifndef TRIAL_H
 #define TRIAL_H
 
-#include "icisim/machine.h"
-#include "icisim/settings.h"
+#include "settings/settings.h"
+#include "workload/machine.h"
 
 /* Fails as the first point of the first such value does. Loads all chips into the catalog. */
 int trial_run(const struct grid *grid, struct catalog *catalog, struct status *st);

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/route.h"
+#include "fabric/route.h"
 
 /* What the recursion over offsets carries. to[k] holds for every chip where the offsets on the first k rings
  * lead. */

@@ -3,7 +3,7 @@
 #ifndef BROADCAST_H
 #define BROADCAST_H
 
-#include "icisim/collective.h"
+#include "collective/collective.h"
 
 int broadcast_build(const struct collective_spec *spec, struct program *program, const struct front *before,
                     struct front *after, struct status *st);

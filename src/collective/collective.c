@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/collective.h"
+#include "collective/collective.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collective/all_to_all.h"
 #include "collective/broadcast.h"
 #include "collective/permute.h"
 #include "collective/reduce_gather.h"
-#include "icisim/text.h"
 
 /* Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md there). */
 static double factor_gather(int n)
@@ -65,29 +65,4 @@ const struct collective *collective_by_name(const char *name, struct status *st)
     }
     text_unknown("collective", name, known, st);
     return NULL;
-}
-
-static const char *const ring_kinds[RING_KINDS + 1] = {"uni", "bidi", "bidi-half", NULL};
-static const char *const algorithms[ALGORITHMS + 1] = {"direct", "ring", NULL};
-
-const char *ring_kind_name(enum ring_kind kind)
-{
-    return ring_kinds[kind];
-}
-
-int ring_kind_by_name(const char *name, struct status *st)
-{
-    int kind = text_index(name, ring_kinds);
-    return kind >= 0 ? kind : text_unknown("ring", name, ring_kinds, st);
-}
-
-const char *algorithm_name(enum algorithm algorithm)
-{
-    return algorithms[algorithm];
-}
-
-int algorithm_by_name(const char *name, struct status *st)
-{
-    int algorithm = text_index(name, algorithms);
-    return algorithm >= 0 ? algorithm : text_unknown("algorithm", name, algorithms, st);
 }

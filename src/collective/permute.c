@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "collective/walk.h"
-#include "icisim/route.h"
+#include "fabric/route.h"
 
 enum { CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
 

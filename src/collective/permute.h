@@ -3,7 +3,7 @@
 #ifndef PERMUTE_H
 #define PERMUTE_H
 
-#include "icisim/collective.h"
+#include "collective/collective.h"
 
 enum { PERMUTE_ROUTES = 2 * SLICE_AXES };
 

@@ -7,7 +7,7 @@
 #ifndef WALK_H
 #define WALK_H
 
-#include "icisim/collective.h"
+#include "collective/collective.h"
 
 struct walk {
     const struct collective_spec *spec;

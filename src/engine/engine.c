@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/engine.h"
+#include "engine/engine.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #ifndef ENGINES_H
 #define ENGINES_H
 
-#include "icisim/engine.h"
+#include "engine/engine.h"
 
 extern const struct engine engine_event;   /* event.c */
 extern const struct engine engine_simgrid; /* simgrid_load.c */

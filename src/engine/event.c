@@ -9,10 +9,10 @@
  */
 #include <stdlib.h>
 
-#include "event_network.h"
-#include "event_plan.h"
-#include "event_queue.h"
-#include "icisim/engine.h"
+#include "engine/engine.h"
+#include "engine/event_network.h"
+#include "engine/event_plan.h"
+#include "engine/event_queue.h"
 
 enum { ROW_CLASSES = 32 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Compute queues of the plan. A chip's queue is the merge of the classes that it belongs to, read through one
  * cursor a class: it needs no list of (op, chip) pairs, and chips that are busy elsewhere cost nothing. */
-#include "event_plan.h"
+#include "engine/event_plan.h"
 
 #include <stdlib.h>
 

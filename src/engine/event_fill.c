@@ -8,9 +8,9 @@
  * All links that are full at one level are held together, and what they hold is subtracted from other links
  * as count * level, once: whatever the order of flows in lists, links that are alike stay bit-equal.
  */
-#include "event_network.h"
+#include "engine/event_network.h"
 
-#include "icisim/status.h"
+#include "base/status.h"
 
 /* What a look at the heap costs, in looks at a crossing. */
 enum { WORK_OF_A_LEVEL = 8 };

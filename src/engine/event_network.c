@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flows of one link, and settling. */
-#include "event_network.h"
+#include "engine/event_network.h"
 
-#include "icisim/status.h"
+#include "base/status.h"
 
 int network_init(struct network *network, const struct slice *slice, const struct map *map,
                  struct queue *queue, struct pool *flows)

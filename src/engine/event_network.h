@@ -27,9 +27,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event_plan.h"
-#include "event_pool.h"
-#include "event_queue.h"
+#include "engine/event_plan.h"
+#include "engine/event_pool.h"
+#include "engine/event_queue.h"
 
 #define NETWORK_SAME_FRAC 0x1p-48
 

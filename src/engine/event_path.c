@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flows of several links: where they cross links, and which links hang together. */
-#include "event_network.h"
+#include "engine/event_network.h"
 
-#include "icisim/status.h"
+#include "base/status.h"
 
 /* Crossings of one path lie in one block of 2^k; more of them than this would take more than 2 GB. */
 enum { CROSSINGS_MAX = 1 << 27, FIRST_CROSSINGS = 1 << 10 };

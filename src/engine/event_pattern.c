@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Patterns of the plan: who is sent something by whom. Walking every route once here also finds the routes
  * that leave the slice, before time starts. */
-#include "event_plan.h"
+#include "engine/event_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

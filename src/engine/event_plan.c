@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "event_plan.h"
+#include "engine/event_plan.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event_sets.h"
-#include "icisim/program.h"
-#include "icisim/status.h"
+#include "base/status.h"
+#include "engine/event_sets.h"
+#include "program/program.h"
 
 /* How chips walk: every link by its id, where slice.h says that it starts and ends. */
 struct map {

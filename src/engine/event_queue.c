@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "event_queue.h"
+#include "engine/event_queue.h"
 
 #include <math.h>
 

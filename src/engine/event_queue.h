@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "event_pool.h"
+#include "engine/event_pool.h"
 
 /* An event is a kind and an index: of a flow, a link or a group. */
 enum event_kind { EVENT_BEGIN, EVENT_COMPUTED, EVENT_LINK, EVENT_GROUP };

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "icisim/platform.h"
+#include "engine/platform.h"
 
 /* What took about two minutes or 2 GB where it was measured. */
 enum { CELLS_MAX = 1 << 23, LANE_LINKS_MAX = 1 << 22 };

@@ -16,7 +16,7 @@
 
 #include <stdio.h>
 
-#include "icisim/program.h"
+#include "program/program.h"
 
 struct lane {
     int32_t route, chip; /* the program's route, and where it starts */

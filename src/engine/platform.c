@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/platform.h"
+#include "engine/platform.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/route.h"
+#include "fabric/route.h"
 
 char *platform_chip_name(int chip, char name[static PLATFORM_NAME])
 {

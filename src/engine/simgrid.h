@@ -3,9 +3,9 @@
 #ifndef ENGINE_SIMGRID_H
 #define ENGINE_SIMGRID_H
 
-#include "icisim/program.h"
-#include "icisim/status.h"
-#include "icisim/trace.h"
+#include "base/status.h"
+#include "engine/trace.h"
+#include "program/program.h"
 
 #define ENGINE_SIMGRID_MODULE "icisim_simgrid.so"
 #define ENGINE_SIMGRID_SYMBOL "engine_simgrid_run"

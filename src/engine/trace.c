@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/trace.h"
+#include "engine/trace.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
  *   links      whatever flows wholly inside a window of time fits through the link in that window
  *   summary    total, first starts, last ends and busy times follow from the single times
  */
-#include "icisim/trace.h"
+#include "engine/trace.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/evaluate.h"
+#include "evaluate/evaluate.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "call/definition.h"
 #include "evaluate/evaluate_build.h"
-#include "icisim/definition.h"
-#include "icisim/memory.h"
-#include "icisim/pack.h"
+#include "execute/memory.h"
+#include "execute/pack.h"
 
 static int devices_of(const struct evaluation *e)
 {

@@ -3,7 +3,7 @@
 #ifndef EVALUATE_BUILD_H
 #define EVALUATE_BUILD_H
 
-#include "icisim/evaluate.h"
+#include "evaluate/evaluate.h"
 
 /* Fills in rings, order, chunk and program; groups and start are there. */
 int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struct status *st);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "icisim/evaluate.h"
+#include "evaluate/evaluate.h"
 
 /* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial sum,
  * at most n times the largest number, by epsilon/2. Whole numbers up to 2^53 do not round. */

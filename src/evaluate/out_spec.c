@@ -2,7 +2,7 @@
 /* Specs of results: what becomes of the axes of a call. */
 #include <string.h>
 
-#include "icisim/evaluate.h"
+#include "evaluate/evaluate.h"
 
 static bool has_axis(const struct axis_list *list, int axis)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "squares.h"
+#include "fit/squares.h"
 
 /* Rounds of weighting by the fitted time; two suffice, the weights change by the square of the noise. */
 enum { ROUNDS = 4 };

@@ -3,7 +3,7 @@
 #include <gsl/gsl_multifit.h>
 #include <math.h>
 
-#include "squares.h"
+#include "fit/squares.h"
 
 struct problem {
     gsl_matrix *x;

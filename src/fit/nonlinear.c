@@ -3,7 +3,7 @@
 #include <gsl/gsl_multifit_nlinear.h>
 #include <math.h>
 
-#include "squares.h"
+#include "fit/squares.h"
 
 struct problem {
     const struct fit_model *model;

@@ -7,7 +7,7 @@
 #include <gsl/gsl_matrix.h>
 #include <gsl/gsl_vector.h>
 
-#include "icisim/fit.h"
+#include "fit/fit.h"
 
 /* GSL's own handler aborts; inside a fit its functions return codes. */
 static inline gsl_error_handler_t *squares_begin(void)

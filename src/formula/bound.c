@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Times that no schedule can beat: what must enter a chip, or cross a cut, or use links at all. */
-#include "shape.h"
+#include "formula/shape.h"
 
 /* Seconds that `bytes` need into the chip with the fewest links. */
 static double into_chip_s(const struct formula_case *c, double bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The exact times of our own schedules on links that nobody else uses. */
-#include "shape.h"
+#include "formula/shape.h"
 
 /* `steps` steps one after the other, each one hop of `bytes`. */
 static double steps_s(const struct formula_case *c, int steps, double bytes)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "shape.h"
+#include "formula/shape.h"
 
 struct shape shape_of(const struct formula_case *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The textbook's rules of thumb, as it states them: no setup, no chunks, W = 2w. */
-#include "shape.h"
+#include "formula/shape.h"
 
 static double both_ways_Bps(const struct formula_case *c)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "icisim/formula.h"
+#include "formula/formula.h"
 
 /* The rings of two chips and more. */
 struct shape {

@@ -2,8 +2,8 @@
 /* The seconds of a matmul on one chip, and the names of the ways to overlap it. */
 #include <math.h>
 
-#include "icisim/matmul.h"
-#include "icisim/text.h"
+#include "base/text.h"
+#include "matmul/matmul.h"
 
 int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dtype_id dtype,
                      struct status *st)

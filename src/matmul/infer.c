@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/matmul.h"
+#include "matmul/matmul.h"
 
 static bool same_list(const struct axis_list *a, const struct axis_list *b)
 {

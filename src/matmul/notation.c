@@ -4,8 +4,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "data/cursor.h"
-#include "icisim/matmul.h"
+#include "base/cursor.h"
+#include "matmul/matmul.h"
 
 /* Sizes that names stand for: given by dims, or by an earlier operand. */
 enum { SIZES = 32 };

@@ -2,11 +2,11 @@
 /* Real numbers through a matmul program, against the plain product. */
 #include <stdlib.h>
 
-#include "data/selection.h"
-#include "icisim/execute.h"
-#include "icisim/matmul.h"
-#include "icisim/memory.h"
-#include "icisim/random.h"
+#include "base/random.h"
+#include "execute/execute.h"
+#include "execute/memory.h"
+#include "matmul/matmul.h"
+#include "program/selection.h"
 
 struct matrix {
     int64_t rows, cols;

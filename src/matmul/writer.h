@@ -8,7 +8,7 @@
 #define WRITER_H
 
 #include "collective/walk.h"
-#include "icisim/matmul.h"
+#include "matmul/matmul.h"
 
 struct writer {
     const struct matmul_options *options;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A program as text, one op a line. */
-#include "icisim/program.h"
+#include "program/program.h"
 
 static void dump_route(const struct program *p, struct route route, FILE *out)
 {

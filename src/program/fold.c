@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* fold.h in two halves: how far a program repeats itself, and the program of one repetition. */
-#include "icisim/fold.h"
+#include "program/fold.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/program.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <stdarg.h>

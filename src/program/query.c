@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Questions about a program that need no engine: where sends end, what views select, what it all adds up to.
  */
-#include "icisim/program.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 

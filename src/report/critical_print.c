@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the critical path says, in one sentence and in three tables. */
-#include "icisim/critical.h"
+#include "report/critical_print.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/sheet.h"
-#include "icisim/units.h"
-#include "report/names.h"
+#include "base/units.h"
+#include "metrics/names.h"
+#include "report/sheet.h"
 
 enum { TOLD = 3 }; /* waits in the sentence */
 

@@ -2,8 +2,8 @@
 /* A CSV of every link: where it is, what crossed it, how busy it was. */
 #include <stdlib.h>
 
-#include "icisim/metrics.h"
-#include "icisim/report.h"
+#include "metrics/metrics.h"
+#include "report/report.h"
 
 static void write_names(struct csv_writer *csv, const struct slice *slice)
 {

@@ -2,9 +2,9 @@
 /* Looks into a run whose single times were kept: its trace as a file, its critical path as text. */
 #include <inttypes.h>
 
-#include "icisim/critical.h"
-#include "icisim/perfetto.h"
-#include "icisim/report.h"
+#include "report/critical_print.h"
+#include "report/perfetto.h"
+#include "report/report.h"
 
 enum { PAIRS = 12, NUMBER = 32 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Writes events as JSON. */
-#include "icisim/perfetto.h"
+#include "report/perfetto.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/json.h"
-#include "report/names.h"
+#include "base/json.h"
+#include "metrics/names.h"
 #include "report/perfetto_events.h"
 
 static const double total_max_s = 1e6; /* 10^18 picoseconds */

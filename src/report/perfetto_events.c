@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/names.h"
+#include "metrics/names.h"
 
 void events_add(struct events *events, struct event event)
 {

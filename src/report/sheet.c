@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/sheet.h"
+#include "report/sheet.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "icisim/metrics.h"
-#include "icisim/report.h"
-#include "icisim/sheet.h"
-#include "icisim/waits.h"
-#include "report/names.h"
+#include "metrics/metrics.h"
+#include "metrics/names.h"
+#include "metrics/waits.h"
+#include "report/report.h"
+#include "report/sheet.h"
 
 enum { WAYS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 

@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "icisim/report.h"
-#include "icisim/sheet.h"
+#include "report/report.h"
+#include "report/sheet.h"
 
 /* What names a result. In the heading if all results agree on it, else in a column of its own. */
 struct label {

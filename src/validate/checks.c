@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/units.h"
-#include "icisim/validate.h"
+#include "base/units.h"
+#include "validate/validate.h"
 
 static const char *const verdict_names[VERDICTS] = {"ok", "OUT", "beyond", "fitted"};
 

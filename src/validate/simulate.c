@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "workload/collective.h"
+#include "workload/collective_job.h"
 #include "workload/workloads.h"
 
 static int read_formula(const struct job *job, bool *has_formula, struct formula_case *formula,

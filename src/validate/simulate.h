@@ -3,10 +3,10 @@
 #ifndef ICISIM_VALIDATE_SIMULATE_H
 #define ICISIM_VALIDATE_SIMULATE_H
 
-#include "icisim/formula.h"
-#include "icisim/job.h"
-#include "icisim/measured.h"
-#include "icisim/validate.h"
+#include "formula/formula.h"
+#include "settings/measured.h"
+#include "validate/validate.h"
+#include "workload/job.h"
 
 struct simulation {
     struct result result;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/metrics.h"
-#include "workload/collective.h"
+#include "metrics/metrics.h"
+#include "workload/collective_job.h"
 
 /* Is every step of every ring one link of its own? Rings of a group start from different chips, so links of
  * one hop are never shared; only where `uni` closes a line it walks back, on links of its own on a physical

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/job.h"
+#include "workload/job.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/text.h"
+#include "base/text.h"
 #include "workload/workloads.h"
 
 static const struct workload *const workloads[] = {&workload_collective, &workload_matmul, NULL};

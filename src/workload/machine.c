@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "icisim/machine.h"
+#include "workload/machine.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/groups.h"
-#include "workload/collective.h"
+#include "notation/groups.h"
+#include "workload/collective_job.h"
 #include "workload/ragged.h"
 
 /* A ring for each axis; axes of one chip have none, but where there is no other. */

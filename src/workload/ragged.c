@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/csv.h"
-#include "icisim/random.h"
+#include "base/csv.h"
+#include "base/random.h"
 
 /* A number in [0.5, 1.5) for each index. */
 static double weight(uint64_t seed, uint64_t index)

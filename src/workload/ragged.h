@@ -13,8 +13,8 @@
 
 #include <stdint.h>
 
-#include "icisim/dtype.h"
-#include "icisim/status.h"
+#include "base/dtype.h"
+#include "base/status.h"
 
 enum { RAGGED_CHIPS = 1024 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "icisim/collective.h"
-#include "icisim/engine.h"
-#include "icisim/job.h"
-#include "icisim/metrics.h"
+#include "collective/collective.h"
+#include "engine/engine.h"
+#include "metrics/metrics.h"
+#include "workload/job.h"
 
 static const struct engine *choose_engine(const struct job *job)
 {

@@ -3,7 +3,7 @@
 #ifndef WORKLOADS_H
 #define WORKLOADS_H
 
-#include "icisim/job.h"
+#include "workload/job.h"
 
 extern const struct workload workload_collective, workload_matmul;
 

@@ -8,7 +8,7 @@
 #ifndef NAIVE_ENGINE_H
 #define NAIVE_ENGINE_H
 
-#include "icisim/engine.h"
+#include "engine/engine.h"
 
 extern const struct engine engine_naive;
 

@@ -14,8 +14,8 @@
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
 
-#include "icisim/program.h"
-#include "icisim/slice.h"
+#include "fabric/slice.h"
+#include "program/program.h"
 #include "suite.h"
 
 struct random_program {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "icisim/random.h"
+#include "base/random.h"
 
 int suite_main(const char *suite, const struct suite_test tests[], int argc, char **argv)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "icisim/engine.h"
+#include "engine/engine.h"
 #include "suite.h"
 
 static const double us = 1e-6, link_Bps = 1e9, latency_s = 1e-6;

@@ -10,9 +10,9 @@
 #ifndef TRACED_H
 #define TRACED_H
 
-#include "icisim/program.h"
-#include "icisim/slice.h"
-#include "icisim/trace.h"
+#include "engine/trace.h"
+#include "fabric/slice.h"
+#include "program/program.h"
 
 struct traced {
     struct slice slice;

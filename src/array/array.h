@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * array: n-dimensional arrays of numbers, as NumPy has them: the real data that moves through programs.
+ *
+ * Elements are doubles in row-major order; `integer` says only how they print ("1" or "1."), and whole
+ * numbers up to 2^53 are exact either way. An array of no dims is a scalar. A negative dim index is not
+ * accepted here: whoever reads user input resolves it.
+ *
+ * Units: none. Errors: STATUS_INPUT for shapes that do not fit, STATUS_LIMIT above ARRAY_ELEMENTS.
+ * Ownership: the caller's struct, freed with array_free(), safe when zeroed. Functions that write an `out`
+ * take it uninitialised and leave it freed after a failure.
+ */
+#ifndef ICISIM_ARRAY_H
+#define ICISIM_ARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+enum { ARRAY_DIMS = 8, ARRAY_TEXT = 192 };
+#define ARRAY_ELEMENTS ((int64_t)1 << 26)
+
+struct array {
+    int dims;
+    int64_t shape[ARRAY_DIMS];
+    bool integer;
+    double *data; /* [array_elements()] */
+};
+
+/* An array of zeros. */
+int array_init(struct array *array, int dims, const int64_t shape[], bool integer, struct status *st);
+void array_free(struct array *array);
+int array_copy(const struct array *array, struct array *out, struct status *st);
+int64_t array_elements(const struct array *array);
+
+/* Reads nested lists "[[0, 1], [2, 3]]", a number, or NumPy's makers and methods:
+ *   arange(stop) arange(start, stop[, step]) zeros(shape) ones(shape) full(shape, value) eye(n)
+ *   random(seed, shape)   whole numbers from 0 to 99, the same everywhere
+ *   .reshape(2, -1) .T .astype(float) .astype(int)
+ * A shape is 2, 4 or (2, 4); np. and jnp. may stand before a maker. */
+int array_parse(const char *text, struct array *array, struct status *st);
+
+/* Prints as NumPy's print() does: lines of 75 columns, "..." in the middle of more than 1000 elements. */
+void array_print(const struct array *array, FILE *out);
+
+/* "(2, 4)"; returns `text`. */
+char *array_print_shape(const struct array *array, char text[static ARRAY_TEXT]);
+
+bool array_same_shape(const struct array *a, const struct array *b);
+
+/* Same shape, and elements that differ by at most `relative` times the larger; 0 asks for equality. A NaN
+ * is near nothing. Where they are not near, *at is the first element that is not (-1: the shapes differ). */
+bool array_near(const struct array *a, const struct array *b, double relative, int64_t *at);
+
+/* Another shape for the same elements. */
+int array_reshape(struct array *array, int dims, const int64_t shape[], struct status *st);
+
+/* out = array[..., low:high, ...] along `dim`. */
+int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
+                struct status *st);
+
+/* The dims reversed, as .T does. */
+int array_transpose(const struct array *array, struct array *out, struct status *st);
+
+/* n arrays one after another along `dim`: alike in all other dims. */
+int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st);
+
+/* n arrays of one shape along a new dim. */
+int array_stack(int n, const struct array part[], int dim, struct array *out, struct status *st);
+
+/* Takes away a dim of length 1. */
+int array_squeeze(struct array *array, int dim, struct status *st);
+
+#endif

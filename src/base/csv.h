@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * csv: tables in, tables out.
+ *
+ * Reading: the first row names the columns; lines that start with # are comments, empty lines are skipped;
+ * quotes, CRLF and a byte-order mark are understood; every row has as many cells as there are columns, and
+ * knows its line, so that errors say file:line. Writing: `.` as decimal point, %.9g, LF, quotes only where
+ * they are needed, NaN is an empty cell; the file is there whole or not at all (output.h).
+ *
+ * Units: those of the column's name. Errors: STATUS_INPUT for what is read, STATUS_IO.
+ * Ownership: the caller's structs; a table's strings live until csv_table_free(), safe on a zeroed one.
+ */
+#ifndef ICISIM_CSV_H
+#define ICISIM_CSV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/output.h"
+#include "base/status.h"
+
+struct csv_table {
+    char *file; /* name for messages */
+    int rows, columns;
+    char **name; /* [columns] */
+    char **cell; /* [rows * columns] */
+    int *line;   /* [rows] where the row starts, from 1 */
+};
+
+/* Reads a file ("-" is stdin), or a text that is there already. */
+int csv_table_read(struct csv_table *table, const char *path, struct status *st);
+int csv_table_parse(struct csv_table *table, const char *name, const char *text, size_t bytes,
+                    struct status *st);
+void csv_table_free(struct csv_table *table);
+
+/* Index of a column, -1 if there is none; csv_table_need() fails with the nearest names instead. */
+int csv_table_column(const struct csv_table *table, const char *name);
+int csv_table_need(const struct csv_table *table, const char *name, struct status *st);
+
+static inline const char *csv_table_cell(const struct csv_table *table, int row, int column)
+{
+    return table->cell[(size_t)row * (size_t)table->columns + (size_t)column];
+}
+
+/* A cell as a number; an empty one is NaN. "nan" and "inf" are refused. */
+int csv_table_number(const struct csv_table *table, int row, int column, double *value, struct status *st);
+
+/* Are the names of all columns numbers? Then the first row is data, and there is no header. The names of such
+ * columns may be alike. */
+bool csv_table_is_headless(const struct csv_table *table);
+
+/* Fails at a cell: "FILE:LINE: column 'NAME': ...". Returns `code`. */
+int csv_table_fail(const struct csv_table *table, int row, int column, struct status *st, int code,
+                   const char *format, ...) __attribute__((format(printf, 6, 7)));
+
+struct csv_writer {
+    struct output output;
+    int cells; /* written in this row */
+};
+
+int csv_open(struct csv_writer *csv, const char *path, struct status *st);
+
+/* A row, cell by cell, then csv_end_row(). Faults of writing stick in the stream until csv_commit(). */
+void csv_text(struct csv_writer *csv, const char *text);
+void csv_real(struct csv_writer *csv, double value);
+void csv_count(struct csv_writer *csv, int64_t value);
+void csv_bytes(struct csv_writer *csv, uint64_t bytes);
+void csv_empty(struct csv_writer *csv);
+void csv_end_row(struct csv_writer *csv);
+
+/* csv_commit() puts the file in place, csv_abandon() leaves none. */
+int csv_commit(struct csv_writer *csv, struct status *st);
+void csv_abandon(struct csv_writer *csv);
+
+#endif

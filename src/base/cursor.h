@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * cursor: reads the small notations of the data modules (arrays, specs, meshes, groups) token by token.
+ *
+ * Every fault says which notation, the text, the column and what would have been right there. Spaces between
+ * tokens are skipped.
+ *
+ * Errors: STATUS_INPUT through the cursor's status. Ownership: the text is borrowed.
+ */
+#ifndef ICISIM_DATA_CURSOR_H
+#define ICISIM_DATA_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct cursor {
+    const char *what; /* what the text is: "mesh", "array" */
+    const char *text;
+    const char *at;
+    struct status *st;
+};
+
+struct cursor cursor_of(const char *what, const char *text, struct status *st);
+
+/* Is the next token `token`; accept also moves behind it. */
+bool cursor_sees(struct cursor *c, const char *token);
+bool cursor_accept(struct cursor *c, const char *token);
+int cursor_expect(struct cursor *c, const char *token);
+
+/* A whole number from `least` to `most`; `noun` names it in the error. */
+int cursor_integer(struct cursor *c, const char *noun, int64_t least, int64_t most, int64_t *value);
+
+/* Any number; *whole says that it was written without a point or an exponent. */
+int cursor_number(struct cursor *c, double *value, bool *whole);
+
+/* A name, in quotes or without. */
+int cursor_name(struct cursor *c, const char *noun, char name[], size_t room);
+
+/* Nothing may follow. */
+int cursor_end(struct cursor *c);
+
+/* Records a fault at the cursor; returns STATUS_INPUT. */
+int cursor_fail(struct cursor *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

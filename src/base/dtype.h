@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * dtype: the types of array elements, under XLA's names (bf16, s32); JAX's long (bfloat16, int32) and short
+ * (i32) ones are read too.
+ *
+ * A chip's file gives peak rates for some types. A type without a rate of its own may be computed at
+ * another's: f32 at bf16's, for JAX on TPU multiplies f32 in one bf16 pass unless a higher precision is asked
+ * for (docs.jax.dev, "Matmul precision").
+ *
+ * Units: bytes of an element, half a byte for 4-bit types. Errors: status.h. Ownership: constant tables.
+ */
+#ifndef ICISIM_DTYPE_H
+#define ICISIM_DTYPE_H
+
+#include "base/status.h"
+
+/* id, XLA's name, JAX's, short one (or the same), bits, type whose peak rate it uses if it has none */
+#define DTYPES(X)                                                                                            \
+    X(DTYPE_PRED, "pred", "bool", "pred", 8, DTYPE_PRED)                                                     \
+    X(DTYPE_S4, "s4", "int4", "i4", 4, DTYPE_S4)                                                             \
+    X(DTYPE_U4, "u4", "uint4", "u4", 4, DTYPE_S4)                                                            \
+    X(DTYPE_S8, "s8", "int8", "i8", 8, DTYPE_S8)                                                             \
+    X(DTYPE_U8, "u8", "uint8", "u8", 8, DTYPE_S8)                                                            \
+    X(DTYPE_S16, "s16", "int16", "i16", 16, DTYPE_S16)                                                       \
+    X(DTYPE_U16, "u16", "uint16", "u16", 16, DTYPE_S16)                                                      \
+    X(DTYPE_S32, "s32", "int32", "i32", 32, DTYPE_S32)                                                       \
+    X(DTYPE_U32, "u32", "uint32", "u32", 32, DTYPE_S32)                                                      \
+    X(DTYPE_S64, "s64", "int64", "i64", 64, DTYPE_S64)                                                       \
+    X(DTYPE_U64, "u64", "uint64", "u64", 64, DTYPE_S64)                                                      \
+    X(DTYPE_F8E4M3FN, "f8e4m3fn", "float8_e4m3fn", "f8e4m3fn", 8, DTYPE_F8E4M3FN)                            \
+    X(DTYPE_F8E5M2, "f8e5m2", "float8_e5m2", "f8e5m2", 8, DTYPE_F8E4M3FN)                                    \
+    X(DTYPE_BF16, "bf16", "bfloat16", "bf16", 16, DTYPE_BF16)                                                \
+    X(DTYPE_F16, "f16", "float16", "f16", 16, DTYPE_F16)                                                     \
+    X(DTYPE_F32, "f32", "float32", "f32", 32, DTYPE_BF16)                                                    \
+    X(DTYPE_F64, "f64", "float64", "f64", 64, DTYPE_F64)                                                     \
+    X(DTYPE_C64, "c64", "complex64", "c64", 64, DTYPE_C64)                                                   \
+    X(DTYPE_C128, "c128", "complex128", "c128", 128, DTYPE_C128)
+
+enum dtype_id {
+#define DTYPE_ENUM(id, xla, jax, brief, bits, rate) id,
+    DTYPES(DTYPE_ENUM)
+#undef DTYPE_ENUM
+        DTYPE_COUNT
+};
+
+struct dtype {
+    const char *name; /* XLA's: the one we print */
+    const char *jax;
+    const char *brief;
+    double bytes;
+    enum dtype_id rate; /* whose peak it uses if the chip names none for itself */
+};
+
+/* Information on a type; never NULL. */
+const struct dtype *dtype_info(enum dtype_id id);
+
+/* The type of a name, in any of its spellings; a negative code and the nearest names if there is none. */
+int dtype_by_name(const char *name, struct status *st);
+
+#endif

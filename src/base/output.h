@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * output: a file that is there whole or not at all.
+ *
+ * What is written goes to a temporary file beside the target, which takes the target's name when all of it
+ * is on disk. So a fault leaves no half-written file, an older file of the same name survives, and a path
+ * that cannot be written is found at the start and not after hours of work. Where the file system can, that file
+ * has no name until then: not even a process that is killed leaves anything. "-" is stdout; what is not a
+ * regular file (a pipe, /dev/null) is written to directly.
+ *
+ * Units: none. Errors: STATUS_IO, with the path and the system's reason.
+ * Ownership: the caller's struct; output_commit() or output_abandon() ends it, both are safe on a zeroed one.
+ */
+#ifndef ICISIM_OUTPUT_H
+#define ICISIM_OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+struct output {
+    FILE *file; /* write here; NULL when ended */
+    char *path;
+    char *temporary; /* NULL where the target itself is written to, or the file has no name yet */
+    bool nameless;
+};
+
+int output_open(struct output *output, const char *path, struct status *st);
+
+/* All is written: puts the file in place. Fails if any write failed. */
+int output_commit(struct output *output, struct status *st);
+
+/* Leaves nothing behind (what went to stdout or a pipe has gone). */
+void output_abandon(struct output *output);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * text: small help with names. A name that is not known is answered with the names nearest to it, so that
+ * every message of this kind reads alike: "unknown chip 'v5'; the nearest are v5e, v5p".
+ *
+ * Units: none. Errors: none, or as status.h. Ownership: the caller's buffers.
+ */
+#ifndef ICISIM_TEXT_H
+#define ICISIM_TEXT_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+
+/* Writes "the nearest are v5e, v5p" ("the nearest is v5e"), or "known are ..." where none is near. `names`
+ * ends with NULL. Returns `text`. Nearness counts edits without regard to case;
+ * letters missing at the end count nothing. */
+enum { TEXT_NEAREST = 240 };
+char *text_nearest(const char *name, const char *const names[], char text[static TEXT_NEAREST]);
+
+/* Fails with "unknown WHAT 'NAME'; the nearest are ...": returns STATUS_INPUT. */
+int text_unknown(const char *what, const char *name, const char *const names[], struct status *st);
+
+/* Index of a name in a list that ends with NULL, exactly as written; -1 if it is not there. */
+int text_index(const char *name, const char *const names[]);
+
+#endif

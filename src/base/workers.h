@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * workers: the same work on many indices, in forked processes.
+ *
+ * Each worker is handed an index at a time and hands back a result of fixed size. A worker that dies costs the
+ * index that it was at, not the others: its place is taken by a new one. Results come in any order, so whoever
+ * wants the same bytes whatever the number of workers puts them in order.
+ *
+ * Units: none. Errors: STATUS_IO where a process cannot be made. Ownership: the caller's; a worker sees what the
+ * caller had when workers_run() began, and what it changes is lost.
+ */
+#ifndef ICISIM_WORKERS_H
+#define ICISIM_WORKERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { WORKERS_MAX = 256 };
+
+struct workers_task {
+    int64_t count;
+    size_t result_bytes;
+    void *context;
+    /* In a worker: fills `result`. */
+    void (*work)(void *context, int64_t index, void *result);
+    /* In the caller: result, or NULL if the worker died, and how ("killed by signal 9"). A negative code ends
+     * it all. */
+    int (*done)(void *context, int64_t index, const void *result, const char *how, struct status *st);
+};
+
+int workers_run(const struct workers_task *task, int workers, struct status *st);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim run: one row a point, and a look inside. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "base/stopwatch.h"
+#include "cli/command.h"
+#include "cli/rows.h"
+#include "report/report.h"
+#include "workload/job.h"
+
+/* What can be looked at, besides the result. */
+struct looks {
+    bool steps, critical;
+    bool timing;       /* of the program itself */
+    bool dump;         /* instead of running */
+    const char *links; /* a file, or NULL */
+    struct output trace;
+    int trace_chips;
+};
+
+/* With single times a run does not fold, and remembers them all: steps of a pod are shown without. */
+enum { RECORD_MOST = 1 << 22 };
+
+static bool is_recorded(const struct looks *looks, const struct program *program)
+{
+    bool small = (int64_t)program->ops * program->slice->chips <= RECORD_MOST;
+    return looks->critical || looks->trace.file || (looks->steps && small);
+}
+
+static int show(const struct job *job, const struct run *run, struct looks *looks, struct status *st)
+{
+    int code = 0;
+    if (looks->steps || looks->critical)
+        report_heading(&run->result, 1, stdout);
+    if (looks->steps)
+        code = report_steps(run, stdout, st);
+    if (code == 0 && looks->critical)
+        code = report_critical(run, stdout, st);
+    if (code == 0 && looks->trace.file)
+        code = report_trace(run, looks->trace_chips, looks->trace.file, st) < 0
+                   ? status_prefix(st, "--trace: ")
+                   : 0;
+    if (code == 0 && looks->trace.file)
+        code = output_commit(&looks->trace, st);
+    if (code == 0 && looks->links)
+        code = report_links(&job->program, run->result.time_s, looks->links, st);
+    return code;
+}
+
+static void say_timing(struct spent opening, struct spent building, const struct run *run)
+{
+    fprintf(stderr,
+            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f "
+            "peak_bytes=%" PRIu64 "\n",
+            opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
+            run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
+}
+
+static int look(const struct point *point, struct catalog *catalog, struct looks *looks,
+                struct result *result, struct status *st)
+{
+    struct job job = {0};
+    struct run run = {0};
+    struct stopwatch stopwatch = stopwatch_start();
+    int code = job_open(&job, point, catalog, st);
+    struct spent opening = stopwatch_lap(&stopwatch);
+    if (code == 0)
+        code = job_build(&job, st);
+    struct spent building = stopwatch_lap(&stopwatch);
+    if (code == 0 && looks->dump)
+        program_dump(&job.program, stdout);
+    else if (code == 0)
+        code = job_run(&job, is_recorded(looks, &job.program), &run, st);
+    if (code == 0 && looks->timing && !looks->dump)
+        say_timing(opening, building, &run);
+    if (code == 0 && !looks->dump)
+        code = show(&job, &run, looks, st);
+    *result = run.result;
+    run_free(&run);
+    job_close(&job);
+    return code;
+}
+
+static int look_at_all(const struct grid *grid, struct catalog *catalog, struct looks *looks,
+                       struct result result[], struct status *st)
+{
+    int code = 0;
+    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+        struct point point;
+        grid_point(grid, i, &point);
+        code = look(&point, catalog, looks, &result[i], st);
+        grid_print_varied(grid, i, result[i].varied, sizeof result[i].varied);
+    }
+    return code;
+}
+
+/* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
+static int run_grid(const struct grid *grid, struct looks *looks, bool table, struct csv_writer *csv,
+                    struct status *st)
+{
+    struct catalog catalog = {0};
+    struct result *result = calloc((size_t)grid->points, sizeof *result);
+    int code = result ? look_at_all(grid, &catalog, looks, result, st) : status_nomem(st);
+    if (code == 0 && !looks->dump) {
+        rows_compare(grid, result);
+        if (table)
+            code = report_table(result, (int)grid->points, stdout, st);
+        if (csv->output.file)
+            rows_write(csv, result, grid->points);
+    }
+    free(result);
+    catalog_free(&catalog);
+    return code;
+}
+
+/* Is one of the files stdout, which then has nothing else? */
+static bool takes_stdout(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
+}
+
+/* What is asked for fits together: one file takes stdout at most, and files of a single run have one. */
+static int check_looks(const struct settings *settings, const struct looks *looks, int64_t points,
+                       struct status *st)
+{
+    const char *trace = settings_text(settings, "trace");
+    const char *taker = rows_take_stdout(settings) ? "csv" : takes_stdout(trace) ? "trace" : "links";
+    int takers = rows_take_stdout(settings) + takes_stdout(trace) + takes_stdout(looks->links);
+    if (takers > 1 || (takers == 1 && (looks->steps || looks->critical || looks->dump)))
+        return status_fail(
+            st, STATUS_INPUT,
+            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program and other "
+            "files named -",
+            taker);
+    if ((trace || looks->links) && points > 1)
+        return status_fail(st, STATUS_INPUT, "--%s is of one point; give every option one value",
+                           trace ? "trace" : "links");
+    return 0;
+}
+
+static int run(struct settings *settings, struct status *st)
+{
+    struct grid grid;
+    struct csv_writer csv = {0};
+    struct looks looks = {.steps = settings_flag(settings, "steps"),
+                          .critical = settings_flag(settings, "critical-path"),
+                          .timing = settings_flag(settings, "timing"),
+                          .dump = settings_flag(settings, "dump-program"),
+                          .links = settings_text(settings, "links"),
+                          .trace_chips = settings_integer(settings, "trace-chips")};
+    const char *trace = settings_text(settings, "trace");
+    bool table = !rows_take_stdout(settings) && !takes_stdout(trace) && !takes_stdout(looks.links);
+    int code = grid_init(&grid, settings, st);
+    if (code == 0)
+        code = check_looks(settings, &looks, grid.points, st);
+    if (code == 0 && !looks.dump)
+        code = rows_open(settings, NULL, &csv, st);
+    if (code == 0 && !looks.dump && trace)
+        code = output_open(&looks.trace, trace, st);
+    if (code == 0)
+        code = run_grid(&grid, &looks, table, &csv, st);
+    if (code == 0)
+        code = csv_commit(&csv, st);
+    csv_abandon(&csv);
+    output_abandon(&looks.trace);
+    return code;
+}
+
+const struct command command_run = {
+    .name = "run",
+    .arguments = "OP|WORKLOAD.yaml",
+    .what = "simulates a collective, a matmul or a workload file: one row a point",
+    .more = "Options of a point take several values: a list (--ring uni,bidi), a range (--size "
+            "1MiB:1GiB:x4), or the "
+            "option repeated (--axis x --axis y). Then there is a row for each combination.",
+    .bit = FOR_RUN,
+    .run = run,
+};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * engine: runs a program and says when every op started and ended (trace).
+ *
+ * Every engine implements the one definition of time that program.h states, and nothing of collectives. An
+ * engine is a const struct of functions in a file of its own and a row in engine.c.
+ *
+ * Units: seconds. Errors: STATUS_LIMIT for what is too large, STATUS_ENGINE for a program that never ends
+ * (a dependency cycle cannot be written). Ownership: the trace is the caller's, from trace_init().
+ */
+#ifndef ICISIM_ENGINE_H
+#define ICISIM_ENGINE_H
+
+#include "base/status.h"
+#include "engine/trace.h"
+#include "program/program.h"
+
+struct engine {
+    const char *name;
+    const char *what; /* one line for --help */
+    /* A process can run it once only (SimGrid keeps one platform a process): callers that need more fork. */
+    bool once_a_process;
+    int (*run)(const struct program *program, struct trace *trace, struct status *st);
+    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to
+     * tell. NULL where there is nothing to load. */
+    void (*prepare)(void);
+};
+
+/* All engines, in a list that ends with NULL; by name (NULL if there is none). */
+const struct engine *const *engine_list(void);
+const struct engine *engine_by_name(const char *name);
+
+/* Runs the program in this process or, where the engine wants one of its own, in a forked one. */
+int engine_run(const struct engine *engine, const struct program *program, struct trace *trace,
+               struct status *st);
+
+#endif

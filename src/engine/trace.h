@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * trace: what comes out of an engine: when every op of a program started and ended on every chip.
+ *
+ * What every run gives: the total, each op's first start and last end, each chip's last end and busy compute
+ * time. The times of every single (op, chip) are kept when asked for (trace_init's `record`), 16 bytes each.
+ * A send starts when all it waits for holds and ends when its last byte has arrived at the far end; a compute
+ * starts when the queue takes it up.
+ *
+ * Units: seconds from the start of the program. Errors: status.h. Ownership: the caller's struct, freed with
+ * trace_free().
+ */
+#ifndef ICISIM_TRACE_H
+#define ICISIM_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "program/program.h"
+
+struct trace {
+    int32_t ops, chips;
+    double total_s;
+    double *op_start_s, *op_end_s;    /* [ops]; first start, last end; NaN if no chip takes part */
+    double *chip_end_s, *chip_busy_s; /* [chips]; last end of the ops it takes part in; busy compute time */
+    double *start_s, *end_s;          /* [ops * chips], op by op; NaN where the chip takes no part; or NULL */
+};
+
+int trace_init(struct trace *trace, const struct program *program, bool record, struct status *st);
+void trace_free(struct trace *trace);
+
+/* Engines call this once for every (op, chip) that takes part, in any order. */
+static inline void trace_note(struct trace *trace, int32_t op, int32_t chip, bool compute, double start_s,
+                              double end_s)
+{
+    if (!(trace->op_start_s[op] <= start_s))
+        trace->op_start_s[op] = start_s;
+    if (!(trace->op_end_s[op] >= end_s))
+        trace->op_end_s[op] = end_s;
+    if (trace->chip_end_s[chip] < end_s)
+        trace->chip_end_s[chip] = end_s;
+    if (trace->total_s < end_s)
+        trace->total_s = end_s;
+    if (compute)
+        trace->chip_busy_s[chip] += end_s - start_s;
+    if (trace->start_s) {
+        int64_t at = (int64_t)op * trace->chips + chip;
+        trace->start_s[at] = start_s;
+        trace->end_s[at] = end_s;
+    }
+}
+
+/* The last chip to finish, the lowest index on a tie (to 1e-9 of the total). */
+int trace_critical_chip(const struct trace *trace);
+
+/* Invariants, on a trace with every time recorded: who takes part has times, nothing starts before what it
+ * waits for, computes of a chip do not overlap and keep their order, sends take their latency and no link
+ * carries more than its bandwidth. */
+int trace_check(const struct trace *trace, const struct program *program, struct status *st);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * memory: the buffers of a program with real numbers in them, on every chip.
+ *
+ * Each buffer is a row-major matrix of rows x cols doubles; the pieces of a ragged one stand one after another.
+ * What nobody has written is NaN, so that a schedule that reads too early cannot go unnoticed.
+ *
+ * Units: elements. Errors: STATUS_LIMIT above MEMORY_ELEMENTS in all. Ownership: the caller's struct, freed
+ * with memory_free(), safe when zeroed; the program is borrowed and must not change.
+ */
+#ifndef ICISIM_MEMORY_H
+#define ICISIM_MEMORY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "program/program.h"
+
+#define MEMORY_ELEMENTS ((int64_t)1 << 28)
+enum { MEMORY_TEXT = 160 };
+
+struct memory {
+    const struct program *program;
+    double *data;
+    int64_t *at; /* [chips * buffers]: where a chip's buffer starts in data */
+};
+
+int memory_init(struct memory *memory, const struct program *program, struct status *st);
+void memory_free(struct memory *memory);
+
+/* A buffer of a chip, and how many elements it has. */
+double *memory_of(const struct memory *memory, int chip, int32_t buffer);
+int64_t memory_elements(const struct program *program, int chip, int32_t buffer);
+
+/* Index of a buffer by name, -1 if there is none. */
+int32_t memory_buffer(const struct program *program, const char *name);
+
+/* Reads or writes what a view picks on a chip, piece by piece, each row by row: view_elements() numbers. */
+int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
+                struct status *st);
+int memory_put(struct memory *memory, const struct view *view, int chip, const double value[],
+               struct status *st);
+
+/* What a view picks with the variables of chip `vars` on chip `at`, as Python would: "in[4:6]", of a matrix
+ * "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Returns `text`. */
+char *memory_print_view(const struct program *program, const struct view *view, int vars, int at,
+                        char text[static MEMORY_TEXT]);
+
+#endif

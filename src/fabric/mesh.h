@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * mesh: the logical, named axes of a job, laid on the chips of a slice; and the rings that collectives walk.
+ *
+ * A mesh "dp=4,tp=2" numbers its devices row by row, the last axis fastest. Each of its axes is laid on
+ * physical axes: one to one, on several that are merged ("X=x*y" snakes through both, so that neighbours stay
+ * neighbours and the ends meet where they can), or on a part of one that is split. Without a mesh the axes
+ * are the physical ones. Numbering matters: a ring over (tp,dp) steps in the order given, ppermute numbers
+ * chips in the order of the mesh; taking one for the other permutes the data silently.
+ *
+ * A ring is the way round one axis (or through a list of chips): who stands at which position, who is next.
+ * It is closed if stepping from the last to the first costs no more links than the other steps; else it is a
+ * line.
+ *
+ * Units: none. Errors: status.h. Ownership: the caller's structs, freed with mesh_free() and ring_free(); the
+ * slice is borrowed.
+ */
+#ifndef ICISIM_MESH_H
+#define ICISIM_MESH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "fabric/slice.h"
+#include "notation/axes.h"
+
+enum { MESH_HOW = 32, MESH_TEXT = 512 };
+
+struct mesh {
+    const struct slice *slice;
+    struct axes axes; /* names and sizes */
+    struct {
+        int physical;       /* the whole physical axis that it is, coordinate by coordinate, or -1 */
+        char how[MESH_HOW]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
+    } lay[AXES_MAX];
+    int32_t *chip_of;   /* [chips]: of the mesh's device number; NULL where the two are equal */
+    int32_t *device_of; /* [chips]: the way back; NULL too */
+};
+
+/* Lays "dp=4,tp=2" or "X=x*y,Z=z" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
+ * Sizes alone are laid one to one where they fit (in order if they can), else merged, else split in order.
+ * Errors: names given twice, sizes that do not multiply to the number of chips or cannot be laid. */
+int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st);
+void mesh_free(struct mesh *mesh);
+
+/* "dp on x, tp on y"; returns `text`. */
+char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT]);
+
+/* Reads "x", "x,y" or "(tp,dp)"; NULL or "" is all axes. */
+int mesh_parse_axes(const struct mesh *mesh, const char *text, struct axis_list *list, struct status *st);
+
+/* Device number of a chip and back. */
+static inline int mesh_device(const struct mesh *mesh, int chip)
+{
+    return mesh->device_of ? mesh->device_of[chip] : chip;
+}
+static inline int mesh_chip(const struct mesh *mesh, int device)
+{
+    return mesh->chip_of ? mesh->chip_of[device] : device;
+}
+
+/* The chips that take part in a collective over some axes together: groups of axis_list_size() chips each, as
+ * many as it takes. Writes for every group the chips in the order of axis_list_position(): [chips]. */
+void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[]);
+
+struct ring {
+    int n;
+    bool closed;
+    int axis; /* the physical axis whose coordinate is the position and whose links are the steps; or -1 */
+    int32_t *position; /* [chips], -1 for chips that take no part; NULL where axis >= 0 */
+    int32_t *next;     /* [chips]: the chip at position + 1, the last one's is the first; NULL too */
+    int32_t *slot;     /* [n]: the logical index of a position; NULL where it is the position itself */
+    int edge_links;    /* links of the longest step but the closing one */
+    int closing_links; /* links of the step from the last to the first */
+};
+
+/* The ring along one mesh axis. */
+int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st);
+/* One ring through all chips of several mesh axes: along neighbours, closed where that can be. Its slots give
+ * the position in the list's order (axis_list_position). */
+int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st);
+/* The ring through each of the groups, in the order listed: `chip` lists groups * n chips, none twice. */
+int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
+                   struct status *st);
+void ring_free(struct ring *ring);
+
+static inline int ring_position(const struct ring *ring, const struct slice *slice, int chip)
+{
+    return ring->axis >= 0 ? slice_coord(slice, chip, ring->axis) : ring->position[chip];
+}
+
+/* The chip one step on; the last one's is the first. */
+int ring_next(const struct ring *ring, const struct slice *slice, int chip);
+
+/* Prints which chip is where and what each edge of each axis' ring costs in links; and of the ring over all axes of a
+ * list, in its order, if that has several (it may be NULL). */
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st);
+
+/* Invariants: the numbering is a permutation, positions of a ring are each taken once in every group. */
+int mesh_check(const struct mesh *mesh, struct status *st);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * slice: the box of chips a job gets, a 1D, 2D or 3D torus or mesh, and its one-way links.
+ *
+ * Chips are numbered row by row, the last axis fastest: on 4x4x8 chip 13 is (0,1,5). A link leaves a chip
+ * along an axis, by + or by -; a cable is two links. An axis of length 1 has no links; an axis of length 2
+ * has one cable, so that + and - are the same link; a longer axis wraps if its ends are joined. All that is
+ * known about neighbours is known by slice_link() and slice_link_end(): a twisted or broken torus changes
+ * these two.
+ *
+ * A slice may be a quotient (fold.h): `len` chips stand for `span` of them along an axis, and the last one's
+ * neighbour is the first. Without folding the two are equal.
+ *
+ * Units: in the names; bandwidths are one-way. Errors: status.h. Ownership: the caller's struct;
+ * slice_init() allocates nothing, slice_free() frees what slice_set_link() made.
+ */
+#ifndef ICISIM_SLICE_H
+#define ICISIM_SLICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { SLICE_AXES = 3 };
+
+struct slice {
+    int axes;             /* 1, 2 or 3 */
+    int len[SLICE_AXES];  /* chips simulated along each axis; 1 beyond `axes` */
+    int span[SLICE_AXES]; /* chips they stand for */
+    bool wrap[SLICE_AXES];
+    int chips;              /* product of len */
+    double link_Bps;        /* of every link ... */
+    double hop_latency_s;   /* ... unless the two tables below say otherwise */
+    double *link_Bps_of;    /* [slice_link_ids], or NULL */
+    double *link_latency_s; /* [slice_link_ids], or NULL */
+};
+
+/* Reads "4x4x8" into `len`; returns the number of axes or a negative code. */
+int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st);
+
+/* A slice of `axes` axes. `wrap` counts for axes of length 3 and more only: shorter ones never wrap.
+ * Errors: lengths below 1, more than 2^24 chips, a bandwidth that is not above 0, a negative latency. */
+int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
+               double hop_latency_s, struct status *st);
+void slice_free(struct slice *slice);
+
+/* "4x4x8" and "x,z" ("all", "none"): what slice_parse_shape() and --wrap read. Returns `text`. */
+enum { SLICE_TEXT = 40 };
+char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT]);
+char *slice_print_wrap(const struct slice *slice, char text[static SLICE_TEXT]);
+
+/* The letter of an axis, and back (-1 if it is none). */
+char slice_axis_name(int axis);
+int slice_axis_by_name(char name);
+
+/* Coordinate of a chip on an axis, and the chip at coordinates. */
+int slice_coord(const struct slice *slice, int chip, int axis);
+int slice_chip(const struct slice *slice, const int coord[]);
+
+/* Links have ids below slice_link_ids(); not every id is a link. */
+static inline int slice_link_ids(const struct slice *slice)
+{
+    return slice->chips * slice->axes * 2;
+}
+
+/* The link that leaves `chip` along `axis` by + (sign > 0) or - (sign < 0); -1 where there is none. */
+int slice_link(const struct slice *slice, int chip, int axis, int sign);
+
+/* Does the id name a link (on an axis of 2 only the id of + does); where it starts, where it ends. */
+bool slice_is_link(const struct slice *slice, int link);
+static inline int slice_link_start(const struct slice *slice, int link)
+{
+    return link / (2 * slice->axes);
+}
+int slice_link_end(const struct slice *slice, int link);
+static inline int slice_link_axis(const struct slice *slice, int link)
+{
+    return link / 2 % slice->axes;
+}
+/* "x+ of TPU:5"-like parts for reports: the sign of the direction. */
+static inline int slice_link_sign(int link)
+{
+    return link % 2 ? -1 : 1;
+}
+
+static inline double slice_link_Bps(const struct slice *slice, int link)
+{
+    return slice->link_Bps_of ? slice->link_Bps_of[link] : slice->link_Bps;
+}
+static inline double slice_link_latency_s(const struct slice *slice, int link)
+{
+    return slice->link_latency_s ? slice->link_latency_s[link] : slice->hop_latency_s;
+}
+
+/* Gives one link a speed and a latency of its own. */
+int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st);
+
+/* Is the axis a ring: it wraps, and has three chips or more. */
+static inline bool slice_is_ring(const struct slice *slice, int axis)
+{
+    return slice->wrap[axis] && slice->span[axis] > 2;
+}
+
+/* How many links there are: in all, and out of one chip (as many come in). */
+int slice_count_links(const struct slice *slice);
+int slice_count_ports(const struct slice *slice, int chip);
+
+/* Bandwidth one way over the cheapest plane cut through the middle of an axis (facts: Bisection). 0 for a
+ * single chip. */
+double slice_bisection_Bps(const struct slice *slice);
+
+/* Invariants: every link's far end has a link back, the ends of a wrap are joined, counts agree. */
+int slice_check(const struct slice *slice, struct status *st);
+
+#endif

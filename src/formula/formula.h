@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * formula: closed forms of collectives: exact times of our schedules (E1 to E8), textbook rules (F1 to F11),
+ * and bounds that no schedule can beat. Never sees an engine.
+ *
+ * V bytes of the whole array, N chips in the ring, w one-way link bandwidth, W = 2w, a latency of one hop. An
+ * exact form uses the largest chunk: ceil(elements / N) elements. A rule is what the textbook says, which is
+ * not always what a schedule can do: V/W for an all-gather is E2 on even rings and 4/3 of E3 at N = 4. Where
+ * there is no form the answer is NaN; one chip alone takes 0 s.
+ *
+ * Units: bytes, seconds, bytes per second. Errors: none, NaN. Ownership: nothing is kept.
+ */
+#ifndef ICISIM_FORMULA_H
+#define ICISIM_FORMULA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric/schedule.h"
+
+/* A collective on rings, as far as a formula needs to know it. Rings of one chip count as absent. */
+struct formula_case {
+    const char *op; /* XLA's name */
+    enum ring_kind kind;
+    enum algorithm algorithm;
+    int rings;
+    int n[COLLECTIVE_RINGS];       /* chips of each ring */
+    bool closed[COLLECTIVE_RINGS]; /* else it is a line; two chips are a line anyway */
+    bool one_link; /* every step of every ring is one link that no other ring of the case uses; where `uni`
+                      closes a line, it goes back over the line's own links */
+    bool on_axes;  /* every ring is a physical axis: the shortest route between its chips stays on it */
+    int64_t elements;
+    double elem_bytes;
+    double hop_latency_s;
+    double link_Bps;
+    double setup_s; /* paid once a collective; 0 in the spec profile */
+    bool keep_ties; /* direct all-to-all: ties go by + whole */
+    /* permutes: links of the longest route, and how many disjoint routes share the bytes; 0 if routes contend */
+    int route_links, routes;
+    /* for bounds, of the slice and all groups together */
+    int groups;
+    int least_ports;    /* fewest links into a chip that has something to receive; 0: nothing moves */
+    int directed_links; /* of the whole slice */
+    double worst_cut_s_per_byte; /* all-to-all: seconds per byte of a pair at the worst plane cut */
+};
+
+/* The form that fits a case best, and its id, "E3" or "F2"; NaN and "" where there is none. */
+double formula_exact_s(const struct formula_case *c);
+double formula_rule_s(const struct formula_case *c);
+const char *formula_exact_id(const struct formula_case *c);
+const char *formula_rule_id(const struct formula_case *c);
+
+/* A time that no schedule can beat on this slice; NaN where none is known. */
+double formula_bound_s(const struct formula_case *c);
+
+/* F11: the bytes below which a hop costs more latency than transfer. */
+double formula_latency_bound_bytes(double hop_latency_s, double link_Bps);
+
+/* One form. `time_s` answers NaN for a case that it does not speak of. */
+struct formula {
+    const char *id;       /* "E3" */
+    const char *of;       /* what it gives: "all-gather, reduce-scatter: bidi-half, wrapped axis" */
+    const char *equation; /* "(N-1)(a + V/(2 N w))" */
+    const char *range;    /* where it holds */
+    double (*time_s)(const struct formula_case *c);
+};
+
+/* All of them, in the order in which a case looks for its form; a row without an id ends each list. */
+extern const struct formula formula_exact[];
+extern const struct formula formula_rules[];
+
+#endif

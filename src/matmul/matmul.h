@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * matmul: sharded matrix products in JAX's notation, the communication that they need, and the programs that
+ * overlap the two.
+ *
+ *     int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]
+ *     In[B@X,D@Y] . Win[D,F@Y] . Wout[F@Y,D] -> Out[B@X,D@Y]          with dims "B=1024,D=2048,F=8192"
+ *
+ * A dim is a size, a name, or both (B=1024), and the mesh axes that shard it. From the shardings follows what
+ * must be communicated (the four cases of "How to Scale Your Model", sharding): a contracting dim sharded on
+ * one side only is gathered; on both sides alike, every chip has a partial sum, which is reduced, and
+ * scattered where the output asks for it; an operand's dim that the output does not shard alike is gathered.
+ *
+ * Strategies: `naive` does the collective, then the matmul, or the reverse. The others decompose one collective
+ * of each product into permutes round a ring, and multiply what is there while the next piece is on its way:
+ *
+ *   gather loop    the operand rotates; each step multiplies the piece that came last
+ *   scatter loop   the accumulator rotates; each step multiplies what it needs next and adds what came
+ *   all-reduce     a scatter loop, then an all-gather; or the output in chunks, each reduced while the next is
+ *                  multiplied
+ *
+ * `uni` rotates one way, `bidi` whole pieces both ways, `bidi-half` halves both ways; where the ring does not
+ * close, `uni` closes it over the reverse links and the other two use the line algorithm.
+ *
+ * Units: in the names. Errors: status.h. Ownership: the caller's structs, freed where a _free() is given.
+ */
+#ifndef ICISIM_MATMUL_H
+#define ICISIM_MATMUL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "collective/collective.h"
+#include "fabric/chip.h"
+#include "fabric/mesh.h"
+#include "notation/axes.h"
+#include "program/program.h"
+
+enum { MATMUL_OPERANDS = 6, MATMUL_NAME = 16, MATMUL_TEXT = 512 };
+
+/* Rows are dim 0, columns dim 1. */
+struct matmul_dim {
+    char name[MATMUL_NAME]; /* "" if it has none */
+    int64_t n;
+    struct axis_list shard;
+};
+struct matmul_tensor {
+    char name[MATMUL_NAME];
+    enum dtype_id dtype;
+    struct matmul_dim dim[2];
+};
+struct matmul_expr {
+    int operands;
+    struct matmul_tensor operand[MATMUL_OPERANDS];
+    bool has_output;
+    struct matmul_tensor output;
+};
+
+/* Does a text look like a matmul rather than a collective's name? */
+bool matmul_is_expr(const char *text);
+
+/* Reads the notation. `dims` gives sizes for names ("B=1024,D=2048") and may be NULL; tensors without a type
+ * have that of the first operand, which without one has `dtype`. Errors: columns and what would be right; dims
+ * that do not agree, or do not divide; types that differ; a matrix of more than 2^60 elements. */
+int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
+                 struct matmul_expr *expr, struct status *st);
+char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char text[static MATMUL_TEXT]);
+
+/* What is communicated for one product, in the order in which it happens. */
+enum matmul_move_kind { MOVE_GATHER_LEFT, MOVE_GATHER_RIGHT, MOVE_SCATTER, MOVE_REDUCE, MOVE_GATHER_OUT };
+const char *matmul_move_op(enum matmul_move_kind kind); /* the collective's XLA name */
+struct matmul_move {
+    enum matmul_move_kind kind;
+    int dim; /* of the tensor that moves: 0 rows, 1 columns; MOVE_REDUCE: 0 */
+    struct axis_list axes;
+};
+enum { MATMUL_MOVES = 6 };
+struct matmul_product {
+    struct matmul_tensor left, right, out;
+    struct matmul_dim done[2]; /* how the output is sharded when the product itself is done */
+    int moves;
+    struct matmul_move move[MATMUL_MOVES];
+    int overlap;     /* the move that loops decompose, or -1 */
+    int64_t m, k, n; /* of the product on one chip */
+};
+struct matmul_plan {
+    int products;
+    int ambiguous; /* the product whose output sharding is missing, when that is why matmul_infer() failed; or -1 */
+    struct matmul_product product[MATMUL_OPERANDS - 1];
+};
+
+/* Infers the plan. Without an output sharding where contracting dims are sharded, it is refused as JAX does.
+ * Errors: shardings that no collective of ours leads to. */
+int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct matmul_plan *plan,
+                 struct status *st);
+
+/* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048": one product, for people. */
+char *matmul_explain(const struct matmul_product *product, const struct axes *axes,
+                     char text[static MATMUL_TEXT]);
+
+/* What a compute takes on one chip: the roofline max(flop / (peak * efficiency), HBM bytes / HBM bandwidth) plus
+ * the launch overhead; dims padded to whole MXU tiles when asked. Accumulating reads the output too. */
+struct matmul_cost {
+    double peak_flops;
+    double efficiency; /* NaN: the chip's, by flop */
+    double hbm_Bps;
+    double launch_s;
+    bool mxu_padding;
+    const struct chip *chip;
+    enum dtype_id dtype;
+};
+int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dtype_id dtype,
+                     struct status *st);
+double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate);
+
+/* The least that it takes, as one op or cut into several: where smaller products reach a larger share of the peak, parts
+ * of it may. */
+double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n);
+
+enum matmul_strategy {
+    STRATEGY_NAIVE,
+    STRATEGY_UNI,
+    STRATEGY_BIDI,
+    STRATEGY_BIDI_HALF,
+    STRATEGY_AUTO, /* simulate all, take the best: not a program of its own */
+    STRATEGIES
+};
+const char *matmul_strategy_name(enum matmul_strategy strategy);
+int matmul_strategy_by_name(const char *name, struct status *st);
+
+/* How all-reduces overlap, and how XLA writes the loop of a reduce-scatter. */
+enum { MATMUL_CHUNKS = 256 };
+enum matmul_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS, REDUCES };
+const char *matmul_reduce_name(enum matmul_reduce reduce);
+int matmul_reduce_by_name(const char *name, struct status *st);
+
+enum matmul_loop { LOOP_UNROLLED, LOOP_XLA, LOOPS };
+const char *matmul_loop_name(enum matmul_loop loop);
+int matmul_loop_by_name(const char *name, struct status *st);
+
+struct matmul_options {
+    enum matmul_strategy strategy;
+    enum ring_kind kind; /* of the collectives that are not decomposed */
+    enum matmul_reduce reduce;
+    int chunks;            /* of REDUCE_CHUNKS, 1 to MATMUL_CHUNKS */
+    enum matmul_loop loop; /* of a uni scatter loop: N-1 permutes, or N, the first of zeros, as XLA has it */
+    double setup_s;        /* of each collective, and of each permute of a loop */
+    struct matmul_cost cost;
+};
+
+/* Where a tensor is in a program, for loading operands and reading the result: the rectangle of pieces that `own`
+ * selects holds the chip's shard of the tensor, row by row. Along a dim that is cut by a ring, piece q holds the
+ * logical slice ring->slot[q]. */
+struct matmul_place {
+    struct view own;
+    const struct ring *cut[2]; /* or NULL: in logical order */
+};
+enum { MATMUL_RINGS = MATMUL_OPERANDS * MATMUL_MOVES * COLLECTIVE_RINGS };
+struct matmul_build {
+    int rings;
+    struct ring ring[MATMUL_RINGS];
+    struct axis_list over[MATMUL_RINGS]; /* what each goes through */
+    struct matmul_place operand[MATMUL_OPERANDS];
+    struct matmul_place output;
+};
+
+/* Writes the program of a plan on a mesh. The rings that the places refer to belong to `build`. Accumulators
+ * start at zero: whoever loads data clears all buffers first. */
+int matmul_write(const struct matmul_plan *plan, const struct matmul_options *options,
+                 const struct mesh *mesh, struct program *program, struct matmul_build *build,
+                 struct status *st);
+void matmul_build_free(struct matmul_build *build);
+
+/* Multiplies random integers by the program, with the data executor, and compares every chip's shard of the output
+ * with the plain product. For small shapes: a scaled-down copy of a plan (matmul_scale) is a check of the same
+ * schedule. `seed` chooses numbers and the order of events. Errors: STATUS_CHECK with the first difference. */
+int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
+                  const struct program *program, uint64_t seed, struct status *st);
+
+/* The same expression with dims as small as its shards allow, at most `most` each. */
+void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most);
+
+/* A time that no strategy beats: the compute's least time, and no collective faster than its bound. */
+double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
+                      const struct mesh *mesh);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "metrics/metrics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Bytes of a send that all chips do alike: translation takes each link of an axis and sign to every other,
+ * so each carries as much. Counting them chip by chip would walk 10^7 routes of a pod. */
+static void count_alike(const struct program *program, const struct op *op, double alike_bytes[SLICE_AXES][2])
+{
+    struct route route = program->route[op->towards.route];
+    for (int h = 0; h < route.hops; h++) {
+        struct hop hop = program->hop[route.first + h];
+        bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
+        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each;
+    }
+}
+
+/* Bytes of a send, chip by chip; `walked` has room for the longest route. */
+static int count_each(const struct program *program, const struct op *op, int walked[], double link_bytes[],
+                      struct status *st)
+{
+    for (int chip = 0; chip < program->slice->chips; chip++) {
+        if (!op_takes_part(program, op, chip))
+            continue;
+        struct route route = op_route(program, op, chip);
+        const struct hop *hop = program->hop + route.first;
+        if (route_walk(program->slice, chip, hop, route.hops, walked) < 0)
+            return status_fail(st, STATUS_CHECK, "op %d leaves the slice at chip %d", (int)(op - program->op),
+                               chip);
+        double bytes = op_amount(program, op, chip);
+        for (int l = route_length(hop, route.hops) - 1; l >= 0; l--)
+            link_bytes[walked[l]] += bytes;
+    }
+    return 0;
+}
+
+static int longest_route(const struct program *program)
+{
+    int longest = 0;
+    for (int32_t r = 0; r < program->routes; r++) {
+        int links = route_length(program->hop + program->route[r].first, program->route[r].hops);
+        longest = links > longest ? links : longest;
+    }
+    return longest;
+}
+
+int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
+{
+    const struct slice *slice = program->slice;
+    double alike_bytes[SLICE_AXES][2] = {{0}};
+    int *walked = malloc(((size_t)longest_route(program) + 1) * sizeof *walked);
+    if (!walked)
+        return status_nomem(st);
+    for (int link = 0; link < slice_link_ids(slice); link++)
+        link_bytes[link] = 0;
+    int code = 0;
+    for (int32_t o = 0; o < program->ops && code == 0; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind != OP_SEND)
+            continue;
+        if (op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE)
+            count_alike(program, op, alike_bytes);
+        else
+            code = count_each(program, op, walked, link_bytes, st);
+    }
+    for (int link = 0; link < slice_link_ids(slice); link++)
+        if (slice_is_link(slice, link))
+            link_bytes[link] += alike_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
+    free(walked);
+    return code;
+}
+
+/* The axes whose links the program's routes take. */
+static void axes_in_use(const struct program *program, bool used[SLICE_AXES])
+{
+    for (int a = 0; a < SLICE_AXES; a++)
+        used[a] = false;
+    for (int32_t h = 0; h < program->hops; h++)
+        if (program->hop[h].delta != 0)
+            used[program->hop[h].axis] = true;
+}
+
+/* Link use from bytes. The sum over an orbit of links is that of its one link, `orbit` times. */
+static void link_use(struct metrics *m, const struct program *program, const double link_bytes[], int orbit)
+{
+    const struct slice *slice = program->slice;
+    bool used[SLICE_AXES];
+    axes_in_use(program, used);
+    double bytes = 0, frac = 0;
+    int links = 0;
+    for (int link = 0; link < slice_link_ids(slice); link++) {
+        if (!slice_is_link(slice, link) || !used[slice_link_axis(slice, link)])
+            continue;
+        double could_s = link_bytes[link] / slice_link_Bps(slice, link); /* the least time it needs */
+        links++;
+        bytes += link_bytes[link];
+        frac += could_s;
+        m->max_link_bytes = fmax(m->max_link_bytes, link_bytes[link]);
+        m->max_link_frac = fmax(m->max_link_frac, could_s);
+    }
+    m->link_bytes = bytes * orbit;
+    bool ran = m->time_s > 0 && links > 0;
+    m->max_link_frac = ran ? m->max_link_frac / m->time_s : 0;
+    m->mean_link_frac = ran ? frac / links / m->time_s : 0;
+}
+
+int metrics_compute(struct metrics *m, const struct program *program, const struct trace *trace,
+                    double comm_s, int orbit, struct status *st)
+{
+    *m = (struct metrics){.time_s = trace->total_s, .has_computes = program_has_computes(program)};
+    double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
+    if (!link_bytes)
+        return status_nomem(st);
+    int code = metrics_link_bytes(program, link_bytes, st);
+    if (code == 0)
+        link_use(m, program, link_bytes, orbit);
+    free(link_bytes);
+    m->steps = code < 0 ? code : program_steps(program, st);
+    if (m->steps < 0)
+        return m->steps;
+    m->transfers = program_transfers(program) * orbit;
+    m->critical_chip = trace_critical_chip(trace);
+    m->compute_s = trace->chip_busy_s[m->critical_chip];
+    m->comm_s = m->has_computes ? comm_s : m->time_s;
+    m->exposed_comm_s = m->time_s - m->compute_s;
+    m->overlap_frac = NAN;
+    if (m->has_computes && comm_s > 0)
+        m->overlap_frac = fmax(0, 1 - m->exposed_comm_s / comm_s);
+    return 0;
+}

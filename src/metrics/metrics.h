@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * metrics: what a program and its trace say about a run. Knows no engine.
+ *
+ * Link bytes are counted on our own routes, from the program; times come from the trace. A program may be a
+ * quotient (fold.h): then every chip stands for `orbit` chips, and sums are multiplied by it.
+ *
+ *   link use       bytes / (bandwidth * total): the mean over all directed links of the axes in use, the
+ *                  largest over all links
+ *   critical chip  the last to finish
+ *   communication  the time of the same program with every compute made zero
+ *   exposed        total - busy compute time of the critical chip
+ *   overlap        max(0, 1 - exposed / communication)
+ *
+ * Units: in the names. Errors: status.h. Ownership: the caller's struct, nothing allocated.
+ */
+#ifndef ICISIM_METRICS_H
+#define ICISIM_METRICS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "engine/trace.h"
+#include "program/program.h"
+
+struct metrics {
+    double time_s;
+    double link_bytes;     /* over all links */
+    double max_link_bytes; /* over the busiest link */
+    double max_link_frac, mean_link_frac;
+    int64_t transfers;
+    int steps;
+    int critical_chip;
+    double compute_s, comm_s, exposed_comm_s;
+    double overlap_frac; /* NaN for a program without computes */
+    bool has_computes;
+};
+
+/* `comm_s` is the total of the same program without computes; for a program that has none it is not looked
+ * at. `orbit` is 1 without folding. */
+int metrics_compute(struct metrics *metrics, const struct program *program, const struct trace *trace,
+                    double comm_s, int orbit, struct status *st);
+
+/* Bytes over each link, [slice_link_ids]; caller's array. */
+int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "notation/axes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+
+int axes_add(struct axes *axes, const char *name, int n, struct status *st)
+{
+    if (axes_find(axes, name) >= 0)
+        return status_fail(st, STATUS_INPUT, "mesh: axis '%s' twice; every axis needs a name of its own",
+                           name);
+    if (axes->count == AXES_MAX)
+        return status_fail(st, STATUS_LIMIT, "mesh: more than %d axes", AXES_MAX);
+    if (strlen(name) >= AXIS_NAME)
+        return status_fail(st, STATUS_INPUT, "mesh: the name '%.40s' is longer than %d letters", name,
+                           AXIS_NAME - 1);
+    if (n < 1)
+        return status_fail(st, STATUS_INPUT, "mesh: axis '%s' has size %d; the least is 1", name, n);
+    if (n > AXES_DEVICES_MAX / axes_devices(axes))
+        return status_fail(st, STATUS_LIMIT, "mesh: more than %d devices with axis '%s'", AXES_DEVICES_MAX,
+                           name);
+    int at = axes->count++;
+    strcpy(axes->axis[at].name, name);
+    axes->axis[at].n = n;
+    return 0;
+}
+
+int axes_parse(const char *text, struct axes *axes, struct status *st)
+{
+    struct cursor c = cursor_of("mesh", text, st);
+    int code = 0;
+    *axes = (struct axes){0};
+    do {
+        char name[AXIS_NAME];
+        int64_t n = 0;
+        if ((code = cursor_name(&c, "an axis, as in dp=4,tp=2", name, sizeof name)) < 0)
+            return code;
+        if (!cursor_accept(&c, "="))
+            return cursor_fail(&c, "expected '=' and the size of axis %s, as in dp=4,tp=2", name);
+        if ((code = cursor_integer(&c, "the size of an axis", 1, AXES_DEVICES_MAX, &n)) < 0 ||
+            (code = axes_add(axes, name, (int)n, st)) < 0)
+            return code;
+    } while (cursor_accept(&c, ","));
+    return cursor_end(&c);
+}
+
+char *axes_print(const struct axes *axes, char text[static AXES_TEXT])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int a = 0; a < axes->count; a++)
+        used += (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s=%d", a ? "," : "", axes->axis[a].name,
+                                 axes->axis[a].n);
+    return text;
+}
+
+int axes_devices(const struct axes *axes)
+{
+    int devices = 1;
+    for (int a = 0; a < axes->count; a++)
+        devices *= axes->axis[a].n;
+    return devices;
+}
+
+int axes_find(const struct axes *axes, const char *name)
+{
+    for (int a = 0; a < axes->count; a++)
+        if (strcmp(axes->axis[a].name, name) == 0)
+            return a;
+    return -1;
+}
+
+int axes_coord(const struct axes *axes, int device, int axis)
+{
+    for (int a = axes->count - 1; a > axis; a--)
+        device /= axes->axis[a].n;
+    return device % axes->axis[axis].n;
+}
+
+int axis_list_add(struct axis_list *list, const struct axes *axes, const char *name, struct status *st)
+{
+    int axis = axes_find(axes, name);
+    if (axis < 0) {
+        char text[AXES_TEXT];
+        return status_fail(st, STATUS_INPUT, "the mesh has no axis '%.40s'; it is %s", name,
+                           axes->count ? axes_print(axes, text) : "without axes");
+    }
+    for (int i = 0; i < list->count; i++)
+        if (list->axis[i] == axis)
+            return status_fail(st, STATUS_INPUT, "axis '%s' is named twice; name it once", name);
+    list->axis[list->count++] = axis;
+    return 0;
+}
+
+int axis_list_parse(const char *text, const struct axes *axes, struct axis_list *list, struct status *st)
+{
+    struct cursor c = cursor_of("axes", text, st);
+    *list = (struct axis_list){0};
+    bool parentheses = cursor_accept(&c, "(");
+    const char *close = parentheses ? ")" : "";
+    bool empty = parentheses ? cursor_sees(&c, ")") : *c.at == '\0';
+    while (!empty) {
+        char name[AXIS_NAME];
+        int code = cursor_name(&c, "a mesh axis", name, sizeof name);
+        if (code < 0 || (code = axis_list_add(list, axes, name, st)) < 0)
+            return code;
+        /* Python writes a tuple of one as (tp,). */
+        if (!cursor_accept(&c, ",") || (parentheses && cursor_sees(&c, ")")))
+            break;
+    }
+    int code = cursor_expect(&c, close);
+    return code < 0 ? code : cursor_end(&c);
+}
+
+static int compare_int(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+struct axis_list axis_list_sorted(const struct axis_list *list)
+{
+    struct axis_list sorted = *list;
+    qsort(sorted.axis, (size_t)sorted.count, sizeof sorted.axis[0], compare_int);
+    return sorted;
+}
+
+char *axis_list_print(const struct axis_list *list, const struct axes *axes, char text[static AXES_TEXT])
+{
+    size_t used = 0;
+    const char *before = list->count == 1 ? "" : "(";
+    for (int i = 0; i < list->count; i++, before = ",")
+        used +=
+            (size_t)snprintf(text + used, AXES_TEXT - used, "%s%s", before, axes->axis[list->axis[i]].name);
+    snprintf(text + used, AXES_TEXT - used, "%s", list->count == 0 ? "()" : list->count == 1 ? "" : ")");
+    return text;
+}
+
+int axis_list_size(const struct axis_list *list, const struct axes *axes)
+{
+    int size = 1;
+    for (int i = 0; i < list->count; i++)
+        size *= axes->axis[list->axis[i]].n;
+    return size;
+}
+
+int axis_list_position(const struct axis_list *list, const struct axes *axes, int device)
+{
+    int position = 0;
+    for (int i = 0; i < list->count; i++)
+        position = position * axes->axis[list->axis[i]].n + axes_coord(axes, device, list->axis[i]);
+    return position;
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "notation/groups.h"
+
+#include <stdlib.h>
+
+#include "base/cursor.h"
+
+enum { IOTA_DIMS = 8 };
+
+int groups_init(struct groups *groups, int count, int size, struct status *st)
+{
+    *groups = (struct groups){count, size, calloc((size_t)count * (size_t)size, sizeof *groups->member)};
+    return groups->member ? 0 : status_nomem(st);
+}
+
+void groups_free(struct groups *groups)
+{
+    free(groups->member);
+    *groups = (struct groups){0};
+}
+
+int groups_check(const struct groups *groups, int devices, struct status *st)
+{
+    unsigned char *seen = calloc((size_t)devices, 1);
+    if (!seen)
+        return status_nomem(st);
+    int code = 0, members = groups->count * groups->size;
+    for (int i = 0; i < members && code == 0; i++) {
+        int device = groups->member[i];
+        if (device < 0 || device >= devices)
+            code = status_fail(st, STATUS_INPUT, "groups: there is no device %d; they are 0 to %d", device,
+                               devices - 1);
+        else if (seen[device]++)
+            code =
+                status_fail(st, STATUS_INPUT,
+                            "groups: device %d is in more than one place; groups must not overlap", device);
+    }
+    for (int device = 0; device < devices && code == 0; device++)
+        if (!seen[device])
+            code = status_fail(st, STATUS_INPUT,
+                               "groups: device %d is in no group; each of 0 to %d must be in one", device,
+                               devices - 1);
+    free(seen);
+    return code;
+}
+
+static int one_group(int devices, struct groups *groups, struct status *st)
+{
+    int code = groups_init(groups, 1, devices, st);
+    for (int i = 0; code == 0 && i < devices; i++)
+        groups->member[i] = i;
+    return code;
+}
+
+/* "{0,1},{2,3}}": behind the bracket that opens the list. No group can start behind the last device, so the
+ * room of `devices` members is enough, and a device that comes twice fills it before it overflows. */
+static int parse_listed(struct cursor *c, const char *open, const char *close, int devices,
+                        struct groups *groups)
+{
+    int code = groups_init(groups, 1, devices, c->st), members = 0;
+    groups->count = 0;
+    while (code == 0) {
+        int first = members;
+        code = cursor_expect(c, open);
+        while (code == 0) {
+            int64_t device = 0;
+            if ((code = cursor_integer(c, "a device", 0, devices - 1, &device)) < 0)
+                break;
+            if (members == devices)
+                return cursor_fail(c, "more than %d members for %d devices; groups must not overlap", devices,
+                                   devices);
+            groups->member[members++] = (int)device;
+            if (!cursor_accept(c, ","))
+                break;
+        }
+        if (code == 0 && (code = cursor_expect(c, close)) == 0) {
+            if (groups->count++ == 0)
+                groups->size = members;
+            else if (members - first != groups->size)
+                code = cursor_fail(c, "a group of %d after groups of %d; all must have the same size",
+                                   members - first, groups->size);
+        }
+        if (code < 0 || !cursor_accept(c, ","))
+            break;
+    }
+    return code < 0 ? code : cursor_expect(c, close);
+}
+
+/* "[2,4]": writes the dims and their product, which may not exceed `most`. */
+static int parse_dims(struct cursor *c, const char *open, const char *close, int64_t least, int most,
+                      int64_t dim[IOTA_DIMS], int *dims)
+{
+    int code = cursor_expect(c, open);
+    *dims = 0;
+    while (code == 0) {
+        if (*dims == IOTA_DIMS)
+            return cursor_fail(c, "more than %d dims", IOTA_DIMS);
+        if ((code = cursor_integer(c, "a dim", least, most, &dim[*dims])) < 0)
+            return code;
+        ++*dims;
+        if (!cursor_accept(c, ","))
+            break;
+    }
+    return code < 0 ? code : cursor_expect(c, close);
+}
+
+static int64_t product(const int64_t dim[], int dims)
+{
+    int64_t n = 1;
+    for (int i = 0; i < dims && n <= AXES_DEVICES_MAX; i++)
+        n *= dim[i];
+    return n;
+}
+
+/* Writes 0..n-1, shaped `dim`, in the order of its transpose: dim turn[i] of the source is dim i of it. */
+static void transpose_iota(const int64_t dim[], const int64_t turn[], int dims, int member[], int64_t n)
+{
+    int64_t stride[IOTA_DIMS] = {0};
+    for (int d = dims - 1, step = 1; d >= 0; d--) {
+        stride[d] = step;
+        step *= (int)dim[d];
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t rest = i, value = 0;
+        for (int d = dims - 1; d >= 0; d--) {
+            int from = (int)turn[d];
+            value += rest % dim[from] * stride[from];
+            rest /= dim[from];
+        }
+        member[i] = (int)value;
+    }
+}
+
+/* "[4,2]<=[2,4]T(1,0)" */
+static int parse_iota(struct cursor *c, int devices, struct groups *groups)
+{
+    int64_t shape[IOTA_DIMS] = {0}, dim[IOTA_DIMS] = {0}, turn[IOTA_DIMS] = {0};
+    int shapes, dims, turns, code;
+    if ((code = parse_dims(c, "[", "]", 1, devices, shape, &shapes)) < 0 ||
+        (code = cursor_expect(c, "<=")) < 0 || (code = parse_dims(c, "[", "]", 1, devices, dim, &dims)) < 0)
+        return code;
+    if (shapes != 2)
+        return cursor_fail(c, "expected [groups,size] before '<=', as in [2,4]<=[8]");
+    if (product(shape, shapes) != devices || product(dim, dims) != devices)
+        return cursor_fail(c, "both sides of '<=' must multiply to the number of devices, %d", devices);
+    for (int d = 0; d < dims; d++)
+        turn[d] = d;
+    if (cursor_accept(c, "T")) {
+        unsigned seen = 0;
+        if ((code = parse_dims(c, "(", ")", 0, dims - 1, turn, &turns)) < 0)
+            return code;
+        for (int d = 0; d < turns; d++)
+            seen |= 1u << turn[d];
+        if (turns != dims || seen != (1u << dims) - 1)
+            return cursor_fail(c, "T(...) must name each of the dims 0 to %d once", dims - 1);
+    }
+    if ((code = groups_init(groups, (int)shape[0], (int)shape[1], c->st)) < 0)
+        return code;
+    transpose_iota(dim, turn, dims, groups->member, devices);
+    return 0;
+}
+
+int groups_parse(const char *text, int devices, struct groups *groups, struct status *st)
+{
+    struct cursor c = cursor_of("groups", text, st);
+    int code;
+    *groups = (struct groups){0};
+    if (cursor_accept(&c, "{")) {
+        if (cursor_accept(&c, "}"))
+            code = one_group(devices, groups, st);
+        else
+            code = parse_listed(&c, "{", "}", devices, groups);
+    } else if (cursor_accept(&c, "[")) {
+        if (cursor_sees(&c, "[")) {
+            code = parse_listed(&c, "[", "]", devices, groups);
+        } else {
+            c.at = text; /* the bracket belongs to the dims of an iota */
+            code = parse_iota(&c, devices, groups);
+        }
+    } else {
+        code = cursor_fail(&c, "expected {{0,1},{2,3}} or [2,2]<=[4]");
+    }
+    if (code == 0 && (code = cursor_end(&c)) == 0)
+        code = groups_check(groups, devices, st);
+    if (code < 0)
+        groups_free(groups);
+    return code;
+}
+
+int groups_over_axes(const struct axes *axes, const struct axis_list *list, struct groups *groups,
+                     struct status *st)
+{
+    struct axis_list rest = {0};
+    for (int a = 0; a < axes->count; a++) {
+        int i = 0;
+        while (i < list->count && list->axis[i] != a)
+            i++;
+        if (i == list->count)
+            rest.axis[rest.count++] = a;
+    }
+    int size = axis_list_size(list, axes);
+    int code = groups_init(groups, axis_list_size(&rest, axes), size, st);
+    int devices = axes_devices(axes);
+    for (int device = 0; code == 0 && device < devices; device++) {
+        int group = axis_list_position(&rest, axes, device);
+        groups->member[group * size + axis_list_position(list, axes, device)] = device;
+    }
+    return code;
+}
+
+int groups_divide(const struct groups *outer, const struct groups *inner, struct groups *groups,
+                  struct status *st)
+{
+    int code = groups_check(inner, outer->size, st);
+    *groups = (struct groups){0};
+    if (code < 0 || (code = groups_init(groups, outer->count * inner->count, inner->size, st)) < 0)
+        return code;
+    for (int g = 0; g < outer->count; g++)
+        for (int i = 0; i < outer->size; i++)
+            groups->member[g * outer->size + i] = outer->member[g * outer->size + inner->member[i]];
+    return 0;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * groups: which devices do a collective together, and in which order they stand.
+ *
+ * A partition of the devices 0..devices-1 into groups of equal size; the place in its group is a device's
+ * position. They come from mesh axes (one group per value of the other axes), from JAX's axis_index_groups,
+ * or from XLA's replica groups, in any of its spellings:
+ *
+ *     {{0,1},{2,3}}  or  [[0,1],[2,3]]   listed
+ *     {}                                 one group of all
+ *     [2,4]<=[8]                         iota: 0..7 reshaped to 2 groups of 4
+ *     [4,2]<=[2,4]T(1,0)                 0..7 shaped [2,4], transposed, then reshaped to 4 groups of 2
+ *
+ * Errors: STATUS_INPUT for groups that overlap, differ in size or leave a device out. Ownership: the caller's
+ * struct, freed with groups_free(), safe when zeroed.
+ */
+#ifndef ICISIM_GROUPS_H
+#define ICISIM_GROUPS_H
+
+#include "base/status.h"
+#include "notation/axes.h"
+
+struct groups {
+    int count, size;
+    int *member; /* [count * size] devices, group by group, in the order of their positions */
+};
+
+/* Zeroed room for count groups of size. */
+int groups_init(struct groups *groups, int count, int size, struct status *st);
+void groups_free(struct groups *groups);
+
+/* Reads any of the spellings above; every one of `devices` must be in exactly one group. */
+int groups_parse(const char *text, int devices, struct groups *groups, struct status *st);
+
+/* One group per value of the axes that the list leaves out; positions in the list's own order. */
+int groups_over_axes(const struct axes *axes, const struct axis_list *list, struct groups *groups,
+                     struct status *st);
+
+/* Cuts every group into smaller ones: `inner` groups positions. What axis_index_groups does to an axis. */
+int groups_divide(const struct groups *outer, const struct groups *inner, struct groups *groups,
+                  struct status *st);
+
+/* Invariant: every device in exactly one group. The error names the one that is not. */
+int groups_check(const struct groups *groups, int devices, struct status *st);
+
+#endif

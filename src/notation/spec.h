@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * spec: JAX's PartitionSpec, `P(None, tp)`: which dims of a global array are cut over which mesh axes.
+ *
+ * Dim d is cut into as many equal blocks as its axes have devices, the first axis varying slowest; dims that
+ * the spec does not name are whole, and devices that differ only along axes not named hold the same block.
+ *
+ * Units: none. Errors: STATUS_INPUT for an axis that is unknown or named twice. Ownership: plain values.
+ */
+#ifndef ICISIM_SPEC_H
+#define ICISIM_SPEC_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "notation/axes.h"
+
+enum { SPEC_DIMS = 8, SPEC_TEXT = 256 };
+
+struct spec {
+    int dims; /* entries; dims of the array behind them are whole */
+    struct axis_list dim[SPEC_DIMS];
+};
+
+/* Appends the axis to the last entry's list. Errors also say when another entry has the axis. */
+int spec_add(struct spec *spec, const struct axes *axes, const char *name, struct status *st);
+
+/* Reads "P(None, tp)", "P((dp, tp), None)", "P()", with the names in quotes or not, the P left out or
+ * written PartitionSpec. */
+int spec_parse(const char *text, const struct axes *axes, struct spec *spec, struct status *st);
+
+/* "P(None,tp)": what spec_parse() reads. Returns `text`. */
+char *spec_print(const struct spec *spec, const struct axes *axes, char text[static SPEC_TEXT]);
+
+/* Is the axis one that the spec cuts a dim over? */
+bool spec_names_axis(const struct spec *spec, int axis);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * fold: simulate one chip of those that are alike.
+ *
+ * A translation of the torus along an axis that leaves the links' speeds, every mask and every table
+ * unchanged maps the program onto itself: chips that it maps onto each other do the same things at the same
+ * times. Per axis the shortest such translation, the period, is found; translations commute, so that the
+ * axes need not be looked at together. The quotient has one chip for each orbit: `period` chips along an
+ * axis stand for all of them, the last one's neighbour is the first, and a flow that passes several links
+ * of one orbit passes the same quotient link several times. Engines run the quotient like any program.
+ *
+ * A ring folds, and so does an axis of two chips, which swap places. A line does not, nor does any axis along
+ * which a mask, a table or a slow link breaks the symmetry; the other axes still may.
+ *
+ * Units: none. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed with fold_free(), also after a
+ * failure or zeroed; it must not be moved, since its program points at its slice. Nothing points at the
+ * original program.
+ */
+#ifndef ICISIM_FOLD_H
+#define ICISIM_FOLD_H
+
+#include "base/status.h"
+#include "fabric/slice.h"
+#include "program/program.h"
+
+struct fold {
+    int period[SLICE_AXES]; /* chips simulated along each axis */
+    int orbit;              /* chips that one of them stands for: 1 if nothing folds */
+    int axes;               /* of the original, and ... */
+    int span[SLICE_AXES];   /* ... chips along each of them */
+    struct slice slice;     /* the quotient, and the program on it: what time depends on, with stages and */
+    struct program program; /* steps but without data. Both are empty if nothing folds: use the original */
+};
+
+/* Folds a program as far as it goes. */
+int fold_init(struct fold *fold, const struct program *program, struct status *st);
+void fold_free(struct fold *fold);
+
+/* The chip of the quotient that stands for a chip of the original. */
+int fold_chip(const struct fold *fold, int chip);
+
+/* "16x16x16 -> 1x1x1". Returns `text`. */
+enum { FOLD_TEXT = 72 };
+char *fold_print(const struct fold *fold, char text[static FOLD_TEXT]);
+
+#endif

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * program: the narrow waist. A list of ops that every chip of a slice runs, in topological order.
+ *
+ * SPMD: one op stands for all chips, which differ only by where they are. A SEND moves bytes from each chip
+ * along a route; a COMPUTE keeps each chip's one compute queue busy for some seconds. Where chips do differ,
+ * a mask says who takes part, and a table gives each its own route or its own amount. Builders only write
+ * programs and engines only run them; nobody else needs to know either.
+ *
+ *   after    what an op waits for, on the same chip: DONE, my own op k has finished; ARRIVED, everything
+ *            that op k sends to me is here. ARRIVED holds at once where nothing comes, DONE of an op that I
+ *            take no part in too. A send is done when its last byte has arrived.
+ *   time     a send waits `setup_s` and the sum of the latencies of its links, then its bytes share all those
+ *            links max-min fairly; zero bytes still wait; a route of no links takes no time but its setup.
+ *            Computes of a chip run one at a time, in program order. Nothing else delays an op.
+ *   payload  which pieces of which buffers the op moves or multiplies (view). Time does not depend on it; the
+ *            data executor follows it, so that a schedule that is wrong cannot pass.
+ *
+ * Building: add routes, masks, tables and variables (equal ones are kept once), buffers and payloads, then
+ * ops, each followed by what it waits for. A fault (out of memory, a wrong index) sticks, and program_close()
+ * reports it, so builders need not look at every call.
+ *
+ * Units: bytes, seconds. Bytes may be fractional (half of an odd chunk), payloads are whole elements.
+ * Ownership: the caller's struct, freed with program_free(); the slice is borrowed and must outlive it.
+ */
+#ifndef ICISIM_PROGRAM_H
+#define ICISIM_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "fabric/route.h"
+#include "fabric/slice.h"
+
+enum { WHERE_ALL = -1, NO_TABLE = -1, NO_PAYLOAD = -1 };
+
+enum op_kind { OP_SEND, OP_COMPUTE };
+
+/* Where a send goes: one route for all chips, or a table of route indices, one a chip. */
+struct towards {
+    int32_t route; /* index of a route, where table is NO_TABLE */
+    int32_t table; /* index of a table of route indices, or NO_TABLE */
+};
+
+/* Bytes of a send or seconds of a compute: one value for all chips, or a table, one a chip. */
+struct amount {
+    double each;
+    int32_t table; /* index of a table of amounts, or NO_TABLE */
+};
+
+static inline struct amount amount_of(double each)
+{
+    return (struct amount){each, NO_TABLE};
+}
+
+struct op {
+    enum op_kind kind;
+    int32_t where; /* index of a mask, or WHERE_ALL */
+    struct towards towards;
+    struct amount amount;
+    double setup_s;  /* SEND: waited before its latency; 0 in the spec profile */
+    int32_t payload; /* index, or NO_PAYLOAD */
+    int32_t stage;   /* which collective or matmul it belongs to */
+    int32_t step;    /* which step of it, from 0 */
+    int32_t first_after, afters;
+};
+
+enum after_kind { AFTER_DONE, AFTER_ARRIVED };
+
+struct after {
+    int32_t op;
+    enum after_kind kind;
+};
+
+struct route {
+    int32_t first, hops; /* program.hop[first .. first + hops) */
+};
+
+/* A named part of a program: one collective, one matmul. The name is XLA's: "all-gather.1", "fusion.2". */
+enum { STAGE_NAME = 40 };
+struct stage {
+    char name[STAGE_NAME];
+};
+
+/* A number that differs from chip to chip and selects pieces: a coordinate, or a table's entry. */
+struct var {
+    int32_t n;           /* it runs from 0 to n-1 */
+    int32_t axis;        /* the coordinate on this physical axis, if >= 0 */
+    int32_t index_table; /* else the entry of this table of indices */
+};
+
+/* A buffer exists on every chip: a matrix of rows x cols elements, cut into a grid of pieces. Dim i of the
+ * grid cuts each of the parts made so far into dim[i].n nearly equal ones, larger ones first, along the rows
+ * or the columns. A ragged buffer is one column whose pieces have sizes of their own on every chip. */
+enum { GRID_DIMS = 6, BUFFER_NAME = 16 };
+struct grid_dim {
+    int32_t n;
+    bool by_cols;
+};
+struct buffer {
+    char name[BUFFER_NAME];
+    int64_t rows, cols;
+    double elem_bytes;
+    int32_t dims;
+    struct grid_dim dim[GRID_DIMS];
+    int64_t *ragged; /* elements of [chip][piece], owned by the program; NULL if not ragged */
+};
+
+/* Which index of one grid dim: all of them, a fixed one, or (var + offset) mod n of the chip. */
+enum pick_kind { PICK_ALL, PICK_FIXED, PICK_VAR };
+struct pick {
+    enum pick_kind kind;
+    int32_t var;
+    int32_t offset;
+};
+
+static inline struct pick pick_all(void)
+{
+    return (struct pick){PICK_ALL, 0, 0};
+}
+static inline struct pick pick_fixed(int32_t index)
+{
+    return (struct pick){PICK_FIXED, 0, index};
+}
+static inline struct pick pick_var(int32_t var, int32_t offset)
+{
+    return (struct pick){PICK_VAR, var, offset};
+}
+
+/* The pieces of a buffer that an op touches: a pick for each grid dim. */
+struct view {
+    int32_t buffer;
+    struct pick pick[GRID_DIMS];
+};
+
+/* What an op does to data. PAYLOAD_MOVE: view `a` of the sender goes to view `to` of the receiver and is
+ * combined there; both views are evaluated with the sender's variables. PAYLOAD_MATMUL: to (+)= a . b on the
+ * chip; COMBINE_COPY sets, COMBINE_SUM adds. */
+enum payload_kind { PAYLOAD_MOVE, PAYLOAD_MATMUL };
+enum combine { COMBINE_COPY, COMBINE_SUM, COMBINE_MAX, COMBINE_MIN };
+struct payload {
+    enum payload_kind kind;
+    enum combine combine;
+    struct view a, b, to;
+};
+
+struct program {
+    const struct slice *slice; /* borrowed */
+    int error;                 /* first fault while building */
+
+    int32_t ops, afters, routes, hops, masks, index_tables, amount_tables, vars, buffers, payloads, stages;
+    int32_t room[11]; /* of the arrays below, in this order */
+    struct op *op;
+    struct after *after;
+    struct route *route;
+    struct hop *hop;
+    uint8_t **mask;        /* [chips], 1 takes part */
+    int32_t **index_table; /* [chips] */
+    double **amount_table; /* [chips] */
+    struct var *var;
+    struct buffer *buffer;
+    struct payload *payload;
+    struct stage *stage;
+
+    int32_t *route_slot; /* [route_slots], while building: a route + 1 where its hash puts it, or 0 */
+    int32_t route_slots; /* a power of two, twice the routes at least */
+};
+
+void program_init(struct program *program, const struct slice *slice);
+void program_free(struct program *program);
+
+/* The parts. Each returns an index and keeps equal parts once. program_mask() returns WHERE_ALL for a mask of
+ * ones. The tables given are copied; `towards` and `amount` made from a table whose entries are alike
+ * wherever `where` holds become a single value. */
+int32_t program_route(struct program *program, const struct hop hop[], int hops);
+int32_t program_mask(struct program *program, const uint8_t mask[]);
+int32_t program_index_table(struct program *program, const int32_t index[]);
+struct towards program_towards(struct program *program, const struct hop hop[], int hops);
+struct towards program_towards_table(struct program *program, const int32_t route[], int32_t where);
+struct amount program_amount_table(struct program *program, const double amount[], int32_t where);
+int32_t program_var_axis(struct program *program, int axis);
+int32_t program_var_table(struct program *program, int32_t n, const int32_t index[]);
+int32_t program_stage(struct program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* A buffer; `dim` may be empty (one piece). With `ragged` ([chips][dim[0].n] elements, copied) it has one
+ * dim. */
+int32_t program_buffer(struct program *program, const char *name, int64_t rows, int64_t cols,
+                       double elem_bytes, const struct grid_dim dim[], int dims, const int64_t *ragged);
+int32_t program_payload(struct program *program, struct payload payload);
+
+/* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after() makes the
+ * op appended last wait for an earlier one; a negative index waits for nothing. */
+int32_t program_add(struct program *program, struct op op);
+void program_after(struct program *program, int32_t op, enum after_kind kind);
+
+/* Ends building: returns the first fault, if any. */
+int program_close(const struct program *program, struct status *st);
+
+/* What op does on a chip. */
+static inline bool op_takes_part(const struct program *program, const struct op *op, int chip)
+{
+    return op->where == WHERE_ALL || program->mask[op->where][chip];
+}
+static inline struct route op_route(const struct program *program, const struct op *op, int chip)
+{
+    int32_t route =
+        op->towards.table == NO_TABLE ? op->towards.route : program->index_table[op->towards.table][chip];
+    return program->route[route];
+}
+static inline double op_amount(const struct program *program, const struct op *op, int chip)
+{
+    return op->amount.table == NO_TABLE ? op->amount.each : program->amount_table[op->amount.table][chip];
+}
+/* The chip where a send of `chip` arrives. */
+int op_destination(const struct program *program, const struct op *op, int chip);
+
+/* Value of a variable on a chip. */
+int32_t program_var(const struct program *program, int32_t var, int chip);
+
+/* How many (op, chip) pairs are sends over links, and how many bytes they put on links in all. */
+int64_t program_transfers(const struct program *program);
+double program_link_bytes(const struct program *program);
+/* The longest chain of sends over links, each waiting for the one before; and for each op the longest chain
+ * that ends with it, depth[ops]. Does an op cross links, and so count? */
+int program_steps(const struct program *program, struct status *st);
+int32_t program_depths(const struct program *program, int32_t depth[]);
+bool op_crosses_links(const struct program *program, const struct op *op);
+bool program_has_computes(const struct program *program);
+
+/* Number of elements that `view` selects on `chip`; and on the chip `at`, evaluated with `chip`'s variables
+ * (they differ for ragged buffers only). */
+int64_t view_elements(const struct program *program, const struct view *view, int chip);
+int64_t view_elements_at(const struct program *program, const struct view *view, int chip, int at);
+
+/* Invariants: every index in range, every dependency points back, routes exist on the slice where they are
+ * taken, amounts are finite and not negative, payloads move no more than their sends pay for (to within an
+ * element a piece) and put as many elements as they take. */
+int program_check(const struct program *program, struct status *st);
+
+/* Prints the program as text, one op a line, for people. */
+void program_dump(const struct program *program, FILE *out);
+
+#endif

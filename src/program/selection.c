@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "program/selection.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int32_t pick_index(const struct program *program, struct pick pick, int32_t n, int vars)
+{
+    int32_t i = pick.offset;
+    if (pick.kind == PICK_VAR)
+        i += program_var(program, pick.var, vars);
+    return (i % n + n) % n;
+}
+
+/* How many ranges the dims of one direction pick. */
+static int32_t count_ranges(const struct buffer *buffer, const struct view *view, bool by_cols)
+{
+    int32_t count = 1;
+    for (int d = 0; d < buffer->dims; d++)
+        if (buffer->dim[d].by_cols == by_cols && view->pick[d].kind == PICK_ALL)
+            count *= buffer->dim[d].n;
+    return count;
+}
+
+/* What a walk over the cuts of one direction needs. */
+struct cutter {
+    const struct program *program;
+    const struct buffer *buffer;
+    const struct view *view;
+    int vars;
+    bool by_cols;
+    struct range *out;
+    int32_t made;
+};
+
+/* Part i of `whole` cut into n nearly equal ones, larger first. */
+static struct range cut(struct range whole, int32_t n, int32_t i)
+{
+    int64_t least = whole.n / n, larger = whole.n % n;
+    return (struct range){whole.first + i * least + (i < larger ? i : larger), least + (i < larger)};
+}
+
+/* Follows dims d, d+1, ... into the part made so far. Recursion is bounded by GRID_DIMS. */
+static void cut_dims(struct cutter *c, int d, struct range part)
+{
+    while (d < c->buffer->dims && c->buffer->dim[d].by_cols != c->by_cols)
+        d++;
+    if (d == c->buffer->dims) {
+        c->out[c->made++] = part;
+        return;
+    }
+    struct pick pick = c->view->pick[d];
+    int32_t n = c->buffer->dim[d].n;
+    if (pick.kind != PICK_ALL) {
+        cut_dims(c, d + 1, cut(part, n, pick_index(c->program, pick, n, c->vars)));
+        return;
+    }
+    for (int32_t i = 0; i < n; i++)
+        cut_dims(c, d + 1, cut(part, n, i));
+}
+
+/* Ragged pieces stand one after another, each with its own size. */
+static void cut_ragged(struct cutter *c, int at)
+{
+    int32_t n = c->buffer->dim[0].n;
+    const int64_t *sizes = c->buffer->ragged + (int64_t)at * n;
+    struct pick pick = c->view->pick[0];
+    int32_t only = pick.kind == PICK_ALL ? -1 : pick_index(c->program, pick, n, c->vars);
+    int64_t first = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (only < 0 || only == i)
+            c->out[c->made++] = (struct range){first, sizes[i]};
+        first += sizes[i];
+    }
+}
+
+/* Lists the pieces in the order of the grid: an odometer over the dims that are picked whole. */
+static void order_pieces(struct selection *s, const struct buffer *buffer, const struct view *view)
+{
+    int32_t digit[GRID_DIMS] = {0};
+    for (int32_t p = 0; p < s->pieces; p++) {
+        int32_t index[2] = {0, 0};
+        for (int d = 0; d < buffer->dims; d++)
+            if (view->pick[d].kind == PICK_ALL)
+                index[buffer->dim[d].by_cols] = index[buffer->dim[d].by_cols] * buffer->dim[d].n + digit[d];
+        s->piece[p][0] = index[0];
+        s->piece[p][1] = index[1];
+        for (int d = buffer->dims - 1; d >= 0; d--) {
+            if (view->pick[d].kind != PICK_ALL)
+                continue;
+            if (++digit[d] < buffer->dim[d].n)
+                break;
+            digit[d] = 0;
+        }
+    }
+}
+
+static int64_t total(const struct range range[], int32_t n)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < n; i++)
+        sum += range[i].n;
+    return sum;
+}
+
+int selection_init(struct selection *s, const struct program *program, const struct view *view, int vars,
+                   int at, struct status *st)
+{
+    const struct buffer *buffer = &program->buffer[view->buffer];
+    *s = (struct selection){.width = buffer->ragged ? 1 : buffer->cols};
+    s->row_ranges = count_ranges(buffer, view, false);
+    s->col_ranges = count_ranges(buffer, view, true);
+    s->pieces = s->row_ranges * s->col_ranges;
+    s->row = malloc((size_t)s->row_ranges * sizeof *s->row);
+    s->col = malloc((size_t)s->col_ranges * sizeof *s->col);
+    s->piece = malloc((size_t)s->pieces * sizeof *s->piece);
+    if (!s->row || !s->col || !s->piece) {
+        selection_free(s);
+        return status_nomem(st);
+    }
+    struct cutter rows = {program, buffer, view, vars, false, s->row, 0};
+    struct cutter cols = {program, buffer, view, vars, true, s->col, 0};
+    if (buffer->ragged)
+        cut_ragged(&rows, at);
+    else
+        cut_dims(&rows, 0, (struct range){0, buffer->rows});
+    cut_dims(&cols, 0, (struct range){0, s->width});
+    order_pieces(s, buffer, view);
+    s->rows = total(s->row, s->row_ranges);
+    s->cols = total(s->col, s->col_ranges);
+    return 0;
+}
+
+void selection_free(struct selection *s)
+{
+    free(s->row);
+    free(s->col);
+    free(s->piece);
+    *s = (struct selection){0};
+}
+
+static bool same_pieces(const struct selection *a, const struct selection *b)
+{
+    if (a->pieces != b->pieces)
+        return false;
+    for (int32_t p = 0; p < a->pieces; p++)
+        if (a->row[a->piece[p][0]].n != b->row[b->piece[p][0]].n ||
+            a->col[a->piece[p][1]].n != b->col[b->piece[p][1]].n)
+            return false;
+    return true;
+}
+
+bool selection_match(const struct selection *a, const struct selection *b, enum order *order)
+{
+    *order = same_pieces(a, b) ? ORDER_PIECES : ORDER_MATRIX;
+    return *order == ORDER_PIECES || (a->rows == b->rows && a->cols == b->cols);
+}
+
+static double combined(enum combine combine, double have, double comes)
+{
+    switch (combine) {
+    case COMBINE_SUM:
+        return have + comes;
+    case COMBINE_MAX:
+        return isnan(have) || have > comes ? have : comes;
+    case COMBINE_MIN:
+        return isnan(have) || have < comes ? have : comes;
+    default:
+        return comes;
+    }
+}
+
+/* Goes through the selected elements in order, as runs of neighbours: one of the two directions is NULL. */
+static void walk(const struct selection *s, enum order order, const double from[], double to[],
+                 double value[], const double comes[], enum combine combine)
+{
+    int32_t outer = order == ORDER_PIECES ? s->pieces : s->row_ranges;
+    for (int32_t o = 0; o < outer; o++) {
+        struct range row = s->row[order == ORDER_PIECES ? s->piece[o][0] : o];
+        int32_t first = order == ORDER_PIECES ? s->piece[o][1] : 0;
+        int32_t last = order == ORDER_PIECES ? first : s->col_ranges - 1;
+        for (int64_t r = row.first; r < row.first + row.n; r++)
+            for (int32_t c = first; c <= last; c++)
+                for (int64_t i = 0, at = r * s->width + s->col[c].first; i < s->col[c].n; i++, at++) {
+                    if (value)
+                        *value++ = from[at];
+                    else
+                        to[at] = combined(combine, to[at], *comes++);
+                }
+    }
+}
+
+void selection_take(const struct selection *s, enum order order, const double memory[], double value[])
+{
+    walk(s, order, memory, NULL, value, NULL, COMBINE_COPY);
+}
+
+void selection_put(const struct selection *s, enum order order, double memory[], const double value[],
+                   enum combine combine)
+{
+    walk(s, order, NULL, memory, NULL, value, combine);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * critical_print: the critical path, its waits and what of the communication hides, for people.
+ *
+ * Units: us. Errors: out of memory. Ownership: nothing is kept.
+ */
+#ifndef ICISIM_CRITICAL_PRINT_H
+#define ICISIM_CRITICAL_PRINT_H
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "metrics/critical.h"
+
+/* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", on one line: the longest waits and how many more. */
+enum { CRITICAL_TEXT = 512 };
+char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT]);
+
+/* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */
+int critical_print(const struct critical *critical, FILE *out, struct status *st);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * perfetto: a traced program as Chrome trace events, the JSON that ui.perfetto.dev and chrome://tracing open.
+ *
+ * A process is a chip, "/device:TPU:5 (1,1,0)". Its rows, in this order:
+ *
+ *   Steps           a stage of the program, from its first start to its last end on this chip, and its steps
+ *   XLA Ops         computes, and the waits between them, named after what is waited for:
+ *                   "collective-permute-done.1"
+ *   Async XLA Ops   a collective from start to done, "all-gather-start.1"; collective-permutes one by one
+ *   ICI x+ -> TPU:6 for each outgoing link, the sends whose bytes flow over it (without their latency)
+ *
+ * Names repeat, as those of a loop's body do; args.step tells them apart. What overlaps goes to rows of the
+ * same name with a number: "ICI x+ -> TPU:6 (2)". An arrow goes from a send to each op that waits for it,
+ * seen through joins, named after how: "arrived" or "done". Counters "use of ICI x+" show what part of a
+ * link's bandwidth flows take, each counted with its mean rate: where flows that end at different times
+ * share a link, single values may exceed 1, while the bytes under the curve are right.
+ *
+ * Metadata comes first, then events by (ts, pid, tid): equal runs give equal bytes.
+ *
+ * Units: ts and dur in microseconds with six decimals (picoseconds); bytes. Events of no length get one
+ * picosecond. Errors: STATUS_INPUT (a trace without single times), STATUS_LIMIT (a run beyond 1e6 s),
+ * STATUS_IO, STATUS_NOMEM. Ownership: nothing is kept; the file stays open.
+ */
+#ifndef ICISIM_PERFETTO_H
+#define ICISIM_PERFETTO_H
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "engine/trace.h"
+#include "program/program.h"
+
+enum { PERFETTO_CHIPS = 8 }; /* more make files that no viewer opens */
+
+struct perfetto_pair {
+    const char *key, *value;
+};
+
+struct perfetto_options {
+    int chips;                            /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
+    int pairs;                            /* what was run, for otherData */
+    const struct perfetto_pair *manifest; /* [pairs] */
+};
+
+/* The critical chip is traced too, in the place of the last one if need be. */
+int perfetto_write(const struct program *program, const struct trace *trace,
+                   const struct perfetto_options *options, FILE *out, struct status *st);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * report: what people read of results: tables, steps, the sizes at which two schedules cross.
+ *
+ * What all results have in common stands above a table, in lines that start with #; what differs is a column.
+ * Columns have nccl-tests' order (size, time, algbw, busbw), then formula, rule and bound, each with how far
+ * the simulation lies from it, then link use.
+ *
+ * Units: us and GB/s (1e9 bytes a second) in tables. Errors: status.h. Ownership: nothing is kept.
+ */
+#ifndef ICISIM_REPORT_H
+#define ICISIM_REPORT_H
+
+#include <stdio.h>
+
+#include "base/status.h"
+#include "workload/job.h"
+#include "workload/result.h"
+
+/* One row a result. */
+int report_table(const struct result result[], int results, FILE *out, struct status *st);
+
+/* One row a size, `variants` results side by side with their speed-up over the first; result[row * variants +
+ * v]. `name` picks what a variant is called: its ring, its strategy. */
+int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
+                   struct status *st);
+
+/* The time that each step of a run took, over all chips, and what it moved; what it waited for too, if the run's
+ * single times were kept. */
+int report_steps(const struct run *run, FILE *out, struct status *st);
+
+/* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h; 0 chips: as many as it
+ * takes by itself); and what of it hides, and its critical path (critical.h). */
+int report_trace(const struct run *run, int chips, FILE *out, struct status *st);
+int report_critical(const struct run *run, FILE *out, struct status *st);
+
+/* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the
+ * bandwidth in use. */
+int report_links(const struct program *program, double time_s, const char *path, struct status *st);
+
+/* What the fields of a line of heading have in common: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
+void report_heading(const struct result result[], int results, FILE *out);
+
+#endif

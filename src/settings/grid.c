@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "settings/settings.h"
+
+int grid_init(struct grid *grid, const struct settings *settings, struct status *st)
+{
+    *grid = (struct grid){.settings = settings, .points = 1};
+    for (int i = 0; i < option_count; i++) {
+        int count = settings->of[i].count;
+        if (!option_table[i].of_point || count == 0)
+            continue;
+        grid->option[grid->dims] = i;
+        grid->count[grid->dims++] = count;
+        if (grid->points > GRID_POINTS_MAX / count)
+            return status_fail(st, STATUS_LIMIT,
+                               "the options span more than %d points; give shorter lists or larger steps",
+                               GRID_POINTS_MAX);
+        grid->points *= count;
+    }
+    return 0;
+}
+
+/* The dim of an option, -1 if it has no values; *stride is what one step of it adds to an index. */
+static int dim_of(const struct grid *grid, const struct option_row *option, int64_t *stride)
+{
+    *stride = 1;
+    for (int d = grid->dims - 1; d >= 0; d--) {
+        if (grid->option[d] == option_index(option))
+            return d;
+        *stride *= grid->count[d];
+    }
+    return -1;
+}
+
+void grid_point(const struct grid *grid, int64_t index, struct point *point)
+{
+    point_init(point);
+    point->file = grid->settings->file;
+    for (int d = grid->dims - 1; d >= 0; d--) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        const char *text = grid->settings->of[grid->option[d]].text[index % grid->count[d]];
+        int code = option_set(option, text, point, NULL);
+        assert(code == 0); /* settings_add() has tried it */
+        (void)code;
+        index /= grid->count[d];
+    }
+}
+
+int grid_value(const struct grid *grid, int64_t index, const struct option_row *option)
+{
+    int64_t stride;
+    int d = dim_of(grid, option, &stride);
+    return d < 0 ? -1 : (int)(index / stride % grid->count[d]);
+}
+
+int64_t grid_with(const struct grid *grid, int64_t index, const struct option_row *option, int value)
+{
+    int64_t stride;
+    int d = dim_of(grid, option, &stride);
+    return d < 0 ? index : index + (value - index / stride % grid->count[d]) * stride;
+}
+
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room)
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int d = 0; d < grid->dims; d++) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        if (option->has_column || grid->count[d] < 2 || used >= room)
+            continue;
+        const char *value = grid->settings->of[grid->option[d]].text[grid_value(grid, index, option)];
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "", option->name, value);
+    }
+    return text;
+}
+
+int grid_find(const struct grid *grid, const struct option_row *option, const char *text)
+{
+    const struct setting *setting = &grid->settings->of[option_index(option)];
+    for (int v = 0; v < setting->count; v++)
+        if (strcmp(setting->text[v], text) == 0)
+            return v;
+    return -1;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "settings/measured.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Columns that mean an option of another name. */
+static const char *const alias[][2] = {{"operation", "op"}, {"axes", "axis"}};
+
+/* A kind of file: where size and time stand, and in which unit. */
+struct kind {
+    const char *name;
+    const char *size, *time; /* columns that tell this kind from others */
+    double second;           /* unit of the time, in s */
+    int (*read_op)(const struct measured *m, struct measured_row *row, struct status *st);
+};
+
+static int set_option(struct settings *settings, const struct option_row *option, const char *text,
+                      struct status *st)
+{
+    struct setting *setting = &settings->of[option_index(option)];
+    while (setting->count > 0)
+        free(setting->text[--setting->count]);
+    return settings_add(settings, option, text, st);
+}
+
+/* The next word of a command line, quotes taken off, into `word`; false at the end. */
+static bool next_word(const char **at, char word[], size_t room, bool *open)
+{
+    size_t n = 0;
+    char quote = 0;
+    const char *p = *at + strspn(*at, " \t");
+    if (*p == '\0')
+        return false;
+    for (; *p && (quote || (*p != ' ' && *p != '\t')) && n + 1 < room; p++) {
+        if (quote ? *p == quote : (*p == '\'' || *p == '"'))
+            quote = quote ? 0 : *p;
+        else
+            word[n++] = *p;
+    }
+    word[n] = '\0';
+    *open = quote != 0;
+    *at = p;
+    return true;
+}
+
+int measured_arguments(struct settings *settings, const char *text, struct status *st)
+{
+    enum { WORD = 512 };
+    char word[WORD], value[WORD];
+    bool open;
+    while (next_word(&text, word, sizeof word, &open)) {
+        const struct option_row *option = option_by_name(word[0] == '-' ? word + strspn(word, "-") : "op");
+        const char *given = word;
+        if (open)
+            return status_fail(st, STATUS_INPUT, "a quote is not closed: %s", word);
+        if (!option || !option->of_point)
+            return status_fail(st, STATUS_INPUT, "'%s' is no option of a simulation", word);
+        if (word[0] == '-' && option->argument) {
+            if (!next_word(&text, value, sizeof value, &open) || open)
+                return status_fail(st, STATUS_INPUT, "%s needs a value", word);
+            given = value;
+        } else if (word[0] == '-') {
+            given = "on";
+        }
+        int code = set_option(settings, option, given, st);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+const char *measured_cell(const struct measured *measured, const struct measured_row *row, const char *column)
+{
+    int at = csv_table_column(&measured->table, column);
+    return at >= 0 ? csv_table_cell(&measured->table, row->row, at) : "";
+}
+
+static int fail_at(const struct measured *m, const struct measured_row *row, struct status *st)
+{
+    return status_prefix(st, "%s:%d: ", m->table.file, row->line);
+}
+
+/* A command line, if there is one; else every column whose name is that of an option. */
+static int read_columns(const struct measured *m, struct measured_row *row, struct status *st)
+{
+    const char *run = measured_cell(m, row, "run");
+    if (*run)
+        return measured_arguments(&row->settings, run, st) ? fail_at(m, row, st) : 0;
+    for (int column = 0; column < m->table.columns; column++) {
+        const char *name = m->table.name[column], *cell = csv_table_cell(&m->table, row->row, column);
+        for (size_t i = 0; i < sizeof alias / sizeof *alias; i++)
+            if (strcmp(name, alias[i][0]) == 0)
+                name = alias[i][1];
+        const struct option_row *option = option_by_name(name);
+        if (!option || !option->of_point || *cell == '\0' || option->kind == OPTION_BYTES)
+            continue;
+        if (set_option(&row->settings, option, cell, st))
+            return fail_at(m, row, st);
+    }
+    return 0;
+}
+
+/* The columns of others may have the names of our options and mean something else ("root"): only options say what
+ * was measured. */
+static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
+{
+    (void)m;
+    (void)st;
+    const char *op = settings_text(&row->settings, "op");
+    row->size_per_chip = op && (strcmp(op, "all-to-all") == 0 || strcmp(op, "all_to_all") == 0);
+    return 0;
+}
+
+/* One input array on each of `rank` devices: an all-gather and an all-to-all have so many times its bytes in all. */
+static int read_accelerator(const struct measured *m, struct measured_row *row, struct status *st)
+{
+    static const char *const names[][2] = {
+        {"AG", "all-gather"}, {"AR", "all-reduce"}, {"RS", "reduce-scatter"}, {"A2A", "all-to-all"}};
+    const char *type = measured_cell(m, row, "op_type"), *op = NULL;
+    double rank, dtype_bytes;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(type, names[i][0]) == 0)
+            op = names[i][1];
+    int rank_column = csv_table_need(&m->table, "rank", st);
+    int bytes_column = csv_table_need(&m->table, "dtype_bytes", st);
+    if (rank_column < 0 || bytes_column < 0)
+        return st->code;
+    if (csv_table_number(&m->table, row->row, rank_column, &rank, st) ||
+        csv_table_number(&m->table, row->row, bytes_column, &dtype_bytes, st))
+        return st->code;
+    if (!op)
+        return csv_table_fail(&m->table, row->row, csv_table_column(&m->table, "op_type"), st, STATUS_INPUT,
+                              "'%s' is none of AG, AR, RS, A2A", type);
+    row->size_bytes *= dtype_bytes;
+    if (op == names[0][1] || op == names[3][1])
+        row->size_bytes *= rank;
+    return set_option(&row->settings, option_by_name("op"), op, st);
+}
+
+static const struct kind kinds[] = {
+    {"icisim", "size_bytes", "time_s", 1, read_columns},
+    {"accelerator-microbenchmarks", "input_num_elements", "step_time_ms_p50", 1e-3, read_accelerator},
+    {"accelerator-microbenchmarks", "input_num_elements", "step_time_ms_avg", 1e-3, read_accelerator},
+    {"nccl-tests", "size", "time", 1e-6, read_nccl},
+    {"nccl-tests", "size (B)", "time (us)", 1e-6, read_nccl},
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const struct kind *kind_of(const struct csv_table *table, struct status *st)
+{
+    for (int i = 0; i < KINDS; i++)
+        if (csv_table_column(table, kinds[i].size) >= 0 && csv_table_column(table, kinds[i].time) >= 0)
+            return &kinds[i];
+    status_fail(
+        st, STATUS_INPUT,
+        "%s: no columns of times that are known; name them size_bytes and time_s (or size and time in "
+        "microseconds as nccl-tests does, or input_num_elements and step_time_ms_p50)",
+        table->file);
+    return NULL;
+}
+
+static int copy_settings(struct settings *to, const struct settings *from, struct status *st)
+{
+    settings_init(to);
+    for (int i = 0; from && i < option_count; i++)
+        for (int v = 0; v < from->of[i].count && option_table[i].of_point; v++)
+            if (settings_add(to, &option_table[i], from->of[i].text[v], st))
+                return st->code;
+    return 0;
+}
+
+/* The point that the settings of a row say; with its size where the op has one. */
+static int make_point(const struct measured *m, struct measured_row *row, struct status *st)
+{
+    struct grid grid;
+    char size[32];
+    snprintf(size, sizeof size, "%.0fB", row->size_bytes);
+    const char *op = settings_text(&row->settings, "op");
+    row->has_op = op != NULL;
+    bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* a matmul has its shapes */
+    if (sized && set_option(&row->settings, option_by_name("size"), size, st))
+        return fail_at(m, row, st);
+    if (grid_init(&grid, &row->settings, st))
+        return fail_at(m, row, st);
+    if (grid.points != 1) {
+        status_fail(st, STATUS_INPUT, "a measurement is one point, but its options have several values");
+        return fail_at(m, row, st);
+    }
+    grid_point(&grid, 0, &row->point);
+    return 0;
+}
+
+static int read_row(struct measured *m, int at, const struct kind *kind, const struct settings *base,
+                    struct status *st)
+{
+    struct measured_row *row = &m->row[m->rows];
+    const struct csv_table *table = &m->table;
+    *row = (struct measured_row){.row = at, .line = table->line[at]};
+    if (csv_table_number(table, at, csv_table_column(table, kind->size), &row->size_bytes, st) ||
+        csv_table_number(table, at, csv_table_column(table, kind->time), &row->time_s, st))
+        return st->code;
+    if (isnan(row->time_s))
+        return 0;
+    m->rows++;
+    row->time_s *= kind->second;
+    row->size_bytes = isnan(row->size_bytes) ? 0 : row->size_bytes;
+    if (!(row->time_s > 0))
+        return csv_table_fail(table, at, csv_table_column(table, kind->time), st, STATUS_INPUT,
+                              "a measured time is above 0");
+    int code = copy_settings(&row->settings, base, st);
+    if (code == 0)
+        code = kind->read_op(m, row, st);
+    return code ? code : make_point(m, row, st);
+}
+
+static int read_rows(struct measured *m, const struct settings *base, struct status *st)
+{
+    const struct kind *kind = kind_of(&m->table, st);
+    if (!kind)
+        return st->code;
+    m->kind = kind->name;
+    m->row = calloc((size_t)m->table.rows + 1, sizeof *m->row);
+    if (!m->row)
+        return status_nomem(st);
+    for (int at = 0; at < m->table.rows; at++) {
+        int code = read_row(m, at, kind, base, st);
+        if (code)
+            return code;
+    }
+    if (m->rows == 0)
+        return status_fail(st, STATUS_INPUT, "%s: no row has a time", m->table.file);
+    return 0;
+}
+
+int measured_read(struct measured *measured, const char *path, const struct settings *base, struct status *st)
+{
+    *measured = (struct measured){0};
+    int code = csv_table_read(&measured->table, path, st);
+    if (code == 0)
+        code = read_rows(measured, base, st);
+    if (code)
+        measured_free(measured);
+    return code;
+}
+
+int measured_parse(struct measured *measured, const char *name, const char *text, size_t bytes,
+                   const struct settings *base, struct status *st)
+{
+    *measured = (struct measured){0};
+    int code = csv_table_parse(&measured->table, name, text, bytes, st);
+    if (code == 0)
+        code = read_rows(measured, base, st);
+    if (code)
+        measured_free(measured);
+    return code;
+}
+
+void measured_free(struct measured *measured)
+{
+    for (int i = 0; i < measured->rows; i++)
+        settings_free(&measured->row[i].settings);
+    free(measured->row);
+    csv_table_free(&measured->table);
+    *measured = (struct measured){0};
+}

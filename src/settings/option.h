@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * option: the one table of all that a user can set.
+ *
+ * A row is a flag of the command line, a key of a workload file, a line of --help and, if it belongs to a
+ * point, a dimension of a sweep. Whoever adds a row has added all of these. A row of a point names the field
+ * that it fills; what other rows hold (files, -j) is asked for by name (settings.h).
+ *
+ * Units: every quantity is written with one (units.h). Errors: STATUS_INPUT, the text names the option.
+ * Ownership: the table is constant; texts that a point gets are borrowed.
+ */
+#ifndef ICISIM_OPTION_H
+#define ICISIM_OPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "settings/point.h"
+
+enum option_kind {
+    OPTION_TEXT,      /* const char * */
+    OPTION_FLAG,      /* bool: "on" or "off"; without an argument it is on when given */
+    OPTION_CHOICE,    /* int, by name */
+    OPTION_COUNT,     /* int, 0 or above */
+    OPTION_INTEGER,   /* int */
+    OPTION_BYTES,     /* uint64_t, above 0 */
+    OPTION_BANDWIDTH, /* double */
+    OPTION_TIME,      /* double */
+    OPTION_FRACTION,  /* double, above 0 and at most 1 */
+};
+
+/* Headings of --help, in this order. */
+enum option_group { GROUP_WORK = 1, GROUP_MACHINE, GROUP_SCHEDULE, GROUP_ENGINE, GROUP_OUTPUT };
+
+/* Commands, as a set. */
+enum command_set {
+    FOR_RUN = 1 << 0,
+    FOR_COMPARE = 1 << 1,
+    FOR_SWEEP = 1 << 2,
+    FOR_TOPOLOGY = 1 << 3,
+    FOR_EVAL = 1 << 4,
+    FOR_VALIDATE = 1 << 5,
+    FOR_FIT = 1 << 6,
+    FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
+    FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL,
+};
+
+/* How several values are written. */
+enum option_list {
+    LIST_LAST,   /* one value; the last one given counts */
+    LIST_REPEAT, /* the option is repeated, as its values have commas of their own: --axis x --axis y */
+    LIST_COMMA,  /* commas too: --ring uni,bidi */
+};
+
+enum { OPTION_NAME = 40 };
+struct option_row {
+    const char *name;     /* without dashes; a key of workload files */
+    int letter;           /* 'j' for -j, or 0 */
+    const char *argument; /* what --help calls the value; NULL: a flag */
+    const char *doc;
+    const char *fallback; /* value when not given; NULL: none */
+    enum option_group group;
+    unsigned commands;
+    enum option_kind kind;
+    enum option_list list;
+    bool positional; /* the arguments without dashes; the name is for files and messages */
+    bool of_point;   /* fills a field of a point ... */
+    size_t offset;   /* ... this one ... */
+    bool has_column; /* ... which results show in a column of its own */
+    /* OPTION_CHOICE: the value of a name, or a failure that says which names there are */
+    int (*by_name)(const char *name, struct status *st);
+};
+
+/* The table; the last dimension of a sweep's grid that has several values varies fastest. */
+enum { OPTIONS_MAX = 96 };
+extern const struct option_row option_table[];
+extern const int option_count;
+
+/* A row by name, NULL if there is none. option_index() is its place in the table. */
+const struct option_row *option_by_name(const char *name);
+int option_index(const struct option_row *option);
+
+/* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
+int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);
+
+/* A point in which nothing is given: every option has its fallback. */
+void point_init(struct point *point);
+
+#endif

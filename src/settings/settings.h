@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * settings: the values that were given for the options, on the command line and in a workload file, and the
+ * grid of points that they span.
+ *
+ * An option of a point may have several values: a list (--ring uni,bidi), a range (--size 1MiB:1GiB:x4 goes
+ * in factors of 4, 1us:4us:+1us in steps of 1us, the end included where it is hit), or the option repeated.
+ * The grid is the product of them all. Points have indices from 0: the first option of the table that has
+ * several values varies slowest, the last one fastest, and each runs through its values in the order given.
+ * So an index names a point, today and on another machine.
+ *
+ * Units: values are text, as written. Errors: STATUS_INPUT, naming the option. Ownership: the caller's
+ * struct, freed with settings_free(), which ends the points made from it too.
+ */
+#ifndef ICISIM_SETTINGS_H
+#define ICISIM_SETTINGS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "settings/option.h"
+
+struct setting {
+    int count, room;
+    char **text;
+};
+
+struct settings {
+    struct setting of[OPTIONS_MAX]; /* by option_index() */
+    char *file;                     /* workload file, or NULL */
+};
+
+void settings_init(struct settings *settings);
+void settings_free(struct settings *settings);
+
+/* Adds what was given for an option: a value, a list or a range. Every value is checked by itself. */
+int settings_add(struct settings *settings, const struct option_row *option, const char *text,
+                 struct status *st);
+
+/* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
+int settings_read(struct settings *settings, const char *path, struct status *st);
+
+/* Number of values given; the last one, or the option's fallback (NULL if it has none). */
+int settings_count(const struct settings *settings, const char *name);
+const char *settings_text(const struct settings *settings, const char *name);
+bool settings_flag(const struct settings *settings, const char *name);
+int settings_integer(const struct settings *settings, const char *name);
+
+enum { GRID_POINTS_MAX = 10000000 };
+
+struct grid {
+    const struct settings *settings;
+    int dims;                /* options with values, of points only, in the order of the table */
+    int option[OPTIONS_MAX]; /* index of each dim's option */
+    int count[OPTIONS_MAX];  /* of its values */
+    int64_t points;          /* 1 and more */
+};
+
+int grid_init(struct grid *grid, const struct settings *settings, struct status *st);
+
+/* The point with an index. */
+void grid_point(const struct grid *grid, int64_t index, struct point *point);
+
+/* Which value of an option (by its place in the list) the point has; -1 if none was given. And the index of
+ * the point that has another value of it but is the same otherwise. */
+int grid_value(const struct grid *grid, int64_t index, const struct option_row *option);
+int64_t grid_with(const struct grid *grid, int64_t index, const struct option_row *option, int value);
+
+/* Writes the values of options that vary in the grid but have no column in results: "routes=2 offset=1". */
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room);
+
+/* Place of a value in the list that was given for an option, -1 if it is not there. */
+int grid_find(const struct grid *grid, const struct option_row *option, const char *text);
+
+#endif

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload/collective_job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static bool is_named(const struct collective *collective, const char *name)
+{
+    return strcmp(collective->name, name) == 0;
+}
+
+/* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the
+ * nearest ones. */
+static bool collective_matches(const struct point *point)
+{
+    return strcspn(point->op, " .[/") == strlen(point->op);
+}
+
+/* Elements of the whole array. */
+static int read_size(struct collective_job *c, const struct point *point, struct status *st)
+{
+    char text[UNITS_TEXT], least[UNITS_TEXT];
+    if (point->size_bytes == 0)
+        return status_fail(st, STATUS_INPUT, "--size is missing; give %s of %s, such as --size 64MiB",
+                           c->collective->size, c->collective->name);
+    double elements = (double)point->size_bytes / c->dtype->bytes;
+    if (elements > 0x1p60)
+        return status_fail(st, STATUS_LIMIT, "--size %s is beyond any slice; give 2^60 elements or fewer, %s",
+                           units_print_bytes(point->size_bytes, text),
+                           units_print_bytes((uint64_t)(0x1p60 * c->dtype->bytes), least));
+    c->elements = (int64_t)elements;
+    if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
+        return status_fail(st, STATUS_INPUT,
+                           "--size %s is no whole number of %s elements; write a multiple of %s",
+                           units_print_bytes(point->size_bytes, text), c->dtype->name,
+                           units_print_bytes((uint64_t)c->dtype->bytes, least));
+    return 0;
+}
+
+/* The schedule: asked for, or the profile's. */
+static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    bool permutes = is_named(c->collective, "collective-permute");
+    bool ragged = is_named(c->collective, "ragged-all-to-all");
+    c->uses_algorithm = is_named(c->collective, "all-to-all");
+    c->uses_ring = !permutes && !ragged && (!c->uses_algorithm || point->algorithm == ALGORITHM_RING);
+    if (permutes && point->routes < 1)
+        return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
+    if (!c->uses_ring)
+        return 0;
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
+    if (st->code < 0)
+        return status_prefix(st, "chip %s: ", job->machine.chip->name);
+    c->kind = (enum ring_kind)kind;
+    return 0;
+}
+
+/* "x,y", as --axis reads it. */
+static void print_axes(struct collective_job *c, const struct job *job)
+{
+    char *text = c->axes_text;
+    axis_list_print(&c->axes, &job->machine.mesh.axes, text);
+    size_t n = strlen(text);
+    if (*text == '(') {
+        memmove(text, text + 1, n - 2);
+        text[n - 2] = '\0';
+    }
+}
+
+static int collective_open(struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    struct collective_job *c = calloc(1, sizeof *c);
+    if (!c)
+        return status_nomem(st);
+    job->state = c;
+    if (!(c->collective = collective_by_name(point->op, st)))
+        return st->code;
+    int dtype = dtype_by_name(point->dtype, st);
+    if (dtype < 0)
+        return dtype;
+    c->dtype = dtype_info((enum dtype_id)dtype);
+    int code = read_size(c, point, st);
+    if (code == 0)
+        code = read_schedule(c, job, st);
+    if (code == 0)
+        code = members_open(c, job, st);
+    print_axes(c, job);
+    return code;
+}
+
+static void collective_close(struct job *job)
+{
+    struct collective_job *c = job->state;
+    if (!c)
+        return;
+    for (int r = 0; r < c->rings; r++)
+        ring_free(&c->ring[r]);
+    free(c->target);
+    free(c->pair_elements);
+    free(c);
+    job->state = NULL;
+}
+
+static enum combine combine_of(const char *op)
+{
+    return strcmp(op, "pmax") == 0 ? COMBINE_MAX : strcmp(op, "pmin") == 0 ? COMBINE_MIN : COMBINE_SUM;
+}
+
+static int collective_build(struct job *job, struct status *st)
+{
+    const struct collective_job *c = job->state;
+    struct collective_spec spec = {.kind = c->kind,
+                                   .algorithm = (enum algorithm)job->point->algorithm,
+                                   .rings = c->rings,
+                                   .elements = c->elements,
+                                   .elem_bytes = c->dtype->bytes,
+                                   .combine = combine_of(job->point->op),
+                                   .setup_s = job->machine.chip->setup_s,
+                                   .keep_ties = job->point->keep_ties,
+                                   .root = job->point->root,
+                                   .target = c->target,
+                                   .routes = job->point->routes,
+                                   .pair_elements = c->pair_elements};
+    for (int r = 0; r < c->rings; r++)
+        spec.ring[r] = &c->ring[r];
+    struct front before = {0}, after = {0};
+    return c->collective->build(&spec, &job->program, &before, &after, st);
+}
+
+static int collective_describe(const struct job *job, struct work *work, struct status *st)
+{
+    const struct collective_job *c = job->state;
+    struct formula_case formula;
+    int code = collective_case(c, job, &formula, st);
+    if (code < 0)
+        return code;
+    work->op = c->collective->name;
+    work->dtype = c->dtype->name;
+    work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";
+    work->strategy = c->uses_algorithm ? algorithm_name((enum algorithm)job->point->algorithm) : "";
+    if (c->uses_ring) {
+        work->reference_option = "ring";
+        work->reference = ring_kind_name(RING_UNI);
+    }
+    work->axes = job->point->groups ? job->point->groups : c->axes_text;
+    work->size_bytes = job->point->size_bytes;
+    /* of an all-to-all, ragged or not, nccl-tests counts the data of one chip */
+    bool to_all = c->uses_algorithm || c->pair_elements;
+    work->alg_bytes = (double)work->size_bytes / (to_all ? c->group_chips : 1);
+    work->busbw_factor = c->collective->busbw_factor(c->group_chips);
+    work->formula_exact_s = formula_exact_s(&formula);
+    work->formula_rule_s = formula_rule_s(&formula);
+    work->bound_s = formula_bound_s(&formula);
+    work->exact_id = formula_exact_id(&formula);
+    work->rule_id = formula_rule_id(&formula);
+    return 0;
+}
+
+static const char *collective_variants(const struct point *point, const char **values)
+{
+    struct status unknown = {0};
+    const struct collective *c = collective_by_name(point->op, &unknown);
+    if (c && is_named(c, "collective-permute")) {
+        *values = "1,2";
+        return "routes";
+    }
+    if (c && (is_named(c, "all-to-all") || is_named(c, "ragged-all-to-all"))) {
+        *values = is_named(c, "all-to-all") ? "direct,ring" : "direct"; /* of ragged ones there is no other */
+        return "algorithm";
+    }
+    *values = "uni,bidi,bidi-half";
+    return "ring";
+}
+
+const struct workload workload_collective = {.name = "collective",
+                                             .matches = collective_matches,
+                                             .open = collective_open,
+                                             .build = collective_build,
+                                             .describe = collective_describe,
+                                             .close = collective_close,
+                                             .variants = collective_variants};

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The workload "collective": one collective on one slice. What its point asks for is read in collective.c;
+ * who sends to whom in members.c; what formulas need to know of it is gathered in collective_case.c.
+ */
+#ifndef WORKLOAD_COLLECTIVE_H
+#define WORKLOAD_COLLECTIVE_H
+
+#include "base/dtype.h"
+#include "collective/collective.h"
+#include "formula/formula.h"
+#include "notation/axes.h"
+#include "workload/job.h"
+
+struct collective_job {
+    const struct collective *collective;
+    const struct dtype *dtype;
+    struct axis_list axes;     /* it runs over; none where groups are given */
+    char axes_text[AXES_TEXT]; /* "x,y" */
+    int group_chips;
+    int rings;
+    struct ring ring[COLLECTIVE_RINGS];
+    enum ring_kind kind;
+    bool uses_ring, uses_algorithm;
+    int64_t elements;
+    int32_t *target;        /* permutes; or NULL */
+    int64_t *pair_elements; /* ragged; or NULL */
+};
+
+/* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
+int members_open(struct collective_job *c, const struct job *job, struct status *st);
+
+/* The collective as formulas see it; the job's program is there already. */
+int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
+                    struct status *st);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * job: a point made concrete, and run.
+ *
+ *     point -> machine -> workload: rings, program -> engine: trace -> metrics -> result
+ *
+ * What a point's op text means is known by workloads: a workload is a const struct of functions in a file of
+ * its own, and a row in workload_list(). The first one that says that a text is its own opens the job, which
+ * is cheap and finds every fault of the input, and then builds its program.
+ *
+ * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the
+ * catalog with its chips, are borrowed and outlive it.
+ */
+#ifndef ICISIM_JOB_H
+#define ICISIM_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/stopwatch.h"
+#include "engine/trace.h"
+#include "program/fold.h"
+#include "program/program.h"
+#include "settings/point.h"
+#include "workload/machine.h"
+#include "workload/result.h"
+
+struct workload;
+
+struct job {
+    const struct point *point;
+    const struct workload *workload;
+    struct machine machine;
+    struct program program;
+    void *state; /* the workload's own, from open() to close() */
+};
+
+/* What a workload says about the work, besides what is simulated. NaN and "" where it has nothing to say. */
+struct work {
+    const char *op, *dtype, *axes, *ring, *strategy;
+    uint64_t size_bytes;
+    double alg_bytes;    /* algbw = alg_bytes / time */
+    double busbw_factor; /* busbw = algbw * busbw_factor */
+    double formula_exact_s, formula_rule_s, bound_s;
+    const char *exact_id, *rule_id;
+    /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
+    const char *reference_option, *reference;
+    char plan[RESULT_LINE]; /* what is communicated and computed, in words */
+};
+
+struct workload {
+    const char *name;
+    bool (*matches)(const struct point *point);
+    /* Reads the point; all that can be wrong with it is found here. */
+    int (*open)(struct job *job, struct status *st);
+    /* Writes job->program. */
+    int (*build)(struct job *job, struct status *st);
+    /* Fills in what it knows; `work` is work_init()'s. */
+    int (*describe)(const struct job *job, struct work *work, struct status *st);
+    void (*close)(struct job *job);
+    /* The option whose values compare puts side by side, and the ones it takes if none are given. */
+    const char *(*variants)(const struct point *point, const char **values);
+};
+
+const struct workload *const *workload_list(void);
+
+/* The workload of a point, or a failure that names the nearest ops. */
+const struct workload *workload_of(const struct point *point, struct status *st);
+
+/* Checks the point: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
+int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
+int job_build(struct job *job, struct status *st);
+void job_close(struct job *job);
+
+/* A job that was run. The trace is that of `program`: the job's own, or its quotient. */
+struct run {
+    struct result result;
+    const struct program *program;
+    bool folded;
+    struct fold fold;
+    struct trace trace;
+    struct spent folding, simulating, measuring; /* what it took; of SimGrid, loading it too */
+};
+
+/* Runs a job that was built. With `record` the times of every single op and chip are kept, which no folded
+ * program has. run_free() is safe after a failure. */
+int job_run(const struct job *job, bool record, struct run *run, struct status *st);
+void run_free(struct run *run);
+
+/* All of it, for one result. A failure is in the result too, with what is known of the point. */
+int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
+
+/* A result that has no numbers, and a status that says why. */
+void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
+                       const struct status *why);
+
+#endif

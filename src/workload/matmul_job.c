@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Sharded matmuls as a workload: the notation, one strategy, or all of them simulated and the best one taken. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "engine/engine.h"
+#include "matmul/matmul.h"
+#include "workload/workloads.h"
+
+/* What `auto` chose is part of the name that results show: "auto:bidi". */
+enum { STRATEGY_TEXT = 24 };
+
+struct matmul_job {
+    struct matmul_expr expr;
+    struct matmul_plan plan;
+    struct matmul_options options;
+    struct matmul_build build;
+    enum matmul_strategy asked;
+    char op[MATMUL_TEXT], strategy[STRATEGY_TEXT];
+    char axes[AXES_TEXT];
+};
+
+static bool matmul_matches(const struct point *point)
+{
+    return matmul_is_expr(point->op);
+}
+
+/* "int32=19.17Tflops,bf16=197Tflops": sets the rate of one type, if it is there. Others are checked all the same. */
+static int read_peaks(const char *text, enum dtype_id dtype, double *peak_flops, bool *found,
+                      struct status *st)
+{
+    for (const char *at = text; at && *at;) {
+        char name[32], rate[32];
+        double flops;
+        size_t length = strcspn(at, ","), key = strcspn(at, "=,");
+        if (key >= length || key >= sizeof name || length - key > sizeof rate)
+            return status_fail(st, STATUS_INPUT, "--peak '%s': write TYPE=RATE, such as int32=19.17Tflops",
+                               text);
+        snprintf(name, sizeof name, "%.*s", (int)key, at);
+        snprintf(rate, sizeof rate, "%.*s", (int)(length - key - 1), at + key + 1);
+        int id = dtype_by_name(name, st);
+        if (id < 0 || units_parse_rate("--peak", rate, &flops, st) < 0)
+            return status_prefix(st, st->code == STATUS_INPUT && id < 0 ? "--peak: " : "");
+        if (!(flops > 0))
+            return status_fail(st, STATUS_INPUT, "--peak '%s': a rate must be above 0", text);
+        if (id == (int)dtype) {
+            *peak_flops = flops;
+            *found = true;
+        }
+        at += length + (at[length] == ',');
+    }
+    return 0;
+}
+
+static int read_cost(struct matmul_cost *cost, const struct job *job, enum dtype_id dtype, struct status *st)
+{
+    const struct point *point = job->point;
+    double peak_flops = NAN;
+    bool own = false;
+    if (read_peaks(point->peak, dtype, &peak_flops, &own, st) < 0)
+        return st->code;
+    struct status missing = {0};
+    int code = matmul_cost_init(cost, job->machine.chip, dtype, &missing);
+    if (code < 0 && !own)
+        return status_fail(st, code, "%s", missing.text);
+    if (own)
+        cost->peak_flops = peak_flops;
+    if (!isnan(point->matmul_efficiency))
+        cost->efficiency = point->matmul_efficiency;
+    else if (own)
+        cost->efficiency = 1; /* the chip's is a share of its own peak */
+    if (!isnan(point->launch_overhead_s))
+        cost->launch_s = point->launch_overhead_s;
+    cost->mxu_padding = point->mxu_padding;
+    return 0;
+}
+
+static int read_options(struct matmul_job *m, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    int strategy = matmul_strategy_by_name(point->strategy, st);
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
+    if (st->code < 0)
+        return st->code;
+    m->asked = (enum matmul_strategy)strategy;
+    m->options = (struct matmul_options){.strategy = m->asked,
+                                         .kind = (enum ring_kind)kind,
+                                         .reduce = (enum matmul_reduce)point->all_reduce,
+                                         .chunks = point->chunks,
+                                         .loop = (enum matmul_loop)point->loop,
+                                         .setup_s = job->machine.chip->setup_s};
+    if (point->chunks < 1 || point->chunks > MATMUL_CHUNKS)
+        return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, MATMUL_CHUNKS);
+    return read_cost(&m->options.cost, job, m->expr.operand[0].dtype, st);
+}
+
+/* The axes that anything is communicated over, in mesh order: "x,y". */
+static void print_axes(struct matmul_job *m, const struct axes *axes)
+{
+    bool used[AXES_MAX] = {false};
+    for (int i = 0; i < m->plan.products; i++)
+        for (int j = 0; j < m->plan.product[i].moves; j++)
+            for (int a = 0; a < m->plan.product[i].move[j].axes.count; a++)
+                used[m->plan.product[i].move[j].axes.axis[a]] = true;
+    size_t n = 0;
+    for (int a = 0; a < axes->count; a++)
+        if (used[a])
+            n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "", axes->axis[a].name);
+}
+
+/* What a collective of the product's partial sums takes, simulated. */
+static int choice_s(const char *op, const struct matmul_product *p, const struct job *job, double *time_s,
+                    struct status *st)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    const struct axis_list *over = &p->left.dim[1].shard;
+    int64_t rows = p->left.dim[0].n / axis_list_size(&p->left.dim[0].shard, &mesh->axes);
+    int64_t cols = p->right.dim[1].n / axis_list_size(&p->right.dim[1].shard, &mesh->axes);
+    struct ring ring[COLLECTIVE_RINGS];
+    struct collective_spec spec = {.elements = rows * cols,
+                                   .elem_bytes = dtype_info(p->left.dtype)->bytes,
+                                   .setup_s = job->machine.chip->setup_s};
+    struct program program;
+    struct trace trace = {0};
+    struct front before = {0}, after;
+    int kind = ring_kind_by_name(job->machine.chip->ring, st), code = kind < 0 ? kind : 0;
+    spec.kind = (enum ring_kind)kind;
+    program_init(&program, &job->machine.slice);
+    for (; code == 0 && spec.rings < over->count && spec.rings < COLLECTIVE_RINGS; spec.rings++) {
+        code = ring_along(&ring[spec.rings], mesh, over->axis[spec.rings], st);
+        spec.ring[spec.rings] = &ring[spec.rings];
+    }
+    if (code == 0)
+        code = collective_by_name(op, st)->build(&spec, &program, &before, &after, st);
+    if (code == 0)
+        code = trace_init(&trace, &program, false, st);
+    if (code == 0)
+        code = engine_run(engine_by_name("event"), &program, &trace, st);
+    *time_s = trace.total_s;
+    trace_free(&trace);
+    program_free(&program);
+    for (int r = 0; r < spec.rings; r++)
+        ring_free(&ring[r]);
+    return code;
+}
+
+/* "1024@(X,Y)": a dim, sharded over its own axes and then over others. */
+static char *print_dim(const struct matmul_dim *dim, const struct axis_list *more, const struct axes *axes,
+                       char text[static AXES_TEXT])
+{
+    char list[AXES_TEXT];
+    struct axis_list all = dim->shard;
+    for (int i = 0; more && i < more->count && all.count < AXES_MAX; i++)
+        all.axis[all.count++] = more->axis[i];
+    snprintf(text, AXES_TEXT, "%lld%s%.200s", (long long)dim->n, all.count ? "@" : "",
+             all.count ? axis_list_print(&all, axes, list) : "");
+    return text;
+}
+
+/* Where the output is ambiguous: the choices, and what each would cost. */
+static int add_choices(const struct matmul_plan *plan, const struct job *job, struct status *st)
+{
+    const struct matmul_product *p = &plan->product[plan->ambiguous];
+    const struct axes *axes = &job->machine.mesh.axes;
+    const struct axis_list *over = &p->left.dim[1].shard;
+    const struct matmul_dim *rows = &p->left.dim[0], *cols = &p->right.dim[1];
+    char row[2][AXES_TEXT], col[2][AXES_TEXT], list[AXES_TEXT], time[2][UNITS_TEXT];
+    double reduce_s, scatter_s;
+    struct status own = {0};
+    if (choice_s("all-reduce", p, job, &reduce_s, &own) < 0 ||
+        choice_s("reduce-scatter", p, job, &scatter_s, &own) < 0)
+        return st->code;
+    print_dim(rows, NULL, axes, row[0]);
+    print_dim(rows, over, axes, row[1]);
+    print_dim(cols, NULL, axes, col[0]);
+    print_dim(cols, over, axes, col[1]);
+    if (plan->ambiguous < plan->products - 1)
+        status_suffix(st, ". Product %d of the chain cannot say it: run it by itself", plan->ambiguous + 1);
+    return status_suffix(
+        st,
+        ". Write it: '-> [%s,%s]' is an all-reduce over %s (%s); '-> [%s,%s]' or '-> [%s,%s]' a "
+        "reduce-scatter (%s)",
+        row[0], col[0], axis_list_print(over, axes, list), units_print_time(reduce_s, time[0]), row[1],
+        col[0], row[0], col[1], units_print_time(scatter_s, time[1]));
+}
+
+static int matmul_open(struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    const struct axes *axes = &job->machine.mesh.axes;
+    struct matmul_job *m = calloc(1, sizeof *m);
+    if (!m)
+        return status_nomem(st);
+    job->state = m;
+    int dtype = dtype_by_name(point->dtype, st);
+    if (dtype < 0 || matmul_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
+        return st->code;
+    if (matmul_infer(&m->expr, axes, &m->plan, st) < 0)
+        return m->plan.ambiguous >= 0 ? add_choices(&m->plan, job, st) : st->code;
+    matmul_print(&m->expr, axes, m->op);
+    print_axes(m, axes);
+    return read_options(m, job, st);
+}
+
+static void matmul_close(struct job *job)
+{
+    struct matmul_job *m = job->state;
+    if (m)
+        matmul_build_free(&m->build);
+    free(m);
+    job->state = NULL;
+}
+
+static int write_program(struct matmul_job *m, struct job *job, enum matmul_strategy strategy,
+                         struct status *st)
+{
+    m->options.strategy = strategy;
+    snprintf(m->strategy, sizeof m->strategy, "%s%s", m->asked == STRATEGY_AUTO ? "auto:" : "",
+             matmul_strategy_name(strategy));
+    matmul_build_free(&m->build);
+    program_free(&job->program);
+    return matmul_write(&m->plan, &m->options, &job->machine.mesh, &job->program, &m->build, st);
+}
+
+/* The strategy that ends first; on a tie the simpler one. */
+static int write_best(struct matmul_job *m, struct job *job, struct status *st)
+{
+    const struct engine *engine = engine_by_name("event");
+    enum matmul_strategy best = STRATEGY_NAIVE;
+    double least_s = INFINITY;
+    for (int s = STRATEGY_NAIVE; s < STRATEGY_AUTO; s++) {
+        struct trace trace = {0};
+        int code = write_program(m, job, (enum matmul_strategy)s, st);
+        if (code == 0)
+            code = trace_init(&trace, &job->program, false, st);
+        if (code == 0)
+            code = engine_run(engine, &job->program, &trace, st);
+        if (code == 0 && trace.total_s < least_s * (1 - 1e-9)) {
+            best = (enum matmul_strategy)s;
+            least_s = trace.total_s;
+        }
+        trace_free(&trace);
+        if (code < 0)
+            return code;
+    }
+    return write_program(m, job, best, st);
+}
+
+/* The same schedule on a copy with small dims, with numbers. */
+static int verify_small(const struct matmul_job *m, const struct job *job, struct status *st)
+{
+    enum { SMALL = 48, SEED = 3 };
+    const struct mesh *mesh = &job->machine.mesh;
+    struct matmul_expr expr = m->expr;
+    struct matmul_plan plan;
+    struct matmul_build *build = calloc(1, sizeof *build);
+    struct program program;
+    program_init(&program, &job->machine.slice);
+    matmul_scale(&expr, &mesh->axes, SMALL);
+    int code = build ? matmul_infer(&expr, &mesh->axes, &plan, st) : status_nomem(st);
+    if (code == 0)
+        code = matmul_write(&plan, &m->options, mesh, &program, build, st);
+    if (code == 0)
+        code = program_check(&program, st);
+    if (code == 0)
+        code = matmul_verify(&plan, build, mesh, &program, SEED, st);
+    if (build)
+        matmul_build_free(build);
+    free(build);
+    program_free(&program);
+    return code;
+}
+
+static int matmul_build_job(struct job *job, struct status *st)
+{
+    struct matmul_job *m = job->state;
+    int code = m->asked == STRATEGY_AUTO ? write_best(m, job, st) : write_program(m, job, m->asked, st);
+    return code == 0 && job->point->check ? verify_small(m, job, st) : code;
+}
+
+/* Is a collective written as such, and not as permutes of a loop? */
+static bool has_collectives(const struct matmul_job *m, const struct axes *axes)
+{
+    for (int i = 0; i < m->plan.products; i++) {
+        const struct matmul_product *p = &m->plan.product[i];
+        for (int j = 0; j < p->moves; j++)
+            if ((j != p->overlap || m->options.strategy == STRATEGY_NAIVE) &&
+                axis_list_size(&p->move[j].axes, axes) > 1)
+                return true;
+    }
+    return false;
+}
+
+/* What each product has to communicate, one after the other. */
+static void print_plan(const struct matmul_job *m, const struct axes *axes, char text[static RESULT_LINE])
+{
+    char product[MATMUL_TEXT];
+    size_t used = 0;
+    for (int i = 0; i < m->plan.products && used < RESULT_LINE; i++)
+        used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s", i ? "; " : "",
+                                 matmul_explain(&m->plan.product[i], axes, product));
+}
+
+static int matmul_describe(const struct job *job, struct work *work, struct status *st)
+{
+    const struct matmul_job *m = job->state;
+    (void)st;
+    work->op = m->op;
+    work->dtype = dtype_info(m->expr.operand[0].dtype)->name;
+    work->ring = has_collectives(m, &job->machine.mesh.axes) ? ring_kind_name(m->options.kind) : "";
+    work->strategy = m->strategy;
+    work->axes = m->axes;
+    work->bound_s = matmul_bound_s(&m->plan, &m->options, &job->machine.mesh);
+    print_plan(m, &job->machine.mesh.axes, work->plan);
+    work->reference_option = "strategy";
+    work->reference = matmul_strategy_name(STRATEGY_NAIVE);
+    return 0;
+}
+
+static const char *matmul_variants(const struct point *point, const char **values)
+{
+    (void)point;
+    *values = "naive,uni,bidi,bidi-half";
+    return "strategy";
+}
+
+const struct workload workload_matmul = {.name = "matmul",
+                                         .matches = matmul_matches,
+                                         .open = matmul_open,
+                                         .build = matmul_build_job,
+                                         .describe = matmul_describe,
+                                         .close = matmul_close,
+                                         .variants = matmul_variants};

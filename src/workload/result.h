@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * result: what one simulated point tells, and the table of columns that prints it.
+ *
+ * A result is plain memory without pointers, so that a worker can hand it through a pipe; a text that is too
+ * long for it ends in "...". What does not apply is "", NaN or negative, and empty in a CSV file. Its columns stand in columns.c, once, with name and
+ * meaning: later ones are appended, none is ever moved.
+ *
+ * Units: SI, the unit in every column's name. Errors: none. Ownership: a plain value.
+ */
+#ifndef ICISIM_RESULT_H
+#define ICISIM_RESULT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/csv.h"
+#include "fabric/slice.h"
+#include "notation/axes.h"
+#include "program/fold.h"
+
+enum { RESULT_WORD = 24, RESULT_LINE = 512, RESULT_STATUS = 640, RESULT_ID = 8 };
+
+struct result {
+    char op[RESULT_LINE]; /* XLA's name, or the matmul */
+    char chip[RESULT_LINE];
+    char slice[SLICE_TEXT], wrap[SLICE_TEXT];
+    char mesh[AXES_TEXT], axes[RESULT_LINE];
+    char ring[RESULT_WORD], strategy[RESULT_WORD], engine[RESULT_WORD], dtype[RESULT_WORD];
+    uint64_t size_bytes; /* 0: none */
+    int64_t chips;       /* of the slice */
+    double time_s, formula_exact_s, formula_rule_s, bound_s;
+    double algbw_Bps, busbw_Bps;
+    double max_link_frac, mean_link_frac, link_bytes;
+    int64_t transfers;
+    int64_t steps;
+    double compute_s, comm_s, exposed_comm_s, overlap_frac;
+    double speedup;             /* over uni, or of matmuls over naive, if that was run at the same point */
+    char status[RESULT_STATUS]; /* "ok", or why there are no numbers */
+    double max_link_bytes;
+    char varied[RESULT_LINE]; /* options without a column of their own that have several values: "routes=2" */
+
+    /* For tables, not in the CSV */
+    char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
+    char profile[RESULT_WORD];
+    char fold[FOLD_TEXT];               /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
+    char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
+    char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
+    int code;                           /* enum status_code */
+};
+
+/* Nothing known yet. */
+void result_init(struct result *result);
+
+/* Sets the speed-up over a time of the same point; leaves it empty where either has none. */
+void result_compare(struct result *result, double reference_s);
+
+enum column_kind { COLUMN_TEXT, COLUMN_REAL, COLUMN_COUNT, COLUMN_BYTES };
+struct column {
+    const char *name;
+    const char *meaning; /* one line */
+    enum column_kind kind;
+    size_t offset; /* in struct result */
+};
+
+/* Ended by a row without a name. */
+extern const struct column columns[];
+
+void columns_write_names(struct csv_writer *csv);
+void columns_write(struct csv_writer *csv, const struct result *result);
+
+#endif

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Folders of src/ use only what stands before them in src/README.md; and the check sees what breaks that.
+set -euo pipefail
+build=$(cd "$(dirname "$1")" && pwd)
+check() {
+    python3 tests/support/layers.py "$1" "$build"
+}
+check src
+
+# Each fault, made in a copy, is seen and named.
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+expect() {
+    local said
+    said=$(check "$copy/src") && { echo "layers: not seen: $1"; exit 1; }
+    grep -qF "$1" <<<"$said" || { printf 'layers: said, instead of "%s":\n%s\n' "$1" "$said"; exit 1; }
+    rm -rf "$copy/src"
+}
+break_one() {
+    cp -r src "$copy/src"
+    "${@:2}"
+    expect "$1"
+}
+include() {
+    echo "#include \"$2\"" >>"$copy/src/$1"
+}
+break_one 'base/text.c: includes cli/command.h, which stands above it' include base/text.c cli/command.h
+break_one "cli/main.c: includes engine/event_plan.h, a header of that folder's own" include cli/main.c engine/event_plan.h
+break_one 'text.c: stands in 2 folders' cp src/base/text.c "$copy/src/cli/text.c"
+more_folder() {
+    mkdir "$copy/src/more" && touch "$copy/src/more/more.c"
+}
+break_one 'more/: is not in the table' more_folder
+# with the order of two folders turned round, symbols tell too
+turn_round() {
+    sed -i -e '/^| `base\//{h;d}' -e '/^| `notation\//G' "$copy/src/README.md"
+}
+break_one 'which stands above it' turn_round
+break_one "of base/, which stands above it" turn_round
