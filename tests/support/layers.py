@@ -33,14 +33,14 @@ def includes(src):
 def symbols(build):
     """(folder, object, folder of the definition, symbol) of all symbols used across folders."""
     home, used = {}, []
-    for path in sorted(glob.glob(build + "/CMakeFiles/*.dir/src/**/*.o", recursive=True)):
+    objects = sorted(glob.glob(build + "/CMakeFiles/*.dir/src/**/*.o", recursive=True))
+    for line in subprocess.run(["nm", "-A", "-P", *objects], capture_output=True, text=True, check=True).stdout.splitlines():
+        path, symbol, kind = re.match(r"(.*): (\S+) (\w)", line).groups()
         folder = path.split("/src/")[-1].split("/")[0]
-        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
-            words = line.split()
-            if len(words) == 3 and words[1] in "TDBRC":
-                home[words[2]] = folder
-            elif len(words) == 2 and words[0] == "U":
-                used.append((folder, os.path.basename(path), words[1]))
+        if kind in "TDBRC":
+            home[symbol] = folder
+        elif kind == "U":
+            used.append((folder, os.path.basename(path), symbol))
     for folder, name, symbol in used:
         if home.get(symbol, folder) != folder:
             yield folder, name, home[symbol], symbol

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "module/module.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+/* Where an equal text or shape may be: a value from the hash of what it is. Values of one hash are in a chain. */
+struct entry {
+    uint64_t hash;
+    int32_t value;
+    struct entry *next; /* of the same hash */
+    UT_hash_handle hh;
+};
+struct module_index {
+    struct entry *texts, *shapes;
+};
+
+enum { TEXTS, SHAPES, NUMBERS, OPERANDS, ATTRIBUTES_, INSTRUCTIONS, COMPUTATIONS, GROUPINGS };
+
+static void fail(struct module *module, int code)
+{
+    if (module->error == 0)
+        module->error = code;
+}
+
+/* Makes room for `more` elements after `count` of an array; false where there is none. */
+static bool grow(struct module *module, void *array, int which, int32_t count, int32_t more, size_t size)
+{
+    void **at = array;
+    if (module->error < 0)
+        return false;
+    if (count > INT32_MAX / 2 - more) {
+        fail(module, STATUS_LIMIT);
+        return false;
+    }
+    if (count + more <= module->room[which])
+        return true;
+    int32_t room = 2 * (count + more) + 16;
+    void *grown = realloc(*at, (size_t)room * size);
+    if (!grown) {
+        fail(module, STATUS_NOMEM);
+        return false;
+    }
+    *at = grown;
+    module->room[which] = room;
+    return true;
+}
+#define GROW(module, field, which, count, more) grow(module, &(module)->field, which, count, more, sizeof *(module)->field)
+
+void module_init(struct module *module, const char *name, int partitions)
+{
+    *module = (struct module){.partitions = partitions, .replicas = 1, .entry = -1};
+    module->index = calloc(1, sizeof *module->index);
+    if (!module->index)
+        fail(module, STATUS_NOMEM);
+    module_text(module, "", 0);
+    module->name = module_text(module, name, -1);
+}
+
+static void free_entries(struct entry **table)
+{
+    struct entry *entry, *rest;
+    HASH_ITER(hh, *table, entry, rest) {
+        HASH_DEL(*table, entry);
+        while (entry) {
+            struct entry *next = entry->next;
+            free(entry);
+            entry = next;
+        }
+    }
+}
+
+static void free_index(struct module *module)
+{
+    if (module->index) {
+        free_entries(&module->index->texts);
+        free_entries(&module->index->shapes);
+    }
+    free(module->index);
+    module->index = NULL;
+}
+
+void module_free(struct module *module)
+{
+    free_index(module);
+    for (int32_t g = 0; g < module->groupings; g++)
+        groups_free(&module->groups[g].groups);
+    free(module->text);
+    free(module->shape);
+    free(module->number);
+    free(module->operand);
+    free(module->attribute);
+    free(module->instruction);
+    free(module->computation);
+    free(module->groups);
+    *module = (struct module){0};
+}
+
+int module_close(struct module *module, struct status *st)
+{
+    if (module->error == STATUS_LIMIT)
+        return status_fail(st, STATUS_LIMIT, "module: more than 2^30 parts");
+    if (module->error < 0)
+        return status_nomem(st);
+    free_index(module);
+    if (module->entry < 0)
+        module->entry = module->computations - 1;
+    return 0;
+}
+
+static uint64_t hash_of(const void *bytes, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
+    for (const unsigned char *at = bytes; n-- > 0; at++)
+        hash = (hash ^ *at) * 0x100000001b3u;
+    return hash;
+}
+
+static struct entry *find_entry(struct entry *table, uint64_t hash)
+{
+    struct entry *entry;
+    HASH_FIND(hh, table, &hash, sizeof hash, entry);
+    return entry;
+}
+
+static void add_entry(struct module *module, struct entry **table, uint64_t hash, int32_t value)
+{
+    struct entry *first = find_entry(*table, hash), *entry = calloc(1, sizeof *entry);
+    if (!entry) {
+        fail(module, STATUS_NOMEM);
+        return;
+    }
+    entry->hash = hash;
+    entry->value = value;
+    if (first) {
+        entry->next = first->next;
+        first->next = entry;
+        return;
+    }
+    HASH_ADD(hh, *table, hash, sizeof entry->hash, entry);
+    if (!entry->hh.tbl) {
+        free(entry);
+        fail(module, STATUS_NOMEM);
+    }
+}
+
+int32_t module_text(struct module *module, const char *text, int length)
+{
+    size_t n = length < 0 ? strlen(text) : (size_t)length;
+    if (module->error < 0 || n > INT32_MAX / 4) {
+        fail(module, STATUS_LIMIT);
+        return 0;
+    }
+    uint64_t hash = hash_of(text, n);
+    for (struct entry *e = find_entry(module->index->texts, hash); e; e = e->next)
+        if (memcmp(module->text + e->value, text, n) == 0 && module->text[(size_t)e->value + n] == '\0')
+            return e->value;
+    int32_t at = module->texts;
+    if (!GROW(module, text, TEXTS, at, (int32_t)n + 1))
+        return 0;
+    memcpy(module->text + at, text, n);
+    module->text[(size_t)at + n] = '\0';
+    module->texts += (int32_t)n + 1;
+    add_entry(module, &module->index->texts, hash, at);
+    return at;
+}
+
+static int32_t add_numbers(struct module *module, const int64_t number[], int numbers)
+{
+    int32_t first = module->numbers;
+    if (!GROW(module, number, NUMBERS, first, numbers + 1)) /* one more: a pointer past an empty list is inside */
+        return 0;
+    if (numbers > 0)
+        memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
+    module->numbers += numbers;
+    return first;
+}
+
+int32_t module_shape(struct module *module, struct shape shape, const int64_t number[])
+{
+    int64_t key[4] = {shape.dtype, shape.count, shape.layout, shape.on_chip};
+    uint64_t hash = hash_of(key, sizeof key) ^ (shape.count ? hash_of(number, (size_t)shape.count * sizeof *number) : 0);
+    if (module->error < 0)
+        return 0;
+    for (struct entry *e = find_entry(module->index->shapes, hash); e; e = e->next) {
+        const struct shape *old = &module->shape[e->value];
+        if (old->dtype == shape.dtype && old->count == shape.count && old->layout == shape.layout &&
+            old->on_chip == shape.on_chip &&
+            (shape.count == 0 ||
+             memcmp(module->number + old->first, number, (size_t)shape.count * sizeof *number) == 0))
+            return e->value;
+    }
+    int32_t at = module->shapes;
+    shape.first = add_numbers(module, number, shape.count);
+    if (!GROW(module, shape, SHAPES, at, 1))
+        return 0;
+    module->shape[module->shapes++] = shape;
+    add_entry(module, &module->index->shapes, hash, at);
+    return at;
+}
+
+int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims)
+{
+    return module_shape(module, (struct shape){.dtype = (int32_t)dtype, .count = dims}, dim);
+}
+
+int32_t module_tuple(struct module *module, const int32_t shape[], int shapes)
+{
+    int64_t *number = malloc(((size_t)shapes + 1) * sizeof *number);
+    if (!number) {
+        fail(module, STATUS_NOMEM);
+        return 0;
+    }
+    for (int i = 0; i < shapes; i++)
+        number[i] = shape[i];
+    int32_t made = module_shape(module, (struct shape){.dtype = SHAPE_TUPLE, .count = shapes}, number);
+    free(number);
+    return made;
+}
+
+int32_t module_groups(struct module *module, const char *text, const struct groups *groups)
+{
+    int32_t at = module->groupings, word = module_text(module, text, -1);
+    for (int32_t g = 0; g < at; g++)
+        if (module->groups[g].text == word)
+            return g;
+    if (!GROW(module, groups, GROUPINGS, at, 1))
+        return 0;
+    struct module_groups *made = &module->groups[at];
+    *made = (struct module_groups){.text = word};
+    struct status unused = {0};
+    if (groups->count > 0) {
+        if (groups_init(&made->groups, groups->count, groups->size, &unused) < 0) {
+            fail(module, STATUS_NOMEM);
+            return 0;
+        }
+        memcpy(made->groups.member, groups->member,
+               (size_t)groups->count * (size_t)groups->size * sizeof *groups->member);
+    }
+    module->groupings++;
+    return at;
+}
+
+int32_t module_begin(struct module *module, const char *name)
+{
+    int32_t at = module->computations;
+    int32_t word = module_text(module, name, -1);
+    if (!GROW(module, computation, COMPUTATIONS, at, 1))
+        return 0;
+    module->computation[module->computations++] =
+        (struct computation){.name = word, .first = module->instructions, .root = -1};
+    return at;
+}
+
+int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
+                   const int32_t operand[], int operands)
+{
+    int32_t at = module->instructions, first = module->operands;
+    char made[64];
+    if (!name) {
+        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, at);
+        name = made;
+    }
+    int32_t word = module_text(module, name, -1);
+    if (!GROW(module, instruction, INSTRUCTIONS, at, 1) || !GROW(module, operand, OPERANDS, first, operands + 1))
+        return 0;
+    assert(module->computations > 0);
+    if (operands > 0)
+        memcpy(module->operand + first, operand, (size_t)operands * sizeof *operand);
+    module->operands += operands;
+    struct computation *computation = &module->computation[module->computations - 1];
+    module->instruction[module->instructions++] = (struct instruction){.opcode = opcode,
+                                                                       .name = word,
+                                                                       .shape = shape,
+                                                                       .computation = module->computations - 1,
+                                                                       .first_operand = first,
+                                                                       .operands = operands,
+                                                                       .first_attribute = module->attributes};
+    computation->count++;
+    computation->root = at;
+    return at;
+}
+
+static void add_attribute(struct module *module, struct attribute attribute)
+{
+    if (!GROW(module, attribute, ATTRIBUTES_, module->attributes, 1))
+        return;
+    module->attribute[module->attributes++] = attribute;
+    module->instruction[module->instructions - 1].attributes++;
+}
+
+void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers)
+{
+    int32_t first = add_numbers(module, number, numbers);
+    add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
+}
+
+void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text)
+{
+    int32_t word = name ? module_text(module, name, -1) : 0, value = module_text(module, text, -1);
+    add_attribute(module, (struct attribute){.key = key, .name = word, .text = value});
+}

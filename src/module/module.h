@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * module: what one device of an SPMD program runs, in HLO's words; the waist between what a model does and what chips send.
+ *
+ * A module is a list of computations, each a list of instructions in schedule order. An instruction has an opcode, the
+ * shape of its result *on one device*, operands (earlier instructions of its computation) and attributes: dimensions,
+ * replica groups, called computations, a literal, labels. All that time or numbers depend on stands in these, so that a
+ * module that is printed as HLO text and read back is the same module (hlo_print.h, hlo_read.h).
+ *
+ * An attribute is kept as it is written: a key, numbers where its value is a number or a list of them, else a text.
+ * Numbers of ATTR_TO_APPLY, CALLS, BODY, CONDITION and BRANCHES are computations, of CONTROL_PREDECESSORS instructions, of
+ * REPLICA_GROUPS the index of an entry in the table of groups. Labels of our own (which layer, which phase, which tensor)
+ * are frontend_attributes, as JAX writes them: {layer="3",phase="bwd"}.
+ *
+ * Everything lies in a few arrays; texts, shapes, numbers are named by their index, equal texts and shapes are kept once.
+ * Building appends: a computation is begun, its instructions are added, the next computation is begun. What is called is
+ * built before its caller. A fault (out of memory) sticks, and module_close() reports it, so that builders need not look
+ * at every call.
+ *
+ * Units: bytes of shapes. Errors: status.h. Ownership: the caller's struct, freed with module_free(), safe when zeroed.
+ */
+#ifndef ICISIM_MODULE_H
+#define ICISIM_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include "module/opcode.h"
+#include "notation/axes.h"
+#include "notation/groups.h"
+
+/* An array of a dtype, or a tuple of shapes, or a token. */
+enum { SHAPE_TUPLE = -1, SHAPE_TOKEN = -2 };
+struct shape {
+    int32_t dtype;        /* enum dtype_id, or SHAPE_TUPLE, SHAPE_TOKEN */
+    int32_t first, count; /* number[first ..): sizes of dims; of a tuple: its shapes */
+    int32_t layout;       /* text of the layout as written, "{1,0:T(8,128)S(1)}", or 0 */
+    bool on_chip;         /* in a memory space other than HBM: S(1) and so on */
+};
+
+/* Keys that somebody asks for; others are ATTR_OTHER, kept under the name that they were read by. */
+#define ATTRIBUTES(X)                                                                                        \
+    X(OTHER, "")                                                                                             \
+    X(PARAMETER_NUMBER, "parameter")                                                                         \
+    X(LITERAL, "literal")                                                                                    \
+    X(TO_APPLY, "to_apply")                                                                                  \
+    X(CALLS, "calls")                                                                                        \
+    X(BODY, "body")                                                                                          \
+    X(CONDITION, "condition")                                                                                \
+    X(BRANCHES, "branch_computations")                                                                       \
+    X(TRUE_COMPUTATION, "true_computation")                                                                  \
+    X(FALSE_COMPUTATION, "false_computation")                                                                \
+    X(CONTROL_PREDECESSORS, "control-predecessors")                                                          \
+    X(REPLICA_GROUPS, "replica_groups")                                                                      \
+    X(SOURCE_TARGET_PAIRS, "source_target_pairs")                                                            \
+    X(CHANNEL_ID, "channel_id")                                                                              \
+    X(USE_GLOBAL_DEVICE_IDS, "use_global_device_ids")                                                        \
+    X(DIMENSIONS, "dimensions")                                                                              \
+    X(INDEX, "index")                                                                                        \
+    X(IOTA_DIMENSION, "iota_dimension")                                                                      \
+    X(LHS_CONTRACTING, "lhs_contracting_dims")                                                               \
+    X(RHS_CONTRACTING, "rhs_contracting_dims")                                                               \
+    X(LHS_BATCH, "lhs_batch_dims")                                                                           \
+    X(RHS_BATCH, "rhs_batch_dims")                                                                           \
+    X(LHS_RAGGED, "lhs_ragged_dims")                                                                         \
+    X(RHS_GROUP, "rhs_group_dims")                                                                           \
+    X(WINDOW, "window")                                                                                      \
+    X(DIM_LABELS, "dim_labels")                                                                              \
+    X(FEATURE_GROUP_COUNT, "feature_group_count")                                                            \
+    X(BATCH_GROUP_COUNT, "batch_group_count")                                                                \
+    X(SLICE, "slice")                                                                                        \
+    X(DYNAMIC_SLICE_SIZES, "dynamic_slice_sizes")                                                            \
+    X(SLICE_SIZES, "slice_sizes")                                                                            \
+    X(PADDING, "padding")                                                                                    \
+    X(DIRECTION, "direction")                                                                                \
+    X(KIND, "kind")                                                                                          \
+    X(CUSTOM_CALL_TARGET, "custom_call_target")                                                              \
+    X(BACKEND_CONFIG, "backend_config")                                                                      \
+    X(OPERAND_PRECISION, "operand_precision")                                                                \
+    X(FRONTEND_ATTRIBUTES, "frontend_attributes")                                                            \
+    X(METADATA, "metadata")                                                                                  \
+    X(SHARDING, "sharding")
+
+enum attribute_key {
+#define ATTRIBUTE_ENUM(id, name) ATTR_##id,
+    ATTRIBUTES(ATTRIBUTE_ENUM)
+#undef ATTRIBUTE_ENUM
+        ATTRIBUTE_KEYS
+};
+
+struct attribute {
+    enum attribute_key key;
+    int32_t name;         /* text */
+    int32_t text;         /* the value as written, or 0 where the numbers say all */
+    int32_t first, count; /* number[first ..) */
+};
+
+struct instruction {
+    enum opcode opcode;
+    int32_t name; /* text, without the % */
+    int32_t shape;
+    int32_t computation;
+    int32_t first_operand, operands; /* operand[first_operand ..): instructions */
+    int32_t first_attribute, attributes;
+};
+
+struct computation {
+    int32_t name;
+    int32_t first, count; /* instruction[first ..) */
+    int32_t root;         /* an instruction */
+};
+
+/* Who communicates together, as written, and as positions in the device assignment. How ids are meant depends on the
+ * instruction (module_groups_of()). `text` is what is printed: "{{0,1},{2,3}}", "[2,4]<=[8]", "mesh['x'=4,'y'=4] {'x'}". */
+struct module_groups {
+    int32_t text;
+    struct groups groups; /* of ids; count 0 for "{}", all of them */
+};
+
+struct module {
+    int32_t name; /* text */
+    bool scheduled;
+    int partitions, replicas;
+    int32_t header; /* text: what else the HloModule line says, as written; 0: nothing */
+    int32_t entry;  /* a computation, -1 until it is known */
+    int error;      /* first fault while building */
+
+    char *text; /* NUL-terminated texts, one after the other; index 0 is "" */
+    struct shape *shape;
+    int64_t *number;
+    int32_t *operand;
+    struct attribute *attribute;
+    struct instruction *instruction;
+    struct computation *computation;
+    struct module_groups *groups;
+    int32_t texts, shapes, numbers, operands, attributes, instructions, computations, groupings;
+    int32_t room[8]; /* of the arrays above, in this order */
+    struct module_index *index; /* while building: where equal texts and shapes are */
+};
+
+void module_init(struct module *module, const char *name, int partitions);
+void module_free(struct module *module);
+/* Ends building: returns the first fault, if any. */
+int module_close(struct module *module, struct status *st);
+/* Invariants: every index in range, operands come first, roots and called computations exist, no recursion, shapes of
+ * collectives, dots and loops agree with their operands and groups. */
+int module_check(const struct module *module, struct status *st);
+
+/* The parts. */
+int32_t module_text(struct module *module, const char *text, int length); /* length -1: to the NUL */
+static inline const char *module_word(const struct module *module, int32_t text)
+{
+    return module->text + text;
+}
+int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims);
+int32_t module_tuple(struct module *module, const int32_t shape[], int shapes);
+int32_t module_shape(struct module *module, struct shape shape, const int64_t number[]); /* as given; first is ignored */
+int32_t module_groups(struct module *module, const char *text, const struct groups *groups); /* copied */
+
+/* Begins a computation, which ends where the next begins. Its root is the last instruction unless it is set. */
+int32_t module_begin(struct module *module, const char *name);
+/* Appends an instruction; a NULL name is made from the opcode. Attributes that follow belong to it. */
+int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
+                   const int32_t operand[], int operands);
+void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
+void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
+
+/* Questions. A key that is missing has no numbers and the text "". */
+const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key);
+const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key, int *count);
+int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key, int64_t fallback);
+const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key);
+/* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
+bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
+
+static inline const struct instruction *module_at(const struct module *module, int32_t instruction)
+{
+    return &module->instruction[instruction];
+}
+static inline int32_t module_operand(const struct module *module, int32_t instruction, int which)
+{
+    return module->operand[module->instruction[instruction].first_operand + which];
+}
+static inline const struct shape *module_shape_of(const struct module *module, int32_t instruction)
+{
+    return &module->shape[module->instruction[instruction].shape];
+}
+/* Elements and bytes of a shape; of a tuple the sum. */
+double shape_elements(const struct module *module, int32_t shape);
+double shape_bytes(const struct module *module, int32_t shape);
+double shape_hbm_bytes(const struct module *module, int32_t shape); /* 0 for what is on the chip */
+
+/* The devices that a collective's groups are: flattened ids (replica * partitions + partition), by HLO's rules for
+ * channel_id and use_global_device_ids. Errors: ids out of range or twice, groups of unequal size. */
+int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups, struct status *st);
+
+/* How often a while loop runs: its known_trip_count, or found from its condition through the tuple that it carries, or -1. */
+int64_t module_trip_count(const struct module *module, int32_t instruction);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a module says of its instructions and shapes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "module/module.h"
+
+const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key)
+{
+    const struct instruction *i = module_at(module, instruction);
+    for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++)
+        if (module->attribute[a].key == key)
+            return &module->attribute[a];
+    return NULL;
+}
+
+const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key, int *count)
+{
+    const struct attribute *attribute = module_find(module, instruction, key);
+    *count = attribute ? attribute->count : 0;
+    return attribute ? module->number + attribute->first : NULL;
+}
+
+int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key, int64_t fallback)
+{
+    int count;
+    const int64_t *number = module_numbers(module, instruction, key, &count);
+    return count > 0 ? number[0] : fallback;
+}
+
+const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key)
+{
+    const struct attribute *attribute = module_find(module, instruction, key);
+    return module_word(module, attribute ? attribute->text : 0);
+}
+
+bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
+{
+    const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
+    size_t n = strlen(key);
+    while ((at = strpbrk(at, "{,"))) {
+        at++;
+        if (strncmp(at, key, n) == 0 && at[n] == '=' && at[n + 1] == '"') {
+            at += n + 2;
+            snprintf(value, (size_t)room, "%.*s", (int)strcspn(at, "\""), at);
+            return true;
+        }
+        at += strcspn(at, "\"");
+        at += *at ? 1 + strcspn(at + 1, "\"") : 0;
+    }
+    return false;
+}
+
+double shape_elements(const struct module *module, int32_t shape)
+{
+    const struct shape *s = &module->shape[shape];
+    double elements = s->dtype == SHAPE_TOKEN ? 0 : s->dtype == SHAPE_TUPLE ? 0 : 1;
+    for (int32_t i = 0; i < s->count; i++) {
+        int64_t n = module->number[s->first + i];
+        if (s->dtype == SHAPE_TUPLE)
+            elements += shape_elements(module, (int32_t)n);
+        else
+            elements *= (double)n;
+    }
+    return elements;
+}
+
+static double bytes_of(const struct module *module, int32_t shape, bool hbm_only)
+{
+    const struct shape *s = &module->shape[shape];
+    if (s->dtype >= 0)
+        return hbm_only && s->on_chip ? 0 : shape_elements(module, shape) * dtype_info((enum dtype_id)s->dtype)->bytes;
+    double bytes = 0;
+    for (int32_t i = 0; i < s->count; i++)
+        bytes += bytes_of(module, (int32_t)module->number[s->first + i], hbm_only);
+    return bytes;
+}
+
+double shape_bytes(const struct module *module, int32_t shape)
+{
+    return bytes_of(module, shape, false);
+}
+
+double shape_hbm_bytes(const struct module *module, int32_t shape)
+{
+    return bytes_of(module, shape, true);
+}
