@@ -49,7 +49,8 @@ static bool grow(struct module *module, void *array, int which, int32_t count, i
     module->room[which] = room;
     return true;
 }
-#define GROW(module, field, which, count, more) grow(module, &(module)->field, which, count, more, sizeof *(module)->field)
+#define GROW(module, field, which, count, more)                                                              \
+    grow(module, &(module)->field, which, count, more, sizeof *(module)->field)
 
 void module_init(struct module *module, const char *name, int partitions)
 {
@@ -64,7 +65,8 @@ void module_init(struct module *module, const char *name, int partitions)
 static void free_entries(struct entry **table)
 {
     struct entry *entry, *rest;
-    HASH_ITER(hh, *table, entry, rest) {
+    HASH_ITER(hh, *table, entry, rest)
+    {
         HASH_DEL(*table, entry);
         while (entry) {
             struct entry *next = entry->next;
@@ -172,7 +174,8 @@ int32_t module_text(struct module *module, const char *text, int length)
 static int32_t add_numbers(struct module *module, const int64_t number[], int numbers)
 {
     int32_t first = module->numbers;
-    if (!GROW(module, number, NUMBERS, first, numbers + 1)) /* one more: a pointer past an empty list is inside */
+    if (!GROW(module, number, NUMBERS, first,
+              numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
     if (numbers > 0)
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
@@ -183,7 +186,8 @@ static int32_t add_numbers(struct module *module, const int64_t number[], int nu
 int32_t module_shape(struct module *module, struct shape shape, const int64_t number[])
 {
     int64_t key[4] = {shape.dtype, shape.count, shape.layout, shape.on_chip};
-    uint64_t hash = hash_of(key, sizeof key) ^ (shape.count ? hash_of(number, (size_t)shape.count * sizeof *number) : 0);
+    uint64_t hash =
+        hash_of(key, sizeof key) ^ (shape.count ? hash_of(number, (size_t)shape.count * sizeof *number) : 0);
     if (module->error < 0)
         return 0;
     for (struct entry *e = find_entry(module->index->shapes, hash); e; e = e->next) {
@@ -266,20 +270,22 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
         name = made;
     }
     int32_t word = module_text(module, name, -1);
-    if (!GROW(module, instruction, INSTRUCTIONS, at, 1) || !GROW(module, operand, OPERANDS, first, operands + 1))
+    if (!GROW(module, instruction, INSTRUCTIONS, at, 1) ||
+        !GROW(module, operand, OPERANDS, first, operands + 1))
         return 0;
     assert(module->computations > 0);
     if (operands > 0)
         memcpy(module->operand + first, operand, (size_t)operands * sizeof *operand);
     module->operands += operands;
     struct computation *computation = &module->computation[module->computations - 1];
-    module->instruction[module->instructions++] = (struct instruction){.opcode = opcode,
-                                                                       .name = word,
-                                                                       .shape = shape,
-                                                                       .computation = module->computations - 1,
-                                                                       .first_operand = first,
-                                                                       .operands = operands,
-                                                                       .first_attribute = module->attributes};
+    module->instruction[module->instructions++] =
+        (struct instruction){.opcode = opcode,
+                             .name = word,
+                             .shape = shape,
+                             .computation = module->computations - 1,
+                             .first_operand = first,
+                             .operands = operands,
+                             .first_attribute = module->attributes};
     computation->count++;
     computation->root = at;
     return at;

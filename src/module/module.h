@@ -136,7 +136,7 @@ struct module {
     struct computation *computation;
     struct module_groups *groups;
     int32_t texts, shapes, numbers, operands, attributes, instructions, computations, groupings;
-    int32_t room[8]; /* of the arrays above, in this order */
+    int32_t room[8];            /* of the arrays above, in this order */
     struct module_index *index; /* while building: where equal texts and shapes are */
 };
 
@@ -156,7 +156,8 @@ static inline const char *module_word(const struct module *module, int32_t text)
 }
 int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims);
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes);
-int32_t module_shape(struct module *module, struct shape shape, const int64_t number[]); /* as given; first is ignored */
+int32_t module_shape(struct module *module, struct shape shape,
+                     const int64_t number[]); /* as given; first is ignored */
 int32_t module_groups(struct module *module, const char *text, const struct groups *groups); /* copied */
 
 /* Begins a computation, which ends where the next begins. Its root is the last instruction unless it is set. */
@@ -169,8 +170,10 @@ void module_attribute_text(struct module *module, enum attribute_key key, const 
 
 /* Questions. A key that is missing has no numbers and the text "". */
 const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key);
-const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key, int *count);
-int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key, int64_t fallback);
+const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key,
+                              int *count);
+int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key,
+                      int64_t fallback);
 const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
@@ -194,7 +197,8 @@ double shape_hbm_bytes(const struct module *module, int32_t shape); /* 0 for wha
 
 /* The devices that a collective's groups are: flattened ids (replica * partitions + partition), by HLO's rules for
  * channel_id and use_global_device_ids. Errors: ids out of range or twice, groups of unequal size. */
-int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups, struct status *st);
+int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
+                     struct status *st);
 
 /* How often a while loop runs: its known_trip_count, or found from its condition through the tuple that it carries, or -1. */
 int64_t module_trip_count(const struct module *module, int32_t instruction);

@@ -14,14 +14,16 @@ const struct attribute *module_find(const struct module *module, int32_t instruc
     return NULL;
 }
 
-const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key, int *count)
+const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key,
+                              int *count)
 {
     const struct attribute *attribute = module_find(module, instruction, key);
     *count = attribute ? attribute->count : 0;
     return attribute ? module->number + attribute->first : NULL;
 }
 
-int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key, int64_t fallback)
+int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key,
+                      int64_t fallback)
 {
     int count;
     const int64_t *number = module_numbers(module, instruction, key, &count);
@@ -69,7 +71,9 @@ static double bytes_of(const struct module *module, int32_t shape, bool hbm_only
 {
     const struct shape *s = &module->shape[shape];
     if (s->dtype >= 0)
-        return hbm_only && s->on_chip ? 0 : shape_elements(module, shape) * dtype_info((enum dtype_id)s->dtype)->bytes;
+        return hbm_only && s->on_chip
+                   ? 0
+                   : shape_elements(module, shape) * dtype_info((enum dtype_id)s->dtype)->bytes;
     double bytes = 0;
     for (int32_t i = 0; i < s->count; i++)
         bytes += bytes_of(module, (int32_t)module->number[s->first + i], hbm_only);
