@@ -8,8 +8,9 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 printf 'op: all-gather\nslice: 4x4\nsize: 64\n' >"$scratch.yaml"
+printf 'op: psum\nslice: 4x4\nsize: 64MiB\nroot: 3\n' >"$scratch.root.yaml"
 printf 'from,to,size_bytes\n0,1,64\n0,99,64\n' >"$scratch.csv"
-trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch.csv"' EXIT
+trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch.root.yaml" "$scratch.csv"' EXIT
 
 failed=0 ran=0
 try() {
@@ -86,10 +87,42 @@ run it by itself|'bf16[64,64@x] . bf16[64@x,64] . bf16[64,64] -> bf16[64,64]' --
 positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --routes 0: write 1 or more|collective-permute --slice 4x4 --size 1MiB --routes 0
 2^60 elements or fewer|all-gather --slice 4x4 --size 3000000TiB
+--algorithm does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --algorithm ring
+--root does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --root 0
+--routes does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --routes 2
+--keep-ties does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --keep-ties
+--pairs does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --pairs 0-1
+--pair-sizes does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --pair-sizes random:1
+--offset does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --offset 2
+--strategy does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --strategy uni
+--chunks does not apply without --all-reduce chunks|all-gather --slice 4x4 --size 1MiB --chunks 2
+--dims does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --dims Q=3
+--peak does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --peak bf16=1Tflops
+--mxu-padding does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --mxu-padding
+--ring does not apply to collective-permute|ppermute --slice 4x4 --size 1MiB --ring uni
+--offset does not apply beside --pairs|ppermute --slice 4x4 --size 1MiB --offset 2 --pairs 0-1
+--keep-ties does not apply without --algorithm direct|all-to-all --slice 4x4 --size 1MiB --algorithm ring --keep-ties
+--fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --fold on
+--size does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --size 1MiB
+--axis does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --axis x
+--groups does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --groups '[4,4]<=[16]'
+--root does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --root 1
+--dtype does not apply to arrays that name their type|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --dtype f32
+no operand has a dim Q|'bf16[B=64@x,64] . bf16[64,64@y]' --slice 4x4 --dims B=64,Q=3
+the matmul is of bf16|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --peak int8=1Tflops
+--root does not apply to all-reduce|$scratch.root.yaml
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
 No such file|none.yaml
 :3:7:|$scratch.yaml
 END
+
+# What does not apply beside other options of one command.
+try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --size 1MiB --trace-chips 3
+try '--csv does not apply beside --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
+try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
+try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
+try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
+try '--offset does not apply beside --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
 
 # A CSV that cannot be written is found before the work begins.
 for command in run compare sweep; do

@@ -144,7 +144,7 @@ one value of op|psum pmax --mesh i=4 --input 'arange(4)'
 one value of --ring|psum --mesh i=4 --input 'arange(4)' --ring uni,bidi
 --axis x,y|psum --slice 2x2 --axis x --axis y --input 'arange(4)'
 has no axis 'j'|psum --mesh i=4 --input 'arange(4)' --axis j
---offset says nothing to psum; leave it out|psum --mesh i=4 --input 'arange(4)' --offset 2
+--offset does not apply to psum; leave it out|psum --mesh i=4 --input 'arange(4)' --offset 2
 expected mean, roll:N, slice:LO:HI or add:K|psum --mesh i=4 --input 'arange(4)' --local median
 that share no link; ask for 1|ring_shift --slice 2 --input 'arange(4)' --routes 2
 has no option '--size'|psum --mesh i=4 --input 'arange(4)' --size 4B

@@ -31,6 +31,7 @@ static void table_is_sound(void)
         CU_ASSERT(option->group >= GROUP_WORK && option->group <= GROUP_OUTPUT);
         CU_ASSERT_EQUAL(option->kind == OPTION_CHOICE, option->by_name != NULL);
         CU_ASSERT(!option->has_column || option->of_point);
+        CU_ASSERT(!option->of_point || option->ops != 0);
         CU_ASSERT(!option->of_point || option->offset < sizeof(struct point));
         CU_ASSERT(option->argument || option->kind == OPTION_FLAG);
         struct status st = {0};
@@ -95,6 +96,71 @@ static void wrong_values_are_refused(void)
         CU_ASSERT(option_set(row(wrong[i][0]), wrong[i][1], &point, &st) < 0);
         CU_ASSERT_PTR_NOT_NULL(strstr(st.text, wrong[i][0]));
         CU_ASSERT(memcmp(&point, &before, sizeof point) == 0);
+    }
+}
+
+/* Given means given, even with the value that it has by itself. */
+static void what_does_not_apply_is_found(void)
+{
+    static const struct {
+        const char *name, *value;
+        enum op_set op;
+        bool applies;
+    } cases[] = {
+        {"root", "0", ON_BROADCAST, true},    {"root", "0", ON_ALL_GATHER, false},
+        {"size", "3kB", ON_RAGGED, true},     {"size", "3kB", ON_MATMUL, false},
+        {"ring", "uni", ON_MATMUL, true},     {"ring", "uni", ON_PERMUTE, false},
+        {"chunks", "4", ON_MATMUL, true},     {"chunks", "4", ON_ALL_REDUCE, false},
+        {"tiled", "on", ON_ALL_TO_ALL, true}, {"tiled", "on", ON_NONE, false},
+        {"jobs", "3", ON_BROADCAST, true},    {"axis", "x", ON_NONE, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings settings;
+        struct grid grid;
+        struct point point;
+        struct status st = {0};
+        settings_init(&settings);
+        OKAY(settings_add(&settings, row(cases[i].name), cases[i].value, &st), st);
+        OKAY(grid_init(&grid, &settings, &st), st);
+        grid_point(&grid, 0, &point);
+        CU_ASSERT_EQUAL(option_check(&point, cases[i].op, "such an op", &st) == 0, cases[i].applies);
+        CU_ASSERT(cases[i].applies || (strstr(st.text, cases[i].name) && strstr(st.text, "to such an op")));
+        settings_free(&settings);
+    }
+    CU_ASSERT_EQUAL(option_op("psum_scatter"), ON_REDUCE_SCATTER);
+    CU_ASSERT_EQUAL(option_op("A[4,4] . B[4,4]"), ON_MATMUL);
+    CU_ASSERT_EQUAL(option_op("nonsense"), ON_ANY);
+}
+
+/* One of several values that fits is enough, and a fallback counts. */
+static void what_means_nothing_beside_others_is_found(void)
+{
+    static const struct {
+        const char *given[3][2];
+        const char *says; /* NULL: nothing is wrong */
+    } cases[] = {
+        {{{"op", "all-to-all"}, {"ring", "uni"}}, "without --algorithm ring"},
+        {{{"op", "all-to-all"}, {"ring", "uni"}, {"algorithm", "direct,ring"}}, NULL},
+        {{{"op", "all-gather"}, {"ring", "uni"}}, NULL},
+        {{{"keep-ties", "on"}}, NULL},
+        {{{"keep-ties", "on"}, {"algorithm", "ring"}}, "without --algorithm direct"},
+        {{{"chunks", "2"}, {"all-reduce", "scatter-gather"}}, "without --all-reduce chunks"},
+        {{{"chunks", "2"}, {"all-reduce", "scatter-gather,chunks"}}, NULL},
+        {{{"loop", "xla"}, {"strategy", "bidi,bidi-half"}}, "without --strategy uni"},
+        {{{"loop", "xla"}, {"strategy", "bidi,auto"}}, NULL},
+        {{{"offset", "2"}, {"pairs", "0-1"}}, "beside --pairs"},
+        {{{"trace-chips", "2"}}, "without --trace;"},
+        {{{"trace-chips", "2"}, {"trace", "t.json"}}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct settings settings;
+        struct status st = {0};
+        settings_init(&settings);
+        for (int g = 0; g < 3 && cases[i].given[g][0]; g++)
+            OKAY(settings_add(&settings, row(cases[i].given[g][0]), cases[i].given[g][1], &st), st);
+        CU_ASSERT_EQUAL(settings_check(&settings, &st), cases[i].says ? STATUS_INPUT : 0);
+        CU_ASSERT(!cases[i].says || strstr(st.text, cases[i].says));
+        settings_free(&settings);
     }
 }
 
@@ -288,7 +354,8 @@ static void faults_of_workload_files_have_a_place(void)
 }
 
 SUITE("option", TEST(table_is_sound), TEST(fallbacks_fill_a_point), TEST(values_reach_their_fields),
-      TEST(wrong_values_are_refused), TEST(lists_and_ranges_expand), TEST(wrong_lists_are_refused),
-      TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
+      TEST(wrong_values_are_refused), TEST(what_does_not_apply_is_found),
+      TEST(what_means_nothing_beside_others_is_found), TEST(lists_and_ranges_expand),
+      TEST(wrong_lists_are_refused), TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
       TEST(grid_names_what_has_no_column), TEST(grid_refuses_to_explode),
       TEST(workload_files_set_options_and_the_command_line_wins), TEST(faults_of_workload_files_have_a_place))

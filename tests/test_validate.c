@@ -157,18 +157,23 @@ static void test_random_points(void)
     struct catalog catalog = {0};
     int exact = 0;
     for (int i = 0; i < POINTS; i++) {
-        char shape[24], arguments[200];
+        char shape[24], ring[24] = "", algorithm[24] = "", arguments[200];
         int x = 1 + (int)suite_random(&r, 8), y = 1 + (int)suite_random(&r, 5),
             z = 1 + (int)suite_random(&r, 3);
         unsigned chip = suite_random(&r, 5);
         bool flat = chip == 0 || chip == 2;
         snprintf(shape, sizeof shape, flat ? "%dx%d" : "%dx%dx%d", x, y, z);
-        snprintf(
-            arguments, sizeof arguments,
-            "%s --chip %s --slice %s --wrap %s --axis %s --ring %s --algorithm %s --size %dB --engine event",
-            ops[suite_random(&r, 6)], chips[chip], shape, wraps[suite_random(&r, 3)],
-            suite_random(&r, 2) ? "x" : "x,y", ring_kind_name((enum ring_kind)suite_random(&r, RING_KINDS)),
-            algorithm_name((enum algorithm)suite_random(&r, ALGORITHMS)), sizes[suite_random(&r, 6)]);
+        unsigned op = suite_random(&r, 6);
+        if (op != 5)
+            snprintf(ring, sizeof ring, " --ring %s",
+                     ring_kind_name((enum ring_kind)suite_random(&r, RING_KINDS)));
+        if (op == 3)
+            snprintf(algorithm, sizeof algorithm, " --algorithm %s",
+                     algorithm_name((enum algorithm)suite_random(&r, ALGORITHMS)));
+        snprintf(arguments, sizeof arguments,
+                 "%s --chip %s --slice %s --wrap %s --axis %s%s%s --size %dB --engine event", ops[op],
+                 chips[chip], shape, wraps[suite_random(&r, 3)], suite_random(&r, 2) ? "x" : "x,y", ring,
+                 algorithm, sizes[suite_random(&r, 6)]);
         struct simulation s;
         struct status st = {0};
         OKAY(simulate(arguments, &catalog, &s, &st), st);

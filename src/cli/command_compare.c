@@ -140,6 +140,8 @@ static int compare(struct settings *settings, struct status *st)
     bool table = !rows_take_stdout(settings);
     int code = choose_contest(settings, &contest, st);
     if (code == 0)
+        code = settings_check(settings, st);
+    if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = rows_open(settings, NULL, &csv, st);

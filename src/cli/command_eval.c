@@ -8,42 +8,21 @@
 #include "base/dtype.h"
 #include "cli/command.h"
 
-#define OP(name)   (1u << (name))
-#define ANY_OP     (~0u)
-#define SOME_AXES  (ANY_OP & ~OP(CALL_NONE))
-#define DIMS_APART (OP(CALL_ALL_GATHER) | OP(CALL_PSUM_SCATTER) | OP(CALL_ALL_TO_ALL))
-#define PERMUTES   (OP(CALL_PPERMUTE) | OP(CALL_RING_SHIFT))
-
-/* Options that mean something to some collectives only. */
-static const struct {
-    const char *option;
-    unsigned ops;
-} meant_for[] = {
-    {"axis", SOME_AXES},
-    {"groups", SOME_AXES},
-    {"tiled", DIMS_APART},
-    {"dim", OP(CALL_ALL_GATHER)},
-    {"scatter-dimension", OP(CALL_PSUM_SCATTER)},
-    {"split-axis", OP(CALL_ALL_TO_ALL)},
-    {"concat-axis", OP(CALL_ALL_TO_ALL)},
-    {"algorithm", OP(CALL_ALL_TO_ALL)},
-    {"keep-ties", OP(CALL_ALL_TO_ALL)},
-    {"perm", OP(CALL_PPERMUTE)},
-    {"offset", OP(CALL_RING_SHIFT)},
-    {"routes", PERMUTES},
-    {"root", OP(CALL_BROADCAST)},
-    {"rows", OP(CALL_RAGGED)},
-    {"ring", SOME_AXES & ~PERMUTES & ~OP(CALL_RAGGED)},
+/* What each call is in the option table. */
+static const enum op_set op_of_call[CALL_OPS_COUNT] = {
+    [CALL_NONE] = ON_NONE,
+    [CALL_PSUM] = ON_ALL_REDUCE,
+    [CALL_PMEAN] = ON_ALL_REDUCE,
+    [CALL_PMAX] = ON_ALL_REDUCE,
+    [CALL_PMIN] = ON_ALL_REDUCE,
+    [CALL_ALL_GATHER] = ON_ALL_GATHER,
+    [CALL_PSUM_SCATTER] = ON_REDUCE_SCATTER,
+    [CALL_ALL_TO_ALL] = ON_ALL_TO_ALL,
+    [CALL_PPERMUTE] = ON_PERMUTE,
+    [CALL_RING_SHIFT] = ON_SHIFT,
+    [CALL_BROADCAST] = ON_BROADCAST,
+    [CALL_RAGGED] = ON_RAGGED,
 };
-
-static int check_options(const struct settings *settings, enum call_op op, struct status *st)
-{
-    for (size_t i = 0; i < sizeof meant_for / sizeof *meant_for; i++)
-        if (settings_count(settings, meant_for[i].option) > 0 && !(meant_for[i].ops & OP(op)))
-            return status_fail(st, STATUS_INPUT, "--%s says nothing to %s; leave it out", meant_for[i].option,
-                               call_name(op));
-    return 0;
-}
 
 /* As NumPy counts them: -1 is the last dim. */
 static int dim_of(const struct settings *settings, const char *name, int dims)
@@ -186,7 +165,7 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
     if (op < 0)
         return op;
     eval->example.call.op = (enum call_op)op;
-    int code = check_options(settings, (enum call_op)op, st);
+    int code = option_check(point, op_of_call[op], call_name((enum call_op)op), st);
     if (code == 0)
         code = machine_open(&eval->machine, point, catalog, st);
     if (code < 0)
@@ -246,7 +225,9 @@ static int eval_run(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct point point;
-    int code = grid_init(&grid, settings, st);
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
     if (code == 0)
         code = check_single(&grid, st);
     if (code < 0)

@@ -154,7 +154,9 @@ static int run(struct settings *settings, struct status *st)
                           .trace_chips = settings_integer(settings, "trace-chips")};
     const char *trace = settings_text(settings, "trace");
     bool table = !rows_take_stdout(settings) && !takes_stdout(trace) && !takes_stdout(looks.links);
-    int code = grid_init(&grid, settings, st);
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
     if (code == 0)
         code = check_looks(settings, &looks, grid.points, st);
     if (code == 0 && !looks.dump)

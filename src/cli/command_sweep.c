@@ -151,7 +151,9 @@ static int sweep(struct settings *settings, struct status *st)
     int jobs = settings_integer(settings, "jobs");
     if (jobs < 1 || jobs > WORKERS_MAX)
         return status_fail(st, STATUS_INPUT, "-j %d: write 1 to %d", jobs, WORKERS_MAX);
-    int code = grid_init(&grid, settings, st);
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
     if (code == 0)
         code = trial_run(&grid, &catalog, st);
     if (code == 0)

@@ -166,7 +166,9 @@ static int topology(struct settings *settings, struct status *st)
                            "topology: show or export? write icisim topology show --slice 4x4");
     if (text_index(action, actions) < 0)
         return text_unknown("action of topology", action, actions, st);
-    int code = grid_init(&grid, settings, st);
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
     for (int64_t i = 0; i < grid.points && code == 0; i++) {
         struct point point;
         grid_point(&grid, i, &point);

@@ -50,7 +50,17 @@ struct front {
 };
 
 /* One row of the table. */
+enum collective_id {
+    COLLECTIVE_ALL_GATHER,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_ALL_TO_ALL,
+    COLLECTIVE_RAGGED,
+    COLLECTIVE_PERMUTE,
+    COLLECTIVE_BROADCAST,
+};
 struct collective {
+    enum collective_id id;
     const char *name;    /* XLA's: "all-gather" */
     const char *aliases; /* JAX's, separated by spaces: "all_gather" */
     const char *what;    /* one line for --help */

@@ -14,6 +14,7 @@ struct sizes {
     struct {
         char name[MATMUL_NAME];
         int64_t n;
+        bool used; /* some operand names it */
     } size[SIZES];
 };
 
@@ -24,11 +25,14 @@ bool matmul_is_expr(const char *text)
     return strchr(text, '[') != NULL;
 }
 
-static int64_t *find_size(struct sizes *sizes, const char *name)
+/* The size of a name, which is in use from now on; NULL if it has none. */
+static const int64_t *find_size(struct sizes *sizes, const char *name)
 {
     for (int i = 0; i < sizes->count; i++)
-        if (strcmp(sizes->size[i].name, name) == 0)
+        if (strcmp(sizes->size[i].name, name) == 0) {
+            sizes->size[i].used = true;
             return &sizes->size[i].n;
+        }
     return NULL;
 }
 
@@ -69,6 +73,16 @@ static int parse_shard(struct cursor *c, const struct axes *axes, struct axis_li
             return code;
     } while (list && cursor_accept(c, ","));
     return list ? cursor_expect(c, ")") : 0;
+}
+
+/* The first sizes are those of `dims`: one that no operand names was meant for another. */
+static int check_used(const struct sizes *sizes, int given, struct status *st)
+{
+    for (int i = 0; i < given; i++)
+        if (!sizes->size[i].used)
+            return status_fail(st, STATUS_INPUT, "--dims %s=%lld does not apply: no operand has a dim %s",
+                               sizes->size[i].name, (long long)sizes->size[i].n, sizes->size[i].name);
+    return 0;
 }
 
 /* 1024, B, B=1024, each with @X or @(dp,tp) behind it. */
@@ -189,6 +203,7 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
     *expr = (struct matmul_expr){0};
     if (dims && *dims && parse_dims(dims, &sizes, st) < 0)
         return st->code;
+    int given = sizes.count;
     do {
         if (expr->operands == MATMUL_OPERANDS)
             return cursor_fail(&c, "more than %d operands", MATMUL_OPERANDS);
@@ -207,7 +222,7 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
             check_type(&c, expr, &expr->output) < 0)
             return st->code;
     }
-    if (cursor_end(&c) < 0)
+    if (cursor_end(&c) < 0 || check_used(&sizes, given, st) < 0)
         return st->code;
     return check_shapes(&c, expr);
 }

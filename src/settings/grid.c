@@ -39,6 +39,8 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
 {
     point_init(point);
     point->file = grid->settings->file;
+    for (int i = 0; i < option_count; i++)
+        point->given[i] = grid->settings->of[i].count > 0;
     for (int d = grid->dims - 1; d >= 0; d--) {
         const struct option_row *option = &option_table[grid->option[d]];
         const char *text = grid->settings->of[grid->option[d]].text[index % grid->count[d]];

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "collective/collective.h"
 #include "settings/point.h"
 
 enum option_kind {
@@ -46,6 +47,23 @@ enum command_set {
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL,
 };
 
+/* What can run, as a set: the collectives, eval's shifts and calls without any, and the rest. */
+enum op_set {
+    ON_ALL_GATHER = 1 << COLLECTIVE_ALL_GATHER,
+    ON_REDUCE_SCATTER = 1 << COLLECTIVE_REDUCE_SCATTER,
+    ON_ALL_REDUCE = 1 << COLLECTIVE_ALL_REDUCE,
+    ON_ALL_TO_ALL = 1 << COLLECTIVE_ALL_TO_ALL,
+    ON_RAGGED = 1 << COLLECTIVE_RAGGED,
+    ON_PERMUTE = 1 << COLLECTIVE_PERMUTE,
+    ON_BROADCAST = 1 << COLLECTIVE_BROADCAST,
+    ON_SHIFT = 1 << 16,
+    ON_NONE = 1 << 17,
+    ON_MATMUL = 1 << 18,
+    ON_RINGS = ON_ALL_GATHER | ON_REDUCE_SCATTER | ON_ALL_REDUCE | ON_BROADCAST,
+    ON_COLLECTIVES = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED | ON_PERMUTE | ON_SHIFT,
+    ON_ANY = ON_COLLECTIVES | ON_NONE | ON_MATMUL,
+};
+
 /* How several values are written. */
 enum option_list {
     LIST_LAST,   /* one value; the last one given counts */
@@ -61,7 +79,8 @@ struct option_row {
     const char *doc;
     const char *fallback; /* value when not given; NULL: none */
     enum option_group group;
-    unsigned commands;
+    unsigned commands; /* enum command_set */
+    unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
     enum option_kind kind;
     enum option_list list;
     bool positional; /* the arguments without dashes; the name is for files and messages */
@@ -73,7 +92,6 @@ struct option_row {
 };
 
 /* The table; the last dimension of a sweep's grid that has several values varies fastest. */
-enum { OPTIONS_MAX = 96 };
 extern const struct option_row option_table[];
 extern const int option_count;
 
@@ -83,6 +101,12 @@ int option_index(const struct option_row *option);
 
 /* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);
+
+/* What a text of --op is: ON_ANY where it is nothing that is known. */
+unsigned option_op(const char *text);
+
+/* Fails at the first option that was given and does not apply to what runs: its bit, and its name for messages. */
+int option_check(const struct point *point, enum op_set op, const char *name, struct status *st);
 
 /* A point in which nothing is given: every option has its fallback. */
 void point_init(struct point *point);

@@ -18,6 +18,9 @@
 /* What a choice holds when it was not given: the profile or the workload decides. */
 enum { CHOICE_OPEN = -1 };
 
+/* Room for options, by their index in the table (option.h). */
+enum { OPTIONS_MAX = 96 };
+
 struct point {
     const char *op;   /* "all-gather", or a matmul in sharding notation */
     const char *file; /* the workload file that it came from, or NULL */
@@ -52,6 +55,8 @@ struct point {
 
     int engine; /* index in engine_list(), or CHOICE_OPEN */
     bool fold, check;
+
+    bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };
 
 /* An engine left open: SimGrid up to so many transfers, which takes it a fraction of a second, else event. */

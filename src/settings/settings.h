@@ -40,6 +40,10 @@ int settings_add(struct settings *settings, const struct option_row *option, con
 /* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
 int settings_read(struct settings *settings, const char *path, struct status *st);
 
+/* Fails at an option that was given and means nothing beside the others: --chunks without --all-reduce chunks. What
+ * does not apply to what runs is found point by point (option_check()). */
+int settings_check(const struct settings *settings, struct status *st);
+
 /* Number of values given; the last one, or the option's fallback (NULL if it has none). */
 int settings_count(const struct settings *settings, const char *name);
 const char *settings_text(const struct settings *settings, const char *name);

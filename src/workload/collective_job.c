@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "settings/option.h"
 
 static bool is_named(const struct collective *collective, const char *name)
 {
@@ -81,6 +82,8 @@ static int collective_open(struct job *job, struct status *st)
         return status_nomem(st);
     job->state = c;
     if (!(c->collective = collective_by_name(point->op, st)))
+        return st->code;
+    if (option_check(point, (enum op_set)(1 << c->collective->id), c->collective->name, st) < 0)
         return st->code;
     int dtype = dtype_by_name(point->dtype, st);
     if (dtype < 0)
@@ -171,10 +174,12 @@ static const char *collective_variants(const struct point *point, const char **v
         *values = "1,2";
         return "routes";
     }
-    if (c && (is_named(c, "all-to-all") || is_named(c, "ragged-all-to-all"))) {
-        *values = is_named(c, "all-to-all") ? "direct,ring" : "direct"; /* of ragged ones there is no other */
+    if (c && is_named(c, "all-to-all")) {
+        *values = "direct,ring";
         return "algorithm";
     }
+    if (c && is_named(c, "ragged-all-to-all"))
+        return "op"; /* there is no other schedule */
     *values = "uni,bidi,bidi-half";
     return "ring";
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "engine/engine.h"
 #include "matmul/matmul.h"
+#include "settings/option.h"
 #include "workload/workloads.h"
 
 /* What `auto` chose is part of the name that results show: "auto:bidi". */
@@ -61,6 +62,9 @@ static int read_cost(struct matmul_cost *cost, const struct job *job, enum dtype
     bool own = false;
     if (read_peaks(point->peak, dtype, &peak_flops, &own, st) < 0)
         return st->code;
+    if (point->peak && !own)
+        return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", point->peak,
+                           dtype_info(dtype)->name);
     struct status missing = {0};
     int code = matmul_cost_init(cost, job->machine.chip, dtype, &missing);
     if (code < 0 && !own)
@@ -194,9 +198,14 @@ static int matmul_open(struct job *job, struct status *st)
     if (!m)
         return status_nomem(st);
     job->state = m;
+    if (option_check(point, ON_MATMUL, "a matmul", st) < 0)
+        return st->code;
     int dtype = dtype_by_name(point->dtype, st);
     if (dtype < 0 || matmul_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
         return st->code;
+    if (point->given[option_index(option_by_name("dtype"))] && !m->expr.operand[0].name[0])
+        return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
+                           dtype_info(m->expr.operand[0].dtype)->name);
     if (matmul_infer(&m->expr, axes, &m->plan, st) < 0)
         return m->plan.ambiguous >= 0 ? add_choices(&m->plan, job, st) : st->code;
     matmul_print(&m->expr, axes, m->op);

@@ -7,12 +7,15 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "metrics/metrics.h"
+#include "settings/option.h"
 #include "workload/job.h"
 
 static const struct engine *choose_engine(const struct job *job)
 {
     if (job->point->engine != CHOICE_OPEN)
         return engine_list()[job->point->engine];
+    if (job->point->given[option_index(option_by_name("fold"))] && job->point->fold)
+        return engine_by_name("event"); /* SimGrid does not fold */
     bool small = program_transfers(&job->program) <= ENGINE_AUTO_TRANSFERS;
     return engine_by_name(small ? "simgrid" : "event");
 }
