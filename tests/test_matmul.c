@@ -110,7 +110,8 @@ static void multiplies_with(struct bench *b, const struct problem *problem, stru
     struct matmul_build build;
     struct program program;
     struct status st = {0};
-    OKAY(matmul_cost_init(&options->cost, &b->chip, DTYPE_BF16, &st), st);
+    roofline_init(&options->cost.roofline, &b->chip);
+    options->cost.dtype = DTYPE_BF16;
     program_init(&program, &b->slice);
     OKAY(matmul_write(&b->plan, options, &b->mesh, &program, &build, &st), st);
     OKAY(program_check(&program, &st), st);
@@ -152,8 +153,10 @@ static void parts_may_be_cheaper(void)
     struct chip chip = {.name = "falls"};
     chip.efficiency[DTYPE_BF16] = (struct chip_efficiency){
         .steps = 2, .flop = {2 * 256.0 * 256 * 256, 2 * 512.0 * 512 * 512}, .frac = {0.8, 0.4}};
-    struct matmul_cost cost = {
-        .peak_flops = 1e12, .efficiency = NAN, .hbm_Bps = NAN, .chip = &chip, .dtype = DTYPE_BF16};
+    struct matmul_cost cost = {.dtype = DTYPE_BF16};
+    roofline_init(&cost.roofline, &chip);
+    cost.roofline.peak_flops[DTYPE_BF16] = 1e12;
+    cost.roofline.hbm_Bps = NAN;
     NEAR(matmul_cost_s(&cost, 512, 512, 512, false), 2 * 512.0 * 512 * 512 / 0.4e12, 1e-12);
     NEAR(matmul_least_s(&cost, 512, 512, 512), 8 * matmul_cost_s(&cost, 256, 256, 256, false), 1e-12);
     chip.efficiency[DTYPE_BF16].frac[1] = 0.9;

@@ -1,64 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The seconds of a matmul on one chip, and the names of the ways to overlap it. */
+/* The seconds of a product on one chip, and the names of the ways to overlap it. */
 #include <math.h>
 
 #include "base/text.h"
 #include "matmul/matmul.h"
 
-int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dtype_id dtype,
-                     struct status *st)
+/* The type's peak is known to be there (read when the cost was set up). */
+static double product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double elements)
 {
-    *cost = (struct matmul_cost){.efficiency = NAN,
-                                 .hbm_Bps = chip->hbm_Bps,
-                                 .launch_s = chip->launch_overhead_s,
-                                 .chip = chip,
-                                 .dtype = dtype};
-    return chip_peak(chip, dtype, &cost->peak_flops, st);
-}
-
-static double tiles(double n, int tile)
-{
-    return ceil(n / tile) * tile;
-}
-
-/* t = max( 2 m k n / (peak efficiency), (m k + k n + m n) bytes / HBM bandwidth ) + launch
- * (roofline: Williams, Waterman, Patterson 2009). Padding counts for the MXU only, HBM moves what there is. */
-static double roofline_s(const struct matmul_cost *cost, double flop, double efficiency, double elements)
-{
-    double compute_s = flop / (cost->peak_flops * efficiency);
-    double bytes = elements * dtype_info(cost->dtype)->bytes;
-    double memory_s = cost->hbm_Bps > 0 ? bytes / cost->hbm_Bps : 0;
-    return fmax(compute_s, memory_s) + cost->launch_s;
-}
-
-static double flop_of(const struct matmul_cost *cost, double m, double k, double n)
-{
-    if (!cost->mxu_padding || cost->chip->mxu_tile <= 0)
-        return 2 * m * k * n;
-    /* The systolic array holds a tile x tile block of the right operand; rows stream through in eights. */
-    int tile = cost->chip->mxu_tile;
-    return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
-}
-
-static double efficiency_of(const struct matmul_cost *cost, double flop)
-{
-    return isnan(cost->efficiency) ? chip_matmul_efficiency(cost->chip, cost->dtype, flop) : cost->efficiency;
+    struct status unused = {0};
+    double seconds = NAN;
+    roofline_product_s(roofline, dtype, flops, elements * dtype_info(dtype)->bytes, &seconds, NULL, &unused);
+    return seconds;
 }
 
 double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate)
 {
-    double flop = flop_of(cost, m, k, n);
-    return roofline_s(cost, flop, efficiency_of(cost, flop), m * k + k * n + (accumulate ? 2 : 1) * m * n);
+    double flops = roofline_product_flops(&cost->roofline, m, k, n);
+    return product_s(&cost->roofline, cost->dtype, flops, m * k + k * n + (accumulate ? 2 : 1) * m * n);
 }
 
 double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n)
 {
-    double flop = flop_of(cost, m, k, n), best = efficiency_of(cost, flop);
-    const struct chip_efficiency *steps = &cost->chip->efficiency[cost->dtype];
-    for (int i = 0; i < steps->steps && steps->flop[i] < flop; i++)
-        best =
-            fmax(best, efficiency_of(cost, steps->flop[i])); /* straight between the steps: largest at one */
-    return roofline_s(cost, flop, best, m * k + k * n + m * n);
+    struct roofline best = cost->roofline;
+    double flops = roofline_product_flops(&best, m, k, n);
+    const struct chip_efficiency *steps = &best.chip->efficiency[cost->dtype];
+    if (isnan(best.efficiency)) {
+        best.efficiency = chip_matmul_efficiency(best.chip, cost->dtype, flops);
+        for (int i = 0; i < steps->steps && steps->flop[i] < flops;
+             i++) /* straight between the steps: largest at one */
+            best.efficiency =
+                fmax(best.efficiency, chip_matmul_efficiency(best.chip, cost->dtype, steps->flop[i]));
+    }
+    return product_s(&best, cost->dtype, flops, m * k + k * n + m * n);
 }
 
 static const char *const strategies[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};

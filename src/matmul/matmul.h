@@ -34,6 +34,7 @@
 #include "collective/collective.h"
 #include "fabric/chip.h"
 #include "fabric/mesh.h"
+#include "fabric/roofline.h"
 #include "notation/axes.h"
 #include "program/program.h"
 
@@ -99,19 +100,11 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
 char *matmul_explain(const struct matmul_product *product, const struct axes *axes,
                      char text[static MATMUL_TEXT]);
 
-/* What a compute takes on one chip: the roofline max(flop / (peak * efficiency), HBM bytes / HBM bandwidth) plus
- * the launch overhead; dims padded to whole MXU tiles when asked. Accumulating reads the output too. */
+/* What a product of some type takes on one chip (roofline.h). Accumulating reads the output too. */
 struct matmul_cost {
-    double peak_flops;
-    double efficiency; /* NaN: the chip's, by flop */
-    double hbm_Bps;
-    double launch_s;
-    bool mxu_padding;
-    const struct chip *chip;
+    struct roofline roofline;
     enum dtype_id dtype;
 };
-int matmul_cost_init(struct matmul_cost *cost, const struct chip *chip, enum dtype_id dtype,
-                     struct status *st);
 double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate);
 
 /* The least that it takes, as one op or cut into several: where smaller products reach a larger share of the peak, parts

@@ -58,26 +58,25 @@ static int read_peaks(const char *text, enum dtype_id dtype, double *peak_flops,
 static int read_cost(struct matmul_cost *cost, const struct job *job, enum dtype_id dtype, struct status *st)
 {
     const struct point *point = job->point;
-    double peak_flops = NAN;
+    struct roofline *roofline = &cost->roofline;
+    double peak_flops;
     bool own = false;
-    if (read_peaks(point->peak, dtype, &peak_flops, &own, st) < 0)
+    cost->dtype = dtype;
+    roofline_init(roofline, job->machine.chip);
+    if (read_peaks(point->peak, dtype, &roofline->peak_flops[dtype], &own, st) < 0)
         return st->code;
     if (point->peak && !own)
         return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", point->peak,
                            dtype_info(dtype)->name);
-    struct status missing = {0};
-    int code = matmul_cost_init(cost, job->machine.chip, dtype, &missing);
-    if (code < 0 && !own)
-        return status_fail(st, code, "%s", missing.text);
-    if (own)
-        cost->peak_flops = peak_flops;
+    if (roofline_peak(roofline, dtype, &peak_flops, st) < 0)
+        return st->code;
     if (!isnan(point->matmul_efficiency))
-        cost->efficiency = point->matmul_efficiency;
+        roofline->efficiency = point->matmul_efficiency;
     else if (own)
-        cost->efficiency = 1; /* the chip's is a share of its own peak */
+        roofline->efficiency = 1; /* the chip's is a share of its own peak */
     if (!isnan(point->launch_overhead_s))
-        cost->launch_s = point->launch_overhead_s;
-    cost->mxu_padding = point->mxu_padding;
+        roofline->launch_s = point->launch_overhead_s;
+    roofline->mxu_padding = point->mxu_padding;
     return 0;
 }
 

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "fabric/roofline.h"
+
+#include <math.h>
+
+static const char *const bounds[BOUND_KINDS] = {"MXU", "HBM", "launch"};
+
+const char *bound_kind_name(enum bound_kind bound)
+{
+    return bounds[bound];
+}
+
+void roofline_init(struct roofline *roofline, const struct chip *chip)
+{
+    *roofline = (struct roofline){.chip = chip,
+                                  .efficiency = NAN,
+                                  .hbm_Bps = chip->hbm_Bps,
+                                  .launch_s = chip->launch_overhead_s,
+                                  .passes = 1};
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        roofline->peak_flops[d] = NAN;
+}
+
+/* A type that the chip has no rate for, computed in bf16 passes. */
+static bool takes_passes(const struct roofline *roofline, enum dtype_id dtype)
+{
+    return dtype == DTYPE_F32 && isnan(roofline->peak_flops[dtype]) &&
+           isnan(roofline->chip->peak_flops[dtype]);
+}
+
+int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st)
+{
+    if (!isnan(roofline->peak_flops[dtype])) {
+        *flops = roofline->peak_flops[dtype];
+        return 0;
+    }
+    int code = chip_peak(roofline->chip, dtype, flops, st);
+    if (code == 0 && takes_passes(roofline, dtype))
+        *flops /= roofline->passes;
+    return code;
+}
+
+static double tiles(double n, int tile)
+{
+    return ceil(n / tile) * tile;
+}
+
+double roofline_product_flops(const struct roofline *roofline, double m, double k, double n)
+{
+    int tile = roofline->chip->mxu_tile;
+    if (!roofline->mxu_padding || tile <= 0)
+        return 2 * m * k * n;
+    return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
+}
+
+double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
+{
+    return (roofline->hbm_Bps > 0 ? hbm_bytes / roofline->hbm_Bps : 0) + roofline->launch_s;
+}
+
+int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
+                       double *seconds, enum bound_kind *bound, struct status *st)
+{
+    double peak_flops;
+    int code = roofline_peak(roofline, dtype, &peak_flops, st);
+    if (code < 0)
+        return code;
+    double efficiency = isnan(roofline->efficiency) ? chip_matmul_efficiency(roofline->chip, dtype, flops)
+                                                    : roofline->efficiency;
+    double compute_s = flops / (peak_flops * efficiency);
+    double memory_s = roofline->hbm_Bps > 0 ? hbm_bytes / roofline->hbm_Bps : 0;
+    *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
+    if (bound)
+        *bound = roofline->launch_s > fmax(compute_s, memory_s) ? BOUND_LAUNCH
+                 : memory_s > compute_s                         ? BOUND_HBM
+                                                                : BOUND_MXU;
+    return 0;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Seconds of computes, worked out by hand. */
+#include <math.h>
+
+#include "fabric/roofline.h"
+#include "suite.h"
+
+/* 200 Tflop/s of bf16, 300 of s8, 0.7 TB/s, tiles of 128, and half the peak for small products. */
+static struct chip a_chip(void)
+{
+    struct chip chip = {.name = "made-up", .hbm_Bps = 0.7e12, .launch_overhead_s = 0, .mxu_tile = 128};
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        chip.peak_flops[d] = NAN;
+    chip.peak_flops[DTYPE_BF16] = 200e12;
+    chip.peak_flops[DTYPE_S8] = 300e12;
+    return chip;
+}
+
+static double product(const struct roofline *roofline, enum dtype_id dtype, double flops, double bytes,
+                      enum bound_kind *bound)
+{
+    struct status st = {0};
+    double seconds = NAN;
+    OKAY(roofline_product_s(roofline, dtype, flops, bytes, &seconds, bound, &st), st);
+    return seconds;
+}
+
+static void binds(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    enum bound_kind bound;
+    roofline_init(&roofline, &chip);
+    /* 3 Gflop / 200 Tflop/s = 15 us; 7 MB / 0.7 TB/s = 10 us */
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 7e6, &bound), 15e-6, 1e-12);
+    CU_ASSERT_STRING_EQUAL(bound_kind_name(bound), "MXU");
+    /* 14.7 MB take 21 us */
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 14.7e6, &bound), 21e-6, 1e-12);
+    CU_ASSERT_STRING_EQUAL(bound_kind_name(bound), "HBM");
+    /* and a launch of 23 us comes on top of either */
+    roofline.launch_s = 23e-6;
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 14.7e6, &bound), 44e-6, 1e-12);
+    CU_ASSERT_STRING_EQUAL(bound_kind_name(bound), "launch");
+    NEAR(roofline_memory_s(&roofline, 14.7e6), 44e-6, 1e-12);
+    /* s8 at its own peak: 3 Gop / 300 Top/s */
+    NEAR(product(&roofline, DTYPE_S8, 3e9, 0, NULL), 10e-6 + 23e-6, 1e-12);
+}
+
+static void takes_passes(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    roofline_init(&roofline, &chip);
+    NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 15e-6, 1e-12);
+    roofline.passes = 3;
+    NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 45e-6, 1e-12);
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 15e-6, 1e-12); /* passes are of f32 only */
+    roofline.peak_flops[DTYPE_F32] = 60e12;                           /* what was given counts as it is */
+    NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 50e-6, 1e-12);
+    struct status st = {0};
+    double seconds;
+    CU_ASSERT(roofline_product_s(&roofline, DTYPE_C64, 1, 1, &seconds, NULL, &st) < 0);
+}
+
+static void reaches_and_pads(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    chip.efficiency[DTYPE_BF16] =
+        (struct chip_efficiency){.steps = 2, .flop = {1e9, 4e9}, .frac = {0.5, 0.75}};
+    roofline_init(&roofline, &chip);
+    /* 8 Gflop at 0.75 of 200 Tflop/s; 0.3 of them where that is set */
+    NEAR(product(&roofline, DTYPE_BF16, 8e9, 0, NULL), 8e9 / 150e12, 1e-12);
+    roofline.efficiency = 0.3;
+    NEAR(product(&roofline, DTYPE_BF16, 8e9, 0, NULL), 8e9 / 60e12, 1e-12);
+    /* m to 8s, k and n to tiles: 13 x 130 x 257 -> 16 x 256 x 384 */
+    NEAR(roofline_product_flops(&roofline, 13, 130, 257), 2.0 * 13 * 130 * 257, 1e-15);
+    roofline.mxu_padding = true;
+    NEAR(roofline_product_flops(&roofline, 13, 130, 257), 2.0 * 16 * 256 * 384, 1e-15);
+}
+
+SUITE("roofline", TEST(binds), TEST(takes_passes), TEST(reaches_and_pads))
