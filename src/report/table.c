@@ -1,62 +1,87 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables that run and compare print. */
+#include <assert.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
 #include "report/sheet.h"
 
-/* What names a result. In the heading if all results agree on it, else in a column of its own. */
-struct label {
-    const char *name;   /* of the column */
-    const char *format; /* in the heading; %s is the text */
-    size_t offset;
+/* The columns of a table, from left to right, and what stands above it instead. */
+enum { COLUMNS_MAX = 64 };
+struct layout {
+    int columns, commons;
+    const struct column *column[COLUMNS_MAX], *common[COLUMNS_MAX];
 };
-#define LABEL(member, name, format)                                                                          \
-    {                                                                                                        \
-        name, format, offsetof(struct result, member)                                                        \
-    }
-static const struct label labels[] = {
-    LABEL(op, "op", "%s"),
-    LABEL(dtype, "dtype", "of %s"),
-    LABEL(chip, "chip", "on %s"),
-    LABEL(slice, "slice", "%s"),
-    LABEL(wrap, "wrap", "(wrap: %s),"),
-    LABEL(mesh, "mesh", "mesh %s,"),
-    LABEL(axes, "axes", "axes %s,"),
-    LABEL(profile, "profile", "%s profile,"),
-    LABEL(engine, "engine", "engine %s,"),
-    LABEL(strategy, "strategy", "strategy %s,"),
-    LABEL(ring, "ring", "ring %s,"),
-    LABEL(fold, "folded", "folded %s,"),
-    LABEL(varied, "with", "with %s,"),
-};
-enum { LABELS = sizeof labels / sizeof *labels };
 
-static const char *label_text(const struct label *label, const struct result *result)
+static int by_place(const void *a, const void *b)
 {
-    return (const char *)result + label->offset;
+    return (*(const struct column *const *)a)->place - (*(const struct column *const *)b)->place;
 }
 
-static bool is_common(const struct label *label, const struct result result[], int results)
+static bool is_common(const struct column *column, const struct result result[], int results)
 {
     for (int i = 1; i < results; i++)
-        if (strcmp(label_text(label, &result[i]), label_text(label, &result[0])) != 0)
+        if (strcmp(column_text(column, &result[i]), column_text(column, &result[0])) != 0)
             return false;
     return true;
 }
 
+/* Sizes, bandwidths and formulas are a collective's; the rest is shown where there is any. */
+static bool is_shown(const struct column *column, const struct result result[], int results)
+{
+    bool sized = false, computes = false, compared = false;
+    for (int i = 0; i < results; i++) {
+        sized |= result[i].size_bytes > 0;
+        computes |= result[i].compute_s > 0;
+        compared |= !isnan(result[i].speedup);
+    }
+    switch (column->when) {
+    case WHEN_ALWAYS:
+        return true;
+    case WHEN_SIZED:
+        return sized;
+    case WHEN_UNSIZED:
+        return !sized;
+    case WHEN_COMPUTES:
+        return computes;
+    case WHEN_COMPARED:
+        return compared;
+    }
+    return false;
+}
+
+static struct layout layout_of(const struct result result[], int results)
+{
+    struct layout layout = {.columns = 0};
+    for (int c = 0; c < column_count; c++) {
+        const struct column *column = &columns[c];
+        assert(layout.columns < COLUMNS_MAX && layout.commons < COLUMNS_MAX);
+        if (column->place == 0)
+            continue;
+        if (column->common && is_common(column, result, results))
+            layout.common[layout.commons++] = column;
+        else if (is_shown(column, result, results))
+            layout.column[layout.columns++] = column;
+    }
+    qsort(layout.column, (size_t)layout.columns, sizeof *layout.column, by_place);
+    qsort(layout.common, (size_t)layout.commons, sizeof *layout.common, by_place);
+    return layout;
+}
+
 void report_heading(const struct result result[], int results, FILE *out)
 {
+    struct layout layout = layout_of(result, results);
     char line[4 * RESULT_LINE + 64] = "#";
     size_t used = 1;
-    for (int l = 0; l < LABELS; l++) {
-        const char *text = label_text(&labels[l], &result[0]);
-        if (!*text || !is_common(&labels[l], result, results) || used + RESULT_LINE >= sizeof line)
+    for (int c = 0; c < layout.commons; c++) {
+        const char *text = column_text(layout.common[c], &result[0]);
+        if (!*text || used + RESULT_LINE >= sizeof line)
             continue;
         line[used++] = ' ';
-        used += (size_t)snprintf(line + used, sizeof line - used, labels[l].format, text);
+        used += (size_t)snprintf(line + used, sizeof line - used, layout.common[c]->common, text);
     }
     if (line[used - 1] == ',')
         used--;
@@ -65,99 +90,25 @@ void report_heading(const struct result result[], int results, FILE *out)
         fprintf(out, "# on each chip: %s\n", result[0].plan);
 }
 
-/* Relative difference of the simulation from a formula, in percent. */
-static double percent_off(double time_s, double formula_s)
-{
-    return formula_s > 0 ? (time_s / formula_s - 1) * 100 : NAN;
-}
-
-/* What the columns of a table are for: sizes, bandwidths and formulas are a collective's. */
-struct layout {
-    bool label[LABELS];
-    bool sizes, computes, compares;
-};
-
-static struct layout layout_of(const struct result result[], int results)
-{
-    struct layout layout = {.sizes = false};
-    for (int l = 0; l < LABELS; l++)
-        layout.label[l] = !is_common(&labels[l], result, results);
-    for (int i = 0; i < results; i++) {
-        layout.sizes |= result[i].size_bytes > 0;
-        layout.computes |= result[i].compute_s > 0;
-        layout.compares |= !isnan(result[i].speedup);
-    }
-    return layout;
-}
-
-static void add_columns(struct sheet *sheet, const struct layout *layout)
-{
-    if (layout->sizes)
-        sheet_column(sheet, "size", "(B)");
-    for (int l = 0; l < LABELS; l++)
-        if (layout->label[l])
-            sheet_text_column(sheet, labels[l].name);
-    sheet_column(sheet, "time", "(us)");
-    if (layout->sizes) {
-        sheet_column(sheet, "algbw", "(GB/s)");
-        sheet_column(sheet, "busbw", "(GB/s)");
-        sheet_column(sheet, "formula", "(us)");
-        sheet_column(sheet, "diff", "(%)");
-        sheet_column(sheet, "rule", "(us)");
-        sheet_column(sheet, "diff", "(%)");
-    }
-    sheet_column(sheet, "bound", "(us)");
-    if (!layout->sizes)
-        sheet_column(sheet, "over bound", "(%)");
-    sheet_column(sheet, "max link", "(%)");
-    sheet_column(sheet, "mean link", "(%)");
-    sheet_column(sheet, "steps", "");
-    if (layout->computes) {
-        sheet_column(sheet, "compute", "(us)");
-        sheet_column(sheet, "comm", "(us)");
-        sheet_column(sheet, "exposed", "(us)");
-        sheet_column(sheet, "overlap", "(%)");
-    }
-    if (layout->compares)
-        sheet_column(sheet, "speed-up", "(x)");
-}
-
 /* Differences of rounding are no differences: they print as 0.00, never as -0.00. */
 static double tidy(double percent)
 {
     return fabs(percent) < 0.005 ? 0 : percent;
 }
 
-static void add_row(struct sheet *sheet, const struct result *r, const struct layout *layout)
+static void add_cell(struct sheet *sheet, const struct column *column, const struct result *result)
 {
-    if (layout->sizes)
-        sheet_count(sheet, (int64_t)r->size_bytes);
-    for (int l = 0; l < LABELS; l++)
-        if (layout->label[l])
-            sheet_text(sheet, label_text(&labels[l], r));
-    sheet_real(sheet, "%.2f", r->time_s * 1e6);
-    if (layout->sizes) {
-        sheet_real(sheet, "%.2f", r->algbw_Bps / 1e9);
-        sheet_real(sheet, "%.2f", r->busbw_Bps / 1e9);
-        sheet_real(sheet, "%.2f", r->formula_exact_s * 1e6);
-        sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_exact_s)));
-        sheet_real(sheet, "%.2f", r->formula_rule_s * 1e6);
-        sheet_real(sheet, "%.2f", tidy(percent_off(r->time_s, r->formula_rule_s)));
+    char format[16];
+    double value = column_value(column, result);
+    if (column->kind == COLUMN_TEXT) {
+        sheet_text(sheet, column_text(column, result));
+    } else if (column->kind == COLUMN_BYTES || column->kind == COLUMN_COUNT) {
+        sheet_real(sheet, "%.0f", value);
+    } else {
+        snprintf(format, sizeof format, "%%.%df", column->decimals);
+        value *= column->scale;
+        sheet_real(sheet, format, column->kind == COLUMN_OFF ? tidy(value) : value);
     }
-    sheet_real(sheet, "%.2f", r->bound_s * 1e6);
-    if (!layout->sizes)
-        sheet_real(sheet, "%.1f", tidy(percent_off(r->time_s, r->bound_s)));
-    sheet_real(sheet, "%.1f", r->max_link_frac * 100);
-    sheet_real(sheet, "%.1f", r->mean_link_frac * 100);
-    sheet_count(sheet, r->steps);
-    if (layout->computes) {
-        sheet_real(sheet, "%.2f", r->compute_s * 1e6);
-        sheet_real(sheet, "%.2f", r->comm_s * 1e6);
-        sheet_real(sheet, "%.2f", r->exposed_comm_s * 1e6);
-        sheet_real(sheet, "%.1f", r->overlap_frac * 100);
-    }
-    if (layout->compares)
-        sheet_real(sheet, "%.3f", r->speedup);
 }
 
 /* "formula: E3, E4; rule: F2", for those who want to look them up. */
@@ -187,12 +138,21 @@ int report_table(const struct result result[], int results, FILE *out, struct st
 {
     struct layout layout = layout_of(result, results);
     struct sheet sheet = {0};
+    bool sized = false;
     report_heading(result, results, out);
-    add_columns(&sheet, &layout);
+    for (int c = 0; c < layout.columns; c++) {
+        const struct column *column = layout.column[c];
+        sized |= column->when == WHEN_SIZED;
+        if (column->kind == COLUMN_TEXT)
+            sheet_text_column(&sheet, column->heading);
+        else
+            sheet_column(&sheet, column->heading, column->unit);
+    }
     for (int i = 0; i < results; i++)
-        add_row(&sheet, &result[i], &layout);
+        for (int c = 0; c < layout.columns; c++)
+            add_cell(&sheet, layout.column[c], &result[i]);
     int code = sheet_print(&sheet, out, st);
-    if (code == 0 && layout.sizes)
+    if (code == 0 && sized)
         print_ids(result, results, out);
     sheet_free(&sheet);
     return code;

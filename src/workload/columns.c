@@ -3,52 +3,114 @@
 
 #include <math.h>
 
-#define COLUMN(member, kind, meaning)                                                                        \
-    {                                                                                                        \
-#member, meaning, kind, offsetof(struct result, member)                                              \
-    }
+#define OF(member)   .offset = offsetof(struct result, member)
+#define TEXT(member) .name = #member, .kind = COLUMN_TEXT, OF(member)
+#define REAL(member) .name = #member, .kind = COLUMN_REAL, OF(member)
+#define IN_US        .unit = "(us)", .scale = 1e6, .decimals = 2
+#define IN_GBPS      .unit = "(GB/s)", .scale = 1e-9, .decimals = 2
+#define IN_PERCENT   .unit = "(%)", .scale = 100
 
+/* clang-format off: a row is a few lines, not one for each field */
 const struct column columns[] = {
-    COLUMN(op, COLUMN_TEXT, "XLA's name of the collective, or the matmul in JAX's notation"),
-    COLUMN(chip, COLUMN_TEXT, "chip generation"),
-    COLUMN(slice, COLUMN_TEXT, "chips along each physical axis"),
-    COLUMN(wrap, COLUMN_TEXT, "axes whose ends are joined"),
-    COLUMN(mesh, COLUMN_TEXT, "logical axes and their sizes"),
-    COLUMN(axes, COLUMN_TEXT, "mesh axes that the collective runs over"),
-    COLUMN(ring, COLUMN_TEXT, "schedule: uni, bidi or bidi-half"),
-    COLUMN(strategy, COLUMN_TEXT, "how a matmul and its collective overlap"),
-    COLUMN(engine, COLUMN_TEXT, "the engine that ran it"),
-    COLUMN(dtype, COLUMN_TEXT, "element type"),
-    COLUMN(size_bytes, COLUMN_BYTES, "the whole array V (README: what size means)"),
-    COLUMN(chips, COLUMN_COUNT, "chips of the slice"),
-    COLUMN(time_s, COLUMN_REAL, "simulated time T"),
-    COLUMN(formula_exact_s, COLUMN_REAL, "closed form of this schedule, where there is one"),
-    COLUMN(formula_rule_s, COLUMN_REAL, "rule of thumb, where there is one"),
-    COLUMN(bound_s, COLUMN_REAL, "a time that no schedule can beat on this slice"),
-    COLUMN(algbw_Bps, COLUMN_REAL, "V/T; all-to-all: the data of one chip / T"),
-    COLUMN(busbw_Bps, COLUMN_REAL, "algbw times nccl-tests' factor"),
-    COLUMN(max_link_frac, COLUMN_REAL, "use of the busiest link: bytes/(bandwidth T)"),
-    COLUMN(mean_link_frac, COLUMN_REAL, "mean use over all directed links of the axes in use"),
-    COLUMN(link_bytes, COLUMN_REAL, "bytes over all links"),
-    COLUMN(transfers, COLUMN_COUNT, "sends of all chips"),
-    COLUMN(steps, COLUMN_COUNT, "longest chain of sends that wait for one another"),
-    COLUMN(compute_s, COLUMN_REAL, "busy compute time of the critical chip"),
-    COLUMN(comm_s, COLUMN_REAL, "time of the same program with computes of no length"),
-    COLUMN(exposed_comm_s, COLUMN_REAL, "time less compute of the critical chip"),
-    COLUMN(overlap_frac, COLUMN_REAL, "1 - exposed/communication, not below 0"),
-    COLUMN(speedup, COLUMN_REAL, "over uni, of matmuls over naive, if that was run at the same point"),
-    COLUMN(status, COLUMN_TEXT, "ok, or why there are no numbers"),
-    COLUMN(max_link_bytes, COLUMN_REAL, "bytes over the busiest link"),
-    COLUMN(varied, COLUMN_TEXT, "other options that have several values: routes=2"),
-    {0},
+    {TEXT(op), .place = 20, .heading = "op", .common = "%s",
+     .meaning = "XLA's name of the collective, or the matmul in JAX's notation"},
+    {TEXT(chip), .place = 22, .heading = "chip", .common = "on %s", .meaning = "chip generation"},
+    {TEXT(slice), .place = 23, .heading = "slice", .common = "%s",
+     .meaning = "chips along each physical axis"},
+    {TEXT(wrap), .place = 24, .heading = "wrap", .common = "(wrap: %s),",
+     .meaning = "axes whose ends are joined"},
+    {TEXT(mesh), .place = 25, .heading = "mesh", .common = "mesh %s,",
+     .meaning = "logical axes and their sizes"},
+    {TEXT(axes), .place = 26, .heading = "axes", .common = "axes %s,",
+     .meaning = "mesh axes that the collective runs over"},
+    {TEXT(ring), .place = 30, .heading = "ring", .common = "ring %s,",
+     .meaning = "schedule: uni, bidi or bidi-half"},
+    {TEXT(strategy), .place = 29, .heading = "strategy", .common = "strategy %s,",
+     .meaning = "how a matmul and its collective overlap"},
+    {TEXT(engine), .place = 28, .heading = "engine", .common = "engine %s,",
+     .meaning = "the engine that ran it"},
+    {TEXT(dtype), .place = 21, .heading = "dtype", .common = "of %s", .meaning = "element type"},
+    {.name = "size_bytes",
+     .kind = COLUMN_BYTES,
+     OF(size_bytes),
+     .place = 10,
+     .when = WHEN_SIZED,
+     .heading = "size",
+     .unit = "(B)",
+     .meaning = "the whole array V (README: what size means)"},
+    {.name = "chips", .kind = COLUMN_COUNT, OF(chips), .meaning = "chips of the slice"},
+    {REAL(time_s), .place = 40, .heading = "time", IN_US, .meaning = "simulated time T"},
+    {REAL(formula_exact_s), .place = 43, .when = WHEN_SIZED, .heading = "formula", IN_US,
+     .meaning = "closed form of this schedule, where there is one"},
+    {REAL(formula_rule_s), .place = 45, .when = WHEN_SIZED, .heading = "rule", IN_US,
+     .meaning = "rule of thumb, where there is one"},
+    {REAL(bound_s), .place = 50, .heading = "bound", IN_US,
+     .meaning = "a time that no schedule can beat on this slice"},
+    {REAL(algbw_Bps), .place = 41, .when = WHEN_SIZED, .heading = "algbw", IN_GBPS,
+     .meaning = "V/T; all-to-all: the data of one chip / T"},
+    {REAL(busbw_Bps), .place = 42, .when = WHEN_SIZED, .heading = "busbw", IN_GBPS,
+     .meaning = "algbw times nccl-tests' factor"},
+    {REAL(max_link_frac), .place = 52, .heading = "max link", IN_PERCENT, .decimals = 1,
+     .meaning = "use of the busiest link: bytes/(bandwidth T)"},
+    {REAL(mean_link_frac), .place = 53, .heading = "mean link", IN_PERCENT, .decimals = 1,
+     .meaning = "mean use over all directed links of the axes in use"},
+    {REAL(link_bytes), .meaning = "bytes over all links"},
+    {.name = "transfers", .kind = COLUMN_COUNT, OF(transfers), .meaning = "sends of all chips"},
+    {.name = "steps",
+     .kind = COLUMN_COUNT,
+     OF(steps),
+     .place = 54,
+     .heading = "steps",
+     .unit = "",
+     .meaning = "longest chain of sends that wait for one another"},
+    {REAL(compute_s), .place = 60, .when = WHEN_COMPUTES, .heading = "compute", IN_US,
+     .meaning = "busy compute time of the critical chip"},
+    {REAL(comm_s), .place = 61, .when = WHEN_COMPUTES, .heading = "comm", IN_US,
+     .meaning = "time of the same program if every compute took no time"},
+    {REAL(exposed_comm_s), .place = 62, .when = WHEN_COMPUTES, .heading = "exposed", IN_US,
+     .meaning = "time less compute of the critical chip"},
+    {REAL(overlap_frac), .place = 63, .when = WHEN_COMPUTES, .heading = "overlap", IN_PERCENT, .decimals = 1,
+     .meaning = "1 - exposed/communication, not below 0"},
+    {REAL(speedup), .place = 70, .when = WHEN_COMPARED, .heading = "speed-up", .unit = "(x)", .scale = 1,
+     .decimals = 3, .meaning = "over uni, of matmuls over naive, if that was run at the same point"},
+    {TEXT(status), .meaning = "ok, or why there are no numbers"},
+    {REAL(max_link_bytes), .meaning = "bytes over the busiest link"},
+    {TEXT(varied), .place = 32, .heading = "with", .common = "with %s,",
+     .meaning = "other options that have several values: routes=2"},
+
+    {.kind = COLUMN_TEXT, OF(profile), .place = 27, .heading = "profile", .common = "%s profile,"},
+    {.kind = COLUMN_TEXT, OF(fold), .place = 31, .heading = "folded", .common = "folded %s,"},
+    {.kind = COLUMN_OFF,
+     OF(formula_exact_s),
+     .place = 44,
+     .when = WHEN_SIZED,
+     .heading = "diff",
+     IN_PERCENT,
+     .decimals = 2},
+    {.kind = COLUMN_OFF,
+     OF(formula_rule_s),
+     .place = 46,
+     .when = WHEN_SIZED,
+     .heading = "diff",
+     IN_PERCENT,
+     .decimals = 2},
+    {.kind = COLUMN_OFF,
+     OF(bound_s),
+     .place = 51,
+     .when = WHEN_UNSIZED,
+     .heading = "over bound",
+     IN_PERCENT,
+     .decimals = 1},
 };
+/* clang-format on */
+const int column_count = sizeof columns / sizeof *columns;
 
 void result_init(struct result *result)
 {
     *result = (struct result){.chips = -1, .transfers = -1, .steps = -1};
-    for (const struct column *c = columns; c->name; c++)
-        if (c->kind == COLUMN_REAL)
-            *(double *)((char *)result + c->offset) = NAN;
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].kind == COLUMN_REAL)
+            *(double *)((char *)result + columns[c].offset) = NAN;
 }
 
 void result_compare(struct result *result, double reference_s)
@@ -57,40 +119,54 @@ void result_compare(struct result *result, double reference_s)
         result->speedup = reference_s / result->time_s;
 }
 
+const char *column_text(const struct column *column, const struct result *result)
+{
+    return (const char *)result + column->offset;
+}
+
+double column_value(const struct column *column, const struct result *result)
+{
+    const void *at = (const char *)result + column->offset;
+    switch (column->kind) {
+    case COLUMN_TEXT:
+        break;
+    case COLUMN_REAL:
+        return *(const double *)at;
+    case COLUMN_COUNT:
+        return *(const int64_t *)at >= 0 ? (double)*(const int64_t *)at : NAN;
+    case COLUMN_BYTES:
+        return *(const uint64_t *)at > 0 ? (double)*(const uint64_t *)at : NAN;
+    case COLUMN_OFF:
+        return *(const double *)at > 0 ? result->time_s / *(const double *)at - 1 : NAN;
+    }
+    return NAN;
+}
+
 void columns_write_names(struct csv_writer *csv)
 {
-    for (const struct column *c = columns; c->name; c++)
-        csv_text(csv, c->name);
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].name)
+            csv_text(csv, columns[c].name);
     csv_end_row(csv);
 }
 
-static void write_cell(struct csv_writer *csv, const struct column *column, const void *at)
+static void write_cell(struct csv_writer *csv, const struct column *column, const struct result *result)
 {
-    switch (column->kind) {
-    case COLUMN_TEXT:
+    const void *at = (const char *)result + column->offset;
+    if (column->kind == COLUMN_TEXT)
         csv_text(csv, at);
-        return;
-    case COLUMN_REAL:
-        csv_real(csv, *(const double *)at);
-        return;
-    case COLUMN_BYTES:
-        if (*(const uint64_t *)at > 0)
-            csv_bytes(csv, *(const uint64_t *)at);
-        else
-            csv_empty(csv);
-        return;
-    case COLUMN_COUNT:
-        if (*(const int64_t *)at >= 0)
-            csv_count(csv, *(const int64_t *)at);
-        else
-            csv_empty(csv);
-        return;
-    }
+    else if (column->kind == COLUMN_REAL || isnan(column_value(column, result)))
+        csv_real(csv, column_value(column, result));
+    else if (column->kind == COLUMN_COUNT)
+        csv_count(csv, *(const int64_t *)at);
+    else
+        csv_bytes(csv, *(const uint64_t *)at);
 }
 
 void columns_write(struct csv_writer *csv, const struct result *result)
 {
-    for (const struct column *c = columns; c->name; c++)
-        write_cell(csv, c, (const char *)result + c->offset);
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].name)
+            write_cell(csv, &columns[c], result);
     csv_end_row(csv);
 }

@@ -3,8 +3,9 @@
  * result: what one simulated point tells, and the table of columns that prints it.
  *
  * A result is plain memory without pointers, so that a worker can hand it through a pipe; a text that is too
- * long for it ends in "...". What does not apply is "", NaN or negative, and empty in a CSV file. Its columns stand in columns.c, once, with name and
- * meaning: later ones are appended, none is ever moved.
+ * long for it ends in "...". What does not apply is "", NaN or negative, and empty in a CSV file. Its columns stand in
+ * columns.c, once: the name in CSV files and the meaning, and how tables for people print it. CSV files have them in
+ * that order, later ones are appended, none is ever moved; tables have them in the order of their places.
  *
  * Units: SI, the unit in every column's name. Errors: none. Ownership: a plain value.
  */
@@ -56,16 +57,37 @@ void result_init(struct result *result);
 /* Sets the speed-up over a time of the same point; leaves it empty where either has none. */
 void result_compare(struct result *result, double reference_s);
 
-enum column_kind { COLUMN_TEXT, COLUMN_REAL, COLUMN_COUNT, COLUMN_BYTES };
+enum column_kind {
+    COLUMN_TEXT,
+    COLUMN_REAL,
+    COLUMN_COUNT, /* int64_t; negative: none */
+    COLUMN_BYTES, /* uint64_t; 0: none */
+    COLUMN_OFF,   /* how far time_s lies from the time in this field, as a share of that */
+};
+
+/* Which tables have a column. A text that is the same in all rows is no column but stands in the line above. */
+enum column_when { WHEN_ALWAYS, WHEN_SIZED, WHEN_UNSIZED, WHEN_COMPUTES, WHEN_COMPARED };
+
 struct column {
-    const char *name;
+    const char *name;    /* in CSV files; NULL: in tables only */
     const char *meaning; /* one line */
     enum column_kind kind;
     size_t offset; /* in struct result */
-};
 
-/* Ended by a row without a name. */
+    /* In tables */
+    int place; /* they rise from left to right; 0: in CSV files only */
+    enum column_when when;
+    const char *heading, *unit;
+    double scale; /* from SI units */
+    int decimals;
+    const char *common; /* COLUMN_TEXT: how it reads in the line above; %s is the text */
+};
 extern const struct column columns[];
+extern const int column_count;
+
+/* A column's number in a result, in SI units; NaN where there is none. Not of texts. */
+double column_value(const struct column *column, const struct result *result);
+const char *column_text(const struct column *column, const struct result *result);
 
 void columns_write_names(struct csv_writer *csv);
 void columns_write(struct csv_writer *csv, const struct result *result);

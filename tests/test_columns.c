@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The one table of columns, as CSV files and tables for people print it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "suite.h"
+#include "workload/result.h"
+
+/* What every row must hold, whoever adds it. */
+static void table_is_sound(void)
+{
+    for (int i = 0; i < column_count; i++) {
+        const struct column *c = &columns[i];
+        CU_ASSERT(c->name || c->place > 0);
+        CU_ASSERT(!c->name || (c->meaning && !strchr(c->meaning, '\n') && c->kind != COLUMN_OFF));
+        CU_ASSERT(c->place == 0 || c->heading);
+        CU_ASSERT_EQUAL(c->common != NULL, c->kind == COLUMN_TEXT && c->place > 0);
+        CU_ASSERT(c->kind == COLUMN_TEXT || c->place == 0 || c->unit);
+        bool scaled = c->kind == COLUMN_REAL || c->kind == COLUMN_OFF;
+        CU_ASSERT(c->place == 0 || scaled == (c->scale > 0));
+        for (int j = 0; j < i; j++) {
+            CU_ASSERT(c->place == 0 || c->place != columns[j].place);
+            CU_ASSERT(!c->name || !columns[j].name || strcmp(c->name, columns[j].name) != 0);
+        }
+    }
+}
+
+/* Readers of older files find the columns that they know where they were. */
+static void columns_never_move(void)
+{
+    static const char *const first[] = {"op",
+                                        "chip",
+                                        "slice",
+                                        "wrap",
+                                        "mesh",
+                                        "axes",
+                                        "ring",
+                                        "strategy",
+                                        "engine",
+                                        "dtype",
+                                        "size_bytes",
+                                        "chips",
+                                        "time_s",
+                                        "formula_exact_s",
+                                        "formula_rule_s",
+                                        "bound_s",
+                                        "algbw_Bps",
+                                        "busbw_Bps",
+                                        "max_link_frac",
+                                        "mean_link_frac",
+                                        "link_bytes",
+                                        "transfers",
+                                        "steps",
+                                        "compute_s",
+                                        "comm_s",
+                                        "exposed_comm_s",
+                                        "overlap_frac",
+                                        "speedup",
+                                        "status",
+                                        "max_link_bytes",
+                                        "varied"};
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        CU_ASSERT_STRING_EQUAL(columns[i].name, first[i]);
+}
+
+static struct result made(const char *ring, double time_s)
+{
+    struct result result;
+    result_init(&result);
+    strcpy(result.op, "all-gather");
+    strcpy(result.chip, "v5e");
+    strcpy(result.ring, ring);
+    strcpy(result.status, "ok");
+    result.size_bytes = 2385000;
+    result.steps = 7;
+    result.time_s = time_s;
+    result.formula_exact_s = 11.7e-6;
+    result.algbw_Bps = 38.25e9;
+    result.max_link_frac = 0.87664;
+    return result;
+}
+
+static char *print_table(const struct result result[], int results)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    struct status st = {0};
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_FATAL(out != NULL);
+    OKAY(report_table(result, results, out, &st), st);
+    fclose(out);
+    return text;
+}
+
+/* What is the same stands above, what differs is a column; what is missing is a dash; what no row has is left out. */
+static void tables_have_what_applies(void)
+{
+    struct result result[] = {made("uni", 12.3468e-6), made("bidi", 11.7e-6)};
+    char *text = print_table(result, 2);
+    /* 12.3468 / 11.7 - 1 is 5.53 % */
+    CU_ASSERT_STRING_EQUAL(
+        text,
+        "# all-gather on v5e\n"
+        "#     size  ring   time   algbw   busbw  formula  diff  rule  diff  bound  max link  mean link  "
+        "steps\n"
+        "#      (B)         (us)  (GB/s)  (GB/s)     (us)   (%)  (us)   (%)   (us)       (%)        (%)\n"
+        "   2385000  uni   12.35   38.25       -    11.70  5.53     -     -      -      87.7          -      "
+        "7\n"
+        "   2385000  bidi  11.70   38.25       -    11.70  0.00     -     -      -      87.7          -      "
+        "7\n"
+        "# formula: none; rule of thumb: none; diff = time / formula - 1\n");
+    free(text);
+    result[0].size_bytes = 0;
+    result[0].compute_s = 3e-6;
+    result[0].overlap_frac = 0.25;
+    result[0].bound_s = 10e-6;
+    text = print_table(result, 1); /* 12.3468 / 10 - 1 is 23.47 % */
+    CU_ASSERT_STRING_EQUAL(
+        text, "# all-gather on v5e ring uni\n"
+              "#   time  bound  over bound  max link  mean link  steps  compute  comm  exposed  overlap\n"
+              "#   (us)   (us)         (%)       (%)        (%)            (us)  (us)     (us)      (%)\n"
+              "   12.35  10.00        23.5      87.7          -      7     3.00     -        -     25.0\n");
+    free(text);
+}
+
+SUITE("columns", TEST(table_is_sound), TEST(columns_never_move), TEST(tables_have_what_applies))
