@@ -61,7 +61,9 @@ static void columns_never_move(void)
                                         "speedup",
                                         "status",
                                         "max_link_bytes",
-                                        "varied"};
+                                        "varied",
+                                        "profile",
+                                        "command"};
     for (size_t i = 0; i < sizeof first / sizeof *first; i++)
         CU_ASSERT_STRING_EQUAL(columns[i].name, first[i]);
 }

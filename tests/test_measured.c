@@ -69,6 +69,25 @@ static void test_run_column(void)
     measured_free(&m);
 }
 
+/* What our own sweeps write: the command counts, not the columns, some of which are only named like options. */
+static void test_command_column(void)
+{
+    struct measured m;
+    struct status st = {0};
+    OKAY(parse(&m,
+               "op,strategy,size_bytes,time_s,command\n"
+               "all-to-all,ring,4096,1e-5,run all-to-all --slice 4x4 --algorithm ring --ring uni\n",
+               NULL, &st),
+         st);
+    CU_ASSERT_EQUAL_FATAL(m.rows, 1);
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "all-to-all");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.slice, "4x4");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.strategy, "auto"); /* not given */
+    CU_ASSERT_EQUAL(m.row[0].point.algorithm, ALGORITHM_RING);
+    CU_ASSERT_EQUAL(m.row[0].point.ring, RING_UNI);
+    measured_free(&m);
+}
+
 static void test_nccl(void)
 {
     struct measured m;
@@ -124,5 +143,5 @@ static void test_refusals(void)
             "AG, AR, RS, A2A");
 }
 
-SUITE("measured", TEST(test_own), TEST(test_run_column), TEST(test_nccl),
+SUITE("measured", TEST(test_own), TEST(test_run_column), TEST(test_command_column), TEST(test_nccl),
       TEST(test_accelerator_microbenchmarks), TEST(test_refusals))

@@ -277,9 +277,60 @@ static void grid_names_what_has_no_column(void)
     add(&settings, "ring", "bidi,uni");
     add(&settings, "routes", "1,2");
     add(&settings, "root", "3");
+    add(&settings, "check", "on"); /* changes no time */
     OKAY(grid_init(&grid, &settings, &st), st);
-    CU_ASSERT_STRING_EQUAL(grid_print_varied(&grid, 0, text, sizeof text), "routes=1");
-    CU_ASSERT_STRING_EQUAL(grid_print_varied(&grid, 3, text, sizeof text), "routes=2");
+    CU_ASSERT_STRING_EQUAL(grid_print_given(&grid, 0, text, sizeof text), "root=3 routes=1");
+    CU_ASSERT_STRING_EQUAL(grid_print_given(&grid, 3, text, sizeof text), "root=3 routes=2");
+    settings_free(&settings);
+}
+
+/* Each value once, quoted where a shell would read more into it; flags by their name alone, and only where they are on. */
+static void grid_says_the_command_of_a_point(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    settings_init(&settings);
+    add(&settings, "op", "A[B@X,D] . C[D,F]");
+    add(&settings, "mesh", "X=2");
+    add(&settings, "chip", "it's.yaml");
+    add(&settings, "hop-latency", "1us:2us:+1us");
+    add(&settings, "offset", "-3");
+    add(&settings, "fold", "off");
+    add(&settings, "check", "on");
+    add(&settings, "keep-ties", "off");
+    add(&settings, "jobs", "3");
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_EQUAL_FATAL(grid.points, 2);
+    char *command = grid_command(&grid, 1);
+    CU_ASSERT_STRING_EQUAL(command,
+                           "run 'A[B@X,D] . C[D,F]' --chip 'it'\\''s.yaml' --mesh X=2 --hop-latency 2e-06s "
+                           "--offset -3 --fold off --check");
+    free(command);
+    settings_free(&settings);
+}
+
+/* Values that are idle in a point do not name it; what is idle leaves idle what stands beside it. */
+static void grid_leaves_out_what_is_idle(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct status st = {0};
+    char text[64];
+    settings_init(&settings);
+    add(&settings, "op", "A[B@X,D] . C[D,F]");
+    add(&settings, "strategy", "naive,uni");
+    add(&settings, "all-reduce", "scatter-gather,chunks");
+    add(&settings, "chunks", "5");
+    OKAY(grid_init(&grid, &settings, &st), st);
+    static const char *const given[] = {"", "", "all-reduce=scatter-gather", "all-reduce=chunks chunks=5"};
+    static const char *const naive = "run 'A[B@X,D] . C[D,F]' --strategy naive";
+    CU_ASSERT_EQUAL_FATAL(grid.points, 4);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_STRING_EQUAL(grid_print_given(&grid, i, text, sizeof text), given[i]);
+    char *command = grid_command(&grid, 1);
+    CU_ASSERT_STRING_EQUAL(command, naive);
+    free(command);
     settings_free(&settings);
 }
 
@@ -357,5 +408,6 @@ SUITE("option", TEST(table_is_sound), TEST(fallbacks_fill_a_point), TEST(values_
       TEST(wrong_values_are_refused), TEST(what_does_not_apply_is_found),
       TEST(what_means_nothing_beside_others_is_found), TEST(lists_and_ranges_expand),
       TEST(wrong_lists_are_refused), TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
-      TEST(grid_names_what_has_no_column), TEST(grid_refuses_to_explode),
+      TEST(grid_names_what_has_no_column), TEST(grid_says_the_command_of_a_point),
+      TEST(grid_leaves_out_what_is_idle), TEST(grid_refuses_to_explode),
       TEST(workload_files_set_options_and_the_command_line_wins), TEST(faults_of_workload_files_have_a_place))

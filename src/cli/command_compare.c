@@ -117,15 +117,15 @@ static int compare_grid(const struct grid *grid, const struct contest *contest, 
         struct point point;
         grid_point(grid, i, &point);
         code = job_result(&point, &catalog, &result[i], st);
-        grid_print_varied(grid, i, result[i].varied, sizeof result[i].varied);
+        grid_print_given(grid, i, result[i].varied, sizeof result[i].varied);
     }
     if (code == 0) {
         rows_compare(grid, result);
         if (table)
             code =
                 print_tables(grid, contest, result, settings_flag(grid->settings, "crossover"), &catalog, st);
-        if (csv->output.file)
-            rows_write(csv, result, grid->points);
+        if (code == 0 && csv->output.file)
+            code = rows_write(csv, grid, result, st);
     }
     free(result);
     catalog_free(&catalog);

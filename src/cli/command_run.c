@@ -93,7 +93,7 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, struct 
         struct point point;
         grid_point(grid, i, &point);
         code = look(&point, catalog, looks, &result[i], st);
-        grid_print_varied(grid, i, result[i].varied, sizeof result[i].varied);
+        grid_print_given(grid, i, result[i].varied, sizeof result[i].varied);
     }
     return code;
 }
@@ -109,8 +109,8 @@ static int run_grid(const struct grid *grid, struct looks *looks, bool table, st
         rows_compare(grid, result);
         if (table)
             code = report_table(result, (int)grid->points, stdout, st);
-        if (csv->output.file)
-            rows_write(csv, result, grid->points);
+        if (code == 0 && csv->output.file)
+            code = rows_write(csv, grid, result, st);
     }
     free(result);
     catalog_free(&catalog);

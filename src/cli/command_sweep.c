@@ -62,19 +62,22 @@ static void show_progress(struct sweep *sweep)
 }
 
 /* Writes what is next in order, as long as it is there. */
-static void write_rows(struct sweep *sweep)
+static int write_rows(struct sweep *sweep, struct status *st)
 {
-    for (; sweep->written < sweep->grid->points && sweep->came[sweep->written]; sweep->written++) {
+    int code = 0;
+    for (; code == 0 && sweep->written < sweep->grid->points && sweep->came[sweep->written];
+         sweep->written++) {
         struct result *result = sweep->waiting[sweep->written];
         int64_t reference = rows_reference(sweep->grid, sweep->written, result);
         if (reference >= 0 && !sweep->came[reference])
-            return;
+            return 0;
         if (reference >= 0)
             result_compare(result, sweep->time_s[reference]);
-        columns_write(sweep->csv, result);
+        code = rows_write_one(sweep->csv, sweep->grid, sweep->written, result, st);
         free(result);
         sweep->waiting[sweep->written] = NULL;
     }
+    return code;
 }
 
 static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
@@ -92,16 +95,16 @@ static int take(void *context, int64_t index, const void *data, const char *how,
         status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
         job_result_failed(&point, sweep->catalog, result, &died);
     }
-    grid_print_varied(sweep->grid, index, result->varied, sizeof result->varied);
+    grid_print_given(sweep->grid, index, result->varied, sizeof result->varied);
     sweep->refused += result->code == STATUS_INPUT || result->code == STATUS_LIMIT;
     sweep->failed += result->code < 0 && result->code != STATUS_INPUT && result->code != STATUS_LIMIT;
     sweep->waiting[index] = result;
     sweep->time_s[index] = result->time_s;
     sweep->came[index] = true;
     sweep->done++;
-    write_rows(sweep);
+    int code = write_rows(sweep, st);
     show_progress(sweep);
-    return 0;
+    return code;
 }
 
 static int run_all(struct sweep *sweep, int jobs, struct status *st)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int rows_open(const struct settings *settings, const char *fallback, struct csv_writer *csv,
@@ -40,9 +41,23 @@ void rows_compare(const struct grid *grid, struct result result[])
     }
 }
 
-void rows_write(struct csv_writer *csv, const struct result result[], int64_t results)
+int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
+                   const struct result *result, struct status *st)
 {
+    char *command = grid_command(grid, index);
+    if (!command)
+        return status_nomem(st);
+    columns_write(csv, result, command);
+    free(command);
+    return 0;
+}
+
+int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
+               struct status *st)
+{
+    int code = 0;
     columns_write_names(csv);
-    for (int64_t i = 0; i < results; i++)
-        columns_write(csv, &result[i]);
+    for (int64_t i = 0; i < grid->points && code == 0; i++)
+        code = rows_write_one(csv, grid, i, &result[i], st);
+    return code;
 }

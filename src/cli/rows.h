@@ -25,7 +25,10 @@ int64_t rows_reference(const struct grid *grid, int64_t index, const struct resu
 /* Speed-ups of all of them. */
 void rows_compare(const struct grid *grid, struct result result[]);
 
-/* All of them, below the names of the columns. */
-void rows_write(struct csv_writer *csv, const struct result result[], int64_t results);
+/* One row, with the command that makes it; or all of them, below the names of the columns. */
+int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
+                   const struct result *result, struct status *st);
+int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
+               struct status *st);
 
 #endif

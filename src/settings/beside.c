@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Options that mean something only beside others. */
+/* Options that mean something only beside others, or only without them. */
 #include <string.h>
 
 #include "settings/settings.h"
@@ -41,37 +41,55 @@ static bool has_word(const char *words, const char *word)
     return false;
 }
 
-/* Does the rule speak of all that runs? */
-static bool is_meant(const struct rule *rule, const struct settings *settings)
+/* Is the rule for what runs, whose text is `op`? */
+static bool is_meant(const struct rule *rule, const char *op)
 {
-    const struct setting *op = &settings->of[option_index(option_by_name("op"))];
-    if (rule->ops == 0)
-        return true;
-    for (int v = 0; v < op->count; v++)
-        if (option_op(op->text[v]) & ~rule->ops)
-            return false;
-    return op->count > 0;
+    return rule->ops == 0 || (op && !(option_op(op) & ~rule->ops));
 }
 
-/* With several values one that fits is enough: the option is not idle then. */
-static bool is_met(const struct rule *rule, const struct settings *settings)
+/* Does it hold where the other option has this value, NULL if it was not given? */
+static bool holds(const struct rule *rule, const char *value)
 {
-    const struct option_row *other = option_by_name(rule->other);
-    const struct setting *setting = &settings->of[option_index(other)];
     if (rule->excludes || !rule->values)
-        return (setting->count > 0) != rule->excludes;
-    for (int v = 0; v < setting->count; v++)
-        if (has_word(rule->values, setting->text[v]))
+        return (value != NULL) != rule->excludes;
+    const char *fallback = option_by_name(rule->other)->fallback;
+    return value ? has_word(rule->values, value) : fallback && has_word(rule->values, fallback);
+}
+
+/* Is the option idle in all points that the settings make? */
+static bool is_broken(const struct rule *rule, const struct settings *settings)
+{
+    const struct setting *op = &settings->of[option_index(option_by_name("op"))];
+    const struct setting *other = &settings->of[option_index(option_by_name(rule->other))];
+    for (int v = 0; v < op->count; v++)
+        if (!is_meant(rule, op->text[v]))
+            return false;
+    for (int v = 0; v < other->count; v++)
+        if (holds(rule, other->text[v]))
+            return false;
+    return (op->count > 0 || rule->ops == 0) && (other->count > 0 || !holds(rule, NULL));
+}
+
+/* What is idle itself counts as not given: naive leaves --all-reduce no meaning, and that none to --chunks. */
+bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option)
+{
+    const char *op = grid_text(grid, index, option_by_name("op"));
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const struct rule *rule = &rules[i];
+        if (strcmp(rule->option, option->name) != 0 || !is_meant(rule, op))
+            continue;
+        const struct option_row *other = option_by_name(rule->other);
+        if (!holds(rule, grid_is_idle(grid, index, other) ? NULL : grid_text(grid, index, other)))
             return true;
-    return setting->count == 0 && other->fallback && has_word(rule->values, other->fallback);
+    }
+    return false;
 }
 
 int settings_check(const struct settings *settings, struct status *st)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
-        if (settings_count(settings, rule->option) == 0 || !is_meant(rule, settings) ||
-            is_met(rule, settings))
+        if (settings_count(settings, rule->option) == 0 || !is_broken(rule, settings))
             continue;
         if (rule->excludes)
             return status_fail(st, STATUS_INPUT, "--%s does not apply beside --%s; leave one of them out",

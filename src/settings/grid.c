@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "settings/settings.h"
@@ -65,18 +66,65 @@ int64_t grid_with(const struct grid *grid, int64_t index, const struct option_ro
     return d < 0 ? index : index + (value - index / stride % grid->count[d]) * stride;
 }
 
-char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room)
+const char *grid_text(const struct grid *grid, int64_t index, const struct option_row *option)
+{
+    int value = grid_value(grid, index, option);
+    return value < 0 ? NULL : grid->settings->of[option_index(option)].text[value];
+}
+
+char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_t room)
 {
     size_t used = 0;
     *text = '\0';
-    for (int d = 0; d < grid->dims; d++) {
+    for (int d = 0; d < grid->dims && used < room; d++) {
         const struct option_row *option = &option_table[grid->option[d]];
-        if (option->has_column || grid->count[d] < 2 || used >= room)
-            continue;
-        const char *value = grid->settings->of[grid->option[d]].text[grid_value(grid, index, option)];
-        used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "", option->name, value);
+        if (!option->has_column && option->group != GROUP_ENGINE && !grid_is_idle(grid, index, option))
+            used += (size_t)snprintf(text + used, room - used, "%s%s=%s", used ? " " : "", option->name,
+                                     grid_text(grid, index, option));
     }
     return text;
+}
+
+/* In quotes if a shell would read anything else. */
+static void print_word(const char *word, FILE *out)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:,+=@%-";
+    if (*word && word[strspn(word, plain)] == '\0') {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word; word++)
+        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, out);
+    fputc('\'', out);
+}
+
+char *grid_command(const struct grid *grid, int64_t index)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    fputs("run", out);
+    for (int d = 0; d < grid->dims; d++) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        const char *value = grid_text(grid, index, option);
+        bool off = !option->argument && strcmp(value, "on") != 0 && strcmp(value, "true") != 0;
+        if (off || grid_is_idle(grid, index, option))
+            continue;
+        if (!option->positional)
+            fprintf(out, " --%s", option->name);
+        if (option->argument) {
+            fputc(' ', out);
+            print_word(value, out);
+        }
+    }
+    bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole)
+        return text;
+    free(text);
+    return NULL;
 }
 
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text)

@@ -87,7 +87,9 @@ static int fail_at(const struct measured *m, const struct measured_row *row, str
 /* A command line, if there is one; else every column whose name is that of an option. */
 static int read_columns(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    const char *run = measured_cell(m, row, "run");
+    const char *run = measured_cell(m, row, "run"), *command = measured_cell(m, row, "command");
+    if (!*run && strncmp(command, "run ", 4) == 0)
+        run = command + 4;
     if (*run)
         return measured_arguments(&row->settings, run, st) ? fail_at(m, row, st) : 0;
     for (int column = 0; column < m->table.columns; column++) {

@@ -6,7 +6,8 @@
  *
  *   icisim                      operation (or op), size_bytes, time_s; and any of chip, slice, wrap, mesh, axes, ring,
  *                               dtype, algorithm, strategy ...: the names of options, as in our own sweeps. A column
- *                               `run` holds a whole command line of `icisim run` instead
+ *                               `run` holds a whole command line of `icisim run` instead, or `command` as our own
+ *                               sweeps write it
  *   nccl-tests                  size (bytes), time (us)
  *   accelerator-microbenchmarks op_type, rank, input_num_elements, dtype_bytes, step_time_ms_p50 (or _avg)
  *

@@ -70,8 +70,18 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point);
 int grid_value(const struct grid *grid, int64_t index, const struct option_row *option);
 int64_t grid_with(const struct grid *grid, int64_t index, const struct option_row *option, int value);
 
-/* Writes the values of options that vary in the grid but have no column in results: "routes=2 offset=1". */
-char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room);
+/* The value that the point has of an option, as it was given; NULL if none was. Is it idle, because others that the
+ * point has leave it no meaning, as --chunks beside --all-reduce scatter-gather? */
+const char *grid_text(const struct grid *grid, int64_t index, const struct option_row *option);
+bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option);
+
+/* Writes the values of what was given of the work, the machine and the schedule and has no column in results:
+ * "routes=2 offset=1". */
+char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_t room);
+
+/* The arguments of icisim that make exactly this point, quoted for a shell: "run all-gather --slice 4x4 ...". The
+ * caller frees it; NULL if memory is out. */
+char *grid_command(const struct grid *grid, int64_t index);
 
 /* Place of a value in the list that was given for an option, -1 if it is not there. */
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text);

@@ -76,9 +76,13 @@ const struct column columns[] = {
     {TEXT(status), .meaning = "ok, or why there are no numbers"},
     {REAL(max_link_bytes), .meaning = "bytes over the busiest link"},
     {TEXT(varied), .place = 32, .heading = "with", .common = "with %s,",
-     .meaning = "other options that have several values: routes=2"},
+     .meaning = "options given that have no column of their own: routes=2"},
+    {TEXT(profile), .place = 27, .heading = "profile", .common = "%s profile,",
+     .meaning = "the chip's numbers: spec or measured"},
+    {.name = "command",
+     .kind = COLUMN_COMMAND,
+     .meaning = "icisim's arguments that give this row again (a speed-up compares rows, and is not in it)"},
 
-    {.kind = COLUMN_TEXT, OF(profile), .place = 27, .heading = "profile", .common = "%s profile,"},
     {.kind = COLUMN_TEXT, OF(fold), .place = 31, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF,
      OF(formula_exact_s),
@@ -129,6 +133,7 @@ double column_value(const struct column *column, const struct result *result)
     const void *at = (const char *)result + column->offset;
     switch (column->kind) {
     case COLUMN_TEXT:
+    case COLUMN_COMMAND:
         break;
     case COLUMN_REAL:
         return *(const double *)at;
@@ -150,11 +155,14 @@ void columns_write_names(struct csv_writer *csv)
     csv_end_row(csv);
 }
 
-static void write_cell(struct csv_writer *csv, const struct column *column, const struct result *result)
+static void write_cell(struct csv_writer *csv, const struct column *column, const struct result *result,
+                       const char *command)
 {
     const void *at = (const char *)result + column->offset;
     if (column->kind == COLUMN_TEXT)
         csv_text(csv, at);
+    else if (column->kind == COLUMN_COMMAND)
+        csv_text(csv, command);
     else if (column->kind == COLUMN_REAL || isnan(column_value(column, result)))
         csv_real(csv, column_value(column, result));
     else if (column->kind == COLUMN_COUNT)
@@ -163,10 +171,10 @@ static void write_cell(struct csv_writer *csv, const struct column *column, cons
         csv_bytes(csv, *(const uint64_t *)at);
 }
 
-void columns_write(struct csv_writer *csv, const struct result *result)
+void columns_write(struct csv_writer *csv, const struct result *result, const char *command)
 {
     for (int c = 0; c < column_count; c++)
         if (columns[c].name)
-            write_cell(csv, &columns[c], result);
+            write_cell(csv, &columns[c], result, command);
     csv_end_row(csv);
 }

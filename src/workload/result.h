@@ -39,12 +39,12 @@ struct result {
     double speedup;             /* over uni, or of matmuls over naive, if that was run at the same point */
     char status[RESULT_STATUS]; /* "ok", or why there are no numbers */
     double max_link_bytes;
-    char varied[RESULT_LINE]; /* options without a column of their own that have several values: "routes=2" */
+    char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
+    char profile[RESULT_WORD];
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
-    char profile[RESULT_WORD];
-    char fold[FOLD_TEXT];               /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
@@ -60,9 +60,10 @@ void result_compare(struct result *result, double reference_s);
 enum column_kind {
     COLUMN_TEXT,
     COLUMN_REAL,
-    COLUMN_COUNT, /* int64_t; negative: none */
-    COLUMN_BYTES, /* uint64_t; 0: none */
-    COLUMN_OFF,   /* how far time_s lies from the time in this field, as a share of that */
+    COLUMN_COUNT,   /* int64_t; negative: none */
+    COLUMN_BYTES,   /* uint64_t; 0: none */
+    COLUMN_COMMAND, /* what the caller says when a row is written */
+    COLUMN_OFF,     /* how far time_s lies from the time in this field, as a share of that */
 };
 
 /* Which tables have a column. A text that is the same in all rows is no column but stands in the line above. */
@@ -90,6 +91,6 @@ double column_value(const struct column *column, const struct result *result);
 const char *column_text(const struct column *column, const struct result *result);
 
 void columns_write_names(struct csv_writer *csv);
-void columns_write(struct csv_writer *csv, const struct result *result);
+void columns_write(struct csv_writer *csv, const struct result *result, const char *command);
 
 #endif
