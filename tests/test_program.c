@@ -44,6 +44,36 @@ static void write(struct program *program, const struct slice *slice)
     program_after(program, 1, AFTER_ARRIVED);
 }
 
+/* Only several ops need a join, and it waits for the arrivals and the end of each. */
+static void joins_are_made_for_several_ops_only(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    write(&program, &slice);
+    int32_t ops = program.ops;
+    CU_ASSERT_EQUAL(program_join_of(&program, (int32_t[]){-1, -1}, 2, WHERE_ALL, 0), -1);
+    CU_ASSERT_EQUAL(program_join_of(&program, (int32_t[]){-1, 1}, 2, WHERE_ALL, 0), 1);
+    CU_ASSERT_EQUAL(program_join_since(&program, ops, WHERE_ALL, 0), -1);
+    CU_ASSERT_EQUAL(program_join_since(&program, ops - 1, WHERE_ALL, 0), ops - 1);
+    CU_ASSERT_EQUAL(program.ops, ops);
+    CU_ASSERT_EQUAL(program_join_of(&program, (int32_t[]){0, -1, 2}, 3, WHERE_ALL, 0), ops);
+    CU_ASSERT_EQUAL(program_join_since(&program, 1, 0, 0), ops + 1);
+    const int32_t waits[2][3] = {{0, 2, -1}, {1, 2, 3}};
+    for (int j = 0; j < 2; j++) {
+        const struct op *join = &program.op[ops + j];
+        CU_ASSERT_EQUAL(join->where, j == 0 ? WHERE_ALL : 0);
+        CU_ASSERT_EQUAL(join->afters, j == 0 ? 4 : 6);
+        CU_ASSERT_FALSE(op_crosses_links(&program, join));
+        for (int i = 0; i < join->afters; i++) {
+            struct after after = program.after[join->first_after + i];
+            CU_ASSERT_EQUAL(after.op, waits[j][i / 2]);
+            CU_ASSERT_EQUAL(after.kind, i % 2 ? AFTER_DONE : AFTER_ARRIVED);
+        }
+    }
+    program_free(&program);
+    slice_free(&slice);
+}
+
 /* As many as an all-to-all of a pod asks for: each is found again, whatever the table grew to in between. */
 static void finds_every_route_again(void)
 {
@@ -203,5 +233,6 @@ static void dumps(void)
     program_free(&program);
 }
 
-SUITE("program", TEST(keeps_equal_parts_once), TEST(finds_every_route_again), TEST(answers_questions),
-      TEST(counts_elements_of_views), TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))
+SUITE("program", TEST(keeps_equal_parts_once), TEST(joins_are_made_for_several_ops_only),
+      TEST(finds_every_route_again), TEST(answers_questions), TEST(counts_elements_of_views),
+      TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))

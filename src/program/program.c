@@ -347,6 +347,51 @@ void program_after(struct program *program, int32_t op, enum after_kind kind)
     last->afters++;
 }
 
+void program_wait(struct program *program, int32_t op)
+{
+    program_after(program, op, AFTER_ARRIVED);
+    program_after(program, op, AFTER_DONE);
+}
+
+int32_t program_join(struct program *program, int32_t where, int32_t stage)
+{
+    return program_add(program, (struct op){.kind = OP_SEND,
+                                            .where = where,
+                                            .towards = program_towards(program, NULL, 0),
+                                            .amount = amount_of(0),
+                                            .payload = NO_PAYLOAD,
+                                            .stage = stage});
+}
+
+int32_t program_join_of(struct program *program, const int32_t op[], int n, int32_t where, int32_t stage)
+{
+    int32_t only = -1;
+    int there = 0;
+    for (int i = 0; i < n; i++) {
+        if (op[i] < 0)
+            continue;
+        only = op[i];
+        there++;
+    }
+    if (there < 2)
+        return only;
+    int32_t join = program_join(program, where, stage);
+    for (int i = 0; i < n; i++)
+        program_wait(program, op[i]);
+    return join;
+}
+
+int32_t program_join_since(struct program *program, int32_t first, int32_t where, int32_t stage)
+{
+    int32_t end = program->ops;
+    if (end - first < 2)
+        return end - 1 < first ? -1 : first;
+    int32_t join = program_join(program, where, stage);
+    for (int32_t op = first; op < end; op++)
+        program_wait(program, op);
+    return join;
+}
+
 int program_close(const struct program *program, struct status *st)
 {
     switch (program->error) {

@@ -191,9 +191,20 @@ int32_t program_buffer(struct program *program, const char *name, int64_t rows, 
 int32_t program_payload(struct program *program, struct payload payload);
 
 /* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after() makes the
- * op appended last wait for an earlier one; a negative index waits for nothing. */
+ * op appended last wait for an earlier one; a negative index waits for nothing. program_wait() waits for all of
+ * it: for what it sends to the chip, and for the chip's own to end. */
 int32_t program_add(struct program *program, struct op op);
 void program_after(struct program *program, int32_t op, enum after_kind kind);
+void program_wait(struct program *program, int32_t op);
+
+/* A join stands for several ops: a send of no links, no bytes and no time, which ends when all that it waits for
+ * holds. So what a piece of program waits for, and what ends it, is always one op, whatever their number.
+ * program_join() appends one that waits for nothing yet. The other two return an op that ends when all of
+ * op[0 .. n) have, or all from `first` to the last one; where there is only one they return that op itself, and
+ * -1 where there is none (a negative op counts for nothing), so that only what has to be joined costs a join. */
+int32_t program_join(struct program *program, int32_t where, int32_t stage);
+int32_t program_join_of(struct program *program, const int32_t op[], int n, int32_t where, int32_t stage);
+int32_t program_join_since(struct program *program, int32_t first, int32_t where, int32_t stage);
 
 /* Ends building: returns the first fault, if any. */
 int program_close(const struct program *program, struct status *st);
