@@ -22,13 +22,13 @@
  * lead. */
 struct direct {
     struct walk *walk;
-    const struct front *before;
+    int32_t before;
     int32_t *to[COLLECTIVE_RINGS + 1];
     int offset[COLLECTIVE_RINGS];
     int looked_at; /* chips to compute: 1 where all are alike */
     int halves;    /* axes that can tie, as dims of two after those of the rings */
     int half_axis[SLICE_AXES];
-    int32_t in, out, first, last;
+    struct collective_buffers buffer;
     double bytes;
     struct way *way;   /* [chips][ROUTE_WAYS] */
     uint8_t *tie;      /* [chips]: set of axes that tie */
@@ -55,17 +55,15 @@ static void add_send(struct direct *d, struct op op, struct payload payload)
     op.kind = OP_SEND;
     /* A chip's own block stays, and takes no time. */
     op.setup_s = op_crosses_links(program, &op) ? d->walk->spec->setup_s : 0;
-    op.payload = program_payload(program, payload);
+    op.payload = walk_payload(d->walk, &payload);
     op.stage = d->walk->stage;
-    d->last = program_add(program, op);
-    if (d->first < 0)
-        d->first = d->last;
-    walk_after(d->walk, d->before);
+    program_add(program, op);
+    program_wait(program, d->before);
 }
 
 static struct payload block(const struct direct *d, int tie, int signs)
 {
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->in, .to.buffer = d->out};
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
     int rings = d->walk->rings;
     for (int r = 0; r < rings; r++) {
         payload.a.pick[r] = pick_var(d->walk->var[r], d->offset[r]);
@@ -155,7 +153,7 @@ static void send_ragged_offset(struct direct *d)
     if (where != WHERE_ALL && !memchr(d->mask, 1, (size_t)d->looked_at))
         return;
     int32_t target = program_var_table(program, walk->chips, walk->index);
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->in, .to.buffer = d->out};
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
     payload.a.pick[0] = pick_var(target, 0);
     payload.to.pick[0] = pick_var(d->own, 0);
     add_send(d,
@@ -206,9 +204,11 @@ static void make_buffers(struct direct *d)
     for (int h = 0; h < d->halves; h++)
         dim[dims++] = (struct grid_dim){2, false};
     int64_t block = block_elements(d->walk), rows = block * d->walk->chips;
-    d->in = program_buffer(d->walk->program, "in", rows, 1, spec->elem_bytes, dim, dims, NULL);
-    d->out = program_buffer(d->walk->program, "out", rows, 1, spec->elem_bytes, dim, dims, NULL);
+    struct collective_buffers *buffers = walk_buffers(d->walk);
     d->bytes = (double)block * spec->elem_bytes;
+    make_buffer(spec, d->walk->program, &buffers->in, "in", rows, 1, dim, dims, NULL);
+    make_buffer(spec, d->walk->program, &buffers->out, "out", rows, 1, dim, dims, NULL);
+    d->buffer = *buffers;
 }
 
 /* Ragged buffers have pieces of their own sizes on every chip: what it sends to each, and what it gets. */
@@ -216,7 +216,11 @@ static int make_ragged_buffers(struct direct *d, struct status *st)
 {
     struct program *program = d->walk->program;
     const struct collective_spec *spec = d->walk->spec;
+    struct collective_buffers *buffers = walk_buffers(d->walk);
     size_t chips = (size_t)program->slice->chips, n = (size_t)d->walk->chips;
+    d->own = program_var_table(program, (int32_t)n, d->position);
+    if (spec->timing_only)
+        return 0;
     int64_t *sends = calloc(chips * n, sizeof *sends), *gets = calloc(chips * n, sizeof *gets);
     for (size_t chip = 0; chip < chips && sends && gets; chip++) {
         for (size_t i = 0; i < n; i++) {
@@ -227,9 +231,9 @@ static int make_ragged_buffers(struct direct *d, struct status *st)
     int code = sends && gets ? 0 : status_nomem(st);
     if (code == 0) {
         struct grid_dim dim = {(int32_t)n, false};
-        d->in = program_buffer(program, "in", 0, 1, spec->elem_bytes, &dim, 1, sends);
-        d->out = program_buffer(program, "out", 0, 1, spec->elem_bytes, &dim, 1, gets);
-        d->own = program_var_table(program, (int32_t)n, d->position);
+        make_buffer(spec, program, &buffers->in, "in", 0, 1, &dim, 1, sends);
+        make_buffer(spec, program, &buffers->out, "out", 0, 1, &dim, 1, gets);
+        d->buffer = *buffers;
     }
     free(sends);
     free(gets);
@@ -261,11 +265,10 @@ static void direct_free(struct direct *d)
     free(d->position);
 }
 
-static int direct_init(struct direct *d, struct walk *walk, bool ragged, const struct front *before,
-                       struct status *st)
+static int direct_init(struct direct *d, struct walk *walk, bool ragged, int32_t before, struct status *st)
 {
     size_t chips = (size_t)walk->program->slice->chips;
-    *d = (struct direct){.walk = walk, .before = before, .first = -1, .last = -1};
+    *d = (struct direct){.walk = walk, .before = before};
     d->looked_at = !ragged && is_alike(walk) ? 1 : (int)chips;
     bool all = true;
     for (int r = 0; r <= walk->rings; r++)
@@ -287,12 +290,12 @@ static int direct_init(struct direct *d, struct walk *walk, bool ragged, const s
     return 0;
 }
 
-static int write_direct(struct walk *walk, bool ragged, const struct front *before, struct front *after,
-                        struct status *st)
+static int write_direct(struct walk *walk, bool ragged, int32_t before, int32_t *after, struct status *st)
 {
     struct direct d;
     if (direct_init(&d, walk, ragged, before, st) < 0)
         return st->code;
+    int32_t first = walk->program->ops;
     int code = 0;
     if (ragged) {
         number_group(&d);
@@ -303,17 +306,16 @@ static int write_direct(struct walk *walk, bool ragged, const struct front *befo
     }
     if (code == 0)
         each_offset(&d, 0);
-    if (after) {
-        *after = (struct front){0};
-        if (d.first >= 0)
-            front_add(after, walk_join(walk, d.first, d.last, true));
-    }
+    if (after)
+        *after = walk->program->ops > first
+                     ? program_join_since(walk->program, first, walk->members, walk->stage)
+                     : before;
     direct_free(&d);
     return code;
 }
 
-int all_to_all_build(const struct collective_spec *spec, struct program *program, const struct front *before,
-                     struct front *after, struct status *st)
+int all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                     int32_t *after, struct status *st)
 {
     struct walk walk;
     if (walk_init(&walk, spec, program, "all-to-all", st) < 0)
@@ -327,8 +329,8 @@ int all_to_all_build(const struct collective_spec *spec, struct program *program
     return code < 0 ? code : program_close(program, st);
 }
 
-int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program,
-                            const struct front *before, struct front *after, struct status *st)
+int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                            int32_t *after, struct status *st)
 {
     struct walk walk;
     if (walk_init(&walk, spec, program, "ragged-all-to-all", st) < 0)

@@ -5,10 +5,10 @@
 
 #include "collective/walk.h"
 
-int all_to_all_build(const struct collective_spec *spec, struct program *program, const struct front *before,
-                     struct front *after, struct status *st);
-int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program,
-                            const struct front *before, struct front *after, struct status *st);
+int all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                     int32_t *after, struct status *st);
+int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                            int32_t *after, struct status *st);
 
 /* Elements of the block of a pair: all blocks are as large as the largest, so that what leaves fits where it
  * arrives however V divides. */
@@ -18,6 +18,6 @@ static inline int64_t block_elements(const struct walk *walk)
 }
 
 /* All-to-all step by step round a ring per axis; walk and buffers are the caller's. */
-void all_to_all_ring_write(struct walk *walk, const struct front *before, struct front *after);
+void all_to_all_ring_write(struct walk *walk, int32_t before, int32_t *after);
 
 #endif

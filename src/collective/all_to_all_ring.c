@@ -19,12 +19,13 @@ enum { BLOCK_WHOLE = -1 };
 struct around {
     struct walk *walk;
     const struct part *part;
-    int m, ring, n; /* the phase, its ring and that ring's chips */
-    int part_dim, half_dim;
+    int m, ring, n;               /* the phase, its ring and that ring's chips */
+    int part_dim, half_dim;       /* dims of its buffers, or -1 ... */
+    int slot_dim;                 /* ... and of those where blocks rest */
     int32_t from, to, transit[2]; /* buffers; transit of blocks going by + and by - */
     double bytes;
     double setup_s;
-    const struct front *before;
+    int32_t before;
 };
 
 /* One block's way: `distance` steps by `sign`; all of it or one half of it. */
@@ -44,12 +45,12 @@ static struct view view_of(const struct around *a, const struct chain *chain, in
     if (a->half_dim >= 0)
         view.pick[a->half_dim] = chain->half == BLOCK_WHOLE ? pick_all() : pick_fixed(chain->half);
     if (hop > 0)
-        view.pick[a->walk->program->buffer[buffer].dims - 1] = pick_fixed(hop);
+        view.pick[a->slot_dim] = pick_fixed(hop);
     return view;
 }
 
 /* Step `hop` of 1 .. distance: from the source or a resting place, to the next one or the destination. */
-static struct payload chain_payload(const struct around *a, const struct chain *chain, int hop)
+static int32_t chain_payload(const struct around *a, const struct chain *chain, int hop)
 {
     int32_t var = a->walk->var[a->ring], transit = a->transit[chain->sign < 0];
     struct pick rest = pick_fixed(chain->distance);
@@ -58,7 +59,7 @@ static struct payload chain_payload(const struct around *a, const struct chain *
                          : view_of(a, chain, transit, rest, hop - 1);
     payload.to = hop == chain->distance ? view_of(a, chain, a->to, pick_var(var, -chain->sign * (hop - 1)), 0)
                                         : view_of(a, chain, transit, rest, hop);
-    return payload;
+    return walk_payload(a->walk, &payload);
 }
 
 /* Chips that hold a block of the chain before its step `hop`: on a line those whose block started on it and
@@ -76,18 +77,17 @@ static void write_chain(const struct around *a, const struct chain *chain)
     struct program *program = a->walk->program;
     int32_t last = -1;
     for (int hop = 1; hop <= chain->distance; hop++) {
-        struct payload payload = chain_payload(a, chain, hop);
         struct op op = {.kind = OP_SEND,
                         .where = chain_where(a, chain, hop),
                         .towards = chain->sign > 0 ? a->walk->plus[a->ring] : a->walk->minus[a->ring],
                         .amount = amount_of(chain->half == BLOCK_WHOLE ? a->bytes : a->bytes / 2),
                         .setup_s = hop == 1 ? a->setup_s : 0,
-                        .payload = program_payload(program, payload),
+                        .payload = chain_payload(a, chain, hop),
                         .stage = a->walk->stage,
                         .step = hop - 1};
         int32_t added = program_add(program, op);
         if (hop == 1)
-            walk_after(a->walk, a->before);
+            program_wait(program, a->before);
         else
             program_after(program, last, AFTER_ARRIVED);
         last = added;
@@ -107,9 +107,9 @@ static void write_own(const struct around *a)
                                      .where = a->walk->members,
                                      .towards = program_towards(program, NULL, 0),
                                      .amount = amount_of(a->bytes),
-                                     .payload = program_payload(program, payload),
+                                     .payload = walk_payload(a->walk, &payload),
                                      .stage = a->walk->stage});
-    walk_after(a->walk, a->before);
+    program_wait(program, a->before);
 }
 
 /* Which way each distance goes: uni all by +; a part of bidi-half all its own way; bidi the shorter way, the
@@ -132,9 +132,9 @@ static void write_around(const struct around *a)
     }
 }
 
-static int32_t make_buffer(struct walk *walk, const char *name, int parts, bool halves, int slots)
+/* The buffer of a phase, or with slots one where blocks rest. */
+static void make_stop(struct walk *walk, int32_t *buffer, const char *name, int parts, bool halves, int slots)
 {
-    const struct collective_spec *spec = walk->spec;
     struct grid_dim dim[GRID_DIMS];
     int dims = 0;
     for (; dims < walk->rings; dims++)
@@ -147,8 +147,7 @@ static int32_t make_buffer(struct walk *walk, const char *name, int parts, bool 
         dim[dims++] = (struct grid_dim){slots, true}; /* by columns: a slot is as large as the whole block */
     assert(dims <= GRID_DIMS);
     int64_t rows = block_elements(walk) * walk->chips;
-    return program_buffer(walk->program, name, rows, slots > 0 ? slots : 1, spec->elem_bytes, dim, dims,
-                          NULL);
+    make_buffer(walk->spec, walk->program, buffer, name, rows, slots > 0 ? slots : 1, dim, dims, NULL);
 }
 
 static bool has_ties(const struct walk *walk)
@@ -161,46 +160,66 @@ static bool has_ties(const struct walk *walk)
     return false;
 }
 
-void all_to_all_ring_write(struct walk *walk, const struct front *before, struct front *after)
+/* stop[m] is where phase m starts, and the last one where it ends; transit[m] is where its blocks rest. */
+struct stops {
+    int32_t stop[COLLECTIVE_RINGS + 1], transit[COLLECTIVE_RINGS][2];
+};
+
+static struct stops make_stops(struct walk *walk, int parts, bool halves)
+{
+    struct stops stops;
+    struct collective_buffers *buffers = walk_buffers(walk);
+    int longest = 1;
+    for (int r = 0; r < walk->rings; r++)
+        longest = walk->ring[r]->n > longest ? walk->ring[r]->n : longest;
+    for (int m = 0; m < walk->rings; m++) {
+        stops.transit[m][0] = stops.transit[m][1] = stops.stop[m] = -1;
+        make_stop(walk, &stops.transit[m][0], "transit+", parts, halves, longest);
+        make_stop(walk, &stops.transit[m][1], "transit-", parts, halves, longest);
+    }
+    make_stop(walk, &buffers->in, "in", parts, halves, 0);
+    for (int m = 1; m < walk->rings; m++)
+        make_stop(walk, &stops.stop[m], "mid", parts, halves, 0);
+    if (walk->rings > 0)
+        make_stop(walk, &buffers->out, "out", parts, halves, 0);
+    else
+        buffers->out = buffers->in; /* a chip alone keeps what it has */
+    stops.stop[walk->rings] = buffers->out;
+    stops.stop[0] = buffers->in;
+    return stops;
+}
+
+void all_to_all_ring_write(struct walk *walk, int32_t before, int32_t *after)
 {
     struct program *program = walk->program;
     const struct collective_spec *spec = walk->spec;
     struct part part[2 * COLLECTIVE_RINGS];
-    int parts = walk_parts(walk, part), longest = 1;
+    int parts = walk_parts(walk, part);
     bool halves = has_ties(walk);
-    struct front done = {0};
-    for (int r = 0; r < walk->rings; r++)
-        longest = walk->ring[r]->n > longest ? walk->ring[r]->n : longest;
+    int32_t end[2 * COLLECTIVE_RINGS];
+    struct stops stops = make_stops(walk, parts, halves);
     struct around a = {.walk = walk, .part_dim = parts > 1 ? walk->rings : -1};
     a.half_dim = halves ? walk->rings + (parts > 1) : -1;
-    int32_t stop[COLLECTIVE_RINGS + 1], transit[COLLECTIVE_RINGS][2];
-    for (int m = 0; m < walk->rings; m++) {
-        transit[m][0] = make_buffer(walk, "transit+", parts, halves, longest);
-        transit[m][1] = make_buffer(walk, "transit-", parts, halves, longest);
-    }
-    for (int m = 0; m <= walk->rings; m++)
-        stop[m] = make_buffer(walk, m == 0 ? "in" : m == walk->rings ? "out" : "mid", parts, halves, 0);
+    a.slot_dim = walk->rings + (parts > 1) + halves;
     double block = (double)block_elements(walk) * spec->elem_bytes;
     for (int p = 0; p < parts; p++) {
-        struct front front = *before;
         a.part = &part[p];
+        a.before = before;
         for (a.m = 0; a.m < walk->rings; a.m++) {
             a.ring = part[p].order[a.m];
             a.n = walk->ring[a.ring]->n;
-            a.from = stop[a.m];
-            a.to = stop[a.m + 1];
-            a.transit[0] = transit[a.m][0];
-            a.transit[1] = transit[a.m][1];
+            a.from = stops.stop[a.m];
+            a.to = stops.stop[a.m + 1];
+            a.transit[0] = stops.transit[a.m][0];
+            a.transit[1] = stops.transit[a.m][1];
             a.bytes = block * (walk->chips / a.n) / parts;
             a.setup_s = a.m == 0 ? spec->setup_s : 0;
-            a.before = &front;
             int32_t first = program->ops;
             write_around(&a);
-            int32_t join = walk_join(walk, first, program->ops - 1, true);
-            front = (struct front){.count = 1, .op = {join}};
+            a.before = program_join_since(program, first, walk->members, walk->stage);
         }
-        front_add(&done, front.op[0]);
+        end[p] = a.before;
     }
     if (after)
-        *after = parts > 0 ? done : *before;
+        *after = parts ? program_join_of(program, end, parts, walk->members, walk->stage) : before;
 }

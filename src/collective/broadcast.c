@@ -13,7 +13,7 @@
 struct train {
     struct walk *walk;
     const struct part *part;
-    int chunks, buffer_dims;
+    int chunks;
     int32_t buffer;
     double bytes;
     int root[COLLECTIVE_RINGS]; /* its position on each ring */
@@ -54,7 +54,7 @@ static void reach(const struct train *train, int r, int steps[2])
  * ops follow each other in the same order, so that wagon h waits for wagon h of the chunk ahead to be done.
  */
 static int32_t write_wagon(const struct train *train, int m, int sign, int steps, int chunk, int32_t ahead,
-                           const struct front *before)
+                           int32_t before)
 {
     struct walk *walk = train->walk;
     struct program *program = walk->program;
@@ -70,11 +70,11 @@ static int32_t write_wagon(const struct train *train, int m, int sign, int steps
                                          .towards = sign > 0 ? walk->plus[r] : walk->minus[r],
                                          .amount = amount_of(train->bytes),
                                          .setup_s = m == 0 && h == 0 && chunk == 0 ? walk->spec->setup_s : 0,
-                                         .payload = program_payload(program, payload),
+                                         .payload = walk_payload(walk, &payload),
                                          .stage = walk->stage,
                                          .step = chunk + h});
         if (h == 0)
-            walk_after(walk, before);
+            program_wait(program, before);
         else
             program_after(program, first + h - 1, AFTER_ARRIVED);
         if (ahead >= 0)
@@ -83,27 +83,32 @@ static int32_t write_wagon(const struct train *train, int m, int sign, int steps
     return first;
 }
 
-static int32_t write_part(const struct train *train, const struct front *before)
+/* Returns the first op of the last chunk: each of its sends ends after the same send of every chunk ahead, so that the
+ * part has ended when they have. */
+static int32_t write_part(const struct train *train, int32_t before)
 {
     struct walk *walk = train->walk;
-    int32_t ahead[COLLECTIVE_RINGS][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    int32_t first = walk->program->ops;
+    struct program *program = walk->program;
+    int32_t ahead[COLLECTIVE_RINGS][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, first = -1;
     for (int chunk = 0; chunk < train->chunks; chunk++) {
-        struct front front = *before;
+        int32_t there = before; /* the root has the chunk from the start, all others when the join says so */
+        first = program->ops;
         for (int m = 0; m < walk->rings; m++) {
             int steps[2];
             reach(train, train->part->order[m], steps);
-            int32_t start = walk->program->ops;
+            int32_t start = program->ops;
             for (int way = 0; way < 2; way++)
                 if (steps[way] > 0)
                     ahead[m][way] =
-                        write_wagon(train, m, way ? -1 : 1, steps[way], chunk, ahead[m][way], &front);
-            int32_t join = walk_join(walk, m == 0 ? start : start - 1, walk->program->ops - 1, false);
-            front = *before; /* the root has the chunk from the start, all others when the join says so */
-            front_add(&front, join);
+                        write_wagon(train, m, way ? -1 : 1, steps[way], chunk, ahead[m][way], there);
+            int32_t join = program_join(program, walk->members, walk->stage);
+            program_wait(program, there);
+            for (int32_t op = start; op < join; op++)
+                program_after(program, op, AFTER_ARRIVED);
+            there = join;
         }
     }
-    return walk_join(walk, first, walk->program->ops - 1, true);
+    return first;
 }
 
 /* Position of the root on each ring, the first ring slowest. */
@@ -117,8 +122,8 @@ static void find_root(struct train *train)
     }
 }
 
-int broadcast_build(const struct collective_spec *spec, struct program *program, const struct front *before,
-                    struct front *after, struct status *st)
+int broadcast_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                    int32_t *after, struct status *st)
 {
     struct walk walk;
     struct part part[2 * COLLECTIVE_RINGS];
@@ -129,16 +134,20 @@ int broadcast_build(const struct collective_spec *spec, struct program *program,
     for (int r = 0; r < walk.rings; r++)
         train.chunks = walk.ring[r]->n > train.chunks ? walk.ring[r]->n : train.chunks;
     struct grid_dim dim[2] = {{parts > 0 ? parts : 1, false}, {train.chunks, false}};
-    train.buffer = program_buffer(program, "in", spec->elements, 1, spec->elem_bytes, dim, 2, NULL);
+    struct collective_buffers *buffers = walk_buffers(&walk);
+    make_buffer(spec, program, &buffers->in, "in", spec->elements, 1, dim, 2, NULL);
+    train.buffer = buffers->out = buffers->in;
     train.bytes = (double)spec->elements * spec->elem_bytes / (dim[0].n * train.chunks);
     find_root(&train);
-    struct front done = {0};
+    int32_t end[2 * COLLECTIVE_RINGS];
     for (int p = 0; p < parts; p++) {
         train.part = &part[p];
-        front_add(&done, write_part(&train, before));
+        int32_t first = write_part(&train, before);
+        if (after)
+            end[p] = program_join_since(program, first, walk.members, walk.stage);
     }
     if (after)
-        *after = parts > 0 ? done : *before;
+        *after = parts ? program_join_of(program, end, parts, walk.members, walk.stage) : before;
     walk_free(&walk);
     return program_close(program, st);
 }

@@ -5,7 +5,7 @@
 
 #include "collective/collective.h"
 
-int broadcast_build(const struct collective_spec *spec, struct program *program, const struct front *before,
-                    struct front *after, struct status *st);
+int broadcast_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                    int32_t *after, struct status *st);
 
 #endif

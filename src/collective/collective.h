@@ -10,6 +10,21 @@
  * A buffer of N chunks is cut into N nearly equal ones, larger ones first; every chip pays for the largest,
  * as SPMD programs pad. Within a group chunks stand in the order of ring positions.
  *
+ * Collectives compose: build() appends to whatever the program holds already. Its sends wait for one op, `before`,
+ * and one op, `after`, says when all of it has ended, so that the next collective or product waits for that:
+ *
+ *     int32_t op = -1;                                            the start of the program
+ *     for (int layer = 0; layer < layers; layer++)
+ *         c->build(&spec, &program, op, &op, &st);                one after the other
+ *
+ * Several things to wait for are joined by program_join_of() first. What nobody waits for is built with a NULL
+ * `after`, and costs no join.
+ *
+ * Numbers: each send says which pieces of which buffer it moves. A collective makes the buffers that it works on,
+ * "in" and, where the result is not made in place, "out"; or it works on those of `buffers`, and so on what an
+ * earlier collective left there. A program that is run for its time alone needs neither: `timing_only` leaves
+ * buffers and payloads out.
+ *
  * Units: elements, bytes, seconds. Errors: status.h. Ownership: everything pointed to is borrowed.
  */
 #ifndef ICISIM_COLLECTIVE_H
@@ -23,7 +38,16 @@
 #include "fabric/schedule.h"
 #include "program/program.h"
 
-/* What a collective is to do. Zeroed fields mean: COMBINE_COPY is taken as COMBINE_SUM where it reduces. */
+/* Buffers of a program, cut as the collective needs them: as another one over the same rings of the same kind has left
+ * them, or as collective_buffer() has made them. `out` is `in` where the result is made in place. A chip sends as soon as
+ * its own `before` has ended, when its neighbours may still be at work on theirs: what adds to a buffer needs one on
+ * which nothing before it may still be at work. */
+struct collective_buffers {
+    int32_t in, out;
+};
+
+/* What a collective is to do. Zeroed fields are defaults: COMBINE_COPY is taken as COMBINE_SUM where it
+ * reduces. */
 struct collective_spec {
     enum ring_kind kind;
     enum algorithm algorithm;
@@ -40,13 +64,11 @@ struct collective_spec {
     int routes;
     /* ragged all-to-all: elements from position i to position j of a group, [n][n] */
     const int64_t *pair_elements;
-};
-
-/* Where a piece of program begins or ends: ops whose arrival (and end) lets the next piece start. */
-enum { FRONT_OPS = 16 };
-struct front {
-    int count;
-    int32_t op[FRONT_OPS];
+    /* What its part of the program is called: the stage, in reports. NULL: "all-gather.3", if it is the third. */
+    const char *name;
+    /* To work on, or NULL: those below 0 are made and filled in. */
+    struct collective_buffers *buffers;
+    bool timing_only; /* no buffers, no payloads */
 };
 
 /* One row of the table. */
@@ -65,10 +87,11 @@ struct collective {
     const char *aliases; /* JAX's, separated by spaces: "all_gather" */
     const char *what;    /* one line for --help */
     const char *size;    /* what --size is: "the whole array" */
-    /* Appends the collective to the program. The buffers that it works on are made here: "in" and, where the
-     * result is not made in place, "out". Sends wait for `before`; `after` gets what waits for the end. */
-    int (*build)(const struct collective_spec *spec, struct program *program, const struct front *before,
-                 struct front *after, struct status *st);
+    /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets
+     * the op that ends when all have ended (`before`, where a group is a single chip and nothing is sent), or is
+     * NULL where nobody needs it. */
+    int (*build)(const struct collective_spec *spec, struct program *program, int32_t before, int32_t *after,
+                 struct status *st);
     /* nccl-tests' bus bandwidth over algorithm bandwidth for a group of n. */
     double (*busbw_factor)(int n);
 };
@@ -76,6 +99,13 @@ struct collective {
 /* The table, ended by a row without a name; by XLA's or JAX's name (a failure names the nearest). */
 extern const struct collective collectives[];
 const struct collective *collective_by_name(const char *name, struct status *st);
+
+/* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
+ * for each ring of two chips or more, and one for the parts that walk the rings in different orders). And the view of
+ * a chip's own chunk of it: what it gathers from, or has when it has scattered. */
+int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
+                          int64_t rows, int64_t cols, bool by_cols);
+struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer);
 
 /* Targets of a collective-permute, for every chip of the slice; `chip` is scratch of [chips].
  * permute_shift(): what is at position k over the axes listed, in the order listed, goes to position k +

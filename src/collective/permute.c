@@ -153,32 +153,35 @@ static int32_t senders(const struct collective_spec *spec, struct program *progr
 }
 
 static void write_sends(const struct collective_spec *spec, struct program *program, int32_t where,
-                        int routes, const int32_t table[], const struct front *before, struct front *after)
+                        int routes, const int32_t table[], int32_t before, int32_t *after)
 {
+    struct collective_buffers made = {-1, -1}, *buffers = spec->buffers ? spec->buffers : &made;
     struct grid_dim dim = {routes, false};
     int dims = routes > 1, chips = program->slice->chips;
-    int32_t in = program_buffer(program, "in", spec->elements, 1, spec->elem_bytes, &dim, dims, NULL);
-    int32_t out = program_buffer(program, "out", spec->elements, 1, spec->elem_bytes, &dim, dims, NULL);
-    int32_t stage = program_stage(program, "collective-permute.%d", program->stages + 1);
+    make_buffer(spec, program, &buffers->in, "in", spec->elements, 1, &dim, dims, NULL);
+    make_buffer(spec, program, &buffers->out, "out", spec->elements, 1, &dim, dims, NULL);
+    int32_t end[PERMUTE_ROUTES];
+    int32_t stage = stage_of(spec, program, "collective-permute");
     for (int r = 0; r < routes; r++) {
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = in, .to.buffer = out};
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = buffers->in, .to.buffer = buffers->out};
         payload.a.pick[0] = payload.to.pick[0] = pick_fixed(r);
-        int32_t op = program_add(
-            program, (struct op){.kind = OP_SEND,
-                                 .where = where,
-                                 .towards = program_towards_table(program, table + r * chips, where),
-                                 .amount = amount_of((double)spec->elements * spec->elem_bytes / routes),
-                                 .setup_s = spec->setup_s,
-                                 .payload = program_payload(program, payload),
-                                 .stage = stage});
-        front_wait(program, before);
-        if (after)
-            front_add(after, op);
+        end[r] = program_add(
+            program,
+            (struct op){.kind = OP_SEND,
+                        .where = where,
+                        .towards = program_towards_table(program, table + r * chips, where),
+                        .amount = amount_of((double)spec->elements * spec->elem_bytes / routes),
+                        .setup_s = spec->setup_s,
+                        .payload = spec->timing_only ? NO_PAYLOAD : program_payload(program, payload),
+                        .stage = stage});
+        program_wait(program, before);
     }
+    if (after)
+        *after = program_join_of(program, end, routes, WHERE_ALL, stage);
 }
 
-int collective_permute_build(const struct collective_spec *spec, struct program *program,
-                             const struct front *before, struct front *after, struct status *st)
+int collective_permute_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                             int32_t *after, struct status *st)
 {
     size_t chips = (size_t)program->slice->chips;
     int routes = spec->routes > 0 ? spec->routes : 1, code = 0;
@@ -188,7 +191,7 @@ int collective_permute_build(const struct collective_spec *spec, struct program 
     int32_t *table = calloc(chips * (size_t)routes, sizeof *table);
     uint8_t *mask = malloc(chips);
     if (after)
-        *after = (struct front){0};
+        *after = before;
     if (!table || !mask) {
         code = status_nomem(st);
         goto out;

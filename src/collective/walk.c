@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collective/walk.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* Routes of one step along a ring, for every chip: as a table, or as one route where all are alike. */
@@ -26,19 +25,11 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
     return program_towards_table(program, walk->index, walk->members);
 }
 
-int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
-              const char *name, struct status *st)
+/* The rings of two chips or more, and their variables. */
+static void choose_rings(struct walk *walk, const struct collective_spec *spec, struct program *program)
 {
-    const struct slice *slice = program->slice;
-    size_t chips = (size_t)slice->chips;
-    *walk = (struct walk){.spec = spec, .program = program, .members = WHERE_ALL, .chips = 1};
-    walk->mask = malloc(chips * sizeof *walk->mask);
-    walk->index = malloc(chips * sizeof *walk->index);
-    if (!walk->mask || !walk->index) {
-        walk_free(walk);
-        return status_nomem(st);
-    }
-    walk->stage = program_stage(program, "%s.%d", name, program->stages + 1);
+    *walk =
+        (struct walk){.spec = spec, .program = program, .members = WHERE_ALL, .chips = 1, .made = {-1, -1}};
     for (int r = 0; r < spec->rings; r++) {
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
@@ -48,9 +39,32 @@ int walk_init(struct walk *walk, const struct collective_spec *spec, struct prog
         walk->chips *= ring->n;
         walk->var[k] = ring->axis >= 0 ? program_var_axis(program, ring->axis)
                                        : program_var_table(program, ring->n, ring->position);
-        walk->members = walk_where(walk, k, 0, ring->n - 1);
-        walk->plus[k] = step_route(walk, ring, true);
-        walk->minus[k] = step_route(walk, ring, false);
+    }
+}
+
+int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind)
+{
+    return spec->name ? program_stage(program, "%s", spec->name)
+                      : program_stage(program, "%s.%d", kind, program->stages + 1);
+}
+
+int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
+              const char *name, struct status *st)
+{
+    size_t chips = (size_t)program->slice->chips;
+    choose_rings(walk, spec, program);
+    walk->mask = malloc(chips * sizeof *walk->mask);
+    walk->index = malloc(chips * sizeof *walk->index);
+    if (!walk->mask || !walk->index) {
+        walk_free(walk);
+        return status_nomem(st);
+    }
+    walk->stage = stage_of(spec, program, name);
+    for (int r = 0; r < walk->rings; r++) {
+        const struct ring *ring = walk->ring[r];
+        walk->members = walk_where(walk, r, 0, ring->n - 1);
+        walk->plus[r] = step_route(walk, ring, true);
+        walk->minus[r] = step_route(walk, ring, false);
     }
     return 0;
 }
@@ -76,40 +90,22 @@ int32_t walk_where(struct walk *walk, int ring, int lo, int hi)
     return program_mask(walk->program, walk->mask);
 }
 
-void front_wait(struct program *program, const struct front *front)
+int32_t walk_payload(const struct walk *walk, const struct payload *payload)
 {
-    for (int i = 0; i < front->count; i++) {
-        program_after(program, front->op[i], AFTER_ARRIVED);
-        program_after(program, front->op[i], AFTER_DONE);
-    }
+    return walk->spec->timing_only ? NO_PAYLOAD : program_payload(walk->program, *payload);
 }
 
-void walk_after(struct walk *walk, const struct front *front)
+struct collective_buffers *walk_buffers(struct walk *walk)
 {
-    front_wait(walk->program, front);
+    return walk->spec->buffers ? walk->spec->buffers : &walk->made;
 }
 
-void front_add(struct front *front, int32_t op)
+void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
+                 const char *name, int64_t rows, int64_t cols, const struct grid_dim dim[], int dims,
+                 const int64_t *ragged)
 {
-    assert(front->count < FRONT_OPS);
-    front->op[front->count++] = op;
-}
-
-int32_t walk_join(struct walk *walk, int32_t first, int32_t last, bool own)
-{
-    struct program *program = walk->program;
-    int32_t join = program_add(program, (struct op){.kind = OP_SEND,
-                                                    .where = walk->members,
-                                                    .towards = program_towards(program, NULL, 0),
-                                                    .amount = amount_of(0),
-                                                    .payload = NO_PAYLOAD,
-                                                    .stage = walk->stage});
-    for (int32_t op = first; op <= last; op++) {
-        program_after(program, op, AFTER_ARRIVED);
-        if (own)
-            program_after(program, op, AFTER_DONE);
-    }
-    return join;
+    if (!spec->timing_only && *buffer < 0)
+        *buffer = program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, ragged);
 }
 
 int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS])
@@ -149,7 +145,7 @@ int walk_legs(const struct walk *walk, const struct part *part, int ring, struct
 }
 
 /* Which pieces a phase moves: all along the rings gathered before it, the chip's own along those after. */
-static struct payload phase_payload(const struct walk *walk, const struct phase *phase, int32_t offset)
+static int32_t phase_payload(const struct walk *walk, const struct phase *phase, int32_t offset)
 {
     struct payload payload = {.kind = PAYLOAD_MOVE, .combine = phase->combine};
     struct view *view = &payload.a;
@@ -164,7 +160,7 @@ static struct payload phase_payload(const struct walk *walk, const struct phase 
     if (part->of > 1)
         view->pick[walk->rings] = pick_fixed(part->index);
     payload.to = payload.a;
-    return payload;
+    return walk_payload(walk, &payload);
 }
 
 int32_t leg_offset(const struct leg *leg, bool gather, int t)
@@ -182,61 +178,77 @@ int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gathe
     return walk_where(walk, ring, first, first + reach);
 }
 
-static void write_leg(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
-                      const struct front *before, struct front *after)
+/* Returns the last op of the leg; `ordered` says whether all others have ended when that one has. */
+static int32_t write_leg(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
+                         const struct ends *before, bool *ordered)
 {
     struct program *program = walk->program;
     int ring = phase->part->order[phase->m];
     double bytes = phase->bytes;
     for (int m = 0; m < phase->m; m++)
         bytes *= walk->ring[phase->part->order[m]]->n;
-    int32_t first = -1, last = -1;
+    int32_t last = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
     for (int t = 0; t < leg->steps; t++) {
-        struct payload payload = phase_payload(walk, phase, leg_offset(leg, gather, t));
-        int32_t op =
-            program_add(program, (struct op){.kind = OP_SEND,
-                                             .where = leg_where(walk, ring, leg, gather, t),
-                                             .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
-                                             .amount = amount_of(bytes),
-                                             .setup_s = t == 0 ? phase->setup_s : 0,
-                                             .payload = program_payload(program, payload),
-                                             .stage = walk->stage,
-                                             .step = t});
-        if (t == 0 || adds_own)
-            walk_after(walk, before);
-        if (t == 0)
-            first = op;
+        int32_t op = program_add(
+            program, (struct op){.kind = OP_SEND,
+                                 .where = leg_where(walk, ring, leg, gather, t),
+                                 .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
+                                 .amount = amount_of(bytes),
+                                 .setup_s = t == 0 ? phase->setup_s : 0,
+                                 .payload = phase_payload(walk, phase, leg_offset(leg, gather, t)),
+                                 .stage = walk->stage,
+                                 .step = t});
+        for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
+            program_wait(program, before->op[i]);
         program_after(program, last, AFTER_ARRIVED);
         if (in_turn)
             program_after(program, last, AFTER_DONE);
         last = op;
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    bool ordered = in_turn && !leg->line;
-    front_add(after, ordered || leg->steps == 1 ? last : walk_join(walk, first, last, true));
+    *ordered = (in_turn && !leg->line) || leg->steps == 1;
+    return last;
 }
 
-static void write_phase(struct walk *walk, const struct phase *phase, bool gather, const struct front *before,
-                        struct front *after)
+struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before)
 {
-    struct leg leg[2];
-    int legs = walk_legs(walk, phase->part, phase->part->order[phase->m], leg);
-    *after = (struct front){0};
-    for (int i = 0; i < legs; i++)
-        write_leg(walk, phase, &leg[i], gather, before, after);
+    struct leg leg[PHASE_ENDS];
+    struct ends ends = {.count = walk_legs(walk, phase->part, phase->part->order[phase->m], leg)};
+    int32_t first = walk->program->ops;
+    bool all_ordered = true, ordered;
+    for (int i = 0; i < ends.count; i++) {
+        ends.op[i] = write_leg(walk, phase, &leg[i], gather, before, &ordered);
+        all_ordered &= ordered;
+    }
+    if (!all_ordered)
+        ends = (struct ends){1, {program_join_since(walk->program, first, walk->members, walk->stage)}};
+    return ends;
 }
 
-void walk_gather(struct walk *walk, const struct phase *phase, const struct front *before,
-                 struct front *after)
+int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
+                          int64_t rows, int64_t cols, bool by_cols)
 {
-    write_phase(walk, phase, true, before, after);
+    struct walk walk;
+    struct grid_dim dim[GRID_DIMS];
+    struct part part[2 * COLLECTIVE_RINGS];
+    choose_rings(&walk, spec, program);
+    int dims = 0, parts = walk_parts(&walk, part);
+    for (; dims < walk.rings; dims++)
+        dim[dims] = (struct grid_dim){walk.ring[dims]->n, by_cols};
+    if (parts > 1)
+        dim[dims++] = (struct grid_dim){parts, by_cols};
+    return program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, NULL);
 }
 
-void walk_scatter(struct walk *walk, const struct phase *phase, const struct front *before,
-                  struct front *after)
+struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer)
 {
-    write_phase(walk, phase, false, before, after);
+    struct walk walk;
+    struct view own = {.buffer = buffer};
+    choose_rings(&walk, spec, program);
+    for (int r = 0; r < walk.rings; r++)
+        own.pick[r] = pick_var(walk.var[r], 0);
+    return own;
 }

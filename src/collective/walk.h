@@ -20,27 +20,32 @@ struct walk {
     int32_t members;                        /* mask of the chips that are in a group */
     int chips;                              /* of a group */
     int32_t stage;
-    uint8_t *mask;  /* scratch, [chips of the slice] */
-    int32_t *index; /* scratch, [chips of the slice] */
+    struct collective_buffers made; /* where the caller has none */
+    uint8_t *mask;                  /* scratch, [chips of the slice] */
+    int32_t *index;                 /* scratch, [chips of the slice] */
 };
 
-/* `name` is the stage's. */
+/* `name` is the collective's. */
 int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
               const char *name, struct status *st);
 void walk_free(struct walk *walk);
 
+/* The stage of a collective: as its spec calls it, or `kind` and a number. */
+int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind);
+
 /* The mask of the members at positions lo to hi of a ring. */
 int32_t walk_where(struct walk *walk, int ring, int lo, int hi);
 
-/* Makes the op appended last wait for the ops of a front: for what they send to the chip, and for its own to end. A
- * chip's own part in what came before is part of what it passes on. */
-void front_wait(struct program *program, const struct front *front);
-void walk_after(struct walk *walk, const struct front *front);
-void front_add(struct front *front, int32_t op);
+/* The payload's index, or NO_PAYLOAD for timing only: then there are no buffers, and whatever it says does not matter. */
+int32_t walk_payload(const struct walk *walk, const struct payload *payload);
 
-/* One op (a send that stays where it is) that waits for all that ops first..last send to the chip, and with `own` for
- * the end of its own. */
-int32_t walk_join(struct walk *walk, int32_t first, int32_t last, bool own);
+/* The caller's buffers, or the walk's own; those that are not there yet are below 0. */
+struct collective_buffers *walk_buffers(struct walk *walk);
+
+/* Makes one of them, unless it is there already or only the time is asked for. */
+void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
+                 const char *name, int64_t rows, int64_t cols, const struct grid_dim dim[], int dims,
+                 const int64_t *ragged);
 
 /* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
 struct part {
@@ -62,8 +67,7 @@ int walk_legs(const struct walk *walk, const struct part *part, int ring, struct
 int32_t leg_offset(const struct leg *leg, bool gather, int t);
 int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t);
 
-/* One phase of a part: round one ring. `m` counts the part's phases in gathering order. Waits for `before`
- * and leaves `after`. */
+/* One phase of a part: round one ring. `m` counts the part's phases in gathering order. */
 struct phase {
     const struct part *part;
     int m;
@@ -72,9 +76,13 @@ struct phase {
     enum combine combine;
     double setup_s;
 };
-void walk_gather(struct walk *walk, const struct phase *phase, const struct front *before,
-                 struct front *after);
-void walk_scatter(struct walk *walk, const struct phase *phase, const struct front *before,
-                  struct front *after);
+
+/* A phase ends when these ops have: one for each leg round a ring. So few need no join to be waited for. */
+enum { PHASE_ENDS = 2 };
+struct ends {
+    int count;
+    int32_t op[PHASE_ENDS];
+};
+struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before);
 
 #endif

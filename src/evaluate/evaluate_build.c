@@ -186,9 +186,8 @@ int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struc
             code = status_nomem(st);
     }
     const struct collective *collective = collective_by_name(collective_of(call->op), st);
-    struct front before = {0}, after = {0};
     if (code == 0)
-        code = collective->build(&spec, &e->program, &before, &after, st);
+        code = collective->build(&spec, &e->program, -1, NULL, st);
     free(target);
     free(pair);
     return code;

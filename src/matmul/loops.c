@@ -114,12 +114,6 @@ static void follow(struct loop *loop, const struct leg *leg, int32_t last)
         program_after(loop->w->program, last, AFTER_DONE);
 }
 
-/* One op that ends when ops first .. last have, and what they sent has come. */
-static struct front join(struct loop *loop, int32_t first, int32_t last)
-{
-    return (struct front){.count = 1, .op = {walk_join(&loop->walk, first, last, true)}};
-}
-
 /* The chips to which step t of a leg brings something: on a line the senders' neighbours. */
 static int32_t receivers(struct loop *loop, const struct leg *leg, int t)
 {
@@ -130,8 +124,8 @@ static int32_t receivers(struct loop *loop, const struct leg *leg, int t)
                          : walk_where(&loop->walk, 0, 0, n - 2 - t);
 }
 
-static void gather_steps(struct loop *loop, struct view moved, bool contracting, int dim,
-                         const struct front *front, const struct front *other)
+static void gather_steps(struct loop *loop, struct view moved, bool contracting, int dim, int32_t ready,
+                         int32_t other)
 {
     int32_t last[2] = {-1, -1}, sent[2] = {-1, -1};
     for (int t = 0; t <= longest_leg(loop); t++) {
@@ -142,14 +136,14 @@ static void gather_steps(struct loop *loop, struct view moved, bool contracting,
             int32_t where = leg_where(&loop->walk, 0, &loop->leg[l], true, t);
             last[l] = add_permute(loop, l, t, where, moved, leg_offset(&loop->leg[l], true, t), COMBINE_COPY);
             if (t == 0)
-                writer_after(loop->w, front);
+                program_wait(loop->w->program, ready);
             else
                 follow(loop, &loop->leg[l], sent[l]);
         }
         if (t == 0) {
             add_product(loop, 0, loop->walk.members, product_s(loop, contracting, dim, -1, false), 0, -1);
-            writer_after(loop->w, front);
-            writer_after(loop->w, other);
+            program_wait(loop->w->program, ready);
+            program_wait(loop->w->program, other);
         }
         for (int l = 0; l < loop->legs && t > 0; l++) {
             if (t > loop->leg[l].steps)
@@ -166,7 +160,7 @@ struct tensor writer_gather_loop(struct writer *w, const struct matmul_product *
                                  const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
     struct loop loop;
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1};
+    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
     if (loop_init(&loop, w, p, move) < 0)
         return out;
     bool moves_left = move->kind == MOVE_GATHER_LEFT, contracting = moves_left == (move->dim == 1);
@@ -188,8 +182,8 @@ struct tensor writer_gather_loop(struct writer *w, const struct matmul_product *
     loop.left = moves_left ? all : beside;
     loop.right = moves_left ? beside : all;
     int32_t first = w->program->ops;
-    gather_steps(&loop, all, contracting, move->dim, &moved->front, &other->front);
-    out.front = join(&loop, first, w->program->ops - 1);
+    gather_steps(&loop, all, contracting, move->dim, moved->ready, other->ready);
+    out.ready = program_join_since(w->program, first, loop.walk.members, loop.walk.stage);
     out.place.own = loop.out;
     if (!contracting && loop.ring->slot)
         out.place.cut[alike.dim] = loop.ring;
@@ -199,7 +193,7 @@ struct tensor writer_gather_loop(struct writer *w, const struct matmul_product *
 
 /* Each step multiplies what the next permute has to carry on, sends it when what came before it has been added, and
  * the chip's own piece comes last. */
-static void scatter_steps(struct loop *loop, int dim, const struct front *front, const struct front *other)
+static void scatter_steps(struct loop *loop, int dim, int32_t ready, int32_t other)
 {
     int32_t last[2] = {-1, -1};
     for (int t = 0; t < longest_leg(loop); t++) {
@@ -210,8 +204,8 @@ static void scatter_steps(struct loop *loop, int dim, const struct front *front,
             int32_t where = leg_where(&loop->walk, 0, leg, false, t), offset = leg_offset(leg, false, t);
             double seconds = product_s(loop, false, dim, loop->leg_part[l], t > 0);
             int32_t product = add_product(loop, t, where, seconds, offset, loop->leg_part[l]);
-            writer_after(loop->w, front);
-            writer_after(loop->w, other);
+            program_wait(loop->w->program, ready);
+            program_wait(loop->w->program, other);
             int32_t permute = add_permute(loop, l, t, where, loop->out, offset, COMBINE_SUM);
             program_after(loop->w->program, product, AFTER_DONE);
             if (t > 0)
@@ -220,13 +214,12 @@ static void scatter_steps(struct loop *loop, int dim, const struct front *front,
         }
     }
     add_product(loop, longest_leg(loop), loop->walk.members, product_s(loop, false, dim, -1, true), 0, -1);
-    writer_after(loop->w, front);
-    writer_after(loop->w, other);
+    program_wait(loop->w->program, ready);
+    program_wait(loop->w->program, other);
 }
 
 /* As XLA writes the loop: the accumulator moves first, zeros at the first step, and N permutes bring it round. */
-static void scatter_steps_extra(struct loop *loop, int dim, const struct front *front,
-                                const struct front *other)
+static void scatter_steps_extra(struct loop *loop, int dim, int32_t ready, int32_t other)
 {
     int n = loop->ring->n;
     int32_t permute = -1, product = -1;
@@ -234,7 +227,7 @@ static void scatter_steps_extra(struct loop *loop, int dim, const struct front *
         int32_t sent = add_permute(loop, 0, t, loop->walk.members, loop->out, -t, COMBINE_SUM);
         if (t == 0) {
             loop->w->program->op[sent].payload = NO_PAYLOAD; /* zeros */
-            writer_after(loop->w, front);
+            program_wait(loop->w->program, ready);
         } else {
             follow(loop, &loop->leg[0], permute);
             program_after(loop->w->program, product, AFTER_DONE);
@@ -242,8 +235,8 @@ static void scatter_steps_extra(struct loop *loop, int dim, const struct front *
         permute = sent;
         product =
             add_product(loop, t, loop->walk.members, product_s(loop, false, dim, -1, t > 0), -t - 1, -1);
-        writer_after(loop->w, front);
-        writer_after(loop->w, other);
+        program_wait(loop->w->program, ready);
+        program_wait(loop->w->program, other);
     }
 }
 
@@ -267,10 +260,10 @@ static int scatter_loop(struct loop *loop, struct writer *w, const struct matmul
     loop->bytes = (double)chunk_elements(out->len[dim], n) * (double)out->len[1 - dim] * w->elem_bytes;
     int32_t first = w->program->ops;
     if (w->options->loop == LOOP_XLA && w->options->strategy == STRATEGY_UNI)
-        scatter_steps_extra(loop, dim, &left->front, &right->front);
+        scatter_steps_extra(loop, dim, left->ready, right->ready);
     else
-        scatter_steps(loop, dim, &left->front, &right->front);
-    out->front = join(loop, first, w->program->ops - 1);
+        scatter_steps(loop, dim, left->ready, right->ready);
+    out->ready = program_join_since(w->program, first, loop->walk.members, loop->walk.stage);
     return 0;
 }
 
@@ -278,7 +271,7 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
                                   const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
     struct loop loop;
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1};
+    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
     bool reduce = move->kind == MOVE_REDUCE;
     int dim = reduce ? out.len[1] > out.len[0] : move->dim;
     if (scatter_loop(&loop, w, p, move, dim, !reduce, left, right, &out) < 0)
@@ -286,20 +279,11 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
     out.place.own = reduce ? loop.out : piece(&loop, loop.out, 0, -1);
     if (reduce) {
         /* The sums go round once more, as an all-gather. */
-        struct front after = {0};
-        int parts = walk_parts(&loop.walk, loop.part);
-        loop.walk.stage = program_stage(w->program, "all-gather.%d", w->program->stages + 1);
-        for (int i = 0; i < parts; i++) {
-            struct phase phase = {.part = &loop.part[i],
-                                  .buffer = loop.out.buffer,
-                                  .bytes = loop.bytes / parts,
-                                  .setup_s = loop.spec.setup_s};
-            struct front done;
-            walk_gather(&loop.walk, &phase, &out.front, &done);
-            for (int f = 0; f < done.count; f++)
-                front_add(&after, done.op[f]);
-        }
-        out.front = after;
+        int n = loop.ring->n;
+        struct collective_buffers buffers = {loop.out.buffer, loop.out.buffer};
+        loop.spec.buffers = &buffers;
+        loop.spec.elements = chunk_elements(out.len[dim], n) * n * out.len[1 - dim];
+        collective_by_name("all-gather", w->st)->build(&loop.spec, w->program, out.ready, &out.ready, w->st);
     } else {
         out.len[dim] /= loop.ring->n;
     }
@@ -310,7 +294,7 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
 struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product *p,
                                    const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1};
+    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
     int dim = out.len[1] > out.len[0];
     struct cut cut = {.dim = dim, .n = w->options->chunks, .halves = 1};
     if (cut.n > out.len[dim])
@@ -323,7 +307,7 @@ struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product
     int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
     double size[2] = {(double)p->m, (double)p->n};
     size[dim] /= cut.n;
-    struct front reduced = {0};
+    int32_t reduced = -1, placed = -1;
     for (int q = 0; q < cut.n; q++) {
         struct tensor chunk = {.len = {out.len[0], out.len[1]}, .operand = -1};
         chunk.len[dim] = out.len[dim] / cut.n + (q < out.len[dim] % cut.n);
@@ -334,18 +318,18 @@ struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product
         int32_t product = writer_matmul(
             w, fusion, q, WHERE_ALL, matmul_cost_s(&w->options->cost, size[0], (double)p->k, size[1], false),
             of_left, of_right, chunk.place.own);
-        writer_after(w, &left->front);
-        writer_after(w, &right->front);
+        program_wait(w->program, left->ready);
+        program_wait(w->program, right->ready);
         /* One all-reduce after the other: they would only slow each other down. */
-        chunk.front = reduced;
-        front_add(&chunk.front, product);
+        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, product}, 2, WHERE_ALL, fusion);
         writer_collective(w, move, kind_of(w->options->strategy), &chunk);
-        reduced = chunk.front;
-        for (int f = 0; f < out.front.count; f++)
-            front_add(&chunk.front, out.front.op[f]); /* one after the other: the last one ends them all */
+        reduced = chunk.ready;
+        /* And one chunk put in its place after the other: the last one ends them all. */
+        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, placed}, 2, WHERE_ALL, fusion);
         writer_place(w, &chunk, one, NULL);
-        out.front = chunk.front;
+        placed = chunk.ready;
     }
+    out.ready = placed;
     out.place.own = all;
     return out;
 }

@@ -6,7 +6,7 @@
 static struct tensor whole_product(struct writer *w, const struct matmul_product *p, struct tensor *left,
                                    struct tensor *right)
 {
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1};
+    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
     struct view of_left = writer_buffer(w, "left", left->len, NULL),
                 of_right = writer_buffer(w, "right", right->len, NULL);
     out.place.own = writer_buffer(w, "product", out.len, NULL);
@@ -15,9 +15,9 @@ static struct tensor whole_product(struct writer *w, const struct matmul_product
     int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
     double seconds = matmul_cost_s(&w->options->cost, (double)p->m, (double)p->k, (double)p->n, false);
     int32_t op = writer_matmul(w, fusion, 0, WHERE_ALL, seconds, of_left, of_right, out.place.own);
-    writer_after(w, &left->front);
-    writer_after(w, &right->front);
-    out.front = (struct front){.count = 1, .op = {op}};
+    program_wait(w->program, left->ready);
+    program_wait(w->program, right->ready);
+    out.ready = op;
     return out;
 }
 
@@ -57,7 +57,7 @@ static struct tensor write_product(struct writer *w, const struct matmul_product
 
 static struct tensor operand(const struct matmul_tensor *t, int index, const struct axes *axes)
 {
-    struct tensor tensor = {.operand = index};
+    struct tensor tensor = {.operand = index, .ready = -1};
     for (int d = 0; d < 2; d++)
         tensor.len[d] = t->dim[d].n / axis_list_size(&t->dim[d].shard, axes);
     return tensor;

@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-#include "collective/reduce_gather.h"
+#include "collective/collective.h"
 
 static bool same_axes(const struct axis_list *a, const struct axis_list *b)
 {
@@ -54,14 +54,9 @@ struct view writer_buffer(struct writer *w, const char *name, const int64_t len[
         .buffer = program_buffer(w->program, name, len[0], len[1], w->elem_bytes, dim, dims, NULL)};
 }
 
-void writer_after(struct writer *w, const struct front *front)
-{
-    front_wait(w->program, front);
-}
-
 /* A send that stays on its chip: no links, no time. It adds to zeros, so that where others add too it does not matter
  * who comes first. */
-static int32_t copy(struct writer *w, struct view from, struct view to, const struct front *after)
+static int32_t copy(struct writer *w, struct view from, struct view to, int32_t before)
 {
     struct program *program = w->program;
     if (w->copies < 0)
@@ -79,7 +74,7 @@ static int32_t copy(struct writer *w, struct view from, struct view to, const st
                                                   .amount = amount_of(bytes),
                                                   .payload = program_payload(program, payload),
                                                   .stage = w->copies});
-    writer_after(w, after);
+    program_wait(program, before);
     return op;
 }
 
@@ -90,18 +85,15 @@ static void reorder(struct writer *w, struct tensor *tensor, int dim, const stru
     struct cut cut = {.dim = dim, .n = ring->n, .halves = 1};
     struct view from = writer_buffer(w, "reorder", tensor->len, &cut);
     struct view to = writer_buffer(w, "reorder", tensor->len, &cut);
-    struct front there = {.count = 1, .op = {copy(w, tensor->place.own, from, &tensor->front)}};
-    int32_t last = there.op[0];
+    int32_t last = copy(w, tensor->place.own, from, tensor->ready);
     for (int q = 0; q < ring->n; q++) {
         from.pick[0] = pick_fixed(to_logical ? q : ring->slot[q]);
         to.pick[0] = pick_fixed(to_logical ? ring->slot[q] : q);
-        struct front before = {.count = 1,
-                               .op = {last}}; /* one after the other: the last one ends them all */
-        last = copy(w, from, to, &before);
+        last = copy(w, from, to, last); /* one after the other: the last one ends them all */
     }
     to.pick[0] = pick_all();
     tensor->place.own = to;
-    tensor->front = (struct front){.count = 1, .op = {last}};
+    tensor->ready = last;
 }
 
 void writer_place(struct writer *w, struct tensor *tensor, struct view own, const struct ring *const cut[2])
@@ -123,8 +115,7 @@ void writer_place(struct writer *w, struct tensor *tensor, struct view own, cons
         if (place.cut[d])
             reorder(w, tensor, d, place.cut[d], false);
     }
-    int32_t op = copy(w, tensor->place.own, own, &tensor->front);
-    tensor->front = (struct front){.count = 1, .op = {op}};
+    tensor->ready = copy(w, tensor->place.own, own, tensor->ready);
     tensor->place = place;
 }
 
@@ -142,14 +133,6 @@ int32_t writer_matmul(struct writer *w, int32_t stage, int step, int32_t where, 
                                                .step = step});
 }
 
-static struct view own_view(const struct walk *walk, int32_t buffer)
-{
-    struct view own = {.buffer = buffer};
-    for (int r = 0; r < walk->rings; r++)
-        own.pick[r] = pick_var(walk->var[r], 0);
-    return own;
-}
-
 void writer_collective(struct writer *w, const struct matmul_move *move, enum ring_kind kind,
                        struct tensor *tensor)
 {
@@ -164,17 +147,14 @@ void writer_collective(struct writer *w, const struct matmul_move *move, enum ri
     if (gather)
         tensor->len[dim] *= n;
     spec.elements = chunk_elements(tensor->len[dim], n) * n * tensor->len[1 - dim];
-    struct walk walk;
     const char *name = matmul_move_op(move->kind);
-    if (walk_init(&walk, &spec, w->program, name, w->st) < 0)
-        return;
-    int32_t buffer = reduce_gather_buffer(&walk, name, tensor->len[0], tensor->len[1], dim == 1);
-    struct view all = {.buffer = buffer}, own = own_view(&walk, buffer);
+    int32_t buffer = collective_buffer(&spec, w->program, name, tensor->len[0], tensor->len[1], dim == 1);
+    struct view all = {.buffer = buffer}, own = collective_own(&spec, w->program, buffer);
+    struct collective_buffers buffers = {buffer, buffer};
+    spec.buffers = &buffers;
     writer_place(w, tensor, gather ? own : all, NULL);
-    struct front after;
-    reduce_gather_write(&walk, buffer, !gather, move->kind != MOVE_SCATTER, &tensor->front, &after);
-    walk_free(&walk);
-    tensor->front = after;
+    if (collective_by_name(name, w->st)->build(&spec, w->program, tensor->ready, &tensor->ready, w->st) < 0)
+        return;
     tensor->place.own = move->kind == MOVE_SCATTER ? own : all;
     if (move->kind == MOVE_SCATTER)
         tensor->len[dim] /= n;

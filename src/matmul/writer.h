@@ -24,7 +24,7 @@ struct tensor {
     int64_t len[2]; /* rows and columns on a chip */
     int operand;    /* index of an operand that is not in the program yet, or -1 */
     struct matmul_place place;
-    struct front front; /* when it is there */
+    int32_t ready; /* it is there when this op has ended; -1: from the start */
 };
 
 /* A cut along one dim of a matrix into the pieces of a ring, and into halves for bidi-half; n == 1 is none. */
@@ -43,9 +43,6 @@ struct view writer_buffer(struct writer *w, const char *name, const int64_t len[
 
 /* Puts a tensor where `own` says: loads it there, or copies it. */
 void writer_place(struct writer *w, struct tensor *tensor, struct view own, const struct ring *const cut[2]);
-
-/* Makes the op appended last wait for both fronts. */
-void writer_after(struct writer *w, const struct front *front);
 
 /* Appends a matmul of the views, out += left . right, of so many seconds; waits are the caller's. */
 int32_t writer_matmul(struct writer *w, int32_t stage, int step, int32_t where, double seconds,

@@ -133,8 +133,7 @@ static int collective_build(struct job *job, struct status *st)
                                    .pair_elements = c->pair_elements};
     for (int r = 0; r < c->rings; r++)
         spec.ring[r] = &c->ring[r];
-    struct front before = {0}, after = {0};
-    return c->collective->build(&spec, &job->program, &before, &after, st);
+    return c->collective->build(&spec, &job->program, -1, NULL, st);
 }
 
 static int collective_describe(const struct job *job, struct work *work, struct status *st)

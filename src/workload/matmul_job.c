@@ -124,10 +124,10 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
     struct ring ring[COLLECTIVE_RINGS];
     struct collective_spec spec = {.elements = rows * cols,
                                    .elem_bytes = dtype_info(p->left.dtype)->bytes,
-                                   .setup_s = job->machine.chip->setup_s};
+                                   .setup_s = job->machine.chip->setup_s,
+                                   .timing_only = true};
     struct program program;
     struct trace trace = {0};
-    struct front before = {0}, after;
     int kind = ring_kind_by_name(job->machine.chip->ring, st), code = kind < 0 ? kind : 0;
     spec.kind = (enum ring_kind)kind;
     program_init(&program, &job->machine.slice);
@@ -136,7 +136,7 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
         spec.ring[spec.rings] = &ring[spec.rings];
     }
     if (code == 0)
-        code = collective_by_name(op, st)->build(&spec, &program, &before, &after, st);
+        code = collective_by_name(op, st)->build(&spec, &program, -1, NULL, st);
     if (code == 0)
         code = trace_init(&trace, &program, false, st);
     if (code == 0)
