@@ -145,7 +145,7 @@ static void the_book_values_are_there(void)
         CU_ASSERT(c.hop_latency_s == 1e-6);
         CU_ASSERT_EQUAL(c.mxu_tile, book[i].mxu);
         CU_ASSERT(c.setup_s == 0 && c.launch_overhead_s == 0);
-        CU_ASSERT_STRING_EQUAL(c.ring, "bidi");
+        CU_ASSERT_STRING_EQUAL(c.ring, "bidi-half");
         chip_free(&c);
     }
     const char *names[CHIP_BUILT_IN_MAX];

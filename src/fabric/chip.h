@@ -20,7 +20,7 @@
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
  *       hop_latency: 1us                   # and setup, launch_overhead
  *       mxu_tile: 128
- *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half
+ *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half (bidi-half if left out)
  *
  * What a file does not know is NaN (numbers), 0 (whole numbers) and fails where it is needed.
  *

@@ -13,7 +13,7 @@ const char *const chip_profile_names[] = {"spec", "measured", NULL};
 /* What a chip is before any file is read. */
 static void set_defaults(struct chip *chip, enum chip_profile profile)
 {
-    *chip = (struct chip){.profile = profile, .ring = "bidi", .wrap = CHIP_WRAP_NEVER};
+    *chip = (struct chip){.profile = profile, .ring = "bidi-half", .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
     chip->hop_latency_s = NAN;
     for (int d = 0; d < DTYPE_COUNT; d++)

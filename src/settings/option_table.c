@@ -309,7 +309,7 @@ const struct option_row option_table[] = {
      .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_EVAL | FOR_FIT,
      .ops = ON_RINGS | ON_ALL_TO_ALL | ON_MATMUL,
-     .doc = "uni, bidi or bidi-half; default: the profile's"},
+     .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
 
     {.name = "engine",
      .argument = "NAME",
