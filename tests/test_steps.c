@@ -38,8 +38,8 @@ static void loop(void)
         "#  stage                 step  kind      start     end    took  ops  bytes     x+   waits  "
         "after\n"
         "#                                         (us)    (us)    (us)         (B)    (B)    (us)\n"
-        "   collective-permute.1     1  send      0.000  20.000  20.000    3  19000  19000       -  -\n"
-        "   collective-permute.1     2  send     20.000  40.000  20.000    3  19000  19000       -  "
+        "   collective-permute.1     0  send      0.000  20.000  20.000    3  19000  19000       -  -\n"
+        "   collective-permute.1     1  send     20.000  40.000  20.000    3  19000  19000       -  "
         "collective-permute.1[0] x+\n"
         "   fusion.2                 0  compute   0.000   8.000   8.000    3      -      -   0.000  -\n"
         "   fusion.2                 1  compute  20.000  50.000  30.000    3      -      -  12.000  "
@@ -49,8 +49,8 @@ static void loop(void)
     check_steps(&t, false,
                 "#  stage                 step  kind      start     end    took  ops  bytes     x+\n"
                 "#                                         (us)    (us)    (us)         (B)    (B)\n"
-                "   collective-permute.1     1  send      0.000  20.000  20.000    3  19000  19000\n"
-                "   collective-permute.1     2  send     20.000  40.000  20.000    3  19000  19000\n"
+                "   collective-permute.1     0  send      0.000  20.000  20.000    3  19000  19000\n"
+                "   collective-permute.1     1  send     20.000  40.000  20.000    3  19000  19000\n"
                 "   fusion.2                 0  compute   0.000   8.000   8.000    3      -      -\n"
                 "   fusion.2                 1  compute  20.000  50.000  30.000    3      -      -\n"
                 "   fusion.2                 2  compute  50.000  58.000   8.000    3      -      -\n");
@@ -73,11 +73,11 @@ static void several_links(void)
     check_steps(&t, true,
                 "#  stage         step  kind  start    end   took  ops  bytes    x+    x-  after\n"
                 "#                             (us)   (us)   (us)         (B)   (B)   (B)\n"
-                "   all-to-all.1     1  send  0.000  9.000  9.000    3   5000  8000  1000  -\n");
+                "   all-to-all.1     0  send  0.000  9.000  9.000    3   5000  8000  1000  -\n");
     traced_free(&t);
 }
 
-/* A join before the product is no step, and is seen through: the product starts behind the last send. */
+/* A join before the product is no step, and is seen through: the product starts after the last send. */
 static void join(void)
 {
     struct traced t;
@@ -85,8 +85,8 @@ static void join(void)
     check_steps(&t, true,
                 "#  stage         step  kind      start     end    took  ops  bytes    x+   waits  after\n"
                 "#                                 (us)    (us)    (us)         (B)   (B)    (us)\n"
-                "   all-gather.1     1  send      0.000  10.000  10.000    3   9000  9000       -  -\n"
-                "   all-gather.1     2  send     10.000  20.000  10.000    3   9000  9000       -  "
+                "   all-gather.1     0  send      0.000  10.000  10.000    3   9000  9000       -  -\n"
+                "   all-gather.1     1  send     10.000  20.000  10.000    3   9000  9000       -  "
                 "all-gather.1[0] x+\n"
                 "   fusion.2         0  compute  20.000  60.000  40.000    3      -     -  20.000  "
                 "all-gather.1[1] x+\n");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The steps of `icisim eval`: who sends which slice to whom. They are the steps of `run --steps`: how many sends, each
- * waiting for the one before, an op is behind. */
+/* The steps of `icisim eval`: who sends which slice to whom. They are the steps of `run --steps`, from 0: how many sends,
+ * each waiting for the one before, come before an op. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,11 +75,12 @@ static void record(void *user, const struct execute_move *move)
         moves->item = item;
         moves->room = room;
     }
-    /* What stays on its chip goes along with the sends that wait for as much. */
+    /* An op's depth counts itself if it crosses links; what stays on its chip goes along with the sends that wait for as
+     * much. */
     bool crosses = op_crosses_links(moves->program, &moves->program->op[move->op]);
     struct moved *moved = &moves->item[moves->count++];
-    *moved = (struct moved){
-        moves->depth[move->op] + !crosses, move->op, move->from, move->to, move->elements, {0}};
+    *moved =
+        (struct moved){moves->depth[move->op] - crosses, move->op, move->from, move->to, move->elements, {0}};
     if (move->elements <= VALUES_MOST)
         memcpy(moved->value, move->value, (size_t)move->elements * sizeof *move->value);
 }

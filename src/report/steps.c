@@ -12,7 +12,8 @@
 
 enum { WAYS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
-/* The sends of a stage that stand behind equally many sends are one step; computes have their own count. */
+/* The sends of a stage that come after equally many sends are one step, numbered by how many these are; computes have
+ * their own count. Both count from 0. */
 struct step {
     int32_t id; /* in step_of[] */
     int32_t stage, index;
@@ -63,7 +64,7 @@ static void gather_steps(struct steps *all)
         all->step_of[o] = -1;
         if (op->kind == OP_SEND && !op_crosses_links(program, op))
             continue; /* a join moves nothing */
-        int s = all->count - 1, index = op->kind == OP_SEND ? all->depth[o] : op->step;
+        int s = all->count - 1, index = op->kind == OP_SEND ? all->depth[o] - 1 : op->step;
         struct step *step = all->step;
         while (s >= 0 && (step[s].stage != op->stage || step[s].index != index || step[s].kind != op->kind))
             s--;
@@ -194,15 +195,17 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
 
 static void print_heading(const struct steps *all, FILE *out)
 {
-    fputs("# step: of computes, which of their stage; of sends, how many, each waiting for the one before,\n"
-          "# end with it; start of the first chip, end of the last; ops: of all chips; bytes: the most that\n"
-          "# one chip sends; x+ and so on: the most over one link that way\n",
+    fputs("# step, from 0: of computes, which of their stage; of sends, how many come before, each waiting "
+          "for\n"
+          "# the last; start of the first chip, end of the last; ops: of all chips; bytes: the most that one "
+          "chip\n"
+          "# sends; x+ and so on: the most over one link that way\n",
           out);
     if (all->computes)
-        fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts behind\n",
+        fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts after\n",
                 all->critical);
     else if (all->waits)
-        fprintf(out, "# after: what it starts behind on TPU:%d\n", all->critical);
+        fprintf(out, "# after: what it starts after on TPU:%d\n", all->critical);
 }
 
 static int print_steps(const struct steps *all, FILE *out, struct status *st)
