@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/version.h"
 #include "cli/command.h"
 
 static const struct command *const commands[] = {&command_run,  &command_compare,  &command_sweep,
@@ -19,6 +20,14 @@ static void print_help(void)
     for (int i = 0; i < COMMANDS; i++)
         printf("  %-10s %s\n", commands[i]->name, commands[i]->what);
     puts("\nicisim COMMAND --help lists the options of a command.");
+}
+
+static void print_version(void)
+{
+    const struct version_part *part = version_parts;
+    printf("%s %s\nbuilt with", part->name, part->version);
+    for (part++; part->name; part++)
+        printf(" %s %s%s", part->name, part->version, part[1].name ? "," : "\n");
 }
 
 static const struct command *find_command(const char *name, struct status *st)
@@ -63,7 +72,7 @@ int main(int argc, char **argv)
         (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
         print_help();
     else if (argc > 1 && strcmp(argv[1], "--version") == 0)
-        puts("icisim " ICISIM_VERSION);
+        print_version();
     else if (argc > 1)
         run_command(argc, argv, &st);
     else

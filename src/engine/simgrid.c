@@ -324,7 +324,7 @@ static int simulate(struct run *run, struct status *st)
                        simgrid_get_clock(), (long long)run->left);
 }
 
-int engine_simgrid_run(const struct program *program, struct trace *trace, struct status *st)
+int icisim_engine_simgrid_run(const struct program *program, struct trace *trace, struct status *st)
 {
     struct run run = {.program = program, .trace = trace};
     int code = lanes_init(&run.lanes, program, st);

@@ -8,11 +8,11 @@
 #include "program/program.h"
 
 #define ENGINE_SIMGRID_MODULE "icisim_simgrid.so"
-#define ENGINE_SIMGRID_SYMBOL "engine_simgrid_run"
+#define ENGINE_SIMGRID_SYMBOL "icisim_engine_simgrid_run"
 
 typedef int engine_simgrid_function(const struct program *program, struct trace *trace, struct status *st);
 
 /* Once a process: SimGrid keeps its platform for good. */
-engine_simgrid_function engine_simgrid_run;
+__attribute__((visibility("default"))) engine_simgrid_function icisim_engine_simgrid_run;
 
 #endif

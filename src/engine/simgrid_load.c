@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The SimGrid engine's row of the table. The engine itself is a module, because loading libsimgrid takes
- * 20 ms, which every process would pay. It is looked for beside the program (a build folder), where the
- * program's installation puts it (../lib or ../lib/ARCHITECTURE, in a folder icisim), and then wherever the
- * loader looks.
+ * The SimGrid engine's row of the table. The engine itself is a module, because loading libsimgrid takes 20 ms,
+ * which every process would pay. It is looked for near the file that this code is in, the program or
+ * libicisim.so: beside it (a build folder), and where the installation has put it. So an installation may be
+ * moved. If it is not there, the loader looks where it looks for any library.
  */
 #include <dlfcn.h>
-#include <glob.h>
 #include <limits.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,34 +15,37 @@
 #include "engine/engines.h"
 #include "engine/simgrid.h"
 
-/* Relative to the folder of the program; a pattern of glob(3). */
-static const char *const places[] = {"", "../lib*/icisim/", "../lib*/*/icisim/"};
+/* Folders to look in, relative to that of the file that we are in. */
+static const char *const places[] = {
+    "", "icisim/",            /* from libicisim.so */
+    ICISIM_BIN_TO_MODULES "/" /* from the program */
+};
 
-/* The folder of the program, with a slash at its end; empty if it cannot be told. */
-static void program_folder(char folder[static PATH_MAX])
+/* The folder of the file that we are in, with a slash at its end; empty if it cannot be told. The loader does not
+ * know the program's own file by a path that can be relied on. */
+static void own_folder(char folder[static PATH_MAX])
 {
-    ssize_t n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
-    folder[n > 0 ? n : 0] = '\0';
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[1] = '\0';
+    Dl_info info;
+    struct link_map *map = NULL;
+    ssize_t n = 0;
+    if (dladdr1(&engine_simgrid, &info, (void **)&map, RTLD_DL_LINKMAP) && map->l_name[0])
+        n = snprintf(folder, PATH_MAX, "%s", map->l_name);
     else
-        folder[0] = '\0';
+        n = readlink("/proc/self/exe", folder, PATH_MAX - 1);
+    folder[n > 0 && n < PATH_MAX ? n : 0] = '\0';
+    char *slash = strrchr(folder, '/');
+    folder[slash ? slash + 1 - folder : 0] = '\0';
 }
 
 /* The first file that is there is the one: where it does not load, its reason is what counts. */
 static void *open_module(void)
 {
-    char folder[PATH_MAX], pattern[PATH_MAX + 64];
-    program_folder(folder);
+    char folder[PATH_MAX], path[PATH_MAX + 64];
+    own_folder(folder);
     for (size_t i = 0; folder[0] && i < sizeof places / sizeof *places; i++) {
-        glob_t found;
-        snprintf(pattern, sizeof pattern, "%s%s%s", folder, places[i], ENGINE_SIMGRID_MODULE);
-        if (glob(pattern, 0, NULL, &found) == 0) {
-            void *module = dlopen(found.gl_pathv[0], RTLD_NOW | RTLD_LOCAL);
-            globfree(&found);
-            return module;
-        }
+        snprintf(path, sizeof path, "%s%s%s", folder, places[i], ENGINE_SIMGRID_MODULE);
+        if (access(path, F_OK) == 0)
+            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     }
     return dlopen(ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
@@ -52,8 +55,8 @@ static int run(const struct program *program, struct trace *trace, struct status
     void *module = open_module();
     if (!module)
         return status_fail(st, STATUS_ENGINE,
-                           "cannot load the SimGrid engine: %s; put " ENGINE_SIMGRID_MODULE
-                           " beside icisim, or add --engine event",
+                           "cannot load the SimGrid engine: %s; install the package icisim-simgrid, "
+                           "put " ENGINE_SIMGRID_MODULE " beside icisim, or add --engine event",
                            dlerror());
     engine_simgrid_function *simulate;
     /* ISO C has no cast from an object's address to a function's; POSIX asks for this copy. */

@@ -116,7 +116,7 @@ static enum combine combine_of(const char *op)
     return strcmp(op, "pmax") == 0 ? COMBINE_MAX : strcmp(op, "pmin") == 0 ? COMBINE_MIN : COMBINE_SUM;
 }
 
-static int collective_build(struct job *job, struct status *st)
+struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
@@ -133,6 +133,13 @@ static int collective_build(struct job *job, struct status *st)
                                    .pair_elements = c->pair_elements};
     for (int r = 0; r < c->rings; r++)
         spec.ring[r] = &c->ring[r];
+    return spec;
+}
+
+static int collective_build(struct job *job, struct status *st)
+{
+    const struct collective_job *c = job->state;
+    struct collective_spec spec = collective_job_spec(job);
     return c->collective->build(&spec, &job->program, -1, NULL, st);
 }
 

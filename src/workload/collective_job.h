@@ -27,6 +27,9 @@ struct collective_job {
     int64_t *pair_elements; /* ragged; or NULL */
 };
 
+/* What the builder is to write for a job that is open, which it borrows from. */
+struct collective_spec collective_job_spec(const struct job *job);
+
 /* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
 int members_open(struct collective_job *c, const struct job *job, struct status *st);
 

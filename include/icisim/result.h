@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * result: what a simulation has found, by the names of the CSV's columns.
+ *
+ * Columns are appended from version to version, and none changes its name or meaning. The column "speedup"
+ * stays empty, as it compares with another point.
+ *
+ * Units: SI, the unit in every column's name. Errors: ICISIM_INPUT, naming the column. Ownership:
+ * icisim_result_free().
+ */
+#ifndef ICISIM_API_RESULT_H
+#define ICISIM_API_RESULT_H
+
+#include <icisim/status.h>
+
+ICISIM_BEGIN
+
+struct icisim_result;
+
+ICISIM_API void icisim_result_free(struct icisim_result *result);
+
+/* The number in a column: NaN where the column does not apply to what was run. */
+ICISIM_API int icisim_result_real(const struct icisim_result *result, const char *column, double *value,
+                                  struct icisim_status *st);
+
+/* The text in a column, empty where it does not apply; NULL if there is no such column, or it holds numbers. */
+ICISIM_API const char *icisim_result_text(const struct icisim_result *result, const char *column,
+                                          struct icisim_status *st);
+
+/* The columns there are, from index 0, and a line on each; NULL beyond the last. */
+ICISIM_API const char *icisim_column_name(int index);
+ICISIM_API const char *icisim_column_meaning(int index);
+
+ICISIM_END
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * version: which icisim this is, and what it was built with.
+ *
+ * Units: none. Errors: none. Ownership: constant texts.
+ */
+#ifndef ICISIM_API_VERSION_H
+#define ICISIM_API_VERSION_H
+
+#include <icisim/visibility.h>
+
+ICISIM_BEGIN
+
+/* Of the library that is loaded: "0.1.0". */
+ICISIM_API const char *icisim_version(void);
+
+/* What it was built with, one after the other from index 0: "SimGrid", "3.32". The name is NULL beyond the last. */
+struct icisim_built_with {
+    const char *name, *version;
+};
+ICISIM_API struct icisim_built_with icisim_built_with(int index);
+
+ICISIM_END
+
+#endif

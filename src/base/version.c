@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/version.h"
+
+#include <stddef.h>
+
+const struct version_part version_parts[] = {
+    {"icisim", BUILT_ICISIM},  {"SimGrid", BUILT_SIMGRID}, {"GSL", BUILT_GSL},     {"libcsv", BUILT_CSV},
+    {"libfyaml", BUILT_FYAML}, {"yajl", BUILT_YAJL},       {"compiler", BUILT_CC}, {NULL, NULL},
+};
