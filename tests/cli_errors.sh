@@ -78,7 +78,6 @@ leave one of them out|all-gather --slice 4x4 --size 1MiB --groups '[4,4]<=[16]' 
 random:1|ragged-all-to-all --slice 4x4 --size 1MiB
 groups of 1024 chips or fewer|ragged-all-to-all --chip v4 --slice 16x16x16 --pair-sizes random:1 --size 1GiB
 unknown dtype 'fp32'|'fp32[64@x,64] . fp32[64,64@y]' --slice 4x4
-all of a matmul have one type|'int8[64@x,64] . f32[64,64@y]' --slice 4x4
 beyond any slice|'bf16[1099511627776,4] . bf16[4,1099511627776]' --slice 4x4
 sharded over nothing|'bf16[64,64] . bf16[64,64] -> bf16[64@x,64]' --slice 4x4
 leave one of them unsharded|'bf16[64@x,64@y] . bf16[64@y,64@x]' --slice 4x4

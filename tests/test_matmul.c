@@ -110,8 +110,9 @@ static void multiplies_with(struct bench *b, const struct problem *problem, stru
     struct matmul_build build;
     struct program program;
     struct status st = {0};
-    roofline_init(&options->cost.roofline, &b->chip);
-    options->cost.dtype = DTYPE_BF16;
+    roofline_init(&options->roofline, &b->chip);
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        options->roofline.peak_flops[d] = 197e12;
     program_init(&program, &b->slice);
     OKAY(matmul_write(&b->plan, options, &b->mesh, &program, &build, &st), st);
     OKAY(program_check(&program, &st), st);
@@ -150,17 +151,81 @@ static void multiplies(void)
  * 2 * 512^3 operations at 0.8 of 1 Tflops in eight parts, 0.4 in one. */
 static void parts_may_be_cheaper(void)
 {
-    struct chip chip = {.name = "falls"};
+    struct chip chip = {.name = "falls", .peak_flops[DTYPE_BF16] = 1e12};
     chip.efficiency[DTYPE_BF16] = (struct chip_efficiency){
         .steps = 2, .flop = {2 * 256.0 * 256 * 256, 2 * 512.0 * 512 * 512}, .frac = {0.8, 0.4}};
-    struct matmul_cost cost = {.dtype = DTYPE_BF16};
-    roofline_init(&cost.roofline, &chip);
-    cost.roofline.peak_flops[DTYPE_BF16] = 1e12;
-    cost.roofline.hbm_Bps = NAN;
-    NEAR(matmul_cost_s(&cost, 512, 512, 512, false), 2 * 512.0 * 512 * 512 / 0.4e12, 1e-12);
-    NEAR(matmul_least_s(&cost, 512, 512, 512), 8 * matmul_cost_s(&cost, 256, 256, 256, false), 1e-12);
+    struct roofline roofline;
+    struct matmul_product p = {.m = 512,
+                               .k = 512,
+                               .n = 512,
+                               .left.dtype = DTYPE_BF16,
+                               .right.dtype = DTYPE_BF16,
+                               .out.dtype = DTYPE_BF16};
+    roofline_init(&roofline, &chip);
+    roofline.hbm_Bps = NAN;
+    NEAR(matmul_cost_s(&roofline, &p, 512, 512, 512, false), 2 * 512.0 * 512 * 512 / 0.4e12, 1e-12);
+    NEAR(matmul_least_s(&roofline, &p), 8 * matmul_cost_s(&roofline, &p, 256, 256, 256, false), 1e-12);
     chip.efficiency[DTYPE_BF16].frac[1] = 0.9;
-    NEAR(matmul_least_s(&cost, 512, 512, 512), matmul_cost_s(&cost, 512, 512, 512, false), 1e-12);
+    NEAR(matmul_least_s(&roofline, &p), matmul_cost_s(&roofline, &p, 512, 512, 512, false), 1e-12);
 }
 
-SUITE("matmul", TEST(infers), TEST(multiplies), TEST(parts_may_be_cheaper))
+/* A product runs at the rate of the wider of its operands' types, and reads and writes each tensor in its own. At 3 Tflops
+ * and 0.7 TB/s 2 x 35 x 11 x 13 operations take less than 35 x 11 B, 11 x 13 x 2 B and 2 x 35 x 13 x 4 B from and to HBM.
+ */
+static void costs_each_tensor_in_its_own_type(void)
+{
+    struct chip chip = {.name = "wide", .hbm_Bps = 0.7e12};
+    struct roofline roofline;
+    struct matmul_product p = {.left.dtype = DTYPE_S8, .right.dtype = DTYPE_BF16, .out.dtype = DTYPE_F32};
+    roofline_init(&roofline, &chip);
+    roofline.peak_flops[DTYPE_BF16] = 3e12;
+    NEAR(matmul_cost_s(&roofline, &p, 35, 11, 13, true), (35 * 11 + 11 * 13 * 2 + 2 * 35 * 13 * 4) / 0.7e12,
+         1e-12);
+    CU_ASSERT_EQUAL(matmul_rate(&p), DTYPE_BF16);
+    roofline.hbm_Bps = NAN;
+    NEAR(matmul_cost_s(&roofline, &p, 35, 11, 13, true), 2 * 35 * 11 * 13 / 3e12, 1e-12);
+    roofline.efficiency = 0.3;
+    NEAR(matmul_cost_s(&roofline, &p, 35, 11, 13, true), 2 * 35 * 11 * 13 / 0.9e12, 1e-12);
+}
+
+/* What is gathered moves in its own type, sums in that of the output, whatever the strategy: on a ring of 4 each chip
+ * sends 3 pieces of a gather, and 6 of an all-reduce.
+ *   8x16 s8:  4 x 3 x 2x16 x 1 B;  16x12 bf16: 4 x 3 x 4x12 x 2 B;  sums of 8x12 s32: 4 x 6 x 24 x 4 B */
+static const struct {
+    const char *expr;
+    double link_bytes;
+} moved[] = {
+    {"s8[8@X,16] . bf16[16,12] -> f32[8,12]", 384},
+    {"s8[8,16@X] . bf16[16,12] -> f32[8,12]", 384},
+    {"s8[8,16] . bf16[16@X,12] -> f32[8,12]", 1152},
+    {"s8[8,16@X] . s8[16@X,12] -> int32[8,12]", 2304},
+    {"s8[8,16@X] . s8[16@X,12] -> int32[8@X,12]", 1152},
+    /* the first product is s8, as its operands: 8x12 are gathered before the second */
+    {"s8[8@X,16] . s8[16,12] . bf16[12,20] -> f32[8,20]", 4 * 3 * 24},
+    {"s8[8,16] . s8[16,12@X] . s8[12@X,20] -> int32[8,20]", 4 * 6 * 40 * 4},
+};
+
+static void moves_each_tensor_in_its_own_type(void)
+{
+    for (size_t i = 0; i < sizeof moved / sizeof *moved; i++) {
+        struct problem problem = {"4", "X=4", moved[i].expr, NULL};
+        for (int strategy = 0; strategy < STRATEGY_AUTO; strategy++) {
+            struct bench b;
+            struct status st = {0};
+            OKAY(open_bench(&b, &problem, "all", 0, &st), st);
+            struct matmul_options options = {.strategy = (enum matmul_strategy)strategy, .kind = RING_UNI};
+            multiplies_with(&b, &problem, &options);
+            struct matmul_build build;
+            struct program program;
+            program_init(&program, &b.slice);
+            OKAY(matmul_write(&b.plan, &options, &b.mesh, &program, &build, &st), st);
+            NEAR(program_link_bytes(&program), moved[i].link_bytes, 1e-12);
+            matmul_build_free(&build);
+            program_free(&program);
+            close_bench(&b);
+        }
+    }
+}
+
+SUITE("matmul", TEST(infers), TEST(multiplies), TEST(parts_may_be_cheaper),
+      TEST(costs_each_tensor_in_its_own_type), TEST(moves_each_tensor_in_its_own_type))

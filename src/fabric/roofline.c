@@ -40,6 +40,13 @@ int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *
     return code;
 }
 
+double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops)
+{
+    if (!isnan(roofline->efficiency))
+        return roofline->efficiency;
+    return isnan(roofline->peak_flops[dtype]) ? chip_matmul_efficiency(roofline->chip, dtype, flops) : 1;
+}
+
 static double tiles(double n, int tile)
 {
     return ceil(n / tile) * tile;
@@ -65,9 +72,7 @@ int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, dou
     int code = roofline_peak(roofline, dtype, &peak_flops, st);
     if (code < 0)
         return code;
-    double efficiency = isnan(roofline->efficiency) ? chip_matmul_efficiency(roofline->chip, dtype, flops)
-                                                    : roofline->efficiency;
-    double compute_s = flops / (peak_flops * efficiency);
+    double compute_s = flops / (peak_flops * roofline_efficiency(roofline, dtype, flops));
     double memory_s = roofline->hbm_Bps > 0 ? hbm_bytes / roofline->hbm_Bps : 0;
     *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
     if (bound)

@@ -22,7 +22,8 @@
 struct roofline {
     const struct chip *chip;
     double peak_flops[DTYPE_COUNT]; /* NaN: the chip's own */
-    double efficiency;              /* share of the peak that products reach; NaN: the chip's, by size */
+    /* Share of the peak that products reach. NaN: of the chip's own peak the chip's share, by size; 1 of another peak. */
+    double efficiency;
     double hbm_Bps, launch_s;
     bool mxu_padding;
     int passes; /* of products of f32: 1, 3 or 6 */
@@ -35,6 +36,9 @@ void roofline_init(struct roofline *roofline, const struct chip *chip);
 
 /* The peak for products of a type: what was set, or the chip's. */
 int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st);
+
+/* The share of it that a product of so many operations reaches. */
+double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops);
 
 /* 2 m k n, each dim padded to whole tiles of the MXU where that is asked for: k and n to its side, as it holds a block of
  * the right operand; m to 8, as rows stream through in eights. */

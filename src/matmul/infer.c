@@ -22,8 +22,14 @@ const char *matmul_move_op(enum matmul_move_kind kind)
     return ops[kind];
 }
 
-/* What `longer` has behind `shorter`; false if it does not begin with it. */
-static bool behind(const struct axis_list *shorter, const struct axis_list *longer, struct axis_list *rest)
+const struct matmul_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind)
+{
+    return kind == MOVE_GATHER_LEFT ? &p->left : kind == MOVE_GATHER_RIGHT ? &p->right : &p->out;
+}
+
+/* What `longer` has after `shorter`; false if it does not begin with it. */
+static bool rest_after(const struct axis_list *shorter, const struct axis_list *longer,
+                       struct axis_list *rest)
 {
     *rest = (struct axis_list){0};
     if (longer->count < shorter->count)
@@ -60,7 +66,7 @@ static void infer_contracting(struct matmul_product *p, struct axis_list *partia
 }
 
 /* One dim of the output. `dim` is 0 for the rows, which come from the left operand, 1 for the columns. Sets how it is
- * sharded when the product is done, and the moves behind it. */
+ * sharded when the product is done, and the moves after it. */
 static int infer_output_dim(struct matmul_product *p, int dim, struct axis_list *partial,
                             struct matmul_move *later, int *laters, const struct axes *axes,
                             struct status *st)
@@ -71,7 +77,7 @@ static int infer_output_dim(struct matmul_product *p, int dim, struct axis_list 
     p->done[dim] = *have;
     if (same_list(&have->shard, want))
         return 0;
-    if (partial->count && behind(&have->shard, want, &rest) && same_list(&rest, partial)) {
+    if (partial->count && rest_after(&have->shard, want, &rest) && same_list(&rest, partial)) {
         later[(*laters)++] = (struct matmul_move){MOVE_SCATTER, dim, rest};
         *partial = (struct axis_list){0};
         return 0;
@@ -186,6 +192,7 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
         bool last = i == plan->products - 1;
         p->left = left;
         p->right = expr->operand[i + 1];
+        p->out.dtype = matmul_rate(p);
         if (last && expr->has_output) {
             p->out = expr->output;
         } else {
@@ -198,7 +205,8 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
                 plan->ambiguous = i;
                 return refuse_ambiguous(p, axes, st);
             }
-            p->out = (struct matmul_tensor){.dtype = left.dtype, .dim = {left.dim[0], p->right.dim[1]}};
+            p->out.dim[0] = left.dim[0];
+            p->out.dim[1] = p->right.dim[1];
         }
         if (infer_product(p, axes, st) < 0)
             return st->code;

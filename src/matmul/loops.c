@@ -40,7 +40,7 @@ static int loop_init(struct loop *loop, struct writer *w, const struct matmul_pr
     loop->spec = (struct collective_spec){.kind = kind_of(w->options->strategy),
                                           .rings = 1,
                                           .ring = {loop->ring},
-                                          .elem_bytes = w->elem_bytes,
+                                          .elem_bytes = dtype_info(matmul_moved(p, move->kind)->dtype)->bytes,
                                           .setup_s = w->options->setup_s};
     if (walk_init(&loop->walk, &loop->spec, w->program, "collective-permute", w->st) < 0)
         return w->st->code;
@@ -79,7 +79,7 @@ static double product_s(const struct loop *loop, bool contracting, int dim, int 
 {
     double size[3] = {(double)loop->p->m, (double)loop->p->k, (double)loop->p->n};
     size[contracting ? 1 : dim == 0 ? 0 : 2] /= loop->ring->n * (half < 0 ? 1 : loop->cut.halves);
-    return matmul_cost_s(&loop->w->options->cost, size[0], size[1], size[2], accumulate);
+    return matmul_cost_s(&loop->w->options->roofline, loop->p, size[0], size[1], size[2], accumulate);
 }
 
 static int32_t add_product(struct loop *loop, int step, int32_t where, double seconds, int32_t offset,
@@ -160,7 +160,7 @@ struct tensor writer_gather_loop(struct writer *w, const struct matmul_product *
                                  const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
     struct loop loop;
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
+    struct tensor out = writer_product(p);
     if (loop_init(&loop, w, p, move) < 0)
         return out;
     bool moves_left = move->kind == MOVE_GATHER_LEFT, contracting = moves_left == (move->dim == 1);
@@ -168,17 +168,16 @@ struct tensor writer_gather_loop(struct writer *w, const struct matmul_product *
     const struct ring *cut[2] = {NULL, NULL}, *none[2] = {NULL, NULL};
     moved->len[move->dim] *= loop.ring->n;
     loop.cut.dim = move->dim;
-    struct view all = writer_buffer(w, moves_left ? "left" : "right", moved->len, &loop.cut);
-    loop.bytes = (double)(moved->len[0] * moved->len[1] / loop.ring->n) * w->elem_bytes;
+    struct view all = writer_buffer(w, moves_left ? "left" : "right", moved, &loop.cut);
+    loop.bytes = (double)(moved->len[0] * moved->len[1] / loop.ring->n) * loop.spec.elem_bytes;
     writer_place(w, moved, piece(&loop, all, 0, -1), none);
     /* What is contracted with the pieces, or made of them, is cut alike. */
     struct cut alike = loop.cut;
     alike.dim = contracting ? 1 - move->dim : move->dim;
     cut[alike.dim] = loop.ring;
-    struct view beside =
-        writer_buffer(w, moves_left ? "right" : "left", other->len, contracting ? &alike : NULL);
+    struct view beside = writer_buffer(w, moves_left ? "right" : "left", other, contracting ? &alike : NULL);
     writer_place(w, other, beside, contracting ? cut : none);
-    loop.out = writer_buffer(w, "product", out.len, contracting ? NULL : &alike);
+    loop.out = writer_buffer(w, "product", &out, contracting ? NULL : &alike);
     loop.left = moves_left ? all : beside;
     loop.right = moves_left ? beside : all;
     int32_t first = w->program->ops;
@@ -251,13 +250,14 @@ static int scatter_loop(struct loop *loop, struct writer *w, const struct matmul
     const struct ring *cut[2] = {NULL, NULL}, *none[2] = {NULL, NULL};
     cut[dim] = logical ? loop->ring : NULL;
     loop->cut.dim = dim;
-    loop->left = writer_buffer(w, "left", left->len, dim == 0 ? &loop->cut : NULL);
-    loop->right = writer_buffer(w, "right", right->len, dim == 1 ? &loop->cut : NULL);
-    loop->out = writer_buffer(w, "product", out->len, &loop->cut);
+    loop->left = writer_buffer(w, "left", left, dim == 0 ? &loop->cut : NULL);
+    loop->right = writer_buffer(w, "right", right, dim == 1 ? &loop->cut : NULL);
+    loop->out = writer_buffer(w, "product", out, &loop->cut);
     writer_place(w, left, loop->left, dim == 0 ? cut : none);
     writer_place(w, right, loop->right, dim == 1 ? cut : none);
     int n = loop->ring->n;
-    loop->bytes = (double)chunk_elements(out->len[dim], n) * (double)out->len[1 - dim] * w->elem_bytes;
+    loop->bytes =
+        (double)chunk_elements(out->len[dim], n) * (double)out->len[1 - dim] * loop->spec.elem_bytes;
     int32_t first = w->program->ops;
     if (w->options->loop == LOOP_XLA && w->options->strategy == STRATEGY_UNI)
         scatter_steps_extra(loop, dim, left->ready, right->ready);
@@ -271,7 +271,7 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
                                   const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
     struct loop loop;
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
+    struct tensor out = writer_product(p);
     bool reduce = move->kind == MOVE_REDUCE;
     int dim = reduce ? out.len[1] > out.len[0] : move->dim;
     if (scatter_loop(&loop, w, p, move, dim, !reduce, left, right, &out) < 0)
@@ -294,14 +294,14 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
 struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product *p,
                                    const struct matmul_move *move, struct tensor *left, struct tensor *right)
 {
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
+    struct tensor out = writer_product(p);
     int dim = out.len[1] > out.len[0];
     struct cut cut = {.dim = dim, .n = w->options->chunks, .halves = 1};
     if (cut.n > out.len[dim])
         cut.n = (int)out.len[dim];
-    struct view of_left = writer_buffer(w, "left", left->len, dim == 0 ? &cut : NULL);
-    struct view of_right = writer_buffer(w, "right", right->len, dim == 1 ? &cut : NULL);
-    struct view all = writer_buffer(w, "product", out.len, &cut), one = all;
+    struct view of_left = writer_buffer(w, "left", left, dim == 0 ? &cut : NULL);
+    struct view of_right = writer_buffer(w, "right", right, dim == 1 ? &cut : NULL);
+    struct view all = writer_buffer(w, "product", &out, &cut), one = all;
     writer_place(w, left, of_left, NULL);
     writer_place(w, right, of_right, NULL);
     int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
@@ -309,15 +309,16 @@ struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product
     size[dim] /= cut.n;
     int32_t reduced = -1, placed = -1;
     for (int q = 0; q < cut.n; q++) {
-        struct tensor chunk = {.len = {out.len[0], out.len[1]}, .operand = -1};
+        struct tensor chunk = writer_product(p);
         chunk.len[dim] = out.len[dim] / cut.n + (q < out.len[dim] % cut.n);
-        chunk.place.own = writer_buffer(w, "chunk", chunk.len, NULL);
+        chunk.place.own = writer_buffer(w, "chunk", &chunk, NULL);
         if (cut.n > 1) {
             of_left.pick[0] = of_right.pick[0] = one.pick[0] = pick_fixed(q);
         }
-        int32_t product = writer_matmul(
-            w, fusion, q, WHERE_ALL, matmul_cost_s(&w->options->cost, size[0], (double)p->k, size[1], false),
-            of_left, of_right, chunk.place.own);
+        int32_t product =
+            writer_matmul(w, fusion, q, WHERE_ALL,
+                          matmul_cost_s(&w->options->roofline, p, size[0], (double)p->k, size[1], false),
+                          of_left, of_right, chunk.place.own);
         program_wait(w->program, left->ready);
         program_wait(w->program, right->ready);
         /* One all-reduce after the other: they would only slow each other down. */

@@ -22,6 +22,9 @@
  * `uni` rotates one way, `bidi` whole pieces both ways, `bidi-half` halves both ways; where the ring does not
  * close, `uni` closes it over the reverse links and the other two use the line algorithm.
  *
+ * Types may differ (int8 . int8 -> int32): what is gathered travels in its own type, sums in that of the output. The
+ * product in the middle of a chain has the wider type of its operands.
+ *
  * Units: in the names. Errors: status.h. Ownership: the caller's structs, freed where a _free() is given.
  */
 #ifndef ICISIM_MATMUL_H
@@ -63,7 +66,7 @@ bool matmul_is_expr(const char *text);
 
 /* Reads the notation. `dims` gives sizes for names ("B=1024,D=2048") and may be NULL; tensors without a type
  * have that of the first operand, which without one has `dtype`. Errors: columns and what would be right; dims
- * that do not agree, or do not divide; types that differ; a matrix of more than 2^60 elements. */
+ * that do not agree, or do not divide; a matrix of more than 2^60 elements. */
 int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
                  struct matmul_expr *expr, struct status *st);
 char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char text[static MATMUL_TEXT]);
@@ -85,6 +88,9 @@ struct matmul_product {
     int overlap;     /* the move that loops decompose, or -1 */
     int64_t m, k, n; /* of the product on one chip */
 };
+/* The tensor that is moved, of whose type its bytes are. */
+const struct matmul_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind);
+
 struct matmul_plan {
     int products;
     int ambiguous; /* the product whose output sharding is missing, when that is why matmul_infer() failed; or -1 */
@@ -100,16 +106,15 @@ int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct
 char *matmul_explain(const struct matmul_product *product, const struct axes *axes,
                      char text[static MATMUL_TEXT]);
 
-/* What a product of some type takes on one chip (roofline.h). Accumulating reads the output too. */
-struct matmul_cost {
-    struct roofline roofline;
-    enum dtype_id dtype;
-};
-double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate);
+/* What a product of m x k by k x n takes on one chip, in the types of `p` and at the rate of the wider type of its
+ * operands (roofline.h), whose peak is known to be there. Accumulating reads the output too. */
+enum dtype_id matmul_rate(const struct matmul_product *p);
+double matmul_cost_s(const struct roofline *roofline, const struct matmul_product *p, double m, double k,
+                     double n, bool accumulate);
 
 /* The least that it takes, as one op or cut into several: where smaller products reach a larger share of the peak, parts
  * of it may. */
-double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n);
+double matmul_least_s(const struct roofline *roofline, const struct matmul_product *p);
 
 enum matmul_strategy {
     STRATEGY_NAIVE,
@@ -139,7 +144,7 @@ struct matmul_options {
     int chunks;            /* of REDUCE_CHUNKS, 1 to MATMUL_CHUNKS */
     enum matmul_loop loop; /* of a uni scatter loop: N-1 permutes, or N, the first of zeros, as XLA has it */
     double setup_s;        /* of each collective, and of each permute of a loop */
-    struct matmul_cost cost;
+    struct roofline roofline;
 };
 
 /* Where a tensor is in a program, for loading operands and reading the result: the rectangle of pieces that `own`

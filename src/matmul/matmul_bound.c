@@ -43,11 +43,12 @@ static double moved_elements(const struct matmul_product *p, const struct matmul
     return out * axis_list_size(&move->axes, axes);
 }
 
-static double move_bound_s(const struct matmul_product *p, const struct matmul_move *move, double elem_bytes,
+static double move_bound_s(const struct matmul_product *p, const struct matmul_move *move,
                            const struct mesh *mesh, int ports)
 {
     int n = axis_list_size(&move->axes, &mesh->axes);
     double elements = moved_elements(p, move, &mesh->axes);
+    double elem_bytes = dtype_info(matmul_moved(p, move->kind)->dtype)->bytes;
     struct formula_case c = case_of(matmul_move_op(move->kind), elements, elem_bytes, mesh);
     c.rings = 1;
     c.n[0] = n;
@@ -62,13 +63,13 @@ static double move_bound_s(const struct matmul_product *p, const struct matmul_m
 double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
                       const struct mesh *mesh)
 {
-    double compute_s = 0, comm_s = 0, elem_bytes = dtype_info(plan->product[0].left.dtype)->bytes;
+    double compute_s = 0, comm_s = 0;
     int ports = least_ports(mesh->slice);
     for (int i = 0; i < plan->products; i++) {
         const struct matmul_product *p = &plan->product[i];
-        compute_s += matmul_least_s(&options->cost, (double)p->m, (double)p->k, (double)p->n);
+        compute_s += matmul_least_s(&options->roofline, p);
         for (int j = 0; j < p->moves; j++)
-            comm_s = fmax(comm_s, move_bound_s(p, &p->move[j], elem_bytes, mesh, ports));
+            comm_s = fmax(comm_s, move_bound_s(p, &p->move[j], mesh, ports));
     }
     return fmax(compute_s, comm_s);
 }

@@ -5,34 +5,39 @@
 #include "base/text.h"
 #include "matmul/matmul.h"
 
-/* The type's peak is known to be there (read when the cost was set up). */
-static double product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double elements)
+static double bytes_of(const struct matmul_tensor *tensor)
+{
+    return dtype_info(tensor->dtype)->bytes;
+}
+
+enum dtype_id matmul_rate(const struct matmul_product *p)
+{
+    return bytes_of(&p->right) > bytes_of(&p->left) ? p->right.dtype : p->left.dtype;
+}
+
+double matmul_cost_s(const struct roofline *roofline, const struct matmul_product *p, double m, double k,
+                     double n, bool accumulate)
 {
     struct status unused = {0};
-    double seconds = NAN;
-    roofline_product_s(roofline, dtype, flops, elements * dtype_info(dtype)->bytes, &seconds, NULL, &unused);
+    double flops = roofline_product_flops(roofline, m, k, n), seconds = NAN;
+    double hbm_bytes = m * k * bytes_of(&p->left) + k * n * bytes_of(&p->right) +
+                       (accumulate ? 2 : 1) * m * n * bytes_of(&p->out);
+    roofline_product_s(roofline, matmul_rate(p), flops, hbm_bytes, &seconds, NULL, &unused);
     return seconds;
 }
 
-double matmul_cost_s(const struct matmul_cost *cost, double m, double k, double n, bool accumulate)
+double matmul_least_s(const struct roofline *roofline, const struct matmul_product *p)
 {
-    double flops = roofline_product_flops(&cost->roofline, m, k, n);
-    return product_s(&cost->roofline, cost->dtype, flops, m * k + k * n + (accumulate ? 2 : 1) * m * n);
-}
-
-double matmul_least_s(const struct matmul_cost *cost, double m, double k, double n)
-{
-    struct roofline best = cost->roofline;
-    double flops = roofline_product_flops(&best, m, k, n);
-    const struct chip_efficiency *steps = &best.chip->efficiency[cost->dtype];
-    if (isnan(best.efficiency)) {
-        best.efficiency = chip_matmul_efficiency(best.chip, cost->dtype, flops);
-        for (int i = 0; i < steps->steps && steps->flop[i] < flops;
-             i++) /* straight between the steps: largest at one */
-            best.efficiency =
-                fmax(best.efficiency, chip_matmul_efficiency(best.chip, cost->dtype, steps->flop[i]));
-    }
-    return product_s(&best, cost->dtype, flops, m * k + k * n + m * n);
+    struct roofline best = *roofline;
+    enum dtype_id rate = matmul_rate(p);
+    double m = (double)p->m, k = (double)p->k, n = (double)p->n;
+    double flops = roofline_product_flops(roofline, m, k, n);
+    const struct chip_efficiency *steps = &best.chip->efficiency[rate];
+    best.efficiency = roofline_efficiency(roofline, rate, flops);
+    for (int i = 0; i < steps->steps && steps->flop[i] < flops;
+         i++) /* straight between the steps: largest at one */
+        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, rate, steps->flop[i]));
+    return matmul_cost_s(&best, p, m, k, n, false);
 }
 
 static const char *const strategies[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};

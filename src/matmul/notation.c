@@ -85,7 +85,7 @@ static int check_used(const struct sizes *sizes, int given, struct status *st)
     return 0;
 }
 
-/* 1024, B, B=1024, each with @X or @(dp,tp) behind it. */
+/* 1024, B, B=1024, each with @X or @(dp,tp) after it. */
 static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *sizes, struct matmul_dim *dim)
 {
     *dim = (struct matmul_dim){.n = 0};
@@ -165,16 +165,6 @@ static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes 
     return check_elements(c, tensor->dim[0].n, tensor->dim[1].n);
 }
 
-/* Bytes are counted, and products timed, in one type. */
-static int check_type(struct cursor *c, const struct matmul_expr *expr, const struct matmul_tensor *tensor)
-{
-    enum dtype_id first = expr->operand[0].dtype;
-    if (tensor->dtype == first)
-        return 0;
-    return cursor_fail(c, "a tensor of %s behind one of %s; all of a matmul have one type",
-                       dtype_info(tensor->dtype)->name, dtype_info(first)->name);
-}
-
 static int check_shapes(struct cursor *c, const struct matmul_expr *expr)
 {
     const struct matmul_tensor *first = &expr->operand[0], *last = &expr->operand[expr->operands - 1];
@@ -210,7 +200,7 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
         struct matmul_tensor *operand = &expr->operand[expr->operands];
         if (expr->operands > 0)
             dtype = expr->operand[0].dtype;
-        if (parse_tensor(&c, axes, &sizes, dtype, operand) < 0 || check_type(&c, expr, operand) < 0)
+        if (parse_tensor(&c, axes, &sizes, dtype, operand) < 0)
             return st->code;
         expr->operands++;
     } while (cursor_accept(&c, "."));
@@ -218,8 +208,7 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
         return cursor_fail(&c, "one operand only; a matmul is written A[...] . B[...] -> C[...]");
     if (cursor_accept(&c, "->")) {
         expr->has_output = true;
-        if (parse_tensor(&c, axes, &sizes, expr->operand[0].dtype, &expr->output) < 0 ||
-            check_type(&c, expr, &expr->output) < 0)
+        if (parse_tensor(&c, axes, &sizes, expr->operand[0].dtype, &expr->output) < 0)
             return st->code;
     }
     if (cursor_end(&c) < 0 || check_used(&sizes, given, st) < 0)

@@ -6,14 +6,14 @@
 static struct tensor whole_product(struct writer *w, const struct matmul_product *p, struct tensor *left,
                                    struct tensor *right)
 {
-    struct tensor out = {.len = {p->m, p->n}, .operand = -1, .ready = -1};
-    struct view of_left = writer_buffer(w, "left", left->len, NULL),
-                of_right = writer_buffer(w, "right", right->len, NULL);
-    out.place.own = writer_buffer(w, "product", out.len, NULL);
+    struct tensor out = writer_product(p);
+    struct view of_left = writer_buffer(w, "left", left, NULL),
+                of_right = writer_buffer(w, "right", right, NULL);
+    out.place.own = writer_buffer(w, "product", &out, NULL);
     writer_place(w, left, of_left, NULL);
     writer_place(w, right, of_right, NULL);
     int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
-    double seconds = matmul_cost_s(&w->options->cost, (double)p->m, (double)p->k, (double)p->n, false);
+    double seconds = matmul_cost_s(&w->options->roofline, p, (double)p->m, (double)p->k, (double)p->n, false);
     int32_t op = writer_matmul(w, fusion, 0, WHERE_ALL, seconds, of_left, of_right, out.place.own);
     program_wait(w->program, left->ready);
     program_wait(w->program, right->ready);
@@ -57,7 +57,7 @@ static struct tensor write_product(struct writer *w, const struct matmul_product
 
 static struct tensor operand(const struct matmul_tensor *t, int index, const struct axes *axes)
 {
-    struct tensor tensor = {.operand = index, .ready = -1};
+    struct tensor tensor = {.dtype = t->dtype, .operand = index, .ready = -1};
     for (int d = 0; d < 2; d++)
         tensor.len[d] = t->dim[d].n / axis_list_size(&t->dim[d].shard, axes);
     return tensor;
@@ -68,13 +68,8 @@ int matmul_write(const struct matmul_plan *plan, const struct matmul_options *op
                  struct status *st)
 {
     *build = (struct matmul_build){.rings = 0};
-    struct writer w = {.options = options,
-                       .mesh = mesh,
-                       .program = program,
-                       .build = build,
-                       .elem_bytes = dtype_info(plan->product[0].left.dtype)->bytes,
-                       .copies = -1,
-                       .st = st};
+    struct writer w = {
+        .options = options, .mesh = mesh, .program = program, .build = build, .copies = -1, .st = st};
     struct tensor out = operand(&plan->product[0].left, 0, &mesh->axes);
     for (int i = 0; i < plan->products && st->code == 0; i++)
         out = write_product(&w, &plan->product[i], out, operand(&plan->product[i].right, i + 1, &mesh->axes));

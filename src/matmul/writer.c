@@ -42,7 +42,8 @@ int writer_rings_along(struct writer *w, const struct axis_list *axes,
     return axes->count;
 }
 
-struct view writer_buffer(struct writer *w, const char *name, const int64_t len[2], const struct cut *cut)
+struct view writer_buffer(struct writer *w, const char *name, const struct tensor *tensor,
+                          const struct cut *cut)
 {
     struct grid_dim dim[2] = {{0}};
     int dims = 0;
@@ -50,8 +51,13 @@ struct view writer_buffer(struct writer *w, const char *name, const int64_t len[
         dim[dims++] = (struct grid_dim){cut->n, cut->dim == 1};
     if (cut && cut->halves > 1)
         dim[dims++] = (struct grid_dim){cut->halves, cut->dim == 1};
-    return (struct view){
-        .buffer = program_buffer(w->program, name, len[0], len[1], w->elem_bytes, dim, dims, NULL)};
+    return (struct view){.buffer = program_buffer(w->program, name, tensor->len[0], tensor->len[1],
+                                                  dtype_info(tensor->dtype)->bytes, dim, dims, NULL)};
+}
+
+struct tensor writer_product(const struct matmul_product *p)
+{
+    return (struct tensor){.dtype = p->out.dtype, .len = {p->m, p->n}, .operand = -1, .ready = -1};
 }
 
 /* A send that stays on its chip: no links, no time. It adds to zeros, so that where others add too it does not matter
@@ -65,7 +71,7 @@ static int32_t copy(struct writer *w, struct view from, struct view to, int32_t 
     /* The engine sees no links and asks for no bytes; the largest shard is what the checker sees paid for. */
     double bytes = 0;
     for (int chip = 0; chip < program->slice->chips && !program->error; chip++) {
-        double own = (double)view_elements(program, &from, chip) * w->elem_bytes;
+        double own = (double)view_elements(program, &from, chip) * program->buffer[from.buffer].elem_bytes;
         bytes = own > bytes ? own : bytes;
     }
     int32_t op = program_add(program, (struct op){.kind = OP_SEND,
@@ -83,8 +89,8 @@ static void reorder(struct writer *w, struct tensor *tensor, int dim, const stru
                     bool to_logical)
 {
     struct cut cut = {.dim = dim, .n = ring->n, .halves = 1};
-    struct view from = writer_buffer(w, "reorder", tensor->len, &cut);
-    struct view to = writer_buffer(w, "reorder", tensor->len, &cut);
+    struct view from = writer_buffer(w, "reorder", tensor, &cut);
+    struct view to = writer_buffer(w, "reorder", tensor, &cut);
     int32_t last = copy(w, tensor->place.own, from, tensor->ready);
     for (int q = 0; q < ring->n; q++) {
         from.pick[0] = pick_fixed(to_logical ? q : ring->slot[q]);
@@ -136,7 +142,8 @@ int32_t writer_matmul(struct writer *w, int32_t stage, int step, int32_t where, 
 void writer_collective(struct writer *w, const struct matmul_move *move, enum ring_kind kind,
                        struct tensor *tensor)
 {
-    struct collective_spec spec = {.kind = kind, .elem_bytes = w->elem_bytes, .setup_s = w->options->setup_s};
+    struct collective_spec spec = {
+        .kind = kind, .elem_bytes = dtype_info(tensor->dtype)->bytes, .setup_s = w->options->setup_s};
     bool gather = move->kind != MOVE_SCATTER && move->kind != MOVE_REDUCE;
     spec.rings = writer_rings_along(w, &move->axes, spec.ring);
     if (spec.rings < 0)

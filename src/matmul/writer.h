@@ -15,12 +15,12 @@ struct writer {
     const struct mesh *mesh;
     struct program *program;
     struct matmul_build *build;
-    double elem_bytes;
     int32_t copies; /* the stage of copies on the chip, or -1 */
     struct status *st;
 };
 
 struct tensor {
+    enum dtype_id dtype;
     int64_t len[2]; /* rows and columns on a chip */
     int operand;    /* index of an operand that is not in the program yet, or -1 */
     struct matmul_place place;
@@ -38,8 +38,12 @@ const struct ring *writer_ring_through(struct writer *w, const struct axis_list 
 int writer_rings_along(struct writer *w, const struct axis_list *axes,
                        const struct ring *ring[COLLECTIVE_RINGS]);
 
-/* A buffer for a matrix with a cut, and the view of all of it. */
-struct view writer_buffer(struct writer *w, const char *name, const int64_t len[2], const struct cut *cut);
+/* A buffer for a tensor with a cut, and the view of all of it. */
+struct view writer_buffer(struct writer *w, const char *name, const struct tensor *tensor,
+                          const struct cut *cut);
+
+/* The product on each chip, which is nowhere yet. */
+struct tensor writer_product(const struct matmul_product *p);
 
 /* Puts a tensor where `own` says: loads it there, or copies it. */
 void writer_place(struct writer *w, struct tensor *tensor, struct view own, const struct ring *const cut[2]);

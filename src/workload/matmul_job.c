@@ -28,10 +28,20 @@ static bool matmul_matches(const struct point *point)
     return matmul_is_expr(point->op);
 }
 
-/* "int32=19.17Tflops,bf16=197Tflops": sets the rate of one type, if it is there. Others are checked all the same. */
-static int read_peaks(const char *text, enum dtype_id dtype, double *peak_flops, bool *found,
+/* Does a product run at the rate of a type? */
+static bool has_rate(const struct matmul_plan *plan, int dtype)
+{
+    for (int i = 0; i < plan->products; i++)
+        if ((int)matmul_rate(&plan->product[i]) == dtype)
+            return true;
+    return false;
+}
+
+/* "int32=19.17Tflops,bf16=197Tflops": rates of types, of which at least one must be the plan's. */
+static int read_peaks(const char *text, const struct matmul_plan *plan, double peak_flops[DTYPE_COUNT],
                       struct status *st)
 {
+    bool applies = !text;
     for (const char *at = text; at && *at;) {
         char name[32], rate[32];
         double flops;
@@ -46,38 +56,30 @@ static int read_peaks(const char *text, enum dtype_id dtype, double *peak_flops,
             return status_prefix(st, st->code == STATUS_INPUT && id < 0 ? "--peak: " : "");
         if (!(flops > 0))
             return status_fail(st, STATUS_INPUT, "--peak '%s': a rate must be above 0", text);
-        if (id == (int)dtype) {
-            *peak_flops = flops;
-            *found = true;
-        }
+        peak_flops[id] = flops;
+        applies |= has_rate(plan, id);
         at += length + (at[length] == ',');
     }
-    return 0;
+    return applies ? 0
+                   : status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", text,
+                                 dtype_info(matmul_rate(&plan->product[0]))->name);
 }
 
-static int read_cost(struct matmul_cost *cost, const struct job *job, enum dtype_id dtype, struct status *st)
+static int read_roofline(struct roofline *roofline, const struct job *job, const struct matmul_plan *plan,
+                         struct status *st)
 {
     const struct point *point = job->point;
-    struct roofline *roofline = &cost->roofline;
-    double peak_flops;
-    bool own = false;
-    cost->dtype = dtype;
+    double unused;
     roofline_init(roofline, job->machine.chip);
-    if (read_peaks(point->peak, dtype, &roofline->peak_flops[dtype], &own, st) < 0)
-        return st->code;
-    if (point->peak && !own)
-        return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", point->peak,
-                           dtype_info(dtype)->name);
-    if (roofline_peak(roofline, dtype, &peak_flops, st) < 0)
-        return st->code;
+    int code = read_peaks(point->peak, plan, roofline->peak_flops, st);
+    for (int i = 0; i < plan->products && code == 0; i++)
+        code = roofline_peak(roofline, matmul_rate(&plan->product[i]), &unused, st);
     if (!isnan(point->matmul_efficiency))
         roofline->efficiency = point->matmul_efficiency;
-    else if (own)
-        roofline->efficiency = 1; /* the chip's is a share of its own peak */
     if (!isnan(point->launch_overhead_s))
         roofline->launch_s = point->launch_overhead_s;
     roofline->mxu_padding = point->mxu_padding;
-    return 0;
+    return code;
 }
 
 static int read_options(struct matmul_job *m, const struct job *job, struct status *st)
@@ -96,7 +98,7 @@ static int read_options(struct matmul_job *m, const struct job *job, struct stat
                                          .setup_s = job->machine.chip->setup_s};
     if (point->chunks < 1 || point->chunks > MATMUL_CHUNKS)
         return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, MATMUL_CHUNKS);
-    return read_cost(&m->options.cost, job, m->expr.operand[0].dtype, st);
+    return read_roofline(&m->options.roofline, job, &m->plan, st);
 }
 
 /* The axes that anything is communicated over, in mesh order: "x,y". */
@@ -123,7 +125,7 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
     int64_t cols = p->right.dim[1].n / axis_list_size(&p->right.dim[1].shard, &mesh->axes);
     struct ring ring[COLLECTIVE_RINGS];
     struct collective_spec spec = {.elements = rows * cols,
-                                   .elem_bytes = dtype_info(p->left.dtype)->bytes,
+                                   .elem_bytes = dtype_info(p->out.dtype)->bytes,
                                    .setup_s = job->machine.chip->setup_s,
                                    .timing_only = true};
     struct program program;
