@@ -35,6 +35,8 @@ static void test_own(void)
          st);
     CU_ASSERT_STRING_EQUAL(m.kind, "icisim");
     CU_ASSERT_EQUAL_FATAL(m.rows, 2); /* a row without a time is no measurement */
+    CU_ASSERT_EQUAL_FATAL(m.timeless_rows, 1);
+    CU_ASSERT_EQUAL(m.timeless[0], 3);
     CU_ASSERT_EQUAL(m.row[0].line, 2);
     NEAR(m.row[0].time_s, 1.53e-5, 1e-15);
     CU_ASSERT_EQUAL(m.row[0].point.size_bytes, 131072);
@@ -141,6 +143,9 @@ static void test_refusals(void)
     refused("ring,size_bytes,time_s\n\"uni,bidi\",4096,1e-5\n", "one point");
     refused("op_type,rank,input_num_elements,dtype_bytes,step_time_ms_p50\nXX,4,64,4,0.1\n",
             "AG, AR, RS, A2A");
+    refused("rank,input_num_elements,dtype_bytes,step_time_ms_p50\n8,1024,2,0.5\n", "no column 'op_type'");
+    refused("op_type,rank,input_num_elements,dtype_bytes,step_time_ms_p50\nAG,8,1e300,2,0.5\n",
+            "times.csv:2: column 'input_num_elements': 1.6e+301 bytes; a size is 0 to 2^63");
 }
 
 SUITE("measured", TEST(test_own), TEST(test_run_column), TEST(test_command_column), TEST(test_nccl),

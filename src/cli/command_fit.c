@@ -34,8 +34,11 @@ static int fit(struct settings *settings, struct status *st)
         code = name_operation(settings, st);
     if (code == 0)
         code = fitting_init(&fitting, settings, st);
-    if (code == 0 && !(csv && strcmp(csv, "-") == 0))
+    bool table = !(csv && strcmp(csv, "-") == 0);
+    if (code == 0 && table)
         fitting_print(&fitting, size_bytes, sizes);
+    if (code == 0)
+        fitting_print_dropped(&fitting, table ? stdout : stderr);
     if (code == 0 && csv)
         code = fitting_write(&fitting, csv, size_bytes, sizes, st);
     if (code == 0 && profile)

@@ -85,12 +85,17 @@ static int gather_rows(struct fitting *f, const struct setting *where, struct st
     f->row = calloc(n + 1, sizeof *f->row);
     f->group = calloc(n + 1, sizeof *f->group);
     f->chip = calloc(n + 1, sizeof *f->chip);
-    if (!f->row || !f->group || !f->chip)
+    f->sizeless = calloc(n + 1, sizeof *f->sizeless);
+    if (!f->row || !f->group || !f->chip || !f->sizeless)
         return status_nomem(st);
     for (int i = 0; i < f->measured.rows; i++) {
         struct measured_row *measured = &f->measured.row[i];
-        if (!meets(&f->measured, measured, where) || measured->size_bytes <= 0)
+        if (!meets(&f->measured, measured, where))
             continue;
+        if (!(measured->size_bytes > 0)) {
+            f->sizeless[f->sizeless_rows++] = measured->line;
+            continue;
+        }
         struct fitting_row *row = &f->row[f->rows++];
         *row = (struct fitting_row){.measured = measured, .machine_s = NAN, .line = {NAN, NAN, NAN, NAN}};
         int code = find_group(f, row, st);
@@ -320,6 +325,7 @@ void fitting_free(struct fitting *f)
     free(f->group);
     free(f->chip);
     free(f->row);
+    free(f->sizeless);
     measured_free(&f->measured);
     *f = (struct fitting){0};
 }

@@ -6,6 +6,8 @@
 #ifndef FITTING_H
 #define FITTING_H
 
+#include <stdio.h>
+
 #include "fit/fit.h"
 #include "settings/measured.h"
 
@@ -42,6 +44,8 @@ struct fitting {
     const char *file;
     struct measured measured;
     int rows, groups, chips;
+    int sizeless_rows; /* left out, as they have no size, and ... */
+    int *sizeless;     /* ... their lines in the file */
     struct fitting_row *row;
     struct fitting_group *group;
     struct fitting_chip *chip;
@@ -52,8 +56,9 @@ struct fitting {
 int fitting_init(struct fitting *fitting, const struct settings *settings, struct status *st);
 void fitting_free(struct fitting *fitting);
 
-/* For people; `size`s are what to predict. */
+/* For people; `size`s are what to predict. And the rows that were left out as they have no time or no size. */
 void fitting_print(const struct fitting *fitting, const uint64_t size_bytes[], int sizes);
+void fitting_print_dropped(const struct fitting *fitting, FILE *out);
 int fitting_write(const struct fitting *fitting, const char *path, const uint64_t size_bytes[], int sizes,
                   struct status *st);
 

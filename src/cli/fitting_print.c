@@ -122,6 +122,27 @@ void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int siz
         print_chip(&f->chip[c]);
 }
 
+/* "# left out for want of a time: lines 3, 8, 9" */
+static void print_lines(const char *reason, const int line[], int lines, FILE *out)
+{
+    enum { SHOWN = 20 };
+    for (int i = 0; i < lines && i < SHOWN; i++) {
+        if (i == 0)
+            fprintf(out, "# left out for want of a %s: line%s", reason, lines == 1 ? "" : "s");
+        fprintf(out, "%s %d", i ? "," : "", line[i]);
+    }
+    if (lines > SHOWN)
+        fprintf(out, " and %d more", lines - SHOWN);
+    if (lines > 0)
+        fputc('\n', out);
+}
+
+void fitting_print_dropped(const struct fitting *f, FILE *out)
+{
+    print_lines("time", f->measured.timeless, f->measured.timeless_rows, out);
+    print_lines("size", f->sizeless, f->sizeless_rows, out);
+}
+
 static void write_group(struct csv_writer *csv, const struct fitting *f, int g, double size_bytes)
 {
     csv_text(csv, f->group[g].name);

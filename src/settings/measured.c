@@ -122,20 +122,22 @@ static int read_accelerator(const struct measured *m, struct measured_row *row, 
 {
     static const char *const names[][2] = {
         {"AG", "all-gather"}, {"AR", "all-reduce"}, {"RS", "reduce-scatter"}, {"A2A", "all-to-all"}};
-    const char *type = measured_cell(m, row, "op_type"), *op = NULL;
+    const char *op = NULL;
     double rank, dtype_bytes;
+    int type_column = csv_table_need(&m->table, "op_type", st);
+    int rank_column = csv_table_need(&m->table, "rank", st);
+    int bytes_column = csv_table_need(&m->table, "dtype_bytes", st);
+    if (type_column < 0 || rank_column < 0 || bytes_column < 0)
+        return st->code;
+    const char *type = csv_table_cell(&m->table, row->row, type_column);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(type, names[i][0]) == 0)
             op = names[i][1];
-    int rank_column = csv_table_need(&m->table, "rank", st);
-    int bytes_column = csv_table_need(&m->table, "dtype_bytes", st);
-    if (rank_column < 0 || bytes_column < 0)
-        return st->code;
     if (csv_table_number(&m->table, row->row, rank_column, &rank, st) ||
         csv_table_number(&m->table, row->row, bytes_column, &dtype_bytes, st))
         return st->code;
     if (!op)
-        return csv_table_fail(&m->table, row->row, csv_table_column(&m->table, "op_type"), st, STATUS_INPUT,
+        return csv_table_fail(&m->table, row->row, type_column, st, STATUS_INPUT,
                               "'%s' is none of AG, AR, RS, A2A", type);
     row->size_bytes *= dtype_bytes;
     if (op == names[0][1] || op == names[3][1])
@@ -205,8 +207,10 @@ static int read_row(struct measured *m, int at, const struct kind *kind, const s
     if (csv_table_number(table, at, csv_table_column(table, kind->size), &row->size_bytes, st) ||
         csv_table_number(table, at, csv_table_column(table, kind->time), &row->time_s, st))
         return st->code;
-    if (isnan(row->time_s))
+    if (isnan(row->time_s)) {
+        m->timeless[m->timeless_rows++] = row->line;
         return 0;
+    }
     m->rows++;
     row->time_s *= kind->second;
     row->size_bytes = isnan(row->size_bytes) ? 0 : row->size_bytes;
@@ -216,6 +220,9 @@ static int read_row(struct measured *m, int at, const struct kind *kind, const s
     int code = copy_settings(&row->settings, base, st);
     if (code == 0)
         code = kind->read_op(m, row, st);
+    if (code == 0 && !(row->size_bytes >= 0 && row->size_bytes < 0x1p63))
+        code = csv_table_fail(table, at, csv_table_column(table, kind->size), st, STATUS_INPUT,
+                              "%g bytes; a size is 0 to 2^63", row->size_bytes);
     return code ? code : make_point(m, row, st);
 }
 
@@ -226,7 +233,8 @@ static int read_rows(struct measured *m, const struct settings *base, struct sta
         return st->code;
     m->kind = kind->name;
     m->row = calloc((size_t)m->table.rows + 1, sizeof *m->row);
-    if (!m->row)
+    m->timeless = calloc((size_t)m->table.rows + 1, sizeof *m->timeless);
+    if (!m->row || !m->timeless)
         return status_nomem(st);
     for (int at = 0; at < m->table.rows; at++) {
         int code = read_row(m, at, kind, base, st);
@@ -266,6 +274,7 @@ void measured_free(struct measured *measured)
     for (int i = 0; i < measured->rows; i++)
         settings_free(&measured->row[i].settings);
     free(measured->row);
+    free(measured->timeless);
     csv_table_free(&measured->table);
     *measured = (struct measured){0};
 }

@@ -40,6 +40,8 @@ struct measured {
     const char *kind; /* "icisim", "nccl-tests", "accelerator-microbenchmarks" */
     int rows;
     struct measured_row *row;
+    int timeless_rows; /* left out, as they have no time */
+    int *timeless;     /* their lines in the file */
 };
 
 /* Reads a file ("-" is stdin). `base` may be NULL; what a row says itself counts more. */
