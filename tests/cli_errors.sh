@@ -64,6 +64,9 @@ the nearest is spec|all-gather --slice 4x4 --size 1MiB --profile spek
 wrap|all-gather --slice 4x4 --size 1MiB --wrap z
 wrap|all-gather --slice 4x4 --size 1MiB --wrap q
 above 0|all-gather --slice 4x4 --size 1MiB --link-bandwidth 0GBps
+write 1Bps to 1000TBps|all-gather --slice 4x4 --size 1MiB --link-bandwidth 1e-307Bps
+write 1Bps to 1000TBps|all-gather --slice 4x4 --size 1MiB --link-bandwidth 1e300Bps --engine simgrid
+write 1e-6ps to 1e6s|all-gather --slice 4x4 --size 1MiB --hop-latency 1e308s
 45GBps|all-gather --slice 4x4 --size 1MiB --link-bandwidth 45
 1us|all-gather --slice 4x4 --size 1MiB --hop-latency 1
 16 chips|all-gather --slice 4x4 --mesh a=3 --size 1MiB

@@ -121,6 +121,36 @@ static void reals_refuse(void)
     CU_ASSERT(v == 47);
 }
 
+/* At either end of what is plausible, and just beyond. */
+static void reals_are_plausible(void)
+{
+    static const struct {
+        int (*parse)(const char *what, const char *text, double *value, struct status *st);
+        const char *low, *high, *too_low, *too_high, *says;
+    } kinds[] = {
+        {units_parse_bandwidth, "1Bps", "1000TBps", "0.999Bps", "1000.1TBps", "write 1Bps to 1000TBps"},
+        {units_parse_bandwidth, "8bps", "8000Tbps", "1e-307Bps", "1e300Bps", "write 1Bps to 1000TBps"},
+        {units_parse_time, "1e-6ps", "1e6s", "9.9e-7ps", "1e308s", "write 1e-6ps to 1e6s, or 0s"},
+        {units_parse_rate, "1flops", "1e6Pflops", "1e-10Gflops", "1.1e6Pflops", "write 1flops to 1e6Pflops"},
+        {units_parse_work, "1flop", "1e9Pflop", "0.5flop", "1e10Pflop", "write 1flop to 1e9Pflop"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        double v = 47;
+        struct status st = {0}, low = {0}, high = {0};
+        OKAY(kinds[i].parse("q", kinds[i].low, &v, &st), st);
+        OKAY(kinds[i].parse("q", kinds[i].high, &v, &st), st);
+        CU_ASSERT_EQUAL(kinds[i].parse("q", kinds[i].too_low, &v, &low), STATUS_LIMIT);
+        CU_ASSERT_EQUAL(kinds[i].parse("q", kinds[i].too_high, &v, &high), STATUS_LIMIT);
+        IN("is not plausible", low);
+        IN(kinds[i].says, low);
+        IN(kinds[i].says, high);
+    }
+    double zero = 47;
+    struct status st = {0};
+    OKAY(units_parse_time("t", "0s", &zero, &st), st);
+    CU_ASSERT(!(zero > 0));
+}
+
 static void bytes_print_short_and_exact(void)
 {
     static const struct {
@@ -180,9 +210,10 @@ static void printed_is_read_back(void)
         OKAY(units_parse_bytes("size", units_print_bytes(bytes, text), &back, &st), st);
         CU_ASSERT_EQUAL(back, bytes);
 
-        double value = pow(10, 30 * suite_random_unit(&random) - 14), read = 0;
+        double value = pow(10, 20 * suite_random_unit(&random) - 14), read = 0;
         OKAY(units_parse_time("t", units_print_time(value, text), &read, &st), st);
         NEAR(read, value, 5.1e-4); /* four digits: half a unit of the last of 1.000 */
+        value = pow(10, 15 * suite_random_unit(&random));
         OKAY(units_parse_bandwidth("w", units_print_bandwidth(value, text), &read, &st), st);
         NEAR(read, value, 5.1e-4);
         OKAY(units_parse_rate("r", units_print_rate(value, text), &read, &st), st);
@@ -279,6 +310,6 @@ static void many_names_are_cut(void)
 }
 
 SUITE("units", TEST(bytes_are_exact), TEST(what_is_wrong_says_the_cure), TEST(reals_are_the_nearest_doubles),
-      TEST(reals_refuse), TEST(bytes_print_short_and_exact), TEST(reals_print_for_people),
-      TEST(printed_is_read_back), TEST(ranges_expand), TEST(senseless_ranges_are_refused),
-      TEST(names_are_near), TEST(many_names_are_cut))
+      TEST(reals_refuse), TEST(reals_are_plausible), TEST(bytes_print_short_and_exact),
+      TEST(reals_print_for_people), TEST(printed_is_read_back), TEST(ranges_expand),
+      TEST(senseless_ranges_are_refused), TEST(names_are_near), TEST(many_names_are_cut))

@@ -60,16 +60,21 @@ static const struct unit work_units[] = {
     {0},
 };
 
-/* What one kind of quantity is read with, and the two units that messages propose. */
+/* What one kind of quantity is read with, the two units that messages propose, and what is plausible of it besides
+ * zero: no machine is beyond, and no product of such values overflows. Bytes have the range of 64 bits. */
 struct quantity {
     const struct unit *units;
     const char *usual, *other;
+    double least, most;
+    const char *range; /* both, in words */
 };
-static const struct quantity bytes_quantity = {bytes_units, "MiB", "B"};
-static const struct quantity bandwidth_quantity = {bandwidth_units, "GBps", "Gbps"};
-static const struct quantity time_quantity = {time_units, "us", "ms"};
-static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops"};
-static const struct quantity work_quantity = {work_units, "Gflop", "Tflop"};
+static const struct quantity bytes_quantity = {.units = bytes_units, .usual = "MiB", .other = "B"};
+static const struct quantity bandwidth_quantity = {
+    bandwidth_units, "GBps", "Gbps", 1, 1e15, "1Bps to 1000TBps",
+};
+static const struct quantity time_quantity = {time_units, "us", "ms", 1e-18, 1e6, "1e-6ps to 1e6s, or 0s"};
+static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops", 1, 1e21, "1flops to 1e6Pflops"};
+static const struct quantity work_quantity = {work_units, "Gflop", "Tflop", 1, 1e24, "1flop to 1e9Pflop"};
 
 /* A decimal number as it is written: digits * 10^exp10. */
 struct decimal {
@@ -216,8 +221,8 @@ static int parse_real(const char *what, const char *text, const struct quantity 
     char number[48];
     snprintf(number, sizeof number, "%llue%d", (unsigned long long)d.digits, d.exp10 + unit->exp10);
     double v = strtod(number, NULL) * unit->factor;
-    if (!isfinite(v))
-        return status_fail(st, STATUS_LIMIT, "%s '%s' is too large", what, text);
+    if (d.digits > 0 && !(v >= q->least && v <= q->most))
+        return status_fail(st, STATUS_LIMIT, "%s '%s' is not plausible; write %s", what, text, q->range);
     *value = v;
     return 0;
 }

@@ -11,7 +11,8 @@
  *   fraction   0.85 or 85%
  *
  * A number is decimal (64, 1.5, 1e3), never negative; a blank may stand before the unit. A bare number is
- * refused with the cure. Zero is read; whoever needs more than nothing says so himself.
+ * refused with the cure, and so is what no machine has (1e300Bps), with the range that is plausible. Zero is
+ * read; whoever needs more than nothing says so himself.
  *
  * Units: results are bytes, bytes per second, seconds, operations per second, operations.
  * Errors: STATUS_INPUT, and STATUS_LIMIT where a value does not fit; `what` names the quantity in the message

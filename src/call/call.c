@@ -106,9 +106,10 @@ static int check_ragged(const struct call *call, int n, struct status *st)
         return status_fail(st, STATUS_INPUT, "ragged_all_to_all needs the rows of each pair, %d x %d of them",
                            n, n);
     for (int i = 0; i < n * n; i++)
-        if (call->rows[i] < 0)
-            return status_fail(st, STATUS_INPUT, "ragged_all_to_all: %lld rows from %d to %d; the least is 0",
-                               (long long)call->rows[i], i / n, i % n);
+        if (call->rows[i] < 0 || call->rows[i] > ARRAY_ELEMENTS)
+            return status_fail(st, STATUS_INPUT,
+                               "ragged_all_to_all: %lld rows from %d to %d; write 0 to %lld",
+                               (long long)call->rows[i], i / n, i % n, (long long)ARRAY_ELEMENTS);
     return 0;
 }
 

@@ -64,8 +64,13 @@ static int read_rows(struct eval *eval, const char *text, struct status *st)
             n, n);
     else if (!(call->rows = calloc((size_t)(n * n) + 1, sizeof *call->rows)))
         code = status_nomem(st);
-    for (int i = 0; i < n * n && code == 0; i++)
-        call->rows[i] = (int64_t)rows.data[i];
+    for (int i = 0; i < n * n && code == 0; i++) {
+        if (rows.data[i] >= 0 && rows.data[i] <= (double)ARRAY_ELEMENTS)
+            call->rows[i] = (int64_t)rows.data[i];
+        else
+            code = status_fail(st, STATUS_INPUT, "--rows: %.9g rows from %d to %d; write 0 to %lld",
+                               rows.data[i], i / n, i % n, (long long)ARRAY_ELEMENTS);
+    }
     array_free(&rows);
     return code;
 }
