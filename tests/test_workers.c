@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Workers: every index once, whatever dies. */
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/workers.h"
@@ -111,6 +113,49 @@ static void a_fault_of_the_caller_ends_it(void)
     CU_ASSERT_EQUAL(tally.times[COUNT - 1], 0);
 }
 
+/* Says who it is, and does not end. */
+static void work_forever(void *context, int64_t index, void *result)
+{
+    (void)index;
+    (void)result;
+    pid_t self = getpid();
+    if (write(*(int *)context, &self, sizeof self) == sizeof self)
+        for (;;)
+            pause();
+}
+
+/* Whatever ends the caller, its workers end with it. A pipe that all of them have open says so: it has an end. */
+static void workers_end_with_their_caller(void)
+{
+    static const int signals[] = {SIGKILL, SIGTERM, SIGINT};
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        int ends[2], how = 0;
+        pid_t worker[2] = {0};
+        CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+        pid_t caller = fork();
+        if (caller == 0) {
+            struct status st = {0};
+            struct workers_task task = {
+                .count = 2, .result_bytes = 8, .context = &ends[1], .work = work_forever};
+            signal(signals[i], SIG_DFL);
+            close(ends[0]);
+            workers_run(&task, 2, &st);
+            _exit(1);
+        }
+        close(ends[1]);
+        CU_ASSERT_EQUAL(read(ends[0], &worker[0], sizeof *worker), sizeof *worker);
+        CU_ASSERT_EQUAL(read(ends[0], &worker[1], sizeof *worker), sizeof *worker);
+        kill(caller, signals[i]);
+        CU_ASSERT_EQUAL(waitpid(caller, &how, 0), caller);
+        struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+        bool ended = poll(&wait, 1, 2000) == 1 && read(ends[0], worker, sizeof worker) == 0;
+        CU_ASSERT_TRUE(ended);
+        for (int w = 0; w < 2 && !ended; w++)
+            kill(worker[w], SIGKILL);
+        close(ends[0]);
+    }
+}
+
 static void nothing_to_do_is_done(void)
 {
     struct tally tally;
@@ -122,4 +167,5 @@ static void nothing_to_do_is_done(void)
 }
 
 SUITE("workers", TEST(every_index_comes_once), TEST(dead_workers_cost_their_index_only),
-      TEST(death_has_a_cause), TEST(a_fault_of_the_caller_ends_it), TEST(nothing_to_do_is_done))
+      TEST(death_has_a_cause), TEST(a_fault_of_the_caller_ends_it), TEST(workers_end_with_their_caller),
+      TEST(nothing_to_do_is_done))

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,10 +63,14 @@ static bool receive_all(int socket, void *data, size_t bytes)
     return true;
 }
 
-/* A worker's life. It leaves by _exit: what its caller has in buffers is not its to write. */
-static _Noreturn void live(struct crew *crew, int socket)
+/* A worker's life. It ends with its caller's, however that ends. It leaves by _exit: what its caller has in buffers is
+ * not its to write. */
+static _Noreturn void live(struct crew *crew, int socket, pid_t caller)
 {
     int64_t index;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != caller) /* it has died before we asked for that */
+        _exit(EXIT_FAILURE);
     while (receive_all(socket, &index, sizeof index)) {
         memset(crew->result, 0, crew->task->result_bytes);
         crew->task->work(crew->task->context, index, crew->result);
@@ -82,7 +87,7 @@ static int hire(struct crew *crew, struct worker *worker)
         return status_fail(crew->st, STATUS_IO, "no socket for a worker: %s; try a smaller -j",
                            strerror(errno));
     fflush(NULL);
-    pid_t pid = fork();
+    pid_t caller = getpid(), pid = fork();
     if (pid < 0) {
         close(ends[0]);
         close(ends[1]);
@@ -94,21 +99,26 @@ static int hire(struct crew *crew, struct worker *worker)
             if (crew->worker[w].pid > 0)
                 close(crew->worker[w].socket);
         close(ends[0]);
-        live(crew, ends[1]);
+        live(crew, ends[1], caller);
     }
     close(ends[1]);
     *worker = (struct worker){.pid = pid, .socket = ends[0]};
     return 0;
 }
 
-static void feed(struct crew *crew, struct worker *worker)
+/* Everybody gets an index before anybody gets a second one. */
+static void feed_all(struct crew *crew)
 {
-    while (worker->queued < AHEAD && crew->next < crew->task->count) {
-        /* If it is dead already, its socket says so at the next poll. */
-        int64_t index = crew->next++;
-        worker->index[worker->queued++] = index;
-        send_all(worker->socket, &index, sizeof index);
-    }
+    for (int depth = 1; depth <= AHEAD; depth++)
+        for (int w = 0; w < crew->workers && crew->next < crew->task->count; w++) {
+            struct worker *worker = &crew->worker[w];
+            if (worker->pid <= 0 || worker->queued >= depth)
+                continue;
+            /* If it is dead already, its socket says so at the next poll. */
+            int64_t index = crew->next++;
+            worker->index[worker->queued++] = index;
+            send_all(worker->socket, &index, sizeof index);
+        }
 }
 
 static const char *cause_of_death(int wait_status, char text[static 64])
@@ -151,7 +161,7 @@ static int take_result(struct crew *crew, struct worker *worker)
     memmove(worker->index, worker->index + 1, sizeof worker->index - sizeof worker->index[0]);
     worker->queued--;
     crew->done++;
-    feed(crew, worker);
+    feed_all(crew);
     return crew->task->done(crew->task->context, index, crew->result, NULL, crew->st);
 }
 
@@ -159,10 +169,9 @@ static int supervise(struct crew *crew)
 {
     struct pollfd wait[WORKERS_MAX];
     while (crew->done < crew->task->count) {
+        feed_all(crew);
         for (int w = 0; w < crew->workers; w++) {
             struct worker *worker = &crew->worker[w];
-            if (worker->pid > 0)
-                feed(crew, worker);
             bool busy = worker->pid > 0 && worker->queued > 0;
             wait[w] = (struct pollfd){.fd = busy ? worker->socket : -1, .events = POLLIN};
         }
