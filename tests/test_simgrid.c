@@ -455,6 +455,18 @@ static int die(const struct program *program, struct trace *trace, struct status
     return raise(SIGKILL);
 }
 
+/* As SimGrid does it: three lines, then SIGABRT. */
+static int lament(const struct program *program, struct trace *trace, struct status *st)
+{
+    (void)program;
+    (void)trace;
+    (void)st;
+    fprintf(stderr,
+            "[0.1] one\n[0.2] two\n"
+            "[0.000001] ./src/kernel/resource/Model.cpp:99: [root/CRITICAL] The Impossible Did Happen\n");
+    abort();
+}
+
 static int refuse(const struct program *program, struct trace *trace, struct status *st)
 {
     (void)program;
@@ -467,6 +479,7 @@ static int refuse(const struct program *program, struct trace *trace, struct sta
 static void process(void)
 {
     const struct engine dies = {.name = "dies", .once_a_process = true, .run = die};
+    const struct engine laments = {.name = "laments", .once_a_process = true, .run = lament};
     const struct engine refuses = {.name = "refuses", .once_a_process = true, .run = refuse};
     struct world w;
     setup(&w, 2, 1, line, hop_s);
@@ -476,6 +489,14 @@ static void process(void)
     fputs("once", file);
     CU_ASSERT_EQUAL(engine_run(&dies, &w.program, &w.trace, &w.st), STATUS_ENGINE);
     CU_ASSERT_PTR_NOT_NULL(strstr(w.st.text, "dies died of signal 9"));
+#ifndef ICISIM_SANITIZE
+    /* its words do not get to the terminal, and the last of them is in the message */
+    w.st.code = 0;
+    CU_ASSERT_EQUAL(engine_run(&laments, &w.program, &w.trace, &w.st), STATUS_ENGINE);
+    CU_ASSERT_STRING_EQUAL(w.st.text,
+                           "engine laments died of signal 6 (Aborted): 'The Impossible Did Happen'; "
+                           "try another engine");
+#endif
     w.st.code = 0;
     CU_ASSERT_EQUAL(engine_run(&refuses, &w.program, &w.trace, &w.st), STATUS_INPUT);
     CU_ASSERT_STRING_EQUAL(w.st.text, "no");

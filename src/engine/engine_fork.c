@@ -2,7 +2,8 @@
 /*
  * Runs an engine in a child process: for one that a process can run only once, and so that whatever it does
  * to a process (locales, signal handlers, an abort) happens to one that nobody needs any more. The trace and
- * the status come back through memory that both processes share.
+ * the status come back through memory that both processes share. What the engine prints is kept from the terminal:
+ * its last line becomes part of the status if it dies.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,6 +16,8 @@
 #include <unistd.h>
 
 #include "engine/engines.h"
+
+enum { WORDS = 256 };
 
 struct shared {
     int code;
@@ -48,13 +51,47 @@ static size_t shared_bytes(struct trace *trace)
     return bytes;
 }
 
+/* Where the child's words go; what a sanitizer says is for the terminal. */
+static int open_words(void)
+{
+#ifdef ICISIM_SANITIZE
+    return -1;
+#else
+    return memfd_create("engine", MFD_CLOEXEC);
+#endif
+}
+
+/* The last line of what the child printed, without what SimGrid puts before it ("[0.1] ./src/x.cpp:9: [root/CRITICAL]
+ * "), as ": 'the line'"; "" if there is none. */
+static const char *last_words(int words, char text[static WORDS])
+{
+    static const char open[] = ": '";
+    char *line = text + sizeof open - 1;
+    off_t bytes = lseek(words, 0, SEEK_END), from = bytes > WORDS - 8 ? bytes - (WORDS - 8) : 0;
+    ssize_t n = bytes > 0 ? pread(words, line, (size_t)(bytes - from), from) : 0;
+    while (n > 0 && line[n - 1] == '\n')
+        n--;
+    if (n <= 0)
+        return "";
+    line[n] = '\0';
+    const char *newline = strrchr(line, '\n'), *last = newline ? newline + 1 : line;
+    const char *prefix = strstr(last, "/CRITICAL] ");
+    last = prefix ? prefix + strlen("/CRITICAL] ") : last;
+    memmove(line, last, strlen(last) + 1);
+    memcpy(text, open, sizeof open - 1);
+    strcat(text, "'");
+    return text;
+}
+
 /* The child: never returns, and leaves the parent's buffered output alone. */
 static _Noreturn void run_child(const struct engine *engine, const struct program *program,
-                                const struct trace *trace, struct shared *shared, pid_t parent)
+                                const struct trace *trace, struct shared *shared, int words, pid_t parent)
 {
     /* A parent that is killed takes its child along; it may have died before we asked for that. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
+        _exit(EXIT_FAILURE);
+    if (words >= 0 && (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0))
         _exit(EXIT_FAILURE);
     struct trace mine = *trace;
     double **array[TRACE_ARRAYS], *at = shared->times;
@@ -87,8 +124,10 @@ static void copy_back(struct trace *trace, const struct shared *shared)
 }
 
 /* Waits for the child and says how it ended. */
-static int reap(const struct engine *engine, pid_t child, const struct shared *shared, struct status *st)
+static int reap(const struct engine *engine, pid_t child, const struct shared *shared, int words,
+                struct status *st)
 {
+    char text[WORDS];
     int how = 0;
     while (waitpid(child, &how, 0) < 0)
         if (errno != EINTR)
@@ -97,10 +136,10 @@ static int reap(const struct engine *engine, pid_t child, const struct shared *s
     if (shared->done)
         return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
     if (WIFSIGNALED(how))
-        return status_fail(st, STATUS_ENGINE, "engine %s died of signal %d (%s); try another engine",
-                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)));
-    return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d; try another engine",
-                       engine->name, WEXITSTATUS(how));
+        return status_fail(st, STATUS_ENGINE, "engine %s died of signal %d (%s)%s; try another engine",
+                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), last_words(words, text));
+    return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d%s; try another engine",
+                       engine->name, WEXITSTATUS(how), last_words(words, text));
 }
 
 int engine_run_forked(const struct engine *engine, const struct program *program, struct trace *trace,
@@ -112,14 +151,17 @@ int engine_run_forked(const struct engine *engine, const struct program *program
     if (shared == MAP_FAILED)
         return status_nomem(st);
     fflush(NULL); /* what is buffered now would otherwise be the child's too */
+    int words = open_words();
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        run_child(engine, program, trace, shared, parent);
+        run_child(engine, program, trace, shared, words, parent);
     int code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
                                        engine->name, strerror(errno))
-                         : reap(engine, child, shared, st);
+                         : reap(engine, child, shared, words, st);
     if (code == 0)
         copy_back(trace, shared);
+    if (words >= 0)
+        close(words);
     munmap(shared, bytes);
     return code;
 }
