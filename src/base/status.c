@@ -5,13 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 int status_fail(struct status *st, int code, const char *format, ...)
 {
     if (st && st->code == STATUS_OK) {
+        char text[sizeof st->text];
         va_list args;
         va_start(args, format);
-        vsnprintf(st->text, sizeof st->text, format, args);
+        vsnprintf(text, sizeof text, format, args);
         va_end(args);
+        text_one_line(text, st->text, sizeof st->text);
         st->code = code;
     }
     return code;
@@ -26,7 +30,7 @@ int status_prefix(struct status *st, const char *format, ...)
     va_end(args);
     if (n >= 0 && (size_t)n < sizeof text)
         snprintf(text + n, sizeof text - (size_t)n, "%s", st->text);
-    memcpy(st->text, text, sizeof text);
+    text_one_line(text, st->text, sizeof st->text);
     return st->code;
 }
 

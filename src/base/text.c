@@ -4,8 +4,54 @@
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+/* A character as it is printed on one line: itself, or an escape. */
+static const char *one_line(char c, char text[static 8])
+{
+    if (!iscntrl((unsigned char)c))
+        snprintf(text, 8, "%c", c);
+    else if (c == '\n' || c == '\t')
+        snprintf(text, 8, "\\%c", c == '\n' ? 'n' : 't');
+    else
+        snprintf(text, 8, "\\x%02x", (unsigned char)c);
+    return text;
+}
+
+char *text_one_line(const char *text, char to[], size_t room)
+{
+    static const char cut[] = "...";
+    char piece[8];
+    size_t used = 0;
+    for (; *text; text++) {
+        size_t n = strlen(one_line(*text, piece));
+        if (used + n >= room) {
+            used = used + sizeof cut > room ? room - sizeof cut : used;
+            memcpy(to + used, cut, sizeof cut);
+            return to;
+        }
+        memcpy(to + used, piece, n);
+        used += n;
+    }
+    to[used] = '\0';
+    return to;
+}
+
+char *text_one_line_new(const char *text)
+{
+    size_t room = 4 * strlen(text) + 4; /* \x1b is four letters */
+    char *copy = malloc(room);
+    return copy ? text_one_line(text, copy, room) : NULL;
+}
+
+bool text_is_one_line(const char *text)
+{
+    while (*text && !iscntrl((unsigned char)*text))
+        text++;
+    return *text == '\0';
+}
 
 /* Names beyond this are cut; no name of ours is as long. */
 enum { NAME_MAX_COMPARED = 48 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * text: small help with names. A name that is not known is answered with the names nearest to it, so that
- * every message of this kind reads alike: "unknown chip 'v5'; the nearest are v5e, v5p".
+ * text: small help with names. They stay on one line wherever they are printed. A name that is not known is answered
+ * with the names nearest to it, so that every message of this kind reads alike: "unknown chip 'v5'; the nearest are
+ * v5e, v5p".
  *
  * Units: none. Errors: none, or as status.h. Ownership: the caller's buffers.
  */
@@ -9,8 +10,19 @@
 #define ICISIM_TEXT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
+
+/* Copies a text so that it stays one line wherever it is printed: control characters become \n, \t, \x1b. What does
+ * not fit ends in "...". Returns `to`. */
+char *text_one_line(const char *text, char to[], size_t room);
+
+/* The same, whole and as a new text that the caller frees; NULL if memory is out. */
+char *text_one_line_new(const char *text);
+
+/* Has it no control characters? */
+bool text_is_one_line(const char *text);
 
 /* Writes "the nearest are v5e, v5p" ("the nearest is v5e"), or "known are ..." where none is near. `names`
  * ends with NULL. Returns `text`. Nearness counts edits without regard to case;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/text.h"
 #include "call/definition.h"
 #include "call/node_array.h"
 
@@ -242,7 +243,7 @@ static int read_case(const struct node *node, struct example *example, struct st
     if (code < 0 || (code = node_only(node, names, st)) < 0 || (code = node_need(node, "id", &id, st)) < 0 ||
         (code = node_text(id, "id", &text, st)) < 0)
         return code;
-    snprintf(example->id, sizeof example->id, "%s", text);
+    text_one_line(text, example->id, sizeof example->id);
     example->line = node_line(node);
     if (local && ((code = node_text(local, "local", &text, st)) < 0 ||
                   (code = node_prefix(local, st, local_parse(text, &example->local, st))) < 0))

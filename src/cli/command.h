@@ -29,7 +29,4 @@ enum { COMMAND_HELPED = 1 };
 int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
                   struct status *st);
 
-/* Everything printed to stdout has got there? */
-int command_flush(struct status *st);
-
 #endif

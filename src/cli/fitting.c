@@ -30,8 +30,10 @@ static char *group_name(const struct measured_row *row)
     }
     if (ftell(out) == 0)
         fputs("all rows", out);
-    fclose(out);
-    return name;
+    bool whole = !ferror(out);
+    char *line = fclose(out) == 0 && whole ? text_one_line_new(name) : NULL;
+    free(name);
+    return line;
 }
 
 static int find_group(struct fitting *f, struct fitting_row *row, struct status *st)

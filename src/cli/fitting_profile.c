@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The machine of a fit as a chip file, which --chip FILE --profile measured reads. */
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/output.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "cli/fitting.h"
 #include "collective/collective.h"
@@ -13,7 +15,21 @@ static void base_name(const char *chip, char name[static 64])
 {
     const char *slash = strrchr(chip, '/');
     const char *start = slash ? slash + 1 : chip;
-    snprintf(name, 64, "%.*s", (int)strcspn(start, "."), start);
+    text_one_line(start, name, 64);
+    name[strcspn(name, ".")] = '\0';
+}
+
+/* As YAML's double quotes want it. */
+static void write_quoted(const char *text, FILE *out)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (iscntrl((unsigned char)*text))
+            fprintf(out, "\\x%02x", (unsigned char)*text);
+        else
+            fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+    }
+    putc('"', out);
 }
 
 static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
@@ -29,10 +45,11 @@ static void write_rows(const struct fitting *f, const struct fitting_chip *chip,
         if (!is_of(&f->row[i], chip) || (chip->left_out && f->row[i].outlier))
             continue;
         const char *id = measured_cell(&f->measured, f->row[i].measured, "id");
+        fputs(separator, out);
         if (*id)
-            fprintf(out, "%s\"%s\"", separator, id);
+            write_quoted(id, out);
         else
-            fprintf(out, "%s\"line %d\"", separator, f->row[i].measured->line);
+            fprintf(out, "\"line %d\"", f->row[i].measured->line);
         separator = ", ";
     }
 }
@@ -46,7 +63,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
 {
     const struct fit_parameter *p = chip->machine.fit.parameter;
     int ring = CHOICE_OPEN;
-    char name[64];
+    char name[64], fitted[80];
     for (int i = 0; i < f->rows && ring == CHOICE_OPEN; i++)
         if (is_of(&f->row[i], chip))
             ring = f->row[i].measured->point.ring;
@@ -55,11 +72,16 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
             chip->points);
     if (chip->machine.note)
         fprintf(out, "# %s.\n", chip->machine.note);
-    fprintf(out, "name: %s-fitted\nbase: %s\n\nmeasured:\n", name, chip->name);
+    snprintf(fitted, sizeof fitted, "%s-fitted", name);
+    fputs("name: ", out);
+    write_quoted(fitted, out);
+    fputs("\nbase: ", out);
+    write_quoted(chip->name, out);
     char link[UNITS_TEXT], hop[UNITS_TEXT], overhead[UNITS_TEXT];
-    fprintf(out, "  link_bandwidth:\n    value: %s\n    source: &source \"%s\"\n",
-            units_print_bandwidth(p[MACHINE_LINK].value, link), f->file);
-    fprintf(out, "    how: &how \"icisim fit: overhead %s, hop latency %s, link bandwidth %s\"\n",
+    fprintf(out, "\n\nmeasured:\n  link_bandwidth:\n    value: %s\n    source: &source ",
+            units_print_bandwidth(p[MACHINE_LINK].value, link));
+    write_quoted(f->file, out);
+    fprintf(out, "\n    how: &how \"icisim fit: overhead %s, hop latency %s, link bandwidth %s\"\n",
             held_or_fitted(chip, MACHINE_OVERHEAD), held_or_fitted(chip, MACHINE_HOP),
             held_or_fitted(chip, MACHINE_LINK));
     fputs("    fitted_on: &rows [", out);

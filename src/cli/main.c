@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim COMMAND ...: finds the command, runs it, and prints the one line of a fault. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "base/version.h"
@@ -42,7 +44,8 @@ static const struct command *find_command(const char *name, struct status *st)
     return NULL;
 }
 
-int command_flush(struct status *st)
+/* Everything printed to stdout has got there? */
+static int flush_stdout(struct status *st)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
@@ -59,15 +62,26 @@ static int run_command(int argc, char **argv, struct status *st)
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
     if (code == 0)
         code = command->run(&settings, st);
-    if (code >= 0)
-        code = command_flush(st);
     settings_free(&settings);
     return code;
+}
+
+/* A descriptor of 0 to 2 that is closed would be given to the next file that is opened, and the table would go into
+ * the CSV. */
+static void fill_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
 }
 
 int main(int argc, char **argv)
 {
     struct status st = {0};
+    fill_descriptors();
     if (argc > 1 &&
         (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
         print_help();
@@ -77,6 +91,8 @@ int main(int argc, char **argv)
         run_command(argc, argv, &st);
     else
         status_fail(&st, STATUS_INPUT, "which command? run, compare, sweep, ...; icisim --help lists them");
+    if (st.code == 0)
+        flush_stdout(&st);
     if (st.code < 0)
         fprintf(stderr, "icisim: %s\n", st.text);
     return status_exit(st.code);

@@ -70,6 +70,8 @@ static int read_file(struct chip *chip, struct document *document, bool *has_mea
         code = node_text(name, "name", &text, st);
     if (code == 0 && strlen(text) >= sizeof chip->name)
         code = node_fail(name, st, STATUS_INPUT, "name '%s' is longer than %d letters", text, CHIP_NAME - 1);
+    if (code == 0 && !text_is_one_line(text))
+        code = node_fail(name, st, STATUS_INPUT, "name '%s' has control characters; write one line", text);
     if (code < 0)
         return code;
     strcpy(chip->name, text);

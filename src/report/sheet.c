@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static void add_column(struct sheet *sheet, const char *name, const char *unit, bool left)
 {
     assert(sheet->columns < SHEET_COLUMNS && sheet->cells == 0);
@@ -38,7 +40,7 @@ void sheet_text(struct sheet *sheet, const char *text)
         sheet->cell = moved;
         sheet->room = room;
     }
-    char *kept = strdup(text && *text ? text : "-");
+    char *kept = text_one_line_new(text && *text ? text : "-");
     sheet->failed |= !kept;
     if (kept)
         sheet->cell[sheet->cells++] = kept;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "metrics/metrics.h"
@@ -41,13 +42,7 @@ static int communication(const struct engine *engine, const struct program *prog
     return code;
 }
 
-static void put(char *to, size_t room, const char *text)
-{
-    static const char cut[] = "...";
-    if ((size_t)snprintf(to, room, "%s", text ? text : "") >= room)
-        memcpy(to + room - sizeof cut, cut, sizeof cut);
-}
-#define PUT(field, text) put(field, sizeof field, text)
+#define PUT(field, text) text_one_line((text) ? (text) : "", field, sizeof field)
 
 /* What is known before anything runs; of a point that never became a job, what was asked for. */
 static void identify(struct result *result, const struct point *point, const struct job *job)
