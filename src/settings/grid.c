@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
 #include "settings/settings.h"
 
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st)
@@ -85,20 +86,6 @@ char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_
     return text;
 }
 
-/* In quotes if a shell would read anything else. */
-static void print_word(const char *word, FILE *out)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:,+=@%-";
-    if (*word && word[strspn(word, plain)] == '\0') {
-        fputs(word, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, out);
-    fputc('\'', out);
-}
-
 char *grid_command(const struct grid *grid, int64_t index)
 {
     char *text = NULL;
@@ -117,7 +104,7 @@ char *grid_command(const struct grid *grid, int64_t index)
             fprintf(out, " --%s", option->name);
         if (option->argument) {
             fputc(' ', out);
-            print_word(value, out);
+            shell_print(value, out);
         }
     }
     bool whole = !ferror(out);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shell.h"
+
 /* Columns that mean an option of another name. */
 static const char *const alias[][2] = {{"operation", "op"}, {"axes", "axis"}};
 
@@ -27,50 +29,33 @@ static int set_option(struct settings *settings, const struct option_row *option
     return settings_add(settings, option, text, st);
 }
 
-/* The next word of a command line, quotes taken off, into `word`; false at the end. */
-static bool next_word(const char **at, char word[], size_t room, bool *open)
+/* Adds an option, or the op; `at` is moved beyond its value. */
+static int add_word(struct settings *settings, const char *word, const char **at, struct status *st)
 {
-    size_t n = 0;
-    char quote = 0;
-    const char *p = *at + strspn(*at, " \t");
-    if (*p == '\0')
-        return false;
-    for (; *p && (quote || (*p != ' ' && *p != '\t')) && n + 1 < room; p++) {
-        if (quote ? *p == quote : (*p == '\'' || *p == '"'))
-            quote = quote ? 0 : *p;
-        else
-            word[n++] = *p;
-    }
-    word[n] = '\0';
-    *open = quote != 0;
-    *at = p;
-    return true;
+    const struct option_row *option = option_by_name(word[0] == '-' ? word + strspn(word, "-") : "op");
+    char *value = NULL;
+    int code = 0;
+    if (!option || !option->of_point)
+        return status_fail(st, STATUS_INPUT, "'%s' is no option of a simulation", word);
+    if (word[0] == '-' && option->argument && (code = shell_next(at, &value, st)) == 0 && !value)
+        code = status_fail(st, STATUS_INPUT, "%s needs a value", word);
+    if (code == 0)
+        code = set_option(settings, option, value ? value : word[0] == '-' ? "on" : word, st);
+    free(value);
+    return code;
 }
 
 int measured_arguments(struct settings *settings, const char *text, struct status *st)
 {
-    enum { WORD = 512 };
-    char word[WORD], value[WORD];
-    bool open;
-    while (next_word(&text, word, sizeof word, &open)) {
-        const struct option_row *option = option_by_name(word[0] == '-' ? word + strspn(word, "-") : "op");
-        const char *given = word;
-        if (open)
-            return status_fail(st, STATUS_INPUT, "a quote is not closed: %s", word);
-        if (!option || !option->of_point)
-            return status_fail(st, STATUS_INPUT, "'%s' is no option of a simulation", word);
-        if (word[0] == '-' && option->argument) {
-            if (!next_word(&text, value, sizeof value, &open) || open)
-                return status_fail(st, STATUS_INPUT, "%s needs a value", word);
-            given = value;
-        } else if (word[0] == '-') {
-            given = "on";
-        }
-        int code = set_option(settings, option, given, st);
+    char *word;
+    int code;
+    while ((code = shell_next(&text, &word, st)) == 0 && word) {
+        code = add_word(settings, word, &text, st);
+        free(word);
         if (code)
             return code;
     }
-    return 0;
+    return code;
 }
 
 const char *measured_cell(const struct measured *measured, const struct measured_row *row, const char *column)
