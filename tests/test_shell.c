@@ -20,12 +20,9 @@ static char *printed(const char *word)
 static void words_are_printed(void)
 {
     static const char *const cases[][2] = {
-        {"--ring=uni,bidi", "--ring=uni,bidi"},
-        {"", "''"},
-        {"A[4@X] . B", "'A[4@X] . B'"},
-        {"it's", "'it'\\''s'"},
-        {"two\nlines", "$'two\\x0alines'"},
-        {"it's\t\\ two", "$'it\\'s\\x09\\\\ two'"},
+        {"--ring=uni,bidi", "--ring=uni,bidi"}, {"", "''"},
+        {"A[4@X] . B", "'A[4@X] . B'"},         {"it's", "'it'\\''s'"},
+        {"two\nlines", "$'two\\x0alines'"},     {"it's\t\\ two", "$'it\\'s\\x09\\\\ two'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char *text = printed(cases[i][0]);
@@ -36,7 +33,7 @@ static void words_are_printed(void)
 
 static void words_are_read(void)
 {
-    static const char *const want[] = {"run",      "a b", "c\"d\\e", "x'y", "tab\tnew\nbell\a!",
+    static const char *const want[] = {"run",       "a b", "c\"d\\e", "x'y", "tab\tnew\nbell\a!",
                                        "joined up", "",    "\\"};
     const char *at = "  run 'a b'\t\"c\\\"d\\e\" x\\'y $'tab\\tnew\\nbell\\x7!' joined' 'up '' \\\\  ";
     struct status st = {0};
