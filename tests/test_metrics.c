@@ -47,7 +47,7 @@ static void alike_sends_are_counted_by_axis(void)
     program_init(&program, &slice);
     send(&program, 0, 2, 700, WHERE_ALL);
     run(&program, &trace);
-    OKAY(metrics_compute(&m, &program, &trace, NAN, 1, &st), st);
+    OKAY(metrics_compute(&m, &program, &trace, 0, NAN, 1, &st), st);
     double time_s = 2 * hop_s + 1400 / link_Bps; /* two hops of latency, half of the bandwidth each */
     NEAR(m.time_s, time_s, 1e-12);
     NEAR(m.link_bytes, 15 * 2 * 700, 1e-15);
@@ -113,7 +113,7 @@ static void overlap_is_what_hides(void)
     send(&program, 0, 1, 7000, WHERE_ALL);
     int32_t first = program_add(&program, compute);
     run(&program, &trace);
-    OKAY(metrics_compute(&m, &program, &trace, hop_s + 2e-6, 1, &st), st);
+    OKAY(metrics_compute(&m, &program, &trace, 0, hop_s + 2e-6, 1, &st), st);
     NEAR(m.time_s, 7e-6, 1e-12);
     NEAR(m.compute_s, 7e-6, 1e-12);
     NEAR(m.overlap_frac, 1, 1e-12);
@@ -127,7 +127,7 @@ static void overlap_is_what_hides(void)
     program_after(&program, second, AFTER_ARRIVED);
     run(&program, &trace);
     /* without computes the two sends run at once and share the link: 2.385 + 4 us */
-    OKAY(metrics_compute(&m, &program, &trace, hop_s + 4e-6, 1, &st), st);
+    OKAY(metrics_compute(&m, &program, &trace, 0, hop_s + 4e-6, 1, &st), st);
     NEAR(m.time_s, 7e-6 + hop_s + 2e-6 + 3e-6, 1e-12);
     NEAR(m.compute_s, 10e-6, 1e-12);
     NEAR(m.exposed_comm_s, hop_s + 2e-6, 1e-12);
@@ -153,8 +153,8 @@ static void folding_changes_no_metric(void)
     CU_ASSERT_EQUAL_FATAL(fold.orbit, 24);
     run(&program, &whole);
     run(&fold.program, &quotient);
-    OKAY(metrics_compute(&a, &program, &whole, NAN, 1, &st), st);
-    OKAY(metrics_compute(&b, &fold.program, &quotient, NAN, fold.orbit, &st), st);
+    OKAY(metrics_compute(&a, &program, &whole, 0, NAN, 1, &st), st);
+    OKAY(metrics_compute(&b, &fold.program, &quotient, 0, NAN, fold.orbit, &st), st);
     NEAR(b.time_s, a.time_s, 1e-12);
     NEAR(b.link_bytes, a.link_bytes, 1e-12);
     NEAR(b.max_link_bytes, a.max_link_bytes, 1e-12);
@@ -167,5 +167,39 @@ static void folding_changes_no_metric(void)
     program_free(&program);
 }
 
+/* A loop of 7 trips, of which one is written: a compute of 3 us, then 700 B one hop on. The other six add 6 (3 us + hop +
+ * 0.2 us) to the time, and their bytes and computes count. Without computes a trip is a hop and 0.2 us. */
+static void what_stands_for_several_counts_for_all(void)
+{
+    struct slice slice = make_slice(5, 3, true);
+    struct program program;
+    struct trace trace;
+    struct metrics m;
+    struct status st = {0};
+    program_init(&program, &slice);
+    int32_t compute = program_add(&program, (struct op){.kind = OP_COMPUTE,
+                                                        .where = WHERE_ALL,
+                                                        .amount = amount_of(3e-6),
+                                                        .payload = NO_PAYLOAD,
+                                                        .times = 7});
+    int32_t op = send(&program, 0, 1, 700, WHERE_ALL);
+    program_wait(&program, compute);
+    program.op[op].times = 7;
+    run(&program, &trace);
+    double hop = hop_s + 700 / link_Bps, trip_s = 3e-6 + hop;
+    OKAY(metrics_compute(&m, &program, &trace, 6 * trip_s, 7 * hop, 1, &st), st);
+    NEAR(m.time_s, 7 * trip_s, 1e-12);
+    NEAR(m.compute_s, 21e-6, 1e-12);
+    NEAR(m.exposed_comm_s, 7 * hop, 1e-12);
+    CU_ASSERT(fabs(m.overlap_frac) < 1e-12);
+    NEAR(m.link_bytes, 7 * 15 * 700, 1e-15);
+    NEAR(m.max_link_bytes, 7 * 700, 1e-15);
+    NEAR(program_link_bytes(&program), 7 * 15 * 700, 1e-15);
+    CU_ASSERT_EQUAL(m.transfers, 7 * 15);
+    trace_free(&trace);
+    program_free(&program);
+}
+
 SUITE("metrics", TEST(alike_sends_are_counted_by_axis), TEST(masked_sends_are_counted_by_link),
-      TEST(two_chips_have_one_link_each_way), TEST(overlap_is_what_hides), TEST(folding_changes_no_metric))
+      TEST(two_chips_have_one_link_each_way), TEST(overlap_is_what_hides), TEST(folding_changes_no_metric),
+      TEST(what_stands_for_several_counts_for_all))

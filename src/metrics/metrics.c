@@ -12,7 +12,7 @@ static void count_alike(const struct program *program, const struct op *op, doub
     for (int h = 0; h < route.hops; h++) {
         struct hop hop = program->hop[route.first + h];
         bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
-        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each;
+        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each * op_times(op);
     }
 }
 
@@ -28,7 +28,7 @@ static int count_each(const struct program *program, const struct op *op, int wa
         if (route_walk(program->slice, chip, hop, route.hops, walked) < 0)
             return status_fail(st, STATUS_CHECK, "op %d leaves the slice at chip %d", (int)(op - program->op),
                                chip);
-        double bytes = op_amount(program, op, chip);
+        double bytes = op_amount(program, op, chip) * op_times(op);
         for (int l = route_length(hop, route.hops) - 1; l >= 0; l--)
             link_bytes[walked[l]] += bytes;
     }
@@ -105,10 +105,22 @@ static void link_use(struct metrics *m, const struct program *program, const dou
     m->mean_link_frac = ran ? frac / links / m->time_s : 0;
 }
 
-int metrics_compute(struct metrics *m, const struct program *program, const struct trace *trace,
-                    double comm_s, int orbit, struct status *st)
+/* Busy compute time of a chip, with what is not written out. */
+static double compute_of(const struct program *program, const struct trace *trace, int chip)
 {
-    *m = (struct metrics){.time_s = trace->total_s, .has_computes = program_has_computes(program)};
+    double more_s = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind == OP_COMPUTE && op_times(op) > 1 && op_takes_part(program, op, chip))
+            more_s += (op_times(op) - 1) * op_amount(program, op, chip);
+    }
+    return trace->chip_busy_s[chip] + more_s;
+}
+
+int metrics_compute(struct metrics *m, const struct program *program, const struct trace *trace,
+                    double more_s, double comm_s, int orbit, struct status *st)
+{
+    *m = (struct metrics){.time_s = trace->total_s + more_s, .has_computes = program_has_computes(program)};
     double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
     if (!link_bytes)
         return status_nomem(st);
@@ -121,7 +133,7 @@ int metrics_compute(struct metrics *m, const struct program *program, const stru
         return m->steps;
     m->transfers = program_transfers(program) * orbit;
     m->critical_chip = trace_critical_chip(trace);
-    m->compute_s = trace->chip_busy_s[m->critical_chip];
+    m->compute_s = compute_of(program, trace, m->critical_chip);
     m->comm_s = m->has_computes ? comm_s : m->time_s;
     m->exposed_comm_s = m->time_s - m->compute_s;
     m->overlap_frac = NAN;

@@ -37,10 +37,11 @@ struct metrics {
     bool has_computes;
 };
 
-/* `comm_s` is the total of the same program without computes; for a program that has none it is not looked
- * at. `orbit` is 1 without folding. */
+/* `more_s` is what ops that stand for several (op_times) add to the trace's total, 0 where there are none. `comm_s` is the
+ * total of the same program without computes, with what they add there; for a program that has none it is not looked at.
+ * `orbit` is 1 without folding. */
 int metrics_compute(struct metrics *metrics, const struct program *program, const struct trace *trace,
-                    double comm_s, int orbit, struct status *st);
+                    double more_s, double comm_s, int orbit, struct status *st);
 
 /* Bytes over each link, [slice_link_ids]; caller's array. */
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);

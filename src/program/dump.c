@@ -104,6 +104,8 @@ static void dump_op(const struct program *p, int32_t o, FILE *out)
     dump_amount(p, op, out);
     if (op->setup_s > 0)
         fprintf(out, "  setup %.9g s", op->setup_s);
+    if (op->times > 0 && op->times != 1)
+        fprintf(out, "  x%.9g", op->times);
     dump_where(p, op, out);
     for (int32_t a = 0; a < op->afters; a++) {
         struct after after = p->after[op->first_after + a];

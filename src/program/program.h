@@ -65,6 +65,7 @@ struct op {
     int32_t stage;   /* which collective or matmul it belongs to */
     int32_t step;    /* which step of it, from 0 */
     int32_t first_after, afters;
+    double times; /* how many like it this one stands for, where a loop is not written out in full; 0 is 1 */
 };
 
 enum after_kind { AFTER_DONE, AFTER_ARRIVED };
@@ -219,6 +220,10 @@ static inline struct route op_route(const struct program *program, const struct 
     int32_t route =
         op->towards.table == NO_TABLE ? op->towards.route : program->index_table[op->towards.table][chip];
     return program->route[route];
+}
+static inline double op_times(const struct op *op)
+{
+    return op->times > 0 ? op->times : 1;
 }
 static inline double op_amount(const struct program *program, const struct op *op, int chip)
 {

@@ -44,11 +44,11 @@ bool op_crosses_links(const struct program *program, const struct op *op)
 
 int64_t program_transfers(const struct program *program)
 {
-    int64_t transfers = 0;
+    double transfers = 0;
     for (int32_t o = 0; o < program->ops; o++)
         if (op_crosses_links(program, &program->op[o]))
-            transfers += count_takers(program, &program->op[o]);
-    return transfers;
+            transfers += (double)count_takers(program, &program->op[o]) * op_times(&program->op[o]);
+    return (int64_t)transfers;
 }
 
 double program_link_bytes(const struct program *program)
@@ -60,12 +60,14 @@ double program_link_bytes(const struct program *program)
             continue;
         if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE) {
             struct route route = program->route[op->towards.route];
-            bytes += (double)count_takers(program, op) * links_of(program, route) * op->amount.each;
+            bytes +=
+                (double)count_takers(program, op) * links_of(program, route) * op->amount.each * op_times(op);
             continue;
         }
         for (int chip = 0; chip < program->slice->chips; chip++)
             if (op_takes_part(program, op, chip))
-                bytes += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip);
+                bytes += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip) *
+                         op_times(op);
     }
     return bytes;
 }

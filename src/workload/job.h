@@ -58,6 +58,9 @@ struct workload {
     int (*build)(struct job *job, struct status *st);
     /* Fills in what it knows; `work` is work_init()'s. */
     int (*describe)(const struct job *job, struct work *work, struct status *st);
+    /* Of a workload with loops that are not written out in full (op_times): looks at a run. `again`: the next build() has to
+     * write more; else `more_s` is what the rest adds to the total. NULL: the program is all there is. */
+    int (*settle)(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st);
     void (*close)(struct job *job);
     /* The option whose values compare puts side by side, and the ones it takes if none are given. */
     const char *(*variants)(const struct point *point, const char **values);
@@ -85,7 +88,7 @@ struct run {
 
 /* Runs a job that was built. With `record` the times of every single op and chip are kept, which no folded
  * program has. run_free() is safe after a failure. */
-int job_run(const struct job *job, bool record, struct run *run, struct status *st);
+int job_run(struct job *job, bool record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */

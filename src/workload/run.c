@@ -21,12 +21,21 @@ static const struct engine *choose_engine(const struct job *job)
     return engine_by_name(small ? "simgrid" : "event");
 }
 
-/* The total of the same program with every compute made zero. */
-static int communication(const struct engine *engine, const struct program *program, double *comm_s,
-                         struct status *st)
+/* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
+static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
+{
+    *again = false;
+    *more_s = 0;
+    return job->workload->settle ? job->workload->settle(job, trace, again, more_s, st) : 0;
+}
+
+/* The total of the same program if every compute took no time. */
+static int communication(struct job *job, const struct engine *engine, const struct program *program,
+                         bool *again, double *comm_s, struct status *st)
 {
     struct program silent = *program; /* all but its ops is borrowed */
     struct trace trace = {0};
+    double more_s;
     silent.op = malloc((size_t)program->ops * sizeof *silent.op);
     int code = silent.op ? trace_init(&trace, &silent, false, st) : status_nomem(st);
     if (code == 0) {
@@ -35,8 +44,11 @@ static int communication(const struct engine *engine, const struct program *prog
             if (silent.op[o].kind == OP_COMPUTE)
                 silent.op[o].amount = amount_of(0);
         code = engine_run(engine, &silent, &trace, st);
-        *comm_s = trace.total_s;
     }
+    if (code == 0)
+        code = settle(job, &trace, again, &more_s, st);
+    if (code == 0)
+        *comm_s = trace.total_s + more_s;
     trace_free(&trace);
     free(silent.op);
     return code;
@@ -116,23 +128,26 @@ static void measure(struct result *result, const struct metrics *m)
     PUT(result->status, "ok");
 }
 
-static int run_program(const struct job *job, const struct engine *engine, bool record, struct run *run,
-                       struct status *st)
+static int run_program(struct job *job, const struct engine *engine, bool record, struct run *run,
+                       bool *again, struct status *st)
 {
     struct metrics metrics;
     struct stopwatch stopwatch = stopwatch_start();
-    double comm_s = NAN;
+    double more_s, comm_s = NAN;
     int orbit = run->folded ? run->fold.orbit : 1;
     int code = trace_init(&run->trace, run->program, record, st);
     if (code == 0)
         code = engine_run(engine, run->program, &run->trace, st);
     if (code == 0 && record && job->point->check)
         code = trace_check(&run->trace, run->program, st);
-    if (code == 0 && program_has_computes(run->program))
-        code = communication(engine, run->program, &comm_s, st);
-    run->simulating = stopwatch_lap(&stopwatch);
     if (code == 0)
-        code = metrics_compute(&metrics, run->program, &run->trace, comm_s, orbit, st);
+        code = settle(job, &run->trace, again, &more_s, st);
+    if (code == 0 && !*again && program_has_computes(run->program))
+        code = communication(job, engine, run->program, again, &comm_s, st);
+    run->simulating = stopwatch_lap(&stopwatch);
+    if (code < 0 || *again)
+        return code;
+    code = metrics_compute(&metrics, run->program, &run->trace, more_s, comm_s, orbit, st);
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
@@ -141,11 +156,10 @@ static int run_program(const struct job *job, const struct engine *engine, bool 
     return code;
 }
 
-int job_run(const struct job *job, bool record, struct run *run, struct status *st)
+static int run_once(struct job *job, bool record, struct run *run, bool *again, struct status *st)
 {
     const struct engine *engine = choose_engine(job);
     bool folds = engine == engine_by_name("event") && job->point->fold;
-    record |= job->point->check;
     *run = (struct run){.program = &job->program};
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
@@ -160,7 +174,20 @@ int job_run(const struct job *job, bool record, struct run *run, struct status *
         if (run->folded)
             fold_print(&run->fold, run->result.fold);
     }
-    return run_program(job, engine, record, run, st);
+    return run_program(job, engine, record, run, again, st);
+}
+
+int job_run(struct job *job, bool record, struct run *run, struct status *st)
+{
+    for (;;) {
+        bool again = false;
+        int code = run_once(job, record || job->point->check, run, &again, st);
+        if (code < 0 || !again)
+            return code;
+        run_free(run);
+        if ((code = job_build(job, st)) < 0)
+            return code;
+    }
 }
 
 void run_free(struct run *run)
