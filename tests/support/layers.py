@@ -30,10 +30,11 @@ def includes(src):
                 yield folder, os.path.basename(path), other, os.path.basename(header)
 
 
-def symbols(build):
+def symbols(src, build):
     """(folder, object, folder of the definition, symbol) of all symbols used across folders."""
     home, used = {}, []
     objects = sorted(glob.glob(build + "/CMakeFiles/*.dir/src/**/*.o", recursive=True))
+    objects = [o for o in objects if os.path.exists(src + "/" + o.split("/src/")[-1][:-len(".o")])]  # others are of old sources
     for line in subprocess.run(["nm", "-A", "-P", *objects], capture_output=True, text=True, check=True).stdout.splitlines():
         path, symbol, kind = re.match(r"(.*): (\S+) (\w)", line).groups()
         folder = path.split("/src/")[-1].split("/")[0]
@@ -68,7 +69,7 @@ def faults(src, build):
         for header in sorted(set(headers) - used[name]):
             yield "%s/%s: no other folder includes it; take it out of the table" % (name, header)
     count = 0
-    for folder, name, other, symbol in symbols(build):
+    for folder, name, other, symbol in symbols(src, build):
         count += 1
         if order.get(other, len(order)) > order.get(folder, -1):
             yield "%s/%s: uses %s of %s/, which stands above it" % (folder, name, symbol, other)
