@@ -37,6 +37,7 @@ for file in bin/icisim include/icisim/icisim.h lib/libicisim.a lib/libicisim.so 
 done
 gather=(root/usr/bin/icisim run all-gather --slice 4 --size 24MB)
 "${gather[@]}" --engine event | grep -q ' 403\.00 ' || fail "not 403 us" # 3 (1 us + 24 MB / (4 45 GB/s))
+"${gather[@]}" | grep -q 'engine event' || fail "the engine of its own choice is not the one that is there"
 ! "${gather[@]}" --engine simgrid 2>said || fail "SimGrid's engine runs without its module"
 grep -q 'icisim-simgrid' said || fail "without the module: $(cat said)"
 dpkg-deb -x simgrid.deb root

@@ -20,6 +20,11 @@ const struct engine *engine_by_name(const char *name)
     return *engine;
 }
 
+bool engine_is_here(const struct engine *engine)
+{
+    return !engine->is_here || engine->is_here();
+}
+
 int engine_run(const struct engine *engine, const struct program *program, struct trace *trace,
                struct status *st)
 {

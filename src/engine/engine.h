@@ -21,14 +21,18 @@ struct engine {
     /* A process can run it once only (SimGrid keeps one platform a process): callers that need more fork. */
     bool once_a_process;
     int (*run)(const struct program *program, struct trace *trace, struct status *st);
-    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to
-     * tell. NULL where there is nothing to load. */
+    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to tell.
+     * And whether there is anything to load. NULL where nothing needs to be loaded. */
     void (*prepare)(void);
+    bool (*is_here)(void);
 };
 
 /* All engines, in a list that ends with NULL; by name (NULL if there is none). */
 const struct engine *const *engine_list(void);
 const struct engine *engine_by_name(const char *name);
+
+/* Whether it can run here: an engine may be a module that is not installed. */
+bool engine_is_here(const struct engine *engine);
 
 /* Runs the program in this process or, where the engine wants one of its own, in a forked one. */
 int engine_run(const struct engine *engine, const struct program *program, struct trace *trace,

@@ -38,16 +38,23 @@ static void own_folder(char folder[static PATH_MAX])
 }
 
 /* The first file that is there is the one: where it does not load, its reason is what counts. */
-static void *open_module(void)
+enum { MODULE_PATH = PATH_MAX + 64 };
+static bool find_module(char path[static MODULE_PATH])
 {
-    char folder[PATH_MAX], path[PATH_MAX + 64];
+    char folder[PATH_MAX];
     own_folder(folder);
     for (size_t i = 0; folder[0] && i < sizeof places / sizeof *places; i++) {
-        snprintf(path, sizeof path, "%s%s%s", folder, places[i], ENGINE_SIMGRID_MODULE);
+        snprintf(path, MODULE_PATH, "%s%s%s", folder, places[i], ENGINE_SIMGRID_MODULE);
         if (access(path, F_OK) == 0)
-            return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+            return true;
     }
-    return dlopen(ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
+    return false;
+}
+
+static void *open_module(void)
+{
+    char path[MODULE_PATH];
+    return dlopen(find_module(path) ? path : ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
 
 static int run(const struct program *program, struct trace *trace, struct status *st)
@@ -72,10 +79,18 @@ static void prepare(void)
     open_module(); /* a second time only counts */
 }
 
+/* To look is quicker than to load. */
+static bool is_here(void)
+{
+    char path[MODULE_PATH];
+    return find_module(path) || open_module();
+}
+
 const struct engine engine_simgrid = {
     .name = "simgrid",
     .what = "the reference: every chain of ops an actor on SimGrid's kernel",
     .once_a_process = true,
     .run = run,
     .prepare = prepare,
+    .is_here = is_here,
 };

@@ -59,7 +59,8 @@ struct point {
     bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };
 
-/* An engine left open: SimGrid up to so many transfers, which takes it a fraction of a second, else event. */
+/* An engine left open: SimGrid, if it is installed, up to so many transfers, which take it a fraction of a second;
+ * else event. */
 enum { ENGINE_AUTO_TRANSFERS = 20000 };
 
 #endif

@@ -17,8 +17,9 @@ static const struct engine *choose_engine(const struct job *job)
         return engine_list()[job->point->engine];
     if (job->point->given[option_index(option_by_name("fold"))] && job->point->fold)
         return engine_by_name("event"); /* SimGrid does not fold */
+    const struct engine *reference = engine_by_name("simgrid");
     bool small = program_transfers(&job->program) <= ENGINE_AUTO_TRANSFERS;
-    return engine_by_name(small ? "simgrid" : "event");
+    return small && engine_is_here(reference) ? reference : engine_by_name("event");
 }
 
 /* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
