@@ -30,6 +30,37 @@ struct round {
     int64_t pair[CHIPS_MAX * CHIPS_MAX];
 };
 
+/* Is every chip still reached from chip 0, and chip 0 from it? */
+static bool hangs_together(const struct slice *slice)
+{
+    struct hop hop[ROUTE_HOPS];
+    for (int chip = 1; chip < slice->chips; chip++)
+        if (route_between(slice, 0, chip, hop, NULL) < 0 || route_between(slice, chip, 0, hop, NULL) < 0)
+            return false;
+    return true;
+}
+
+/* On some slices up to three cables are dead, one way or both, as long as no chip is cut off. */
+static void break_cables(struct round *r, struct status *st)
+{
+    struct slice *slice = &r->slice;
+    for (int cables = suite_random(&r->random, 3) ? 0 : 3; cables > 0; cables--) {
+        int id = (int)suite_random(&r->random, (unsigned)slice_link_ids(slice));
+        struct slice_link row = slice_link_row(slice, id);
+        if (!slice_is_link(slice, id))
+            continue;
+        int back = slice_link(slice, row.to, slice_link_axis(slice, id), -slice_link_sign(id));
+        bool both = back >= 0 && suite_random(&r->random, 2);
+        OKAY(slice_kill_link(slice, id, st), *st);
+        if (both)
+            OKAY(slice_kill_link(slice, back, st), *st);
+        if (hangs_together(slice))
+            continue;
+        slice_free(slice); /* as built again */
+        return;
+    }
+}
+
 static void make_slice(struct round *r, struct status *st)
 {
     int axes, len[SLICE_AXES], chips;
@@ -44,6 +75,7 @@ static void make_slice(struct round *r, struct status *st)
         }
     } while (chips > CHIPS_MAX);
     OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
+    break_cables(r, st);
     OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);
 }
 
@@ -75,7 +107,7 @@ static void find_groups(struct round *r)
     for (int chip = 0; chip < r->slice.chips; chip++) {
         r->index[chip] = 0;
         for (int i = 0; i < r->spec.rings; i++)
-            r->index[chip] = r->index[chip] * r->ring[i].n + ring_position(&r->ring[i], &r->slice, chip);
+            r->index[chip] = r->index[chip] * r->ring[i].n + ring_piece(&r->ring[i], &r->slice, chip);
         r->group[chip] = -1;
     }
     for (int chip = 0; chip < r->slice.chips; chip++) {

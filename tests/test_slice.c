@@ -91,18 +91,32 @@ static void links_have_speeds_of_their_own(void)
     slice_free(&slice);
 }
 
+/* The hop between two chips of one axis; 0 where there are several. */
+static int only_hop(const struct slice *slice, int from, int to)
+{
+    struct way way[ROUTE_WAYS];
+    route_ways(slice, from, to, way);
+    return way[0].hops == 1 ? way[0].hop[0].delta : 0;
+}
+
 /* On a ring of 8: 5 on is 3 back, half way goes by +, and both ways where ties are asked for. */
 static void takes_the_shorter_way(void)
 {
     struct slice ring = make("8", all_wrap), line = make("8", no_wrap), pair = make("2", all_wrap);
-    CU_ASSERT_EQUAL(route_distance(&ring, 0, 1, 6), -3);
-    CU_ASSERT_EQUAL(route_distance(&ring, 0, 6, 2), 4);
-    CU_ASSERT_EQUAL(route_distance(&line, 0, 1, 6), 5);
-    CU_ASSERT_EQUAL(route_distance(&pair, 0, 1, 0), 1);
+    CU_ASSERT_EQUAL(only_hop(&ring, 1, 6), -3);
+    CU_ASSERT_EQUAL(only_hop(&ring, 6, 2), 4);
+    CU_ASSERT_EQUAL(only_hop(&line, 1, 6), 5);
+    CU_ASSERT_EQUAL(only_hop(&pair, 1, 0), 1);
     struct way way[ROUTE_WAYS];
     struct slice cube = make("4x4x4", all_wrap);
-    CU_ASSERT_EQUAL(route_shortest_ways(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), way), 4);
-    CU_ASSERT_EQUAL(route_shortest_ways(&cube, 5, 5, way), 1);
+    /* x and z tie: their bits, and the four ways differ in the signs of these two */
+    CU_ASSERT_EQUAL(route_ways(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), way), 5u);
+    for (int w = 0; w < 4; w++) {
+        CU_ASSERT_EQUAL(way[w].hop[0].delta, w & 1 ? -2 : 2);
+        CU_ASSERT_EQUAL(way[w].hop[1].delta, 1);
+        CU_ASSERT_EQUAL(way[w].hop[2].delta, w & 2 ? -2 : 2);
+    }
+    CU_ASSERT_EQUAL(route_ways(&cube, 5, 5, way), 0u);
     CU_ASSERT_EQUAL(way[0].hops, 0);
 }
 
@@ -121,7 +135,7 @@ static void ways_lead_there(void)
         int from = (int)suite_random(&random, (unsigned)slice.chips),
             to = (int)suite_random(&random, (unsigned)slice.chips);
         struct way way[ROUTE_WAYS];
-        int ways = route_shortest_ways(&slice, from, to, way), link[64];
+        int ways = 1 << __builtin_popcount(route_ways(&slice, from, to, way)), link[64];
         for (int w = 0; w < ways; w++) {
             int links = route_length(way[w].hop, way[w].hops);
             CU_ASSERT_EQUAL(links, route_length(way[0].hop, way[0].hops));
@@ -135,5 +149,87 @@ static void ways_lead_there(void)
     CU_ASSERT_EQUAL(route_walk(&line, 2, &(struct hop){0, 2}, 1, NULL), -1);
 }
 
+/* Links between two chips over live links, found by trying all; -1 if there is no way. */
+static int distance(const struct slice *slice, int from, int to)
+{
+    int links[512];
+    for (int chip = 0; chip < slice->chips; chip++)
+        links[chip] = chip == from ? 0 : -1;
+    for (bool more = true; more;) {
+        more = false;
+        for (int id = 0; id < slice_link_ids(slice); id++) {
+            struct slice_link row = slice_link_row(slice, id);
+            if (row.kind != LINK_ICI || links[row.from] < 0 ||
+                (links[row.to] >= 0 && links[row.to] <= links[row.from] + 1))
+                continue;
+            links[row.to] = links[row.from] + 1;
+            more = true;
+        }
+    }
+    return links[to];
+}
+
+/* On any slice with any dead links, a route is as short as can be, takes live links only, and is the regular one
+ * where that is alive; there is none exactly where nothing leads there. */
+static void routes_go_round_dead_links(void)
+{
+    struct suite_random random = {7411};
+    int rounds = 0, round_about = 0, cut_off = 0;
+    for (; rounds < 400; rounds++) {
+        int len[3] = {1 + (int)suite_random(&random, 6), 1 + (int)suite_random(&random, 6),
+                      1 + (int)suite_random(&random, 4)};
+        bool wrap[3] = {suite_random(&random, 2), suite_random(&random, 2), suite_random(&random, 2)};
+        struct slice slice;
+        struct status st = {0}, none = {0};
+        OKAY(slice_init(&slice, 3, len, wrap, 45e9, 1e-6, &st), st);
+        for (int id = 0; id < slice_link_ids(&slice); id++)
+            if (slice_is_link(&slice, id) && suite_random(&random, 5) == 0)
+                OKAY(slice_kill_link(&slice, id, &st), st);
+        OKAY(slice_check(&slice, &st), st);
+        int from = (int)suite_random(&random, (unsigned)slice.chips),
+            to = (int)suite_random(&random, (unsigned)slice.chips), want = distance(&slice, from, to);
+        struct way way[ROUTE_WAYS];
+        struct hop hop[ROUTE_HOPS];
+        int hops = route_between(&slice, from, to, hop, &none);
+        route_ways(&slice, from, to, way);
+        bool regular = route_walk(&slice, from, way[0].hop, way[0].hops, NULL) == to;
+        CU_ASSERT_EQUAL(hops < 0, want < 0);
+        if (hops >= 0) {
+            CU_ASSERT_EQUAL(route_walk(&slice, from, hop, hops, NULL), to);
+            CU_ASSERT_EQUAL(route_length(hop, hops), want);
+            CU_ASSERT(!regular ||
+                      (hops == way[0].hops && memcmp(hop, way[0].hop, (size_t)hops * sizeof *hop) == 0));
+        }
+        round_about += hops >= 0 && !regular;
+        cut_off += hops < 0;
+        slice_free(&slice);
+    }
+    CU_ASSERT(round_about > 50 && cut_off > 5);
+}
+
+/* On 4x4 without wraps, from (1,0) to (2,0) past the dead link between them: y first, since x does not come closer.
+ * A corner without its two links out is cut off, but can still be reached. */
+static void says_what_cannot_be_reached(void)
+{
+    struct slice slice = make("4x4", no_wrap);
+    struct status st = {0};
+    struct hop hop[ROUTE_HOPS];
+    OKAY(slice_kill_link(&slice, slice_link(&slice, 4, 0, 1), &st), st);
+    CU_ASSERT_EQUAL(slice_link(&slice, 4, 0, 1), -1);
+    CU_ASSERT_EQUAL(slice_count_links(&slice), 47);
+    CU_ASSERT_EQUAL_FATAL(route_between(&slice, 4, 8, hop, &st), 3);
+    CU_ASSERT(hop[0].axis == 1 && hop[0].delta == 1 && hop[1].axis == 0 && hop[1].delta == 1 &&
+              hop[2].axis == 1 && hop[2].delta == -1);
+    CU_ASSERT_EQUAL(route_between(&slice, 8, 4, hop, &st), 1); /* the link back is alive */
+    OKAY(slice_kill_link(&slice, slice_link(&slice, 15, 0, -1), &st), st);
+    OKAY(slice_kill_link(&slice, slice_link(&slice, 15, 1, -1), &st), st);
+    CU_ASSERT_EQUAL(route_between(&slice, 2, 15, hop, &st), 2);
+    CU_ASSERT_EQUAL(route_between(&slice, 15, 2, hop, &st), STATUS_INPUT);
+    CU_ASSERT_STRING_EQUAL(
+        st.text, "no route from chip (3,3) to chip (0,2): the links that are alive do not lead there");
+    slice_free(&slice);
+}
+
 SUITE("slice", TEST(shapes_print_back), TEST(chips_have_coordinates), TEST(counts_links), TEST(cuts_planes),
-      TEST(links_have_speeds_of_their_own), TEST(takes_the_shorter_way), TEST(ways_lead_there))
+      TEST(links_have_speeds_of_their_own), TEST(takes_the_shorter_way), TEST(ways_lead_there),
+      TEST(routes_go_round_dead_links), TEST(says_what_cannot_be_reached))

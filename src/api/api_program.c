@@ -72,8 +72,7 @@ static struct towards targets(struct icisim_program *program, const struct icisi
                         (int)program->program.ops, chip, (int)to, slice->chips - 1);
             return (struct towards){0, NO_TABLE};
         }
-        struct way way = route_shortest(slice, chip, to < 0 ? chip : to);
-        route[chip] = program_route(&program->program, way.hop, way.hops);
+        route[chip] = program_route_between(&program->program, chip, to < 0 ? chip : to);
     }
     return program_towards_table(&program->program, route, where);
 }

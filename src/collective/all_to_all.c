@@ -30,7 +30,7 @@ struct direct {
     int half_axis[SLICE_AXES];
     struct collective_buffers buffer;
     double bytes;
-    struct way *way;   /* [chips][ROUTE_WAYS] */
+    int32_t *way;      /* [chips][ROUTE_WAYS]: routes */
     uint8_t *tie;      /* [chips]: set of axes that tie */
     int32_t *route;    /* scratch [chips] */
     uint8_t *mask;     /* scratch [chips] */
@@ -85,12 +85,10 @@ static void send_way(struct direct *d, int32_t where, int tie, int signs)
     struct program *program = d->walk->program;
     struct towards towards;
     if (d->looked_at == 1) {
-        towards = program_towards(program, d->way[signs].hop, d->way[signs].hops);
+        towards = (struct towards){d->way[signs], NO_TABLE};
     } else {
-        for (int chip = 0; chip < d->looked_at; chip++) {
-            const struct way *way = &d->way[chip * ROUTE_WAYS + signs];
-            d->route[chip] = d->mask[chip] ? program_route(program, way->hop, way->hops) : -1;
-        }
+        for (int chip = 0; chip < d->looked_at; chip++)
+            d->route[chip] = d->mask[chip] ? d->way[chip * ROUTE_WAYS + signs] : -1;
         towards = program_towards_table(program, d->route, where);
     }
     add_send(d,
@@ -100,22 +98,28 @@ static void send_way(struct direct *d, int32_t where, int tie, int signs)
              block(d, tie, signs));
 }
 
+/* The routes of a pair of chips: those that tie where all of them are alive, else one that goes round. Returns the
+ * set of axes that tie, 0 for a single route. */
+static unsigned find_routes(struct direct *d, int from, int to, int32_t route[])
+{
+    struct program *program = d->walk->program;
+    struct way way[ROUTE_WAYS];
+    unsigned ties = d->halves > 0 ? route_ways(program->slice, from, to, way) : 0;
+    for (int w = 0; w < 1 << __builtin_popcount(ties) && ties; w++) {
+        if (program->slice->link && route_walk(program->slice, from, way[w].hop, way[w].hops, NULL) != to)
+            ties = 0;
+        else
+            route[w] = program_route(program, way[w].hop, way[w].hops);
+    }
+    if (!ties)
+        route[0] = program_route_between(program, from, to);
+    return ties;
+}
+
 static void find_ways(struct direct *d)
 {
-    const struct slice *slice = d->walk->program->slice;
-    for (int chip = 0; chip < d->looked_at; chip++) {
-        struct way *way = &d->way[chip * ROUTE_WAYS];
-        int to = d->to[d->walk->rings][chip];
-        int ways = route_shortest_ways(slice, chip, to, way);
-        d->tie[chip] = 0;
-        for (int h = 0; h < d->halves && ways > 1; h++) {
-            int axis = d->half_axis[h];
-            int links = abs(
-                route_distance(slice, axis, slice_coord(slice, chip, axis), slice_coord(slice, to, axis)));
-            if (2 * links == slice->len[axis])
-                d->tie[chip] |= (uint8_t)(1 << axis);
-        }
-    }
+    for (int chip = 0; chip < d->looked_at; chip++)
+        d->tie[chip] = (uint8_t)find_routes(d, chip, d->to[d->walk->rings][chip], &d->way[chip * ROUTE_WAYS]);
 }
 
 static void send_offset(struct direct *d)
@@ -143,10 +147,9 @@ static void send_ragged_offset(struct direct *d)
     for (int chip = 0; chip < d->looked_at; chip++) {
         int to = d->to[walk->rings][chip];
         int64_t elements = spec->pair_elements[d->position[chip] * walk->chips + d->position[to]];
-        struct way way = route_shortest(program->slice, chip, to);
         d->mask[chip] = elements > 0;
         d->amount[chip] = (double)elements * spec->elem_bytes;
-        d->route[chip] = elements > 0 ? program_route(program, way.hop, way.hops) : -1;
+        d->route[chip] = elements > 0 ? program_route_between(program, chip, to) : -1;
         walk->index[chip] = d->position[to];
     }
     int32_t where = program_mask(program, d->mask);
@@ -248,8 +251,7 @@ static void number_group(struct direct *d)
     for (int chip = 0; chip < slice->chips; chip++) {
         d->position[chip] = 0;
         for (int r = 0; r < walk->rings; r++)
-            d->position[chip] =
-                d->position[chip] * walk->ring[r]->n + ring_position(walk->ring[r], slice, chip);
+            d->position[chip] = d->position[chip] * walk->ring[r]->n + ring_piece(walk->ring[r], slice, chip);
     }
 }
 

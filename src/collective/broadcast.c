@@ -16,11 +16,18 @@ struct train {
     int chunks;
     int32_t buffer;
     double bytes;
-    int root[COLLECTIVE_RINGS]; /* its position on each ring */
+    int root[COLLECTIVE_RINGS]; /* its piece on each ring */
 };
 
-/* The chips at distance `at` of the root by `sign` on the ring of phase m; anywhere on the rings of earlier
- * phases, at the root's position on later ones. */
+/* Where the root of a chip's group stands on a ring: `root` is the number of its piece. */
+static int root_position(const struct ring *ring, const struct slice *slice, int chip, int root)
+{
+    int turn = ring_piece(ring, slice, chip) - ring_position(ring, slice, chip);
+    return ((root - turn) % ring->n + ring->n) % ring->n;
+}
+
+/* The chips at distance `at` of the root by `sign` on the ring of phase m that have one beyond them; anywhere on
+ * the rings of earlier phases, at the root's position on later ones. */
 static int32_t train_where(const struct train *train, int m, int sign, int at)
 {
     struct walk *walk = train->walk;
@@ -29,24 +36,37 @@ static int32_t train_where(const struct train *train, int m, int sign, int at)
         walk->mask[chip] = 1;
     for (int i = m; i < walk->rings; i++) {
         int r = train->part->order[i], n = walk->ring[r]->n;
-        int want = i == m ? ((train->root[r] + sign * at) % n + n) % n : train->root[r];
-        for (int chip = 0; chip < slice->chips; chip++)
-            walk->mask[chip] &= ring_position(walk->ring[r], slice, chip) == want;
+        for (int chip = 0; chip < slice->chips; chip++) {
+            int own = ring_position(walk->ring[r], slice, chip);
+            int want = root_position(walk->ring[r], slice, chip, train->root[r]) + (i == m ? sign * at : 0);
+            bool line = !walk->ring[r]->closed && walk->spec->kind != RING_UNI;
+            bool ends = line && i == m && want == (sign > 0 ? n - 1 : 0);
+            walk->mask[chip] &= own >= 0 && own == (line ? want : (want % n + n) % n) && !ends;
+        }
     }
     return program_mask(walk->program, walk->mask);
 }
 
-/* How many steps go by + and by - round a ring. */
+/* How many steps go by + and by - round a ring: on a line to its ends, from the root that is farthest from them. */
 static void reach(const struct train *train, int r, int steps[2])
 {
     const struct ring *ring = train->walk->ring[r];
+    const struct slice *slice = train->walk->program->slice;
     int n = ring->n, sign = train->part->sign;
-    bool uni = train->walk->spec->kind == RING_UNI;
-    steps[0] = uni || (ring->closed && sign > 0) ? n - 1 : !ring->closed ? n - 1 - train->root[r] : n / 2;
-    steps[1] = uni || (ring->closed && sign > 0) ? 0 : !ring->closed ? train->root[r] : (n - 1) / 2;
-    if (ring->closed && sign < 0) {
-        steps[0] = 0;
-        steps[1] = n - 1;
+    steps[0] = steps[1] = 0;
+    if (train->walk->spec->kind == RING_UNI) {
+        steps[0] = n - 1;
+    } else if (ring->closed) {
+        steps[0] = sign > 0 ? n - 1 : sign < 0 ? 0 : n / 2;
+        steps[1] = sign > 0 ? 0 : sign < 0 ? n - 1 : (n - 1) / 2;
+    } else {
+        for (int chip = 0; chip < slice->chips; chip++) {
+            if (ring_position(ring, slice, chip) < 0)
+                continue;
+            int root = root_position(ring, slice, chip, train->root[r]);
+            steps[0] = n - 1 - root > steps[0] ? n - 1 - root : steps[0];
+            steps[1] = root > steps[1] ? root : steps[1];
+        }
     }
 }
 
@@ -111,7 +131,7 @@ static int32_t write_part(const struct train *train, int32_t before)
     return first;
 }
 
-/* Position of the root on each ring, the first ring slowest. */
+/* The root's piece on each ring, the first ring slowest. */
 static void find_root(struct train *train)
 {
     int left = train->walk->spec->root;

@@ -89,13 +89,14 @@ static int share_links(const struct slice *slice, int chip, const struct candida
 static int disjoint_routes(const struct slice *slice, int from, int to, int routes, struct candidate chosen[],
                            struct status *st)
 {
-    struct way way = route_shortest(slice, from, to);
+    struct way way[ROUTE_WAYS];
     struct candidate list[CANDIDATES];
     int count = 0, found = 0;
-    if (way.hops == 0)
+    route_ways(slice, from, to, way);
+    if (way[0].hops == 0)
         propose(list, &count, NULL, 0);
-    propose_orders(slice, &way, list, &count);
-    propose_detours(slice, &way, list, &count);
+    propose_orders(slice, &way[0], list, &count);
+    propose_detours(slice, &way[0], list, &count);
     /* A stable order: equal lengths stay as proposed, dimension order first. */
     for (int i = 1; i < count; i++)
         for (int j = i; j > 0 && shorter_first(&list[j - 1], &list[j]) > 0; j--) {
@@ -126,6 +127,10 @@ static int find_routes(const struct collective_spec *spec, struct program *progr
         struct candidate chosen[PERMUTE_ROUTES];
         if (spec->target[chip] < 0)
             continue;
+        if (routes == 1) {
+            table[chip] = program_route_between(program, chip, spec->target[chip]);
+            continue;
+        }
         int found = disjoint_routes(slice, chip, spec->target[chip], routes, chosen, st);
         if (found < 0)
             return found;
@@ -135,7 +140,7 @@ static int find_routes(const struct collective_spec *spec, struct program *progr
                                "routes %d: from chip %d to chip %d there are %d by other orders of the axes, "
                                "the long way round or a "
                                "link aside that share no link; ask for %d",
-                               routes, chip, spec->target[chip], found, found);
+                               routes, chip, spec->target[chip], found, found > 0 ? found : 1);
         for (int r = 0; r < routes; r++) {
             const struct candidate *c = &chosen[stays ? 0 : r];
             table[r * slice->chips + chip] = program_route(program, c->hop, c->hops);

@@ -17,10 +17,11 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
     for (int chip = 0; chip < slice->chips; chip++) {
         if (ring->axis < 0 && ring->position[chip] < 0)
             continue;
+        if (!ring->closed && !steps_back && ring_position(ring, slice, chip) == ring->n - 1)
+            continue; /* nobody takes this step */
         int next = ring_next(ring, slice, chip);
         int from = forward ? chip : next, to = forward ? next : chip;
-        struct way way = route_shortest(slice, from, to);
-        walk->index[from] = program_route(program, way.hop, way.hops);
+        walk->index[from] = program_route_between(program, from, to);
     }
     return program_towards_table(program, walk->index, walk->members);
 }
@@ -37,8 +38,9 @@ static void choose_rings(struct walk *walk, const struct collective_spec *spec, 
         int k = walk->rings++;
         walk->ring[k] = ring;
         walk->chips *= ring->n;
-        walk->var[k] = ring->axis >= 0 ? program_var_axis(program, ring->axis)
-                                       : program_var_table(program, ring->n, ring->position);
+        walk->var[k] = ring->axis >= 0
+                           ? program_var_axis(program, ring->axis)
+                           : program_var_table(program, ring->n, ring->piece ? ring->piece : ring->position);
     }
 }
 

@@ -14,7 +14,7 @@ struct walk {
     struct program *program;
     int rings; /* those with two chips or more */
     const struct ring *ring[COLLECTIVE_RINGS];
-    int32_t var[COLLECTIVE_RINGS];          /* position on each ring */
+    int32_t var[COLLECTIVE_RINGS];          /* the chip's own piece on each ring */
     struct towards plus[COLLECTIVE_RINGS];  /* one step on; of the last chip of a line: back to the first */
     struct towards minus[COLLECTIVE_RINGS]; /* one step back; on a line not for the first chip */
     int32_t members;                        /* mask of the chips that are in a group */

@@ -47,7 +47,7 @@ static bool measure_roads(struct plan *plan)
         /* Summed link by link, as it is where links differ. */
         for (int l = 0; l < road.links; l++)
             road.latency_s += program->slice->hop_latency_s;
-        if (program->slice->link_latency_s && road.links > 0)
+        if (program->slice->link && road.links > 0)
             road.latency_s = NAN;
         plan->road[r] = road;
     }

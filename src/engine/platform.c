@@ -79,7 +79,7 @@ static const char how_to_run[] =
     "cfg=network/crosstraffic:0\n"
     "     cfg=network/weight-S:0 cfg=network/latency-factor:1 cfg=network/bandwidth-factor:1";
 
-static void write_routes(const struct slice *slice, FILE *out, int link[])
+static int write_routes(const struct slice *slice, FILE *out, int link[], struct status *st)
 {
     char from[PLATFORM_NAME], to[PLATFORM_NAME];
     for (int a = 0; a < slice->chips; a++) {
@@ -87,12 +87,15 @@ static void write_routes(const struct slice *slice, FILE *out, int link[])
         for (int b = 0; b < slice->chips; b++) {
             if (a == b)
                 continue;
-            struct way way = route_shortest(slice, a, b);
-            route_walk(slice, a, way.hop, way.hops, link);
-            platform_route(out, slice, from, platform_chip_name(b, to), link,
-                           route_length(way.hop, way.hops));
+            struct hop hop[ROUTE_HOPS];
+            int hops = route_between(slice, a, b, hop, st);
+            if (hops < 0)
+                return hops;
+            route_walk(slice, a, hop, hops, link);
+            platform_route(out, slice, from, platform_chip_name(b, to), link, route_length(hop, hops));
         }
     }
+    return 0;
 }
 
 int platform_write(const struct slice *slice, double chip_flops, FILE *out, struct status *st)
@@ -101,7 +104,7 @@ int platform_write(const struct slice *slice, double chip_flops, FILE *out, stru
         return status_fail(st, STATUS_LIMIT,
                            "a platform lists a route for each pair of chips; export at most %d chips, not %d",
                            PLATFORM_CHIPS_MAX, slice->chips);
-    int *link = malloc((size_t)(slice->len[0] + slice->len[1] + slice->len[2]) * sizeof *link);
+    int *link = malloc((size_t)slice->chips * sizeof *link); /* a shortest route meets no chip twice */
     if (!link)
         return status_nomem(st);
     char name[PLATFORM_NAME];
@@ -111,7 +114,7 @@ int platform_write(const struct slice *slice, double chip_flops, FILE *out, stru
     for (int id = 0; id < slice_link_ids(slice); id++)
         if (slice_is_link(slice, id))
             platform_link(out, slice, id, slice_link_Bps(slice, id), slice_link_latency_s(slice, id));
-    write_routes(slice, out, link);
+    int code = write_routes(slice, out, link, st);
     free(link);
-    return platform_end(out, st);
+    return code < 0 ? code : platform_end(out, st);
 }

@@ -50,12 +50,12 @@ static int open_rings(struct evaluation *e, const struct evaluate_plan *plan, st
     return code;
 }
 
-/* The number of a chip's chunk: its positions on the rings, the first ring slowest, as buffers are cut. */
+/* The number of a chip's chunk: its pieces on the rings, the first ring slowest, as buffers are cut. */
 static int chunk_of(const struct evaluation *e, int chip)
 {
     int index = 0;
     for (int r = 0; r < e->rings; r++)
-        index = index * e->ring[r].n + ring_position(&e->ring[r], e->mesh->slice, chip);
+        index = index * e->ring[r].n + ring_piece(&e->ring[r], e->mesh->slice, chip);
     return index;
 }
 

@@ -159,7 +159,8 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, dou
     bool joined[SLICE_AXES];
     *slice = (struct slice){0};
     int axes = slice_parse_shape(shape, len, st);
-    int code = axes < 0 ? axes : check_pod(chip, shape, axes, len, st);
+    const struct topology *topology = axes < 0 ? NULL : slice_parse_topology(shape, st);
+    int code = topology ? check_pod(chip, shape, axes, len, st) : st->code;
     if (code < 0)
         return code;
     chip_wraps(chip, axes, len, joined);
@@ -167,6 +168,8 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, dou
         code = parse_wrap(wrap, axes, joined, st);
     if (code < 0)
         return code;
-    return slice_init(slice, axes, len, joined, isnan(link_Bps) ? chip->link_Bps : link_Bps,
+    code = slice_init(slice, axes, len, joined, isnan(link_Bps) ? chip->link_Bps : link_Bps,
                       isnan(hop_latency_s) ? chip->hop_latency_s : hop_latency_s, st);
+    slice->topology = topology;
+    return code;
 }

@@ -10,7 +10,8 @@
  *
  * A ring is the way round one axis (or through a list of chips): who stands at which position, who is next.
  * It is closed if stepping from the last to the first costs no more links than the other steps; else it is a
- * line.
+ * line. A ring that a dead link breaks becomes a line that begins after the break: then positions are counted
+ * from there, while every chip keeps its piece of the data.
  *
  * Units: none. Errors: status.h. Ownership: the caller's structs, freed with mesh_free() and ring_free(); the
  * slice is borrowed.
@@ -68,11 +69,13 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
 struct ring {
     int n;
     bool closed;
-    int axis; /* the physical axis whose coordinate is the position and whose links are the steps; or -1 */
+    bool broken; /* it would close, but for dead links */
+    int axis;    /* the physical axis whose coordinate is the position and whose links are the steps; or -1 */
     int32_t *position; /* [chips], -1 for chips that take no part; NULL where axis >= 0 */
     int32_t *next;     /* [chips]: the chip at position + 1, the last one's is the first; NULL too */
-    int32_t *slot;     /* [n]: the logical index of a position; NULL where it is the position itself */
-    int edge_links;    /* links of the longest step but the closing one */
+    int32_t *piece; /* [chips]: the number of the chip's own piece of data; NULL where it is the position */
+    int32_t *slot;  /* [n]: the logical index of a piece; NULL where it is the number of the piece itself */
+    int edge_links; /* links of the longest step but the closing one */
     int closing_links; /* links of the step from the last to the first */
 };
 
@@ -89,6 +92,12 @@ void ring_free(struct ring *ring);
 static inline int ring_position(const struct ring *ring, const struct slice *slice, int chip)
 {
     return ring->axis >= 0 ? slice_coord(slice, chip, ring->axis) : ring->position[chip];
+}
+
+/* The number of a chip's own piece: pieces follow each other along the ring, as positions do, and round its end. */
+static inline int ring_piece(const struct ring *ring, const struct slice *slice, int chip)
+{
+    return ring->piece ? ring->piece[chip] : ring_position(ring, slice, chip);
 }
 
 /* The chip one step on; the last one's is the first. */

@@ -36,8 +36,9 @@ static void show_ring(const struct mesh *mesh, const struct ring *ring, const ch
         chip++;
     for (int i = 0; i < ring->n && ring->n > 1; i++) {
         int to = ring_next(ring, mesh->slice, chip);
-        struct way way = route_shortest(mesh->slice, chip, to);
-        fprintf(out, " %s%d", i == ring->n - 1 ? "back " : "", route_length(way.hop, way.hops));
+        struct hop hop[ROUTE_HOPS];
+        int hops = route_between(mesh->slice, chip, to, hop, NULL);
+        fprintf(out, " %s%d", i == ring->n - 1 ? "back " : "", hops < 0 ? hops : route_length(hop, hops));
         chip = to;
     }
     fputc('\n', out);
@@ -92,8 +93,8 @@ int mesh_check(const struct mesh *mesh, struct status *st)
             return st->code;
         int bad = -1;
         for (int chip = 0; chip < mesh->slice->chips && bad < 0; chip++) {
-            int at = ring_position(&ring, mesh->slice, chip);
-            int next = ring_position(&ring, mesh->slice, ring_next(&ring, mesh->slice, chip));
+            int at = ring_piece(&ring, mesh->slice, chip);
+            int next = ring_piece(&ring, mesh->slice, ring_next(&ring, mesh->slice, chip));
             if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, mesh_device(mesh, chip), a) != at)
                 bad = chip;
         }

@@ -11,46 +11,158 @@ void ring_free(struct ring *ring)
 {
     free(ring->position);
     free(ring->next);
+    free(ring->piece);
     free(ring->slot);
-    ring->position = ring->next = ring->slot = NULL;
+    ring->position = ring->next = ring->piece = ring->slot = NULL;
 }
 
-static int links_between(const struct slice *slice, int from, int to)
+/* A step of a ring: its links, the longer way of the two; and whether a dead link makes it longer than it was built. */
+struct edge {
+    int links, built_links;
+};
+
+static int measure_edge(const struct slice *slice, int from, int to, struct edge *edge, struct status *st)
 {
-    struct way way = route_shortest(slice, from, to);
-    return route_length(way.hop, way.hops);
+    struct way way[ROUTE_WAYS];
+    struct hop hop[ROUTE_HOPS];
+    route_ways(slice, from, to, way);
+    edge->links = edge->built_links = route_length(way[0].hop, way[0].hops);
+    for (int back = 0; back < 2 && slice->link; back++) {
+        int hops = back ? route_between(slice, to, from, hop, st) : route_between(slice, from, to, hop, st);
+        if (hops < 0)
+            return hops;
+        int links = route_length(hop, hops);
+        edge->links = links > edge->links ? links : edge->links;
+    }
+    return 0;
+}
+
+/* The longest steps of all groups, but for the last of each and of these: edge[0] and edge[1]. */
+static int measure_ring(const struct slice *slice, const int32_t chip[], int groups, int n,
+                        struct edge edge[2], struct status *st)
+{
+    edge[0] = edge[1] = (struct edge){0};
+    for (int at = 0; at < groups * n; at++) {
+        struct edge one, *most = &edge[at % n == n - 1];
+        int to = at % n == n - 1 ? chip[at - n + 1] : chip[at + 1];
+        if (measure_edge(slice, chip[at], to, &one, st) < 0)
+            return st->code;
+        most->links = one.links > most->links ? one.links : most->links;
+        most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
+    }
+    return 0;
+}
+
+static bool is_closed(int n, const struct edge edge[2])
+{
+    return n > 2 && edge[1].built_links <= edge[0].built_links;
+}
+
+/* The position after the step that dead links make longest: there a group's line begins. 0 where none does. */
+static int find_break(const struct slice *slice, const int32_t chip[], int n, bool *broken, struct status *st)
+{
+    int start = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        struct edge edge;
+        if (measure_edge(slice, chip[i], chip[(i + 1) % n], &edge, st) < 0)
+            return st->code;
+        if (edge.links > edge.built_links && edge.links > most) {
+            most = edge.links;
+            start = (i + 1) % n;
+            *broken = true;
+        }
+    }
+    return start;
+}
+
+/* Makes lines of rings that dead links break: turns every group in `order` so that its break comes last. */
+static int open_broken(struct ring *ring, const struct slice *slice, int32_t order[], int groups,
+                       struct status *st)
+{
+    int n = ring->n, code = 0;
+    int32_t *turned = malloc((size_t)n * sizeof *turned);
+    ring->piece = malloc((size_t)slice->chips * sizeof *ring->piece);
+    if (!turned || !ring->piece) {
+        code = status_nomem(st);
+        goto out;
+    }
+    memset(ring->piece, -1, (size_t)slice->chips * sizeof *ring->piece);
+    for (int g = 0; g < groups && code == 0; g++) {
+        int32_t *chip = order + (size_t)g * (size_t)n;
+        int start = find_break(slice, chip, n, &ring->broken, st);
+        code = start < 0 ? start : 0;
+        for (int i = 0; i < n && code == 0; i++) {
+            turned[i] = chip[(start + i) % n];
+            ring->piece[chip[i]] = i;
+        }
+        if (code == 0)
+            memcpy(chip, turned, (size_t)n * sizeof *chip);
+    }
+out:
+    free(turned);
+    if (!ring->broken) {
+        free(ring->piece);
+        ring->piece = NULL;
+    }
+    return code;
+}
+
+/* Writes who stands where and who is next, from the order of every group. */
+static void place(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups)
+{
+    int n = ring->n;
+    memset(ring->position, -1, (size_t)slice->chips * sizeof *ring->position);
+    memset(ring->next, -1, (size_t)slice->chips * sizeof *ring->next);
+    for (int at = 0; at < groups * n; at++) {
+        ring->position[chip[at]] = at % n;
+        ring->next[chip[at]] = at % n == n - 1 ? chip[at - n + 1] : chip[at + 1];
+    }
 }
 
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
                    struct status *st)
 {
-    size_t chips = (size_t)slice->chips;
+    size_t chips = (size_t)slice->chips, listed = (size_t)groups * (size_t)n;
+    struct edge edge[2];
     *ring = (struct ring){.n = n, .axis = -1};
+    int32_t *order = malloc((listed + 1) * sizeof *order);
     ring->position = malloc(chips * sizeof *ring->position);
     ring->next = malloc(chips * sizeof *ring->next);
-    if (!ring->position || !ring->next) {
+    int code = order && ring->position && ring->next ? 0 : status_nomem(st);
+    if (code == 0) {
+        memcpy(order, chip, listed * sizeof *order);
+        code = measure_ring(slice, order, groups, n, edge, st);
+    }
+    bool closed = code == 0 && is_closed(n, edge);
+    if (closed && slice->link)
+        code = open_broken(ring, slice, order, groups, st);
+    if (code == 0 && ring->broken)
+        code = measure_ring(slice, order, groups, n, edge, st);
+    if (code == 0) {
+        place(ring, slice, order, groups);
+        ring->closed = closed && !ring->broken;
+        ring->edge_links = edge[0].links;
+        ring->closing_links = edge[1].links;
+    } else {
         ring_free(ring);
-        return status_nomem(st);
     }
-    memset(ring->position, -1, chips * sizeof *ring->position);
-    memset(ring->next, -1, chips * sizeof *ring->next);
-    for (int at = 0; at < groups * n; at++) {
-        int from = chip[at], to = at % n == n - 1 ? chip[at - n + 1] : chip[at + 1];
-        int links = links_between(slice, from, to);
-        int *most = at % n == n - 1 ? &ring->closing_links : &ring->edge_links;
-        if (links > *most)
-            *most = links;
-        ring->position[from] = at % n;
-        ring->next[from] = to;
-    }
-    ring->closed = n > 2 && ring->closing_links <= ring->edge_links;
-    return 0;
+    free(order);
+    return code;
+}
+
+/* Can every step along a physical axis be taken as it was built? */
+static bool is_alive(const struct slice *slice, int axis)
+{
+    for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
+        if (slice->link[id].kind == LINK_DEAD && slice_link_axis(slice, id) == axis)
+            return false;
+    return true;
 }
 
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)
 {
     int n = mesh->axes.axis[axis].n, physical = mesh->lay[axis].physical;
-    if (physical >= 0) {
+    if (physical >= 0 && is_alive(mesh->slice, physical)) {
         bool closed = slice_is_ring(mesh->slice, physical);
         *ring = (struct ring){.n = n, .closed = closed, .axis = physical, .edge_links = n > 1};
         ring->closing_links = closed ? 1 : n - 1;
@@ -62,7 +174,8 @@ int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct stat
 
 int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
 {
-    if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0)
+    if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0 &&
+        is_alive(mesh->slice, mesh->lay[list->axis[0]].physical))
         return ring_along(ring, mesh, list->axis[0], st);
     int chips = mesh->slice->chips, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
     bool closed[AXES_MAX];

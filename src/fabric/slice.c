@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/topology.h"
+
 enum { CHIPS_MAX = 1 << 24 };
 
 static const char axis_names[] = "xyz";
@@ -34,7 +36,7 @@ int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st)
         if (n < 1 || n > CHIPS_MAX || axes == SLICE_AXES)
             break;
         len[axes++] = (int)n;
-        if (*end == '\0') {
+        if (*end == '\0' || *end == '_') {
             for (int a = axes; a < SLICE_AXES; a++)
                 len[a] = 1;
             return axes;
@@ -50,7 +52,8 @@ int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st)
 int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
                double hop_latency_s, struct status *st)
 {
-    *slice = (struct slice){.axes = axes, .link_Bps = link_Bps, .hop_latency_s = hop_latency_s};
+    *slice = (struct slice){
+        .topology = topologies[0], .axes = axes, .link_Bps = link_Bps, .hop_latency_s = hop_latency_s};
     if (axes < 1 || axes > SLICE_AXES)
         return status_fail(st, STATUS_INPUT, "a slice has one to three axes, not %d", axes);
     int64_t chips = 1;
@@ -74,9 +77,8 @@ int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[]
 
 void slice_free(struct slice *slice)
 {
-    free(slice->link_Bps_of);
-    free(slice->link_latency_s);
-    slice->link_Bps_of = slice->link_latency_s = NULL;
+    free(slice->link);
+    slice->link = NULL;
 }
 
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
@@ -84,6 +86,8 @@ char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
     int n = 0;
     for (int a = 0; a < slice->axes; a++)
         n += snprintf(text + n, (size_t)(SLICE_TEXT - n), "%s%d", a ? "x" : "", slice->span[a]);
+    if (slice->topology && slice->topology != topologies[0])
+        snprintf(text + n, (size_t)(SLICE_TEXT - n), "_%s", slice->topology->name);
     return text;
 }
 
@@ -121,19 +125,41 @@ int slice_chip(const struct slice *slice, const int coord[])
     return chip;
 }
 
+char *slice_print_place(const struct slice *slice, int chip, char text[static SLICE_PLACE])
+{
+    int n = 0;
+    for (int a = 0; a < slice->axes; a++)
+        n +=
+            snprintf(text + n, (size_t)(SLICE_PLACE - n), "%c%d", a ? ',' : '(', slice_coord(slice, chip, a));
+    snprintf(text + n, (size_t)(SLICE_PLACE - n), ")");
+    return text;
+}
+
+int slice_link_built(const struct slice *slice, int chip, int axis, int sign)
+{
+    sign = slice->span[axis] == 2 ? 1 : sign;
+    if (slice->topology->neighbour(slice, chip, axis, sign) < 0)
+        return -1;
+    return (chip * slice->axes + axis) * 2 + (sign < 0);
+}
+
 int slice_link(const struct slice *slice, int chip, int axis, int sign)
 {
-    int span = slice->span[axis];
-    if (span == 1)
-        return -1;
-    if (span == 2)
-        sign = 1;
-    else if (!slice->wrap[axis]) {
-        int c = slice_coord(slice, chip, axis) + sign;
-        if (c < 0 || c >= slice->len[axis])
-            return -1;
-    }
-    return (chip * slice->axes + axis) * 2 + (sign < 0);
+    if (!slice->link)
+        return slice_link_built(slice, chip, axis, sign);
+    int id = (chip * slice->axes + axis) * 2 + (sign < 0 && slice->span[axis] != 2);
+    return slice->link[id].kind == LINK_ICI ? id : -1;
+}
+
+struct slice_link slice_link_row(const struct slice *slice, int link)
+{
+    if (slice->link)
+        return slice->link[link];
+    int from = slice_link_start(slice, link), axis = slice_link_axis(slice, link);
+    if (slice_link_built(slice, from, axis, slice_link_sign(link)) != link)
+        return (struct slice_link){.from = from, .to = from, .kind = LINK_NONE};
+    return (struct slice_link){from, slice_link_end(slice, link), LINK_ICI, slice->link_Bps,
+                               slice->hop_latency_s};
 }
 
 bool slice_is_link(const struct slice *slice, int link)
@@ -144,41 +170,44 @@ bool slice_is_link(const struct slice *slice, int link)
 
 int slice_link_end(const struct slice *slice, int link)
 {
-    int chip = slice_link_start(slice, link), axis = slice_link_axis(slice, link);
-    int len = slice->len[axis], stride = 1;
-    for (int a = axis + 1; a < SLICE_AXES; a++)
-        stride *= slice->len[a];
-    int c = chip / stride % len;
-    int to = c + slice_link_sign(link);
-    if (to < 0)
-        to = len - 1;
-    else if (to >= len)
-        to = 0;
-    return chip + (to - c) * stride;
+    if (slice->link)
+        return slice->link[link].to;
+    return slice->topology->neighbour(slice, slice_link_start(slice, link), slice_link_axis(slice, link),
+                                      slice_link_sign(link));
+}
+
+static int make_table(struct slice *slice, struct status *st)
+{
+    if (slice->link)
+        return 0;
+    struct slice_link *row = calloc((size_t)slice_link_ids(slice) + 1, sizeof *row);
+    if (!row)
+        return status_nomem(st);
+    slice->topology->fill(slice, row);
+    slice->link = row;
+    return 0;
 }
 
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st)
 {
-    size_t n = (size_t)slice_link_ids(slice);
     if (!(link_Bps > 0) || !(latency_s >= 0))
         return status_fail(st, STATUS_INPUT, "link %d: %g B/s and %g s; a link needs a bandwidth above 0",
                            link, link_Bps, latency_s);
-    if (!slice->link_Bps_of) {
-        double *speed = malloc(n * sizeof *speed), *latency = malloc(n * sizeof *latency);
-        if (!speed || !latency) {
-            free(speed);
-            free(latency);
-            return status_nomem(st);
-        }
-        for (size_t i = 0; i < n; i++) {
-            speed[i] = slice->link_Bps;
-            latency[i] = slice->hop_latency_s;
-        }
-        slice->link_Bps_of = speed;
-        slice->link_latency_s = latency;
-    }
-    slice->link_Bps_of[link] = link_Bps;
-    slice->link_latency_s[link] = latency_s;
+    int code = make_table(slice, st);
+    if (code < 0)
+        return code;
+    slice->link[link].bandwidth_Bps = link_Bps;
+    slice->link[link].latency_s = latency_s;
+    return 0;
+}
+
+int slice_kill_link(struct slice *slice, int link, struct status *st)
+{
+    int code = make_table(slice, st);
+    if (code < 0)
+        return code;
+    slice->link[link].kind = LINK_DEAD;
+    slice->link[link].bandwidth_Bps = 0;
     return 0;
 }
 
@@ -192,46 +221,92 @@ int slice_count_ports(const struct slice *slice, int chip)
     return ports;
 }
 
+int slice_period(const struct slice *slice, int axis)
+{
+    return slice->topology->period(slice, axis);
+}
+
+/* Chips that a translation maps onto each other have as many ports: one of them is asked for all. */
+static int count_links_built(const struct slice *slice)
+{
+    int period[SLICE_AXES] = {1, 1, 1}, alike = 1, links = 0;
+    for (int a = 0; a < slice->axes; a++) {
+        period[a] = slice_period(slice, a);
+        alike *= slice->len[a] / period[a];
+    }
+    for (int x = 0; x < period[0]; x++)
+        for (int y = 0; y < period[1]; y++)
+            for (int z = 0; z < period[2]; z++)
+                links += slice_count_ports(slice, slice_chip(slice, (int[]){x, y, z}));
+    return links * alike;
+}
+
 int slice_count_links(const struct slice *slice)
 {
+    if (!slice->link)
+        return count_links_built(slice);
     int links = 0;
-    for (int a = 0; a < slice->axes; a++) {
-        int span = slice->span[a], cables = slice_is_ring(slice, a) ? span : span - 1;
-        links += slice->chips / slice->len[a] * cables * 2;
-    }
+    for (int id = 0; id < slice_link_ids(slice); id++)
+        links += slice->link[id].kind == LINK_ICI;
     return links;
+}
+
+double slice_cut_Bps(const struct slice *slice, int axis, int plane)
+{
+    double cut_Bps = 0;
+    for (int id = 0; id < slice_link_ids(slice); id++) {
+        struct slice_link link = slice_link_row(slice, id);
+        if (link.kind == LINK_ICI && slice_coord(slice, link.from, axis) < plane &&
+            slice_coord(slice, link.to, axis) >= plane)
+            cut_Bps += link.bandwidth_Bps;
+    }
+    return cut_Bps;
 }
 
 double slice_bisection_Bps(const struct slice *slice)
 {
-    double least = 0;
-    for (int a = 0; a < slice->axes; a++) {
-        if (slice->len[a] < 2)
-            continue;
-        double cut = slice->chips / slice->len[a] * (slice_is_ring(slice, a) ? 2 : 1) * slice->link_Bps;
-        if (least <= 0 || cut < least)
-            least = cut;
-    }
-    return least;
+    double least_Bps = INFINITY;
+    for (int a = 0; a < slice->axes; a++)
+        if (slice->len[a] > 1)
+            least_Bps = fmin(least_Bps, slice_cut_Bps(slice, a, slice->len[a] / 2));
+    return isinf(least_Bps) ? 0 : least_Bps;
+}
+
+static int check_link(const struct slice *slice, int id, struct status *st)
+{
+    struct slice_link link = slice_link_row(slice, id);
+    int axis = slice_link_axis(slice, id), sign = slice_link_sign(id);
+    int built = slice_link_built(slice, slice_link_start(slice, id), axis, sign);
+    if ((built == id) != (link.kind != LINK_NONE))
+        return status_fail(st, STATUS_CHECK, "link %d is in the table but not in the %s, or the reverse", id,
+                           slice->topology->name);
+    if (link.kind == LINK_NONE)
+        return 0;
+    if (link.from != slice_link_start(slice, id) ||
+        link.to != slice->topology->neighbour(slice, link.from, axis, sign))
+        return status_fail(st, STATUS_CHECK, "link %d leads from chip %d to chip %d", id, link.from, link.to);
+    int back = slice_link_built(slice, link.to, axis, -sign);
+    if (back < 0 || slice_link_row(slice, back).to != link.from)
+        return status_fail(st, STATUS_CHECK, "link %d has no link back", id);
+    if ((link.kind == LINK_DEAD) != !(link.bandwidth_Bps > 0) || !(link.latency_s >= 0))
+        return status_fail(st, STATUS_CHECK, "link %d has %g B/s and %g s", id, link.bandwidth_Bps,
+                           link.latency_s);
+    return 0;
 }
 
 int slice_check(const struct slice *slice, struct status *st)
 {
     int links = 0, ports = 0;
-    for (int link = 0; link < slice_link_ids(slice); link++) {
-        if (!slice_is_link(slice, link))
-            continue;
-        links++;
-        int axis = slice_link_axis(slice, link);
-        int back = slice_link(slice, slice_link_end(slice, link), axis, -slice_link_sign(link));
-        if (back < 0 || slice_link_end(slice, back) != slice_link_start(slice, link))
-            return status_fail(st, STATUS_CHECK, "link %d has no link back", link);
+    for (int id = 0; id < slice_link_ids(slice); id++) {
+        if (check_link(slice, id, st) < 0)
+            return st->code;
+        links += slice_is_link(slice, id);
     }
     for (int chip = 0; chip < slice->chips; chip++)
         ports += slice_count_ports(slice, chip);
     bool folded = memcmp(slice->len, slice->span, sizeof slice->len) != 0;
     if (links != ports || (!folded && links != slice_count_links(slice)))
-        return status_fail(st, STATUS_CHECK, "%d links by id, %d by chip, %d by shape", links, ports,
+        return status_fail(st, STATUS_CHECK, "%d links by id, %d by chip, %d in all", links, ports,
                            slice_count_links(slice));
     return 0;
 }

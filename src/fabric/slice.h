@@ -4,15 +4,17 @@
  *
  * Chips are numbered row by row, the last axis fastest: on 4x4x8 chip 13 is (0,1,5). A link leaves a chip
  * along an axis, by + or by -; a cable is two links. An axis of length 1 has no links; an axis of length 2
- * has one cable, so that + and - are the same link; a longer axis wraps if its ends are joined. All that is
- * known about neighbours is known by slice_link() and slice_link_end(): a twisted or broken torus changes
- * these two.
+ * has one cable, so that + and - are the same link; a longer axis wraps if its ends are joined.
+ *
+ * Links are the rows of a table {from, to, kind, bandwidth, latency}, which the slice's topology fills. While
+ * every link is as built the table is not kept: its rows are worked out when they are asked for, which is
+ * what makes a pod cheap. The first link with a speed of its own, or a dead one, makes the table.
  *
  * A slice may be a quotient (fold.h): `len` chips stand for `span` of them along an axis, and the last one's
  * neighbour is the first. Without folding the two are equal.
  *
  * Units: in the names; bandwidths are one-way. Errors: status.h. Ownership: the caller's struct;
- * slice_init() allocates nothing, slice_free() frees what slice_set_link() made.
+ * slice_init() allocates nothing, slice_free() frees what slice_set_link() and its like made.
  */
 #ifndef ICISIM_SLICE_H
 #define ICISIM_SLICE_H
@@ -25,22 +27,37 @@
 
 enum { SLICE_AXES = 3 };
 
+enum link_kind {
+    LINK_NONE, /* an id that no link has */
+    LINK_ICI,
+    LINK_DEAD, /* built, but nothing passes */
+};
+struct slice_link {
+    int32_t from, to; /* chips */
+    enum link_kind kind;
+    double bandwidth_Bps, latency_s; /* a dead link's bandwidth is 0 */
+};
+
+struct topology;
+
 struct slice {
+    const struct topology *topology;
     int axes;             /* 1, 2 or 3 */
     int len[SLICE_AXES];  /* chips simulated along each axis; 1 beyond `axes` */
     int span[SLICE_AXES]; /* chips they stand for */
     bool wrap[SLICE_AXES];
-    int chips;              /* product of len */
-    double link_Bps;        /* of every link ... */
-    double hop_latency_s;   /* ... unless the two tables below say otherwise */
-    double *link_Bps_of;    /* [slice_link_ids], or NULL */
-    double *link_latency_s; /* [slice_link_ids], or NULL */
+    int chips;               /* product of len */
+    double link_Bps;         /* of every link as built */
+    double hop_latency_s;    /* of every link as built */
+    struct slice_link *link; /* [slice_link_ids]; NULL while every link is as built */
 };
 
-/* Reads "4x4x8" into `len`; returns the number of axes or a negative code. */
+/* Reads "4x4x8" into `len`; returns the number of axes or a negative code. "4x4x8_NAME" has a topology by its
+ * name, NULL after a failure; without one it is the torus. */
 int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st);
+const struct topology *slice_parse_topology(const char *text, struct status *st);
 
-/* A slice of `axes` axes. `wrap` counts for axes of length 3 and more only: shorter ones never wrap.
+/* A torus of `axes` axes. `wrap` counts for axes of length 3 and more only: shorter ones never wrap.
  * Errors: lengths below 1, more than 2^24 chips, a bandwidth that is not above 0, a negative latency. */
 int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
                double hop_latency_s, struct status *st);
@@ -55,9 +72,11 @@ char *slice_print_wrap(const struct slice *slice, char text[static SLICE_TEXT]);
 char slice_axis_name(int axis);
 int slice_axis_by_name(char name);
 
-/* Coordinate of a chip on an axis, and the chip at coordinates. */
+/* Coordinate of a chip on an axis, and the chip at coordinates; "(1,0)", where a chip is. */
 int slice_coord(const struct slice *slice, int chip, int axis);
 int slice_chip(const struct slice *slice, const int coord[]);
+enum { SLICE_PLACE = 40 };
+char *slice_print_place(const struct slice *slice, int chip, char text[static SLICE_PLACE]);
 
 /* Links have ids below slice_link_ids(); not every id is a link. */
 static inline int slice_link_ids(const struct slice *slice)
@@ -65,10 +84,15 @@ static inline int slice_link_ids(const struct slice *slice)
     return slice->chips * slice->axes * 2;
 }
 
-/* The link that leaves `chip` along `axis` by + (sign > 0) or - (sign < 0); -1 where there is none. */
+/* The link that leaves `chip` along `axis` by + (sign > 0) or - (sign < 0); -1 where there is none or a dead
+ * one. slice_link_built() gives the dead ones too. */
 int slice_link(const struct slice *slice, int chip, int axis, int sign);
+int slice_link_built(const struct slice *slice, int chip, int axis, int sign);
 
-/* Does the id name a link (on an axis of 2 only the id of + does); where it starts, where it ends. */
+/* The row of an id. Its kind is LINK_NONE where the id names no link (on an axis of 2 only that of + does). */
+struct slice_link slice_link_row(const struct slice *slice, int link);
+
+/* Does the id name a link that is alive; where it starts, where it ends. */
 bool slice_is_link(const struct slice *slice, int link);
 static inline int slice_link_start(const struct slice *slice, int link)
 {
@@ -87,15 +111,17 @@ static inline int slice_link_sign(int link)
 
 static inline double slice_link_Bps(const struct slice *slice, int link)
 {
-    return slice->link_Bps_of ? slice->link_Bps_of[link] : slice->link_Bps;
+    return slice->link ? slice->link[link].bandwidth_Bps : slice->link_Bps;
 }
 static inline double slice_link_latency_s(const struct slice *slice, int link)
 {
-    return slice->link_latency_s ? slice->link_latency_s[link] : slice->hop_latency_s;
+    return slice->link ? slice->link[link].latency_s : slice->hop_latency_s;
 }
 
 /* Gives one link a speed and a latency of its own. */
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st);
+/* Nothing passes a link any more: routes go round it. */
+int slice_kill_link(struct slice *slice, int link, struct status *st);
 
 /* Is the axis a ring: it wraps, and has three chips or more. */
 static inline bool slice_is_ring(const struct slice *slice, int axis)
@@ -103,15 +129,20 @@ static inline bool slice_is_ring(const struct slice *slice, int axis)
     return slice->wrap[axis] && slice->span[axis] > 2;
 }
 
-/* How many links there are: in all, and out of one chip (as many come in). */
+/* The symmetries of the slice as built: the fewest places by which all chips can move along an axis, round its
+ * end, so that links come to lie on links; the axis' length if there are none. */
+int slice_period(const struct slice *slice, int axis);
+
+/* How many live links there are: in all, and out of one chip (as many come in). */
 int slice_count_links(const struct slice *slice);
 int slice_count_ports(const struct slice *slice, int chip);
 
-/* Bandwidth one way over the cheapest plane cut through the middle of an axis (facts: Bisection). 0 for a
- * single chip. */
+/* Bandwidth one way over the plane below a coordinate of an axis (1 to len-1), wraps included; and over the
+ * cheapest such plane through the middle of an axis (facts: Bisection), 0 for a single chip. */
+double slice_cut_Bps(const struct slice *slice, int axis, int plane);
 double slice_bisection_Bps(const struct slice *slice);
 
-/* Invariants: every link's far end has a link back, the ends of a wrap are joined, counts agree. */
+/* Invariants: the table says what the topology says, every link's far end has a link back, counts agree. */
 int slice_check(const struct slice *slice, struct status *st);
 
 #endif

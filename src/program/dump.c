@@ -6,10 +6,9 @@ static void dump_route(const struct program *p, struct route route, FILE *out)
 {
     if (route.hops == 0)
         fputs("stay", out);
-    for (int32_t h = 0; h < route.hops; h++) {
-        struct hop hop = p->hop[route.first + h];
-        fprintf(out, "%s%c%+d", h ? ";" : "", slice_axis_name(hop.axis), hop.delta);
-    }
+    char text[HOP_TEXT];
+    for (int32_t h = 0; h < route.hops; h++)
+        fprintf(out, "%s%s", h ? ";" : "", hop_print(p->hop[route.first + h], text));
 }
 
 /* One value for all chips, or the first few of a table. */

@@ -109,18 +109,36 @@ static bool seen_init(struct seen *seen, const struct program *program)
     return true;
 }
 
+/* What a link does, wherever it is: a dead one has no bandwidth. */
+struct face {
+    double bandwidth_Bps, latency_s;
+};
+
+/* Widens the periods until links that come to lie on each other are alike. */
+static int widen_for_links(const struct slice *slice, int period[SLICE_AXES], struct status *st)
+{
+    size_t links = (size_t)slice_link_ids(slice);
+    struct face *face = slice->link ? malloc((links + 1) * sizeof *face) : NULL;
+    if (!slice->link)
+        return 0;
+    if (!face)
+        return status_nomem(st);
+    for (size_t l = 0; l < links; l++)
+        face[l] = (struct face){slice->link[l].bandwidth_Bps, slice->link[l].latency_s};
+    widen(slice, &(struct column){face, 2 * (size_t)slice->axes * sizeof *face, NULL}, period);
+    free(face);
+    return 0;
+}
+
 static int find_periods(struct fold *fold, const struct program *program, struct status *st)
 {
     const struct slice *slice = program->slice;
     for (int a = 0; a < SLICE_AXES; a++) {
         fold->span[a] = slice->len[a];
-        fold->period[a] = slice_is_ring(slice, a) || slice->span[a] == 2 ? 1 : slice->len[a];
+        fold->period[a] = a < slice->axes ? slice_period(slice, a) : 1;
     }
-    size_t row_bytes = 2 * (size_t)slice->axes * sizeof(double);
-    if (slice->link_Bps_of) {
-        widen(slice, &(struct column){slice->link_Bps_of, row_bytes, NULL}, fold->period);
-        widen(slice, &(struct column){slice->link_latency_s, row_bytes, NULL}, fold->period);
-    }
+    if (widen_for_links(slice, fold->period, st) < 0)
+        return st->code;
     struct seen seen;
     bool room = seen_init(&seen, program);
     for (int32_t o = 0; o < program->ops && room && folds(fold); o++)
@@ -176,16 +194,18 @@ static void *copy(const void *from, int32_t n, size_t item_bytes)
 static bool fold_slice(struct fold *fold, const struct slice *slice)
 {
     struct slice *quotient = &fold->slice;
-    size_t row_bytes = 2 * (size_t)slice->axes * sizeof(double);
     *quotient = *slice;
-    quotient->link_Bps_of = quotient->link_latency_s = NULL;
+    quotient->link = NULL;
     memcpy(quotient->len, fold->period, sizeof fold->period);
     quotient->chips = slice->chips / fold->orbit;
-    if (!slice->link_Bps_of)
+    if (!slice->link)
         return true;
-    quotient->link_Bps_of = fold_table(fold, slice->link_Bps_of, row_bytes);
-    quotient->link_latency_s = fold_table(fold, slice->link_latency_s, row_bytes);
-    return quotient->link_Bps_of && quotient->link_latency_s;
+    quotient->link = fold_table(fold, slice->link, 2 * (size_t)slice->axes * sizeof *slice->link);
+    for (int id = 0; quotient->link && id < slice_link_ids(quotient); id++) {
+        quotient->link[id].from = fold_chip(fold, quotient->link[id].from);
+        quotient->link[id].to = fold_chip(fold, quotient->link[id].to);
+    }
+    return quotient->link != NULL;
 }
 
 static bool fold_program(struct fold *fold, const struct program *from)

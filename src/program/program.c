@@ -178,6 +178,19 @@ int32_t program_route(struct program *program, const struct hop hop[], int hops)
     return index;
 }
 
+int32_t program_route_between(struct program *program, int from, int to)
+{
+    struct hop hop[ROUTE_HOPS];
+    int hops = route_between(program->slice, from, to, hop, NULL);
+    if (hops >= 0)
+        return program_route(program, hop, hops);
+    if (!program->error) {
+        program->lost[0] = from;
+        program->lost[1] = to;
+    }
+    return fault(program, hops);
+}
+
 struct towards program_towards(struct program *program, const struct hop hop[], int hops)
 {
     return (struct towards){program_route(program, hop, hops), NO_TABLE};
@@ -394,11 +407,14 @@ int32_t program_join_since(struct program *program, int32_t first, int32_t where
 
 int program_close(const struct program *program, struct status *st)
 {
+    struct hop hop[ROUTE_HOPS];
     switch (program->error) {
     case STATUS_OK:
         return 0;
     case STATUS_NOMEM:
         return status_nomem(st);
+    case STATUS_INPUT: /* asked again, it says why */
+        return route_between(program->slice, program->lost[0], program->lost[1], hop, st);
     case STATUS_LIMIT:
         return status_fail(st, STATUS_LIMIT, "the program is too large: more than 2^30 ops or dependencies");
     default:

@@ -150,6 +150,7 @@ struct payload {
 struct program {
     const struct slice *slice; /* borrowed */
     int error;                 /* first fault while building */
+    int32_t lost[2];           /* STATUS_INPUT: the chips between which there is no route */
 
     int32_t ops, afters, routes, hops, masks, index_tables, amount_tables, vars, buffers, payloads, stages;
     int32_t room[11]; /* of the arrays below, in this order */
@@ -176,6 +177,7 @@ void program_free(struct program *program);
  * ones. The tables given are copied; `towards` and `amount` made from a table whose entries are alike
  * wherever `where` holds become a single value. */
 int32_t program_route(struct program *program, const struct hop hop[], int hops);
+int32_t program_route_between(struct program *program, int from, int to); /* as route_between() has it */
 int32_t program_mask(struct program *program, const uint8_t mask[]);
 int32_t program_index_table(struct program *program, const int32_t index[]);
 struct towards program_towards(struct program *program, const struct hop hop[], int hops);

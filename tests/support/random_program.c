@@ -53,20 +53,23 @@ static int random_slice(struct random_program *random, struct random_limits limi
     return code;
 }
 
-/* Some links get a speed and a latency of their own, and all that repeat them. */
+/* Some links get a speed and a latency of their own, some are dead, and all that repeat them. */
 static int random_links(struct random_program *random, struct suite_random *r, struct status *st)
 {
     struct slice *slice = &random->slice;
     int ids = slice_link_ids(slice), ports = 2 * slice->axes, code = 0;
     for (int link = 0; link < ids && code == 0; link++) {
         int first = original(random, slice_link_start(slice, link)) * ports + link % ports;
-        if (!slice_is_link(slice, link))
+        struct slice_link row = slice_link_row(slice, first);
+        if (row.kind == LINK_NONE)
             continue;
         if (link != first)
-            code = slice_set_link(slice, link, slice_link_Bps(slice, first),
-                                  slice_link_latency_s(slice, first), st);
+            code = row.kind == LINK_DEAD ? slice_kill_link(slice, link, st)
+                                         : slice_set_link(slice, link, row.bandwidth_Bps, row.latency_s, st);
         else if (suite_random(r, 4) == 0)
             code = slice_set_link(slice, link, ONE_OF(r, speeds_Bps), ONE_OF(r, latencies_s), st);
+        else if (suite_random(r, 16) == 0)
+            code = slice_kill_link(slice, link, st);
     }
     return code;
 }
@@ -83,6 +86,15 @@ static int32_t random_route(struct random_program *random, struct suite_random *
             hop[h].delta = -hop[h].delta;
     }
     return program_route(&random->program, hop, hops);
+}
+
+/* The route of a chip to any other, round what is dead; to itself if nothing leads there. */
+static int32_t random_target(struct random_program *random, int chip, struct suite_random *r)
+{
+    struct hop hop[ROUTE_HOPS];
+    int to = (int)suite_random(r, (unsigned)random->slice.chips);
+    int hops = route_between(&random->slice, chip, to, hop, NULL);
+    return program_route(&random->program, hop, hops < 0 ? 0 : hops);
 }
 
 static bool route_exists(const struct random_program *random, int chip, int32_t index)
@@ -123,16 +135,19 @@ static struct op random_send(struct random_program *random, struct suite_random 
     uint8_t may[CHIPS_MAX];
     int32_t route[ROUTES_MAX], table[CHIPS_MAX];
     unsigned routes = suite_random(r, 3) ? 1 : ROUTES_MAX;
+    bool between = suite_random(r, 4) == 0;
     for (unsigned i = 0; i < routes; i++)
         route[i] = random_route(random, r);
     for (int chip = 0; chip < random->slice.chips; chip++) {
         int first = original(random, chip);
-        table[chip] = chip == first ? route[suite_random(r, routes)] : table[first];
+        table[chip] = chip != first ? table[first]
+                      : between     ? random_target(random, chip, r)
+                                    : route[suite_random(r, routes)];
         may[chip] = route_exists(random, chip, table[chip]);
     }
     int32_t where = random_mask(random, may, r);
-    struct towards towards = routes == 1 ? (struct towards){route[0], NO_TABLE}
-                                         : program_towards_table(&random->program, table, where);
+    struct towards towards = routes == 1 && !between ? (struct towards){route[0], NO_TABLE}
+                                                     : program_towards_table(&random->program, table, where);
     return (struct op){
         .kind = OP_SEND,
         .where = where,
