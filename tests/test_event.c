@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The event engine on programs small enough to be timed by hand. Links carry 3e9 bytes a second and take 2
- * us, unless a test says otherwise: 1 us of a link is 3000 bytes.
- */
+/* The event engine on programs small enough to be timed by hand: world.h says how fast their links are. */
 #include "suite.h"
 
 #include <math.h>
@@ -10,101 +7,33 @@
 
 #include "engine/engine.h"
 #include "random_program.h"
-
-static const double close_frac = 1e-12, link_Bps = 3e9, hop_s = 2e-6, us = 1e-6;
-
-struct world {
-    struct slice slice;
-    struct program program;
-    struct trace trace;
-    struct status st;
-};
-
-static void setup(struct world *w, int x, int y, bool ring)
-{
-    int len[SLICE_AXES] = {x, y, 1};
-    bool wrap[SLICE_AXES] = {ring, ring, ring};
-    memset(w, 0, sizeof *w);
-    OKAY(slice_init(&w->slice, 2, len, wrap, link_Bps, hop_s, &w->st), w->st);
-    program_init(&w->program, &w->slice);
-    program_stage(&w->program, "test");
-}
-
-static void teardown(struct world *w)
-{
-    trace_free(&w->trace);
-    program_free(&w->program);
-    slice_free(&w->slice);
-}
-
-static void simulate(struct world *w)
-{
-    OKAY(program_close(&w->program, &w->st), w->st);
-    OKAY(program_check(&w->program, &w->st), w->st);
-    OKAY(trace_init(&w->trace, &w->program, true, &w->st), w->st);
-    OKAY(engine_run(engine_by_name("event"), &w->program, &w->trace, &w->st), w->st);
-    OKAY(trace_check(&w->trace, &w->program, &w->st), w->st);
-}
-
-/* The mask of one chip. */
-static int32_t only(struct world *w, int chip)
-{
-    uint8_t mask[64] = {0};
-    mask[chip] = 1;
-    return program_mask(&w->program, mask);
-}
-
-static int32_t send(struct world *w, int dx, double bytes, double setup_s, int32_t where)
-{
-    struct hop hop = {0, dx};
-    return program_add(&w->program, (struct op){.kind = OP_SEND,
-                                                .where = where,
-                                                .towards = program_towards(&w->program, &hop, dx != 0),
-                                                .amount = amount_of(bytes),
-                                                .setup_s = setup_s,
-                                                .payload = NO_PAYLOAD});
-}
-
-static int32_t compute(struct world *w, double seconds, int32_t where)
-{
-    return program_add(&w->program, (struct op){.kind = OP_COMPUTE,
-                                                .where = where,
-                                                .towards = {0, NO_TABLE},
-                                                .amount = amount_of(seconds),
-                                                .payload = NO_PAYLOAD});
-}
-
-static void runs(const struct world *w, int32_t op, int chip, double start_us, double end_us)
-{
-    int64_t at = (int64_t)op * w->trace.chips + chip;
-    NEAR(w->trace.start_s[at], start_us * us, close_frac);
-    NEAR(w->trace.end_s[at], end_us * us, close_frac);
-}
+#include "world.h"
 
 static void one_hop(void)
 {
     struct world w;
-    setup(&w, 4, 1, true);
-    int32_t a = send(&w, 1, 3000, 0, WHERE_ALL);
-    int32_t b = send(&w, -1, 3000, 1 * us, WHERE_ALL);
+    world_setup(&w, 4, 1, true);
+    int32_t a = world_send(&w, 1, 3000, 0, WHERE_ALL);
+    int32_t b = world_send(&w, -1, 3000, 1 * WORLD_US, WHERE_ALL);
     program_after(&w.program, a, AFTER_ARRIVED);
-    simulate(&w);
-    runs(&w, a, 2, 0, 3);
-    runs(&w, b, 2, 3, 7); /* 3 + 1 of setup + 2 + 1 */
-    NEAR(w.trace.total_s, 7 * us, close_frac);
-    teardown(&w);
+    world_simulate(&w);
+    world_runs(&w, a, 2, 0, 3);
+    world_runs(&w, b, 2, 3, 7); /* 3 + 1 of setup + 2 + 1 */
+    NEAR(w.trace.total_s, 7 * WORLD_US, WORLD_CLOSE_FRAC);
+    world_teardown(&w);
 }
 
 /* 3000 and 6000 bytes on one link: half the rate each until the first has gone, 4 us; then 3000 are left. */
 static void two_sends_share_a_link(void)
 {
     struct world w;
-    setup(&w, 3, 1, false);
-    int32_t a = send(&w, 1, 3000, 0, only(&w, 0)), b = send(&w, 1, 6000, 0, only(&w, 0));
-    simulate(&w);
-    runs(&w, a, 0, 0, 4);
-    runs(&w, b, 0, 0, 5);
-    teardown(&w);
+    world_setup(&w, 3, 1, false);
+    int32_t a = world_send(&w, 1, 3000, 0, world_only(&w, 0)),
+            b = world_send(&w, 1, 6000, 0, world_only(&w, 0));
+    world_simulate(&w);
+    world_runs(&w, a, 0, 0, 4);
+    world_runs(&w, b, 0, 0, 5);
+    world_teardown(&w);
 }
 
 /* The second comes 1 us later, when 3000 bytes of the first are left: both have 3000 to go at half the
@@ -112,12 +41,13 @@ static void two_sends_share_a_link(void)
 static void a_late_send_shares_what_is_left(void)
 {
     struct world w;
-    setup(&w, 3, 1, false);
-    int32_t a = send(&w, 1, 6000, 0, only(&w, 0)), b = send(&w, 1, 3000, 1 * us, only(&w, 0));
-    simulate(&w);
-    runs(&w, a, 0, 0, 5);
-    runs(&w, b, 0, 0, 5);
-    teardown(&w);
+    world_setup(&w, 3, 1, false);
+    int32_t a = world_send(&w, 1, 6000, 0, world_only(&w, 0)),
+            b = world_send(&w, 1, 3000, 1 * WORLD_US, world_only(&w, 0));
+    world_simulate(&w);
+    world_runs(&w, a, 0, 0, 5);
+    world_runs(&w, b, 0, 0, 5);
+    world_teardown(&w);
 }
 
 /* Three links (6 us) and one link (4 us of setup, 2 us): both flow from 6 us on at half the rate,
@@ -125,12 +55,13 @@ static void a_late_send_shares_what_is_left(void)
 static void near_and_far_share_alike(void)
 {
     struct world w;
-    setup(&w, 4, 1, false);
-    int32_t far = send(&w, 3, 6000, 0, only(&w, 0)), near = send(&w, 1, 3000, 4 * us, only(&w, 1));
-    simulate(&w);
-    runs(&w, far, 0, 0, 9);
-    runs(&w, near, 1, 0, 8);
-    teardown(&w);
+    world_setup(&w, 4, 1, false);
+    int32_t far = world_send(&w, 3, 6000, 0, world_only(&w, 0)),
+            near = world_send(&w, 1, 3000, 4 * WORLD_US, world_only(&w, 1));
+    world_simulate(&w);
+    world_runs(&w, far, 0, 0, 9);
+    world_runs(&w, near, 1, 0, 8);
+    world_teardown(&w);
 }
 
 /* Link 0-1 carries 3e9 B/s, link 1-2 1.2e9. From 4 us on the long flow and its neighbour on 1-2 get
@@ -139,15 +70,16 @@ static void near_and_far_share_alike(void)
 static void what_one_cannot_use_goes_to_the_others(void)
 {
     struct world w;
-    setup(&w, 3, 1, false);
-    OKAY(slice_set_link(&w.slice, slice_link(&w.slice, 1, 0, 1), 1.2e9, hop_s, &w.st), w.st);
-    int32_t through = send(&w, 2, 600, 0, only(&w, 0));
-    int32_t fast = send(&w, 1, 4800, 2 * us, only(&w, 0)), slow = send(&w, 1, 1200, 2 * us, only(&w, 1));
-    simulate(&w);
-    runs(&w, through, 0, 0, 5);
-    runs(&w, slow, 1, 0, 5.5);
-    runs(&w, fast, 0, 0, 5.8);
-    teardown(&w);
+    world_setup(&w, 3, 1, false);
+    OKAY(slice_set_link(&w.slice, slice_link(&w.slice, 1, 0, 1), 1.2e9, WORLD_HOP_S, &w.st), w.st);
+    int32_t through = world_send(&w, 2, 600, 0, world_only(&w, 0));
+    int32_t fast = world_send(&w, 1, 4800, 2 * WORLD_US, world_only(&w, 0)),
+            slow = world_send(&w, 1, 1200, 2 * WORLD_US, world_only(&w, 1));
+    world_simulate(&w);
+    world_runs(&w, through, 0, 0, 5);
+    world_runs(&w, slow, 1, 0, 5.5);
+    world_runs(&w, fast, 0, 0, 5.8);
+    world_teardown(&w);
 }
 
 /* Twice round a ring of three: every link is passed twice, so that the flow has half the rate. 12 us + 2
@@ -155,12 +87,12 @@ static void what_one_cannot_use_goes_to_the_others(void)
 static void round_and_round(void)
 {
     struct world w;
-    setup(&w, 3, 1, true);
-    int32_t a = send(&w, 6, 3000, 0, only(&w, 0)), b = send(&w, -6, 0, 0, WHERE_ALL);
-    simulate(&w);
-    runs(&w, a, 0, 0, 14);
-    runs(&w, b, 1, 0, 12);
-    teardown(&w);
+    world_setup(&w, 3, 1, true);
+    int32_t a = world_send(&w, 6, 3000, 0, world_only(&w, 0)), b = world_send(&w, -6, 0, 0, WHERE_ALL);
+    world_simulate(&w);
+    world_runs(&w, a, 0, 0, 14);
+    world_runs(&w, b, 1, 0, 12);
+    world_teardown(&w);
 }
 
 /* The bridge ties two flows together, and ends at 5 us. Then each has its links to itself, and ends when
@@ -168,68 +100,72 @@ static void round_and_round(void)
 static void flows_fall_apart(void)
 {
     struct world w;
-    setup(&w, 5, 1, false);
-    int32_t left = send(&w, 2, 6000, 0, only(&w, 0)), right = send(&w, 2, 12000, 0, only(&w, 2));
-    int32_t bridge = send(&w, 2, 1500, 0, only(&w, 1));
-    simulate(&w);
-    runs(&w, bridge, 1, 0, 5);
-    runs(&w, left, 0, 0, 6.5);
-    runs(&w, right, 2, 0, 8.5);
-    teardown(&w);
+    world_setup(&w, 5, 1, false);
+    int32_t left = world_send(&w, 2, 6000, 0, world_only(&w, 0)),
+            right = world_send(&w, 2, 12000, 0, world_only(&w, 2));
+    int32_t bridge = world_send(&w, 2, 1500, 0, world_only(&w, 1));
+    world_simulate(&w);
+    world_runs(&w, bridge, 1, 0, 5);
+    world_runs(&w, left, 0, 0, 6.5);
+    world_runs(&w, right, 2, 0, 8.5);
+    world_teardown(&w);
 }
 
 static void nothing_to_carry(void)
 {
     struct world w;
-    setup(&w, 4, 1, true);
-    int32_t empty = send(&w, 2, 0, 1 * us, WHERE_ALL);       /* waits for its links all the same */
-    int32_t nowhere = send(&w, 0, 3e9, 5 * us, only(&w, 3)); /* takes no time but its setup */
-    int32_t then = send(&w, 1, 0, 0, only(&w, 3));
+    world_setup(&w, 4, 1, true);
+    int32_t empty = world_send(&w, 2, 0, 1 * WORLD_US, WHERE_ALL); /* waits for its links all the same */
+    int32_t nowhere =
+        world_send(&w, 0, 3e9, 5 * WORLD_US, world_only(&w, 3)); /* takes no time but its setup */
+    int32_t then = world_send(&w, 1, 0, 0, world_only(&w, 3));
     program_after(&w.program, nowhere, AFTER_ARRIVED);
-    simulate(&w);
-    runs(&w, empty, 1, 0, 5);
-    runs(&w, nowhere, 3, 0, 5);
-    runs(&w, then, 3, 5, 7);
-    teardown(&w);
+    world_simulate(&w);
+    world_runs(&w, empty, 1, 0, 5);
+    world_runs(&w, nowhere, 3, 0, 5);
+    world_runs(&w, then, 3, 5, 7);
+    world_teardown(&w);
 }
 
 /* One cable: + and - are the same link, and the way back is another. */
 static void an_axis_of_two(void)
 {
     struct world w;
-    setup(&w, 2, 1, true);
-    int32_t a = send(&w, 1, 3000, 0, only(&w, 0)), b = send(&w, -1, 3000, 0, only(&w, 0));
-    int32_t back = send(&w, 1, 3000, 0, only(&w, 1));
-    simulate(&w);
-    runs(&w, a, 0, 0, 4);
-    runs(&w, b, 0, 0, 4);
-    runs(&w, back, 1, 0, 3);
-    teardown(&w);
+    world_setup(&w, 2, 1, true);
+    int32_t a = world_send(&w, 1, 3000, 0, world_only(&w, 0)),
+            b = world_send(&w, -1, 3000, 0, world_only(&w, 0));
+    int32_t back = world_send(&w, 1, 3000, 0, world_only(&w, 1));
+    world_simulate(&w);
+    world_runs(&w, a, 0, 0, 4);
+    world_runs(&w, b, 0, 0, 4);
+    world_runs(&w, back, 1, 0, 3);
+    world_teardown(&w);
 }
 
 /* The second compute could start at 0, but comes after the first in the program. */
 static void computes_keep_program_order(void)
 {
     struct world w;
-    setup(&w, 3, 1, true);
-    int32_t a = send(&w, 1, 3000, 0, only(&w, 0));
-    int32_t first = compute(&w, 2 * us, only(&w, 1));
+    world_setup(&w, 3, 1, true);
+    int32_t a = world_send(&w, 1, 3000, 0, world_only(&w, 0));
+    int32_t first = world_compute(&w, 2 * WORLD_US, world_only(&w, 1));
     program_after(&w.program, a, AFTER_ARRIVED);
-    int32_t second = compute(&w, 1 * us, WHERE_ALL), third = compute(&w, 4 * us, only(&w, 1));
-    simulate(&w);
-    runs(&w, first, 1, 3, 5);
-    runs(&w, second, 1, 5, 6);
-    runs(&w, third, 1, 6, 10);
-    runs(&w, second, 2, 0, 1); /* takes no part in the others */
-    NEAR(w.trace.chip_busy_s[1], 7 * us, close_frac);
-    teardown(&w);
+    int32_t second = world_compute(&w, 1 * WORLD_US, WHERE_ALL),
+            third = world_compute(&w, 4 * WORLD_US, world_only(&w, 1));
+    world_simulate(&w);
+    world_runs(&w, first, 1, 3, 5);
+    world_runs(&w, second, 1, 5, 6);
+    world_runs(&w, third, 1, 6, 10);
+    world_runs(&w, second, 2, 0, 1); /* takes no part in the others */
+    NEAR(w.trace.chip_busy_s[1], 7 * WORLD_US, WORLD_CLOSE_FRAC);
+    world_teardown(&w);
 }
 
 /* Chips 1 and 3 send to 2. There ARRIVED holds when both are here; where nothing comes it holds at once. */
 static void arrived_waits_for_all_senders(void)
 {
     struct world w;
-    setup(&w, 4, 1, false);
+    world_setup(&w, 4, 1, false);
     struct hop plus = {0, 1}, minus = {0, -1};
     int32_t right = program_route(&w.program, &plus, 1), left = program_route(&w.program, &minus, 1);
     int32_t route[4] = {right, right, right, left};
@@ -242,24 +178,24 @@ static void arrived_waits_for_all_senders(void)
                                             .towards = program_towards_table(&w.program, route, where),
                                             .amount = program_amount_table(&w.program, bytes, where),
                                             .payload = NO_PAYLOAD});
-    int32_t arrived = compute(&w, 0, WHERE_ALL);
+    int32_t arrived = world_compute(&w, 0, WHERE_ALL);
     program_after(&w.program, a, AFTER_ARRIVED);
-    int32_t done = send(&w, 0, 0, 1 * us, WHERE_ALL);
+    int32_t done = world_send(&w, 0, 0, 1 * WORLD_US, WHERE_ALL);
     program_after(&w.program, a, AFTER_DONE);
-    simulate(&w);
-    runs(&w, arrived, 2, 5, 5);
-    runs(&w, arrived, 1, 0, 0);
-    runs(&w, done, 1, 3, 4);
-    runs(&w, done, 3, 5, 6);
-    runs(&w, done, 2, 0, 1); /* takes no part in what it waits for */
-    teardown(&w);
+    world_simulate(&w);
+    world_runs(&w, arrived, 2, 5, 5);
+    world_runs(&w, arrived, 1, 0, 0);
+    world_runs(&w, done, 1, 3, 4);
+    world_runs(&w, done, 3, 5, 6);
+    world_runs(&w, done, 2, 0, 1); /* takes no part in what it waits for */
+    world_teardown(&w);
 }
 
 /* All to all on a torus: chips are alike, so that their ends must be equal to the last bit. */
 static void what_is_alike_ends_at_the_same_bit(void)
 {
     struct world w;
-    setup(&w, 6, 5, true);
+    world_setup(&w, 6, 5, true);
     for (int to = 1; to < w.slice.chips; to++) {
         struct way way[ROUTE_WAYS];
         int ways = 1 << __builtin_popcount(route_ways(&w.slice, 0, to, way));
@@ -271,11 +207,11 @@ static void what_is_alike_ends_at_the_same_bit(void)
                                     .amount = amount_of(23850.0 / ways),
                                     .payload = NO_PAYLOAD});
     }
-    simulate(&w);
+    world_simulate(&w);
     for (int32_t o = 0; o < w.program.ops; o++)
         for (int c = 1; c < w.slice.chips; c++)
             CU_ASSERT(w.trace.end_s[o * w.slice.chips + c] == w.trace.end_s[o * w.slice.chips]);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 static void the_same_program_gives_the_same_bits(void)
@@ -302,34 +238,25 @@ static void nothing_happens(void)
 {
     struct world w;
     uint8_t nobody[4] = {0};
-    setup(&w, 2, 2, false);
-    simulate(&w); /* no ops */
+    world_setup(&w, 2, 2, false);
+    world_simulate(&w); /* no ops */
     CU_ASSERT_EQUAL(w.trace.total_s, 0);
     trace_free(&w.trace);
-    int32_t a = send(&w, 1, 3000, 0, program_mask(&w.program, nobody));
-    int32_t then = send(&w, 1, 3000, 0, WHERE_ALL);
+    int32_t a = world_send(&w, 1, 3000, 0, program_mask(&w.program, nobody));
+    int32_t then = world_send(&w, 1, 3000, 0, WHERE_ALL);
     program_after(&w.program, a, AFTER_DONE);
     program_after(&w.program, a, AFTER_ARRIVED);
-    simulate(&w);
+    world_simulate(&w);
     CU_ASSERT(isnan(w.trace.op_end_s[a]));
-    runs(&w, then, 3, 0, 3);
-    teardown(&w);
-}
-
-static void refused(struct world *w, const char *reason)
-{
-    struct status st = {0};
-    OKAY(program_close(&w->program, &w->st), w->st);
-    OKAY(trace_init(&w->trace, &w->program, false, &w->st), w->st);
-    CU_ASSERT_EQUAL(engine_run(engine_by_name("event"), &w->program, &w->trace, &st), STATUS_LIMIT);
-    CU_ASSERT(strstr(st.text, reason) != NULL);
+    world_runs(&w, then, 3, 0, 3);
+    world_teardown(&w);
 }
 
 /* 1041 ops in which 63 chips send to chip 0: it would count to 65,583. */
 static void too_many_things_to_wait_for(void)
 {
     struct world w;
-    setup(&w, 64, 1, true);
+    world_setup(&w, 64, 1, true);
     int32_t route[64];
     uint8_t mask[64];
     for (int c = 0; c < 64; c++) {
@@ -345,22 +272,22 @@ static void too_many_things_to_wait_for(void)
                                             .towards = home,
                                             .amount = amount_of(0),
                                             .payload = NO_PAYLOAD});
-    compute(&w, 0, only(&w, 0));
+    world_compute(&w, 0, world_only(&w, 0));
     for (int32_t o = 0; o < 1041; o++)
         program_after(&w.program, o, AFTER_ARRIVED);
-    refused(&w, "waits for 65583 things on chip 0");
-    teardown(&w);
+    world_refused(&w, "waits for 65583 things on chip 0");
+    world_teardown(&w);
 }
 
 /* 2^20 chips times 2^12 + 1 sends. */
 static void too_many_transfers(void)
 {
     struct world w;
-    setup(&w, 1 << 10, 1 << 10, true);
+    world_setup(&w, 1 << 10, 1 << 10, true);
     for (int i = 0; i <= 1 << 12; i++)
-        send(&w, 1, 3000, 0, WHERE_ALL);
-    refused(&w, "4296015872 transfers");
-    teardown(&w);
+        world_send(&w, 1, 3000, 0, WHERE_ALL);
+    world_refused(&w, "4296015872 transfers");
+    world_teardown(&w);
 }
 
 SUITE("event", TEST(one_hop), TEST(two_sends_share_a_link), TEST(a_late_send_shares_what_is_left),

@@ -34,14 +34,15 @@ static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 static int32_t start_fill(struct network *network, uint32_t group)
 {
     int32_t entries = 0;
-    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].behind) {
+    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].after) {
         const struct link *on = &network->link[l];
         network->member[l].solved = network->settling;
         if (on->crossings == 0)
             continue; /* it is dirty, and leaves the group in this settling */
-        network->fill[l].left_Bps = on->Bps;
+        double Bps = network->map->Bps[l];
+        network->fill[l].left_Bps = Bps;
         network->fill[l].open = on->crossings + on->singles;
-        network->heap[entries++] = (struct fill_entry){on->Bps / (on->crossings + on->singles), l};
+        network->heap[entries++] = (struct fill_entry){Bps / (on->crossings + on->singles), l};
     }
     for (int32_t i = entries / 2 - 1; i >= 0; i--)
         sift_down(network->heap, entries, i);

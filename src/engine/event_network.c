@@ -4,33 +4,38 @@
 
 #include "base/status.h"
 
-int network_init(struct network *network, const struct slice *slice, const struct map *map,
-                 struct queue *queue, struct pool *flows)
+int network_init(struct network *network, const struct map *map, struct queue *queue)
 {
     *network = (struct network){.map = map,
                                 .queue = queue,
-                                .flows = flows,
-                                .links = slice_link_ids(slice),
+                                .flows = pool_of(sizeof(struct flow)),
+                                .waves = pool_of(sizeof(struct wave)),
+                                .chip_batches = pool_of(sizeof(struct chip_batch)),
                                 .paths = pool_of(sizeof(struct path)),
                                 .groups = pool_of(sizeof(struct group)),
                                 .chunks = pool_of(sizeof(struct chunk)),
                                 .crossings = 1};
-    size_t n = (size_t)network->links;
+    size_t n = (size_t)map->links;
     network->link = malloc(n * sizeof *network->link);
+    network->rider = calloc(n, sizeof *network->rider);
     network->dirty = malloc(n * sizeof *network->dirty);
-    if (!network->link || !network->dirty)
+    if (!network->link || !network->rider || !network->dirty)
         return STATUS_NOMEM;
-    for (int32_t l = 0; l < network->links; l++)
-        network->link[l] = (struct link){.Bps = slice_link_Bps(slice, l), .due_s = NAN};
+    for (int32_t l = 0; l < map->links; l++)
+        network->link[l] = (struct link){.due_s = NAN};
     return 0;
 }
 
 void network_free(struct network *network)
 {
+    pool_free(&network->flows);
+    pool_free(&network->waves);
+    pool_free(&network->chip_batches);
     pool_free(&network->paths);
     pool_free(&network->groups);
     pool_free(&network->chunks);
     free(network->link);
+    free(network->rider);
     free(network->dirty);
     free(network->member);
     free(network->crossing_link);
@@ -45,18 +50,25 @@ void network_free(struct network *network)
     *network = (struct network){0};
 }
 
-/* A pairing heap of flows by end_bytes: joining is one comparison, leaving is logarithmic. */
+/* A pairing heap of flows by end_bytes: joining is one comparison, leaving is logarithmic. Flows that end
+ * together are one node as far as they meet: the first has a list of the others. */
 static uint32_t meld(const struct network *network, uint32_t a, uint32_t b)
 {
     if (!a || !b)
         return a ? a : b;
-    if (network_flow(network, b)->end_bytes < network_flow(network, a)->end_bytes) {
-        uint32_t swap = a;
-        a = b;
-        b = swap;
+    struct flow *first = network_flow(network, a), *second = network_flow(network, b);
+    if (second->end_bytes < first->end_bytes) {
+        first->sibling = second->child;
+        second->child = a;
+        return b;
     }
-    network_flow(network, b)->sibling = network_flow(network, a)->child;
-    network_flow(network, a)->child = b;
+    if (second->end_bytes == first->end_bytes && !second->child && !second->same) {
+        second->same = first->same;
+        first->same = b;
+    } else {
+        second->sibling = first->child;
+        first->child = b;
+    }
     return a;
 }
 
@@ -90,8 +102,35 @@ void link_advance(const struct network *network, struct link *link, double now_s
     link->since_s = now_s;
 }
 
+void network_unride(struct network *network, int32_t link, double now_s)
+{
+    const struct wave *w = network_wave(network, network->rider[link]);
+    uint32_t flow = network_flow_of(network, w->op, network->map->start[link], w->start_s);
+    if (!flow)
+        return;
+    struct flow *f = network_flow(network, flow);
+    struct link *on = &network->link[link];
+    network->rider[link] = RIDER_FLOWS;
+    f->end_bytes = w->bytes;
+    f->child = f->sibling = f->same = 0;
+    on->served_bytes = 0;
+    on->since_s = w->since_s;
+    on->rate_Bps = network->map->Bps[link];
+    on->due_s = NAN;
+    on->heap = flow;
+    on->singles = 1;
+    if (w->due_s == now_s) { /* in this very instant */
+        on->due_s = now_s;
+        queue_push(network->queue, now_s, event_of(EVENT_LINK, (uint32_t)link));
+    }
+}
+
 int32_t network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s)
 {
+    if (network->rider[link] == RIDER_NONE)
+        network->rider[link] = RIDER_FLOWS;
+    else if (network->rider[link] != RIDER_FLOWS)
+        network_unride(network, link, now_s);
     struct link *on = &network->link[link];
     struct flow *f = network_flow(network, flow);
     if (on->singles == 0) {
@@ -103,7 +142,7 @@ int32_t network_join(struct network *network, uint32_t flow, int32_t link, doubl
         link_advance(network, on, now_s);
     }
     f->end_bytes = on->served_bytes + bytes;
-    f->child = f->sibling = 0;
+    f->child = f->sibling = f->same = 0;
     on->heap = meld(network, on->heap, flow);
     on->singles++;
     network_touch(network, link);
@@ -128,11 +167,17 @@ uint32_t network_next_single(struct network *network, int32_t link, double now_s
     uint32_t flow = on->heap;
     if (!flow)
         return 0;
-    const struct flow *f = network_flow(network, flow);
+    struct flow *f = network_flow(network, flow);
     if (f->end_bytes - on->served_bytes > on->rate_Bps * (now_s * NETWORK_SAME_FRAC))
         return 0;
-    on->heap = meld_children(network, f->child);
-    on->singles--;
+    if (f->same) {
+        flow = f->same;
+        f->same = network_flow(network, flow)->same;
+    } else {
+        on->heap = meld_children(network, f->child);
+    }
+    if (--on->singles == 0)
+        network_leave(network, link);
     return flow;
 }
 
@@ -159,7 +204,7 @@ void network_settle(struct network *network, double now_s)
             int32_t link = network->dirty[d];
             network->link[link].dirty = false;
             if (network->link[link].singles > 0)
-                link_settle(network, link, network->link[link].Bps / network->link[link].singles, now_s);
+                link_settle(network, link, network->map->Bps[link] / network->link[link].singles, now_s);
         }
     }
     network->dirties = 0;

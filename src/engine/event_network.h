@@ -33,17 +33,38 @@
 
 #define NETWORK_SAME_FRAC 0x1p-48
 
-/* A send or compute in progress. */
+/* A send whose bytes share links with others. */
 struct flow {
     double start_s;
     double end_bytes; /* one link: the link's clock when it ends */
     int32_t op, chip;
     uint32_t child; /* one link: its place in the link's heap; several links: its path */
     uint32_t sibling;
+    uint32_t same; /* one link: the next one of those that end at the same byte as this one, in the heap */
 };
 
+/* Chips of one op that started in one instant: first they wait together for their bytes to flow, then, if
+ * these are alike, each rides alone on its link (event_run.h). A compute has but one event, its end. */
+struct wave {
+    double start_s;
+    double due_s;          /* its event */
+    double since_s, bytes; /* riding: since when, how many each */
+    int32_t op;
+    bool rides;
+    uint32_t first, last; /* its chips, in batches; those whose links others have too */
+};
+enum { CHIP_BATCH = 14 };
+struct chip_batch {
+    uint32_t next;
+    int32_t chips;
+    int32_t chip[CHIP_BATCH];
+};
+
+/* Who has a link: nobody, flows that share it, or a wave (its index). */
+#define RIDER_NONE  ((uint32_t)0)
+#define RIDER_FLOWS UINT32_MAX
+
 struct link {
-    double Bps;
     double served_bytes; /* the clock of its one-link flows, at since_s */
     double since_s;
     double rate_Bps;   /* of each of its one-link flows */
@@ -57,9 +78,9 @@ struct link {
 
 /* Links in groups: a list for each group. */
 struct membership {
-    uint32_t group;         /* 0 if none */
-    int32_t before, behind; /* links of the same group, -1 at the ends */
-    uint32_t solved;        /* the settling that solved it */
+    uint32_t group;        /* 0 if none */
+    int32_t before, after; /* links of the same group, -1 at the ends */
+    uint32_t solved;       /* the settling that solved it */
 };
 
 struct path {
@@ -83,7 +104,7 @@ struct group {
 /* Crossings of a link, in chunks: which path, and which of the path's crossings. */
 enum { CHUNK_CROSSINGS = 16, BLOCK_CLASSES = 31 };
 struct chunk {
-    uint32_t next; /* chunks behind it are full */
+    uint32_t next; /* the chunks after it are full */
     uint32_t path[CHUNK_CROSSINGS];
     uint32_t crossing[CHUNK_CROSSINGS];
 };
@@ -100,15 +121,15 @@ struct fill_entry {
 struct network {
     const struct map *map;
     struct queue *queue;
-    struct pool *flows;
-    int32_t links;
-    struct link *link; /* [links] */
-    int32_t *dirty;    /* [links], links marked dirty */
+    struct pool flows, waves, chip_batches;
+    struct link *link; /* [map.links] */
+    uint32_t *rider;   /* [map.links] */
+    int32_t *dirty;    /* [map.links], links marked dirty */
     int32_t dirties;
     int code;
 
     /* Paths; nothing below is allocated before the first one. */
-    struct membership *member; /* [links] */
+    struct membership *member; /* [map.links] */
     struct pool paths, groups, chunks;
     int64_t paths_ended;
     uint32_t
@@ -121,7 +142,7 @@ struct network {
     uint32_t stales, stale_room;
     uint32_t settling;
 
-    /* Scratch of a solution, [links] each. */
+    /* Scratch of a solution, [map.links] each. */
     struct fill *fill;
     struct fill_entry *heap;
     int32_t *full, *touched;
@@ -131,13 +152,20 @@ struct network {
     uint64_t work; /* crossings looked at in all: what time is spent on */
 };
 
-int network_init(struct network *network, const struct slice *slice, const struct map *map,
-                 struct queue *queue, struct pool *flows);
+int network_init(struct network *network, const struct map *map, struct queue *queue);
 void network_free(struct network *network);
 
 static inline struct flow *network_flow(const struct network *network, uint32_t flow)
 {
-    return (struct flow *)network->flows->item + flow;
+    return (struct flow *)network->flows.item + flow;
+}
+static inline struct wave *network_wave(const struct network *network, uint32_t wave)
+{
+    return (struct wave *)network->waves.item + wave;
+}
+static inline struct chip_batch *network_chip_batch(const struct network *network, uint32_t batch)
+{
+    return (struct chip_batch *)network->chip_batches.item + batch;
 }
 static inline struct path *network_path(const struct network *network, uint32_t path)
 {
@@ -160,6 +188,21 @@ static inline void network_touch(struct network *network, int32_t link)
     }
 }
 
+/* An op on one chip, on its own; 0 when memory is used up. */
+static inline uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s)
+{
+    uint32_t flow = pool_take(&network->flows);
+    if (!flow) {
+        network->code = STATUS_NOMEM;
+        return 0;
+    }
+    struct flow *f = network_flow(network, flow);
+    f->start_s = start_s;
+    f->op = op;
+    f->chip = chip;
+    return flow;
+}
+
 /* Puts a flow on one link, or on the links of a route (two at least); returns the chip where it ends. */
 int32_t network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s);
 int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
@@ -175,7 +218,14 @@ uint32_t network_next_path(struct network *network, uint32_t group, int32_t *to)
 /* Shares what changed in this instant, and queues what ends next. */
 void network_settle(struct network *network, double now_s);
 
-/* Between the files of the network. */
+/* Between the files of the network. A link loses its rider, who becomes a flow on it; a link that nothing is
+ * left on is idle. */
+void network_unride(struct network *network, int32_t link, double now_s);
+static inline void network_leave(struct network *network, int32_t link)
+{
+    if (network->link[link].singles + network->link[link].crossings == 0)
+        network->rider[link] = RIDER_NONE;
+}
 void link_advance(const struct network *network, struct link *link, double now_s);
 void link_settle(struct network *network, int32_t link, double rate_Bps, double now_s);
 void network_solve(struct network *network, uint32_t group, double now_s); /* event_fill.c */

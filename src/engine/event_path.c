@@ -9,7 +9,7 @@ enum { CROSSINGS_MAX = 1 << 27, FIRST_CROSSINGS = 1 << 10 };
 
 static bool start_paths(struct network *network)
 {
-    size_t n = (size_t)network->links;
+    size_t n = (size_t)network->map->links;
     network->fill = malloc(n * sizeof *network->fill);
     network->heap = malloc(n * sizeof *network->heap);
     network->full = malloc(n * sizeof *network->full);
@@ -77,7 +77,7 @@ static void give_back_block(struct network *network, uint32_t first, int32_t lin
     network->block[k] = first;
 }
 
-/* Puts a crossing into its link's list, behind all others. */
+/* Puts a crossing into its link's list, after all others. */
 static bool list_add(struct network *network, uint32_t path, uint32_t crossing)
 {
     struct link *on = &network->link[network->crossing_link[crossing]];
@@ -158,6 +158,10 @@ int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, 
         for (int left = abs(hop[h].delta); left > 0 && room; left--) {
             int32_t link = network->map->out[chip * network->map->ports + port];
             network->crossing_link[crossing] = link;
+            if (network->rider[link] == RIDER_NONE)
+                network->rider[link] = RIDER_FLOWS;
+            else if (network->rider[link] != RIDER_FLOWS)
+                network_unride(network, link, now_s);
             room = list_add(network, path, crossing++) && make_stale(network, network->member[link].group);
             network_touch(network, link);
             chip = network->map->end[link];
@@ -187,7 +191,7 @@ bool network_group_due(struct network *network, uint32_t group, double now_s)
  * theirs: it may have fallen apart, and the end that it queued was the one end of all its parts. */
 static void touch_group(struct network *network, uint32_t group)
 {
-    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].behind)
+    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].after)
         if (network->link[l].crossings > 0) {
             network_touch(network, l);
             return;
@@ -209,6 +213,7 @@ uint32_t network_next_path(struct network *network, uint32_t group, int32_t *to)
     network->paths_ended++;
     for (uint32_t c = p->first; c < p->first + (uint32_t)p->links; c++) {
         list_remove(network, c);
+        network_leave(network, network->crossing_link[c]);
         network_touch(network, network->crossing_link[c]);
     }
     *to = network->map->end[network->crossing_link[p->first + (uint32_t)p->links - 1]];
@@ -227,11 +232,11 @@ static void leave(struct network *network, int32_t link)
     if (!m->group)
         return;
     if (m->before >= 0)
-        network->member[m->before].behind = m->behind;
+        network->member[m->before].after = m->after;
     else
-        network_group(network, m->group)->link = m->behind;
-    if (m->behind >= 0)
-        network->member[m->behind].before = m->before;
+        network_group(network, m->group)->link = m->after;
+    if (m->after >= 0)
+        network->member[m->after].before = m->before;
     m->group = 0;
 }
 
@@ -240,7 +245,7 @@ static void enter(struct network *network, int32_t link, uint32_t group)
     struct group *g = network_group(network, group);
     network->member[link].group = group;
     network->member[link].before = -1;
-    network->member[link].behind = g->link;
+    network->member[link].after = g->link;
     if (g->link >= 0)
         network->member[g->link].before = link;
     g->link = link;
@@ -314,7 +319,7 @@ void network_settle_groups(struct network *network, double now_s)
         if (on->crossings == 0) {
             leave(network, link);
             if (on->singles > 0)
-                link_settle(network, link, on->Bps / on->singles, now_s);
+                link_settle(network, link, network->map->Bps[link] / on->singles, now_s);
         } else if (m->solved != settling) {
             uint32_t group = m->group ? m->group : gather(network, link);
             if (group)

@@ -37,7 +37,7 @@ static int count_arrivals(const struct plan *plan, int32_t o, struct pattern *pa
         if (to < 0)
             return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
         arrivals[to]++;
-        pattern->paths += plan->road[r].links > 1;
+        pattern->paths += plan->route_info[r].links > 1;
     }
     return 0;
 }

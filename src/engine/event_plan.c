@@ -13,45 +13,82 @@ static bool draw_map(struct plan *plan)
 {
     const struct slice *slice = plan->program->slice;
     struct map *map = &plan->map;
-    size_t n = (size_t)slice_link_ids(slice);
+    map->links = slice_link_ids(slice);
     map->ports = 2 * slice->axes;
+    size_t n = (size_t)map->links;
     map->out = malloc(n * sizeof *map->out);
+    map->start = malloc(n * sizeof *map->start);
     map->end = malloc(n * sizeof *map->end);
-    if (!map->out || !map->end)
+    map->Bps = malloc(n * sizeof *map->Bps);
+    if (!map->out || !map->start || !map->end || !map->Bps)
         return false;
+    for (int32_t l = 0; l < map->links; l++)
+        map->Bps[l] = slice_link_Bps(slice, l);
     int32_t *out = map->out;
     for (int chip = 0; chip < slice->chips; chip++)
         for (int axis = 0; axis < slice->axes; axis++)
             for (int sign = 1; sign >= -1; sign -= 2) {
                 int link = slice_link(slice, chip, axis, sign);
                 *out++ = link;
-                if (link >= 0)
+                if (link >= 0) {
+                    map->start[link] = chip;
                     map->end[link] = slice_link_end(slice, link);
+                }
             }
     return true;
 }
 
-static bool measure_roads(struct plan *plan)
+static bool measure_routes(struct plan *plan)
 {
     const struct program *program = plan->program;
-    plan->road = malloc(((size_t)program->routes + 1) * sizeof *plan->road);
-    if (!plan->road)
+    plan->route_info = malloc(((size_t)program->routes + 1) * sizeof *plan->route_info);
+    if (!plan->route_info)
         return false;
     for (int32_t r = 0; r < program->routes; r++) {
         struct route route = program->route[r];
         const struct hop *hop = program->hop + route.first;
-        struct road road = {.links = route_length(hop, route.hops), .port = -1};
-        for (int h = 0; road.links == 1 && h < route.hops; h++)
+        struct route_info info = {.links = route_length(hop, route.hops), .port = -1};
+        for (int h = 0; info.links == 1 && h < route.hops; h++)
             if (hop[h].delta != 0)
-                road.port = 2 * hop[h].axis + (hop[h].delta < 0);
+                info.port = 2 * hop[h].axis + (hop[h].delta < 0);
         /* Summed link by link, as it is where links differ. */
-        for (int l = 0; l < road.links; l++)
-            road.latency_s += program->slice->hop_latency_s;
-        if (program->slice->link && road.links > 0)
-            road.latency_s = NAN;
-        plan->road[r] = road;
+        for (int l = 0; l < info.links; l++)
+            info.latency_s += program->slice->hop_latency_s;
+        if (program->slice->link && info.links > 0)
+            info.latency_s = NAN;
+        plan->route_info[r] = info;
     }
     return true;
+}
+
+/* Where links have latencies of their own. */
+static double route_latency_s(const struct plan *plan, int32_t chip, struct route route)
+{
+    const struct map *map = &plan->map;
+    double latency_s = 0;
+    for (int32_t h = route.first; h < route.first + route.hops; h++) {
+        struct hop hop = plan->program->hop[h];
+        for (int left = abs(hop.delta); left > 0; left--) {
+            int32_t link = map->out[chip * map->ports + 2 * hop.axis + (hop.delta < 0)];
+            latency_s += slice_link_latency_s(plan->program->slice, link);
+            chip = map->end[link];
+        }
+    }
+    return latency_s;
+}
+
+double plan_delay_s(const struct plan *plan, int32_t o, int32_t chip)
+{
+    const struct task *task = &plan->task[o];
+    if (!isnan(task->delay_s))
+        return task->delay_s;
+    if (task->compute)
+        return plan_amount(plan, o, chip);
+    int32_t route = plan_route(plan, o, chip);
+    double latency_s = plan->route_info[route].latency_s;
+    if (isnan(latency_s))
+        latency_s = route_latency_s(plan, chip, plan->program->route[route]);
+    return plan->program->op[o].setup_s + latency_s;
 }
 
 static bool collect_sets(struct plan *plan)
@@ -166,20 +203,21 @@ static void describe(struct plan *plan, int32_t o)
     task->compute = op->kind == OP_COMPUTE;
     task->set = plan_set_of(plan, op);
     task->amount = op->amount.table == NO_TABLE ? op->amount.each : NAN;
-    task->delay_s = NAN;
+    task->delay_s = task->compute ? task->amount : NAN;
     task->port = -1;
     if (!task->compute && op->towards.table == NO_TABLE) {
-        const struct road *road = &plan->road[op->towards.route];
-        task->delay_s = op->setup_s + road->latency_s;
-        task->port = road->port;
+        const struct route_info *info = &plan->route_info[op->towards.route];
+        task->delay_s = op->setup_s + info->latency_s;
+        task->port = info->port;
     }
+    task->alike = !isnan(task->delay_s) && (task->compute || (task->port >= 0 && task->amount > 0));
 }
 
 int plan_init(struct plan *plan, const struct program *program, struct status *st)
 {
     *plan = (struct plan){.program = program};
     plan->task = calloc((size_t)program->ops + 1, sizeof *plan->task);
-    if (!plan->task || !draw_map(plan) || !measure_roads(plan) || !collect_sets(plan))
+    if (!plan->task || !draw_map(plan) || !measure_routes(plan) || !collect_sets(plan))
         return status_nomem(st);
     for (int32_t o = 0; o < program->ops; o++)
         describe(plan, o);
@@ -205,9 +243,11 @@ void plan_free(struct plan *plan)
         free(plan->pattern[p].arrivals);
     sets_free(&plan->sets);
     free(plan->map.out);
+    free(plan->map.start);
     free(plan->map.end);
+    free(plan->map.Bps);
     free(plan->set_of_mask);
-    free(plan->road);
+    free(plan->route_info);
     free(plan->task);
     free(plan->fan);
     free(plan->pattern_of);

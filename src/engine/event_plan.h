@@ -23,15 +23,17 @@
 #include "engine/event_sets.h"
 #include "program/program.h"
 
-/* How chips walk: every link by its id, where slice.h says that it starts and ends. */
+/* The links, and how chips walk along them, as slice.h says. The engine asks nobody else. */
 struct map {
-    int32_t ports; /* a chip's, axis by axis: + then - */
-    int32_t *out;  /* [chips * ports] the link, -1 where there is none */
-    int32_t *end;  /* [slice_link_ids] the chip where a link ends */
+    int32_t links;        /* ids; not every id is a link */
+    int32_t ports;        /* a chip's, axis by axis: + then - */
+    int32_t *out;         /* [chips * ports] the link, -1 where there is none */
+    int32_t *start, *end; /* [links] the chips where a link starts and ends */
+    double *Bps;          /* [links] */
 };
 
 /* A route, measured once. */
-struct road {
+struct route_info {
     int32_t links;
     int32_t port;     /* of its only link, or -1 */
     double latency_s; /* of all its links, NaN where links have latencies of their own */
@@ -40,7 +42,8 @@ struct road {
 enum { DEPS_DIFFER = -1, DEPS_MAX = UINT16_MAX };
 
 struct task {
-    double delay_s;    /* of a send: setup and latency; NaN where chips differ */
+    double delay_s;    /* from its start to its next event: of a send, setup and latency; of a compute, its
+                          seconds; NaN where chips differ */
     double amount;     /* bytes or seconds; NaN where chips differ */
     int32_t set;       /* who takes part */
     int32_t port;      /* of a send of one link for all, or -1 */
@@ -48,8 +51,10 @@ struct task {
     int32_t waiting;   /* members that have not started; counts down */
     int32_t first_fan; /* plan.fan[first_fan ..): ops that wait for its end on the same chip ... */
     int32_t done_fans;
-    int32_t arrived_fans; /* ... and behind them ops that wait for its arrival */
+    int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
+    bool alike;    /* chips have the same delay and amount, and a send one link: they can be a wave */
+    uint32_t wave; /* while in flight: the wave that chips join which start now, 0 if none is open */
     uint16_t *row; /* while in flight: [members] things still waited for; NULL before and after */
 };
 
@@ -59,6 +64,7 @@ struct pattern {
     int32_t arrive_set;          /* who is sent something */
     uint16_t *arrivals;          /* [members of arrive_set] how many sends, NULL if one each */
     int32_t paths;               /* how many of the sends take several links */
+    int64_t apart;               /* while it runs: sends that start apart, not as waves (event_wave.c) */
 };
 
 /* Computes of a chip, in program order: one class of ops for each set of chips that computes, and on every
@@ -74,10 +80,10 @@ struct plan {
     const struct program *program;
     struct map map;
     struct sets sets;
-    int32_t *set_of_mask; /* [masks] */
-    struct road *road;    /* [routes] */
-    struct task *task;    /* [ops] */
-    int32_t *fan;         /* [afters] */
+    int32_t *set_of_mask;          /* [masks] */
+    struct route_info *route_info; /* [routes] */
+    struct task *task;             /* [ops] */
+    int32_t *fan;                  /* [afters] */
 
     int32_t *pattern_of; /* [ops], -1 for a compute */
     struct pattern *pattern;
@@ -106,11 +112,21 @@ static inline const struct chip_set *plan_set(const struct plan *plan, int32_t s
     return &plan->sets.set[set];
 }
 
+/* From the start of an op on a chip to its next event: the first byte of a send, the end of a compute. */
+double plan_delay_s(const struct plan *plan, int32_t op, int32_t chip);
+
 /* The route of a send. */
 static inline int32_t plan_route(const struct plan *plan, int32_t op, int32_t chip)
 {
     struct towards towards = plan->program->op[op].towards;
     return towards.table == NO_TABLE ? towards.route : plan->program->index_table[towards.table][chip];
+}
+
+/* Bytes of a send, seconds of a compute. */
+static inline double plan_amount(const struct plan *plan, int32_t op, int32_t chip)
+{
+    double each = plan->task[op].amount;
+    return isnan(each) ? op_amount(plan->program, &plan->program->op[op], chip) : each;
 }
 
 /* Parts of plan_init() that live in files of their own. */

@@ -17,8 +17,8 @@
 
 #include "engine/event_pool.h"
 
-/* An event is a kind and an index: of a flow, a link or a group. */
-enum event_kind { EVENT_BEGIN, EVENT_COMPUTED, EVENT_LINK, EVENT_GROUP };
+/* An event is a kind and an index: of a wave, a flow, a link or a group. */
+enum event_kind { EVENT_WAVE, EVENT_FLOW, EVENT_LINK, EVENT_GROUP };
 enum { EVENT_KIND_SHIFT = 30 };
 
 static inline uint32_t event_of(enum event_kind kind, uint32_t index)
@@ -69,7 +69,7 @@ void queue_free(struct queue *queue);
 /* The instant of a time, made if there is none; 0 when memory is used up. */
 uint32_t queue_find(struct queue *queue, double time_s);
 
-/* Makes room for one more batch behind an instant's last; false when memory is used up. */
+/* Makes room for one more batch after an instant's last; false when memory is used up. */
 bool queue_extend(struct queue *queue, uint32_t instant);
 
 static inline struct instant *queue_instant(const struct queue *queue, uint32_t instant)

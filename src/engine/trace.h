@@ -30,25 +30,34 @@ struct trace {
 int trace_init(struct trace *trace, const struct program *program, bool record, struct status *st);
 void trace_free(struct trace *trace);
 
-/* Engines call this once for every (op, chip) that takes part, in any order. */
-static inline void trace_note(struct trace *trace, int32_t op, int32_t chip, bool compute, double start_s,
-                              double end_s)
+/* Engines call this once for every (op, chip) that takes part, in any order; for several chips of an op that
+ * start in one instant and end in one. */
+static inline void trace_note_chips(struct trace *trace, int32_t op, const int32_t chip[], int chips,
+                                    bool compute, double start_s, double end_s)
 {
     if (!(trace->op_start_s[op] <= start_s))
         trace->op_start_s[op] = start_s;
     if (!(trace->op_end_s[op] >= end_s))
         trace->op_end_s[op] = end_s;
-    if (trace->chip_end_s[chip] < end_s)
-        trace->chip_end_s[chip] = end_s;
     if (trace->total_s < end_s)
         trace->total_s = end_s;
-    if (compute)
-        trace->chip_busy_s[chip] += end_s - start_s;
-    if (trace->start_s) {
-        int64_t at = (int64_t)op * trace->chips + chip;
+    double *chip_end_s = trace->chip_end_s;
+    for (int i = 0; i < chips; i++)
+        if (chip_end_s[chip[i]] < end_s)
+            chip_end_s[chip[i]] = end_s;
+    for (int i = 0; compute && i < chips; i++)
+        trace->chip_busy_s[chip[i]] += end_s - start_s;
+    for (int i = 0; trace->start_s && i < chips; i++) {
+        int64_t at = (int64_t)op * trace->chips + chip[i];
         trace->start_s[at] = start_s;
         trace->end_s[at] = end_s;
     }
+}
+
+static inline void trace_note(struct trace *trace, int32_t op, int32_t chip, bool compute, double start_s,
+                              double end_s)
+{
+    trace_note_chips(trace, op, &chip, 1, compute, start_s, end_s);
 }
 
 /* The last chip to finish, the lowest index on a tie (to 1e-9 of the total). */
