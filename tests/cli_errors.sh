@@ -7,7 +7,7 @@ program=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-printf 'op: all-gather\nslice: 4x4\nsize: 64\n' >"$scratch.yaml"
+printf 'op: all-gather\nslice: 4x4\nsize: 64m\n' >"$scratch.yaml"
 printf 'op: psum\nslice: 4x4\nsize: 64MiB\nroot: 3\n' >"$scratch.root.yaml"
 printf 'from,to,size_bytes\n0,1,64\n0,99,64\n' >"$scratch.csv"
 trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch.root.yaml" "$scratch.csv"' EXIT
@@ -42,7 +42,8 @@ done <<'END'
 larger than the v5e pod of 16x16|all-gather --chip v5e --slice 17x16 --size 1MiB
 a shape such as 4x4|all-gather --chip v5e --slice 4x4x4 --size 1MiB
 has no axis 'z'|all-gather --slice 4x4 --axis z --size 1MiB
-write 64MiB or 64B|all-gather --slice 4x4 --size 64
+unknown unit 'm'|all-gather --slice 4x4 --size 64m
+not a whole number of bytes|all-gather --slice 4x4 --size 1.5
 the nearest are v5e, v5p|all-gather --chip v5 --slice 4x4 --size 64MiB
 write 1KiB or more|all-gather --slice 4x4 --size 0B
 too large|all-gather --slice 4x4 --size 99999999TiB

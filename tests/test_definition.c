@@ -305,6 +305,9 @@ static void names_and_pairs(void)
     struct call call = {0};
     CU_ASSERT_EQUAL(call_by_name("psum_scatter", &st), CALL_PSUM_SCATTER);
     CU_ASSERT_EQUAL(call_by_name("reduce-scatter", &st), CALL_PSUM_SCATTER);
+    CU_ASSERT_EQUAL(call_by_name("reduce_scatter", &st), CALL_PSUM_SCATTER);
+    CU_ASSERT_EQUAL(call_by_name("allreduce", &st), CALL_PSUM);
+    CU_ASSERT_EQUAL(call_by_name("alltoall", &st), CALL_ALL_TO_ALL);
     CU_ASSERT_STRING_EQUAL(call_name(CALL_RAGGED), "ragged_all_to_all");
     CU_ASSERT_EQUAL(call_by_name("psum_scater", &st), STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "psum_scatter"));

@@ -110,6 +110,59 @@ static void test_nccl(void)
     settings_free(&base);
 }
 
+/* As it is printed, with what a library prints between; the times of the first set of columns count. */
+static void test_nccl_text(void)
+{
+    struct measured m;
+    struct status st = {0};
+    OKAY(
+        parse(
+            &m,
+            "# nccl-tests version 2.17.6 nccl-headers=22809 nccl-library=22809\n"
+            "# Collective test starting: alltoall_perf\n"
+            "# nThread 1 nGpus 8 minBytes 1024 maxBytes 8388608 step: 2(factor) warmup iters: 5 iters: 20\n"
+            "NCCL version 2.18.3+cuda12.2\n"
+            "#\n"
+            "#                                               out-of-place                       in-place\n"
+            "#       size      count   type   redop    root     time   algbw   busbw #wrong     time   algbw "
+            "  "
+            "busbw #wrong\n"
+            "#        (B)   (elements)                         (us)  (GB/s)  (GB/s)            (us)  (GB/s)  "
+            "(GB/s)\n"
+            "     1048576        32768  float    none      -1    38.21   27.44   24.01      0    37.90   "
+            "27.67   "
+            "24.21    N/A\n"
+            "     8388608       262144  float    none      -1    80.46  104.26   91.23      0    79.94  "
+            "104.94   "
+            "91.82    N/A\n"
+            "# Out of bounds values : 0 OK\n"
+            "# Avg bus bandwidth    : 57.8\n",
+            NULL, &st),
+        st);
+    CU_ASSERT_STRING_EQUAL(m.kind, "nccl-tests");
+    CU_ASSERT_EQUAL_FATAL(m.rows, 2);
+    CU_ASSERT_EQUAL(m.row[1].line, 10);
+    NEAR(m.row[1].time_s, 80.46e-6, 1e-12);
+    CU_ASSERT_EQUAL(m.row[1].point.size_bytes, 8388608);
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.op, "all-to-all");
+    CU_ASSERT_TRUE(m.row[1].size_per_chip);
+    CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "in place time"), "79.94");
+    measured_free(&m);
+    refused("#  size time busbw\n  8 16.43\n", "times.csv:2: 2 cells where the header has 3");
+    refused("#  size time busbw\n  8 many 3\n", "times.csv:2: column 'time'");
+}
+
+static void test_microseconds(void)
+{
+    struct measured m;
+    struct status st = {0};
+    OKAY(parse(&m, "op,size_bytes,time_us\nallreduce,4096,23.85\n", NULL, &st), st);
+    CU_ASSERT_EQUAL_FATAL(m.rows, 1);
+    NEAR(m.row[0].time_s, 23.85e-6, 1e-12);
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "allreduce");
+    measured_free(&m);
+}
+
 static void test_accelerator_microbenchmarks(void)
 {
     struct measured m;
@@ -149,4 +202,5 @@ static void test_refusals(void)
 }
 
 SUITE("measured", TEST(test_own), TEST(test_run_column), TEST(test_command_column), TEST(test_nccl),
-      TEST(test_accelerator_microbenchmarks), TEST(test_refusals))
+      TEST(test_nccl_text), TEST(test_microseconds), TEST(test_accelerator_microbenchmarks),
+      TEST(test_refusals))

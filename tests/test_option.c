@@ -83,7 +83,7 @@ static void values_reach_their_fields(void)
 static void wrong_values_are_refused(void)
 {
     static const char *const wrong[][2] = {
-        {"size", "64"},        {"size", "0B"},   {"size", "99999999TiB"}, {"link-bandwidth", "0GBps"},
+        {"size", "1.5"},       {"size", "0"},    {"size", "99999999TiB"}, {"link-bandwidth", "0GBps"},
         {"hop-latency", "1"},  {"ring", "both"}, {"engine", "fast"},      {"profile", "real"},
         {"algorithm", "tree"}, {"fold", "yes"},  {"routes", "-1"},        {"routes", "2x"},
         {"offset", "x"},       {"slice", ""},
@@ -127,7 +127,19 @@ static void what_does_not_apply_is_found(void)
         CU_ASSERT(cases[i].applies || (strstr(st.text, cases[i].name) && strstr(st.text, "to such an op")));
         settings_free(&settings);
     }
-    CU_ASSERT_EQUAL(option_op("psum_scatter"), ON_REDUCE_SCATTER);
+    static const struct {
+        const char *name;
+        enum op_set op;
+    } names[] = {{"psum_scatter", ON_REDUCE_SCATTER},
+                 {"reduce_scatter", ON_REDUCE_SCATTER},
+                 {"allreduce", ON_ALL_REDUCE},
+                 {"all_reduce", ON_ALL_REDUCE},
+                 {"alltoall", ON_ALL_TO_ALL},
+                 {"allgather", ON_ALL_GATHER},
+                 {"psum", ON_ALL_REDUCE},
+                 {"ppermute", ON_PERMUTE}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        CU_ASSERT_EQUAL(option_op(names[i].name), names[i].op);
     CU_ASSERT_EQUAL(option_op("A[4,4] . B[4,4]"), ON_MATMUL);
     CU_ASSERT_EQUAL(option_op("nonsense"), ON_ANY);
 }
@@ -178,6 +190,8 @@ static void lists_and_ranges_expand(void)
         const char *first, *last;
     } cases[] = {
         {"size", "1MiB", 1, "1MiB", "1MiB"},
+        {"size", "4096", 1, "4096", "4096"}, /* bytes */
+        {"size", "1000:9000:x3", 3, "1000B", "9000B"},
         {"size", "3B,5kB", 2, "3B", "5kB"},
         {"size", "1MiB:1GiB:x4", 6, "1048576B", "1073741824B"},
         {"size", "1MiB:4MiB:+1MiB,1GiB", 5, "1048576B", "1GiB"},
@@ -206,7 +220,7 @@ static void wrong_lists_are_refused(void)
 {
     static const char *const wrong[][2] = {
         {"slice", "4x4,,8x8"},         {"ring", "uni,"},           {"size", "1MiB:2MiB"},
-        {"size", "2MiB:1MiB:x2"},      {"size", "1MiB,64"},        {"hop-latency", "1us:2us"},
+        {"size", "2MiB:1MiB:x2"},      {"size", "1MiB,64m"},       {"hop-latency", "1us:2us"},
         {"hop-latency", "2us:1us:x2"}, {"offset", "1:9:x1"},       {"hop-latency", "0us:1us:x2"},
         {"routes", "1:3:+0"},          {"offset", "1:2000000:+1"},
     };
@@ -380,6 +394,31 @@ static void workload_files_set_options_and_the_command_line_wins(void)
     settings_free(&settings);
 }
 
+/* A mapping, a list of mappings, and the text that they stand for. */
+static void workload_files_may_write_mappings(void)
+{
+    struct settings settings;
+    struct grid grid;
+    struct point point;
+    struct status st = {0};
+    settings_init(&settings);
+    OKAY(read_text(
+             &settings,
+             "op: A[B@X,D] . C[D,F]\nmesh: [{X: 2, Y: 4}, 'X=4,Y=2', {X: x*y}]\ndims: {B: 64, D: 32, F: 48}\n"
+             "peak:\n  int32: 19.17Tflops\n",
+             &st),
+         st);
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_EQUAL_FATAL(grid.points, 3);
+    grid_point(&grid, 0, &point);
+    CU_ASSERT_STRING_EQUAL(point.mesh, "X=2,Y=4");
+    CU_ASSERT_STRING_EQUAL(point.dims, "B=64,D=32,F=48");
+    CU_ASSERT_STRING_EQUAL(point.peak, "int32=19.17Tflops");
+    grid_point(&grid, 2, &point);
+    CU_ASSERT_STRING_EQUAL(point.mesh, "X=x*y");
+    settings_free(&settings);
+}
+
 static void faults_of_workload_files_have_a_place(void)
 {
     static const struct {
@@ -387,8 +426,11 @@ static void faults_of_workload_files_have_a_place(void)
     } cases[] = {
         {"op: all-gather\nslise: 4x4\n", ":2:8:", "slice"},
         {"op: all-gather\nring:\n  - uni\n  - both\n", ":4:5:", "both"},
-        {"op: all-gather\nsize: 64\n", ":2:7:", "64MiB"},
+        {"op: all-gather\nsize: 64m\n", ":2:7:", "MiB"},
         {"slice: 4x4\n", ":1:1:", "op"},
+        {"op: psum\nmesh: {X: [2]}\n", ":2:11:", "X must be one value"},
+        {"op: psum\nmesh: {}\n", ":2:7:", "mesh is empty"},
+        {"op: psum\nslice: {X: 2}\n", ":2:8:", "slice must be one value"},
         {"- op\n", ":1:", "mapping"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -410,4 +452,5 @@ SUITE("option", TEST(table_is_sound), TEST(fallbacks_fill_a_point), TEST(values_
       TEST(wrong_lists_are_refused), TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
       TEST(grid_names_what_has_no_column), TEST(grid_says_the_command_of_a_point),
       TEST(grid_leaves_out_what_is_idle), TEST(grid_refuses_to_explode),
-      TEST(workload_files_set_options_and_the_command_line_wins), TEST(faults_of_workload_files_have_a_place))
+      TEST(workload_files_set_options_and_the_command_line_wins), TEST(workload_files_may_write_mappings),
+      TEST(faults_of_workload_files_have_a_place))

@@ -236,6 +236,7 @@ static void sizes_are(const char *text, const uint64_t want[], int n)
 static void ranges_expand(void)
 {
     sizes_are("64MiB", (uint64_t[]){67108864}, 1);
+    sizes_are("385,1kB:3000:x3", (uint64_t[]){385, 1000, 3000}, 3); /* bare numbers are bytes */
     sizes_are("3kB,1kB", (uint64_t[]){3000, 1000}, 2);
     sizes_are("1KiB:1MiB:x4", (uint64_t[]){1024, 4096, 16384, 65536, 262144, 1048576}, 6);
     sizes_are("1kB:5kB:x2", (uint64_t[]){1000, 2000, 4000}, 3); /* 8 kB is past the end */
@@ -261,7 +262,7 @@ static void senseless_ranges_are_refused(void)
         {"0B:1GiB:x2", "starts at 0"},
         {"0B:1GiB:+1B", "more than 100000 sizes"},
         {"1MiB,,2MiB", "not a number"},
-        {"1MiB:2:x2", "'2' has no unit"},
+        {"1MiB:2m:x2", "unknown unit 'm'"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct status st = {0};

@@ -138,3 +138,14 @@ int text_index(const char *name, const char *const names[])
             return i;
     return -1;
 }
+
+bool text_has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    if (n == 0 || strchr(word, ' '))
+        return false;
+    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == n && memcmp(at, word, n) == 0)
+            return true;
+    return false;
+}

@@ -33,6 +33,9 @@ char *text_nearest(const char *name, const char *const names[], char text[static
 /* Fails with "unknown WHAT 'NAME'; the nearest are ...": returns STATUS_INPUT. */
 int text_unknown(const char *what, const char *name, const char *const names[], struct status *st);
 
+/* Is a word, which has no blank, one of the words of a text, which are parted by single blanks? */
+bool text_has_word(const char *words, const char *word);
+
 /* Index of a name in a list that ends with NULL, exactly as written; -1 if it is not there. */
 int text_index(const char *name, const char *const names[]);
 

@@ -60,21 +60,28 @@ static const struct unit work_units[] = {
     {0},
 };
 
-/* What one kind of quantity is read with, the two units that messages propose, and what is plausible of it besides
- * zero: no machine is beyond, and no product of such values overflows. Bytes have the range of 64 bits. */
+/* What one kind of quantity is read with, the two units that messages propose, what is plausible of it besides
+ * zero (no machine is beyond, and no product of such values overflows; bytes have the range of 64 bits), and the unit
+ * of a bare number, if it may have none. */
 struct quantity {
     const struct unit *units;
     const char *usual, *other;
     double least, most;
     const char *range; /* both, in words */
+    const struct unit *bare;
 };
 static const struct quantity bytes_quantity = {.units = bytes_units, .usual = "MiB", .other = "B"};
+static const struct quantity size_quantity = {
+    .units = bytes_units, .usual = "MiB", .other = "B", .bare = &bytes_units[0]};
 static const struct quantity bandwidth_quantity = {
-    bandwidth_units, "GBps", "Gbps", 1, 1e15, "1Bps to 1000TBps",
+    bandwidth_units, "GBps", "Gbps", 1, 1e15, "1Bps to 1000TBps", NULL,
 };
-static const struct quantity time_quantity = {time_units, "us", "ms", 1e-18, 1e6, "1e-6ps to 1e6s, or 0s"};
-static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops", 1, 1e21, "1flops to 1e6Pflops"};
-static const struct quantity work_quantity = {work_units, "Gflop", "Tflop", 1, 1e24, "1flop to 1e9Pflop"};
+static const struct quantity time_quantity = {time_units, "us", "ms", 1e-18, 1e6, "1e-6ps to 1e6s, or 0s",
+                                              NULL};
+static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops", 1, 1e21, "1flops to 1e6Pflops",
+                                              NULL};
+static const struct quantity work_quantity = {work_units,          "Gflop", "Tflop", 1, 1e24,
+                                              "1flop to 1e9Pflop", NULL};
 
 /* A decimal number as it is written: digits * 10^exp10. */
 struct decimal {
@@ -164,6 +171,9 @@ static int read_quantity(const char *what, const char *text, const struct quanti
     while (n && isspace((unsigned char)at[n - 1]))
         n--;
     snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
+    *unit = q->bare;
+    if (n == 0 && *unit)
+        return 0;
     if (n == 0)
         return status_fail(st, STATUS_INPUT, "%s '%s' has no unit; write %.*s%s or %.*s%s", what, text,
                            d->length, d->text, q->usual, d->length, d->text, q->other);
@@ -198,12 +208,23 @@ static int whole_bytes(const char *what, const char *text, const struct decimal 
     return 0;
 }
 
-int units_parse_bytes(const char *what, const char *text, uint64_t *bytes, struct status *st)
+static int parse_bytes(const char *what, const char *text, const struct quantity *q, uint64_t *bytes,
+                       struct status *st)
 {
     struct decimal d;
     const struct unit *unit;
-    int code = read_quantity(what, text, &bytes_quantity, &d, &unit, st);
+    int code = read_quantity(what, text, q, &d, &unit, st);
     return code < 0 ? code : whole_bytes(what, text, &d, unit, bytes, st);
+}
+
+int units_parse_bytes(const char *what, const char *text, uint64_t *bytes, struct status *st)
+{
+    return parse_bytes(what, text, &bytes_quantity, bytes, st);
+}
+
+int units_parse_size(const char *what, const char *text, uint64_t *bytes, struct status *st)
+{
+    return parse_bytes(what, text, &size_quantity, bytes, st);
 }
 
 /* The decimal exponent goes into the text that strtod() reads, so that 2.385us is the double nearest to
@@ -308,7 +329,7 @@ static int read_step(const char *what, const char *text, struct step *step, stru
     if (text[0] != '+')
         return status_fail(st, STATUS_INPUT, "%s: step '%s' is neither a factor (x4) nor a distance (+1MiB)",
                            what, text);
-    int code = units_parse_bytes(what, text + 1, &step->bytes, st);
+    int code = units_parse_size(what, text + 1, &step->bytes, st);
     if (code < 0)
         return code;
     if (step->bytes == 0)
@@ -324,7 +345,7 @@ static int expand_item(const char *what, const char *text, char *item, struct si
     struct step step;
     if (to)
         *to++ = '\0';
-    int code = units_parse_bytes(what, item, &first, st);
+    int code = units_parse_size(what, item, &first, st);
     if (code < 0 || !to)
         return code < 0 ? code : sizes_add(sizes, what, text, first, st);
     char *by = strchr(to, ':');
@@ -332,7 +353,7 @@ static int expand_item(const char *what, const char *text, char *item, struct si
         return status_fail(st, STATUS_INPUT, "%s '%s' has no step; write %s:%s:x2 or %s:%s:+1MiB", what, text,
                            item, to, item, to);
     *by++ = '\0';
-    code = units_parse_bytes(what, to, &last, st);
+    code = units_parse_size(what, to, &last, st);
     if (code == 0)
         code = read_step(what, by, &step, st);
     if (code < 0)

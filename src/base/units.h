@@ -11,12 +11,12 @@
  *   fraction   0.85 or 85%
  *
  * A number is decimal (64, 1.5, 1e3), never negative; a blank may stand before the unit. A bare number is
- * refused with the cure, and so is what no machine has (1e300Bps), with the range that is plausible. Zero is
- * read; whoever needs more than nothing says so himself.
+ * refused with the cure, but for a size of what is sent, where it is bytes. So is what no machine has (1e300Bps),
+ * with the range that is plausible. Zero is read; whoever needs more than nothing says so himself.
  *
  * Units: results are bytes, bytes per second, seconds, operations per second, operations.
  * Errors: STATUS_INPUT, and STATUS_LIMIT where a value does not fit; `what` names the quantity in the message
- * ("size '64' has no unit; write 64B or 64MiB"). A result is written only on success.
+ * ("hop-latency '1' has no unit; write 1us or 1ms"). A result is written only on success.
  * Ownership: the caller's variables; units_expand_bytes() returns an array that the caller frees.
  */
 #ifndef ICISIM_UNITS_H
@@ -26,6 +26,8 @@
 
 #include "base/status.h"
 
+/* A size of what is sent may be a bare number, of bytes; any other quantity needs its unit. */
+int units_parse_size(const char *what, const char *text, uint64_t *bytes, struct status *st);
 int units_parse_bytes(const char *what, const char *text, uint64_t *bytes, struct status *st);
 int units_parse_bandwidth(const char *what, const char *text, double *Bps, struct status *st);
 int units_parse_time(const char *what, const char *text, double *time_s, struct status *st);

@@ -30,7 +30,7 @@ int call_by_name(const char *name, struct status *st)
 {
     const char *known[CALL_OPS_COUNT + 1] = {0};
     for (int op = 0; op < CALL_OPS_COUNT; op++) {
-        if (strcmp(name, names[op][0]) == 0 || (names[op][1][0] && strcmp(name, names[op][1]) == 0))
+        if (strcmp(name, names[op][0]) == 0 || text_has_word(names[op][1], name))
             return op;
         known[op] = names[op][0];
     }

@@ -33,16 +33,16 @@
 #include "notation/axes.h"
 #include "notation/groups.h"
 
-/* op, JAX's name, XLA's or another name ("" if there is none) */
+/* op, JAX's name, XLA's and how others spell it */
 #define CALL_OPS(X)                                                                                          \
     X(CALL_NONE, "none", "")                                                                                 \
-    X(CALL_PSUM, "psum", "all-reduce")                                                                       \
+    X(CALL_PSUM, "psum", "all-reduce all_reduce allreduce")                                                  \
     X(CALL_PMEAN, "pmean", "")                                                                               \
     X(CALL_PMAX, "pmax", "")                                                                                 \
     X(CALL_PMIN, "pmin", "")                                                                                 \
-    X(CALL_ALL_GATHER, "all_gather", "all-gather")                                                           \
-    X(CALL_PSUM_SCATTER, "psum_scatter", "reduce-scatter")                                                   \
-    X(CALL_ALL_TO_ALL, "all_to_all", "all-to-all")                                                           \
+    X(CALL_ALL_GATHER, "all_gather", "all-gather allgather")                                                 \
+    X(CALL_PSUM_SCATTER, "psum_scatter", "reduce-scatter reduce_scatter reducescatter")                      \
+    X(CALL_ALL_TO_ALL, "all_to_all", "all-to-all alltoall")                                                  \
     X(CALL_PPERMUTE, "ppermute", "collective-permute")                                                       \
     X(CALL_RING_SHIFT, "ring_shift", "ring-shift")                                                           \
     X(CALL_BROADCAST, "broadcast", "pbroadcast")                                                             \

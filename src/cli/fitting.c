@@ -280,8 +280,13 @@ static int fit_all(struct fitting *f, const struct settings *settings, struct st
         int c = 0;
         while (c < f->chips && strcmp(f->chip[c].name, name) != 0)
             c++;
-        if (c == f->chips && f->row[i].has_case)
-            f->chip[f->chips++].name = name;
+        if (c < f->chips || !f->row[i].has_case)
+            continue;
+        const struct chip *chip = catalog_chip(&catalog, name, CHIP_SPEC, st);
+        if (!chip)
+            code = st->code;
+        else
+            f->chip[f->chips++] = (struct fitting_chip){.name = name, .nominal_Bps = chip->link_nominal_Bps};
     }
     for (int c = 0; c < f->chips && code == 0; c++)
         code = fit_chip(f, &f->chip[c], settings_text(settings, "hold"), robust, &points, st);

@@ -37,6 +37,7 @@ struct fitting_chip {
     int points, left_out; /* outliers, in a robust fit */
     bool fitted;
     struct fit_machine machine;
+    double nominal_Bps; /* of a link, by the data sheet; NaN: not known */
     char reason[240];
 };
 
@@ -55,6 +56,10 @@ struct fitting {
  * nothing can. */
 int fitting_init(struct fitting *fitting, const struct settings *settings, struct status *st);
 void fitting_free(struct fitting *fitting);
+
+/* What to doubt in a machine that was fitted, a line each: an interval that contains 0, a link above its nominal. Each
+ * line starts with `begin`. */
+void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out);
 
 /* For people; `size`s are what to predict. And the rows that were left out as they have no time or no size. */
 void fitting_print(const struct fitting *fitting, const uint64_t size_bytes[], int sizes);

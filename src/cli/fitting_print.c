@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "cli/fitting.h"
 
+static const char *const names[MACHINE_PARAMETERS] = {"overhead", "hop latency", "link, one-way"};
+
 typedef char *print_function(double value, char text[static UNITS_TEXT]);
 
 /* "alpha        13.7 us   [13.1 us, 14.3 us]" */
@@ -67,6 +69,20 @@ static void print_predictions(const struct fitting_group *group, const uint64_t 
     }
 }
 
+static bool contains_0(const struct fit_parameter *p)
+{
+    return p->low <= 0 && p->high >= 0;
+}
+
+/* What to measure in addition, so that a line gets its two numbers. */
+static void print_doubts_of_line(const struct fit_line *line)
+{
+    if (contains_0(&line->fit.parameter[0]))
+        puts("  warning: the interval of alpha contains 0, so latency is not known; measure smaller sizes");
+    if (contains_0(&line->fit.parameter[1]))
+        puts("  warning: the bandwidth has no upper limit; measure larger sizes");
+}
+
 static void print_group(const struct fitting *f, int g, const uint64_t size_bytes[], int sizes)
 {
     const struct fitting_group *group = &f->group[g];
@@ -82,6 +98,7 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
         if (line->crossover_bytes > 0)
             printf("  %-14s %12s   below it latency costs more than bandwidth\n", "crossover",
                    units_print_about_bytes(line->crossover_bytes, crossover));
+        print_doubts_of_line(line);
         print_predictions(group, size_bytes, sizes);
     } else {
         printf("  no line: %s\n", group->reason);
@@ -91,9 +108,23 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
             print_row(&f->row[i], true);
 }
 
+void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out)
+{
+    static const char *const more[MACHINE_PARAMETERS] = {
+        "measure smaller sizes", "measure rings of more sizes", "measure larger sizes"};
+    const struct fit_parameter *p = chip->machine.fit.parameter;
+    char nominal[UNITS_TEXT];
+    for (int k = 0; k < MACHINE_PARAMETERS; k++)
+        if (!chip->machine.held[k] && contains_0(&p[k]))
+            fprintf(out, "%sthe interval of the %s contains 0, so it is not known; %s\n", begin, names[k],
+                    more[k]);
+    if (p[MACHINE_LINK].value > chip->nominal_Bps)
+        fprintf(out, "%sthe link is above its nominal %s; was another ring or slice measured than is said?\n",
+                begin, units_print_bandwidth(chip->nominal_Bps, nominal));
+}
+
 static void print_chip(const struct fitting_chip *chip)
 {
-    static const char *const names[MACHINE_PARAMETERS] = {"overhead", "hop latency", "link, one-way"};
     printf("machine behind %d point%s of %s", chip->points, chip->points == 1 ? "" : "s", chip->name);
     if (chip->left_out)
         printf(", %d outlier%s left out", chip->left_out, chip->left_out == 1 ? "" : "s");
@@ -109,6 +140,7 @@ static void print_chip(const struct fitting_chip *chip)
         printf("  %-14s %10.2f %%\n", "scatter", 100 * chip->machine.fit.spread);
     if (chip->machine.note)
         printf("  note: %s\n", chip->machine.note);
+    fitting_print_doubts(chip, "  warning: ", stdout);
 }
 
 void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int sizes)
@@ -184,25 +216,25 @@ static void write_prediction(struct csv_writer *csv, const struct fitting *f, in
 int fitting_write(const struct fitting *f, const char *path, const uint64_t size_bytes[], int sizes,
                   struct status *st)
 {
-    static const char *const names[] = {"line",
-                                        "group",
-                                        "size_bytes",
-                                        "time_s",
-                                        "fitted_s",
-                                        "low_s",
-                                        "high_s",
-                                        "residual_frac",
-                                        "outlier",
-                                        "machine_s",
-                                        "machine_residual_frac",
-                                        "formula_exact_s",
-                                        "formula_error_frac"};
+    static const char *const columns[] = {"line",
+                                          "group",
+                                          "size_bytes",
+                                          "time_s",
+                                          "fitted_s",
+                                          "low_s",
+                                          "high_s",
+                                          "residual_frac",
+                                          "outlier",
+                                          "machine_s",
+                                          "machine_residual_frac",
+                                          "formula_exact_s",
+                                          "formula_error_frac"};
     struct csv_writer csv;
     int code = csv_open(&csv, path, st);
     if (code)
         return code;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        csv_text(&csv, names[i]);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        csv_text(&csv, columns[i]);
     csv_end_row(&csv);
     for (int i = 0; i < f->rows; i++)
         write_row(&csv, f, &f->row[i]);

@@ -72,6 +72,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
             chip->points);
     if (chip->machine.note)
         fprintf(out, "# %s.\n", chip->machine.note);
+    fitting_print_doubts(chip, "# Warning: ", out);
     snprintf(fitted, sizeof fitted, "%s-fitted", name);
     fputs("name: ", out);
     write_quoted(fitted, out);

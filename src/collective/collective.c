@@ -26,14 +26,14 @@ static double factor_one(int n)
 }
 
 const struct collective collectives[] = {
-    {COLLECTIVE_ALL_GATHER, "all-gather", "all_gather", "every chip gets the chunks of all",
+    {COLLECTIVE_ALL_GATHER, "all-gather", "all_gather allgather", "every chip gets the chunks of all",
      "the whole array", all_gather_build, factor_gather},
-    {COLLECTIVE_REDUCE_SCATTER, "reduce-scatter", "psum_scatter",
+    {COLLECTIVE_REDUCE_SCATTER, "reduce-scatter", "psum_scatter reduce_scatter reducescatter",
      "every chip gets its chunk of the sum over all", "the whole array", reduce_scatter_build, factor_gather},
-    {COLLECTIVE_ALL_REDUCE, "all-reduce", "psum pmean pmax pmin",
+    {COLLECTIVE_ALL_REDUCE, "all-reduce", "psum pmean pmax pmin all_reduce allreduce",
      "every chip gets the sum (mean, max, min) over all", "the whole array", all_reduce_build,
      factor_all_reduce},
-    {COLLECTIVE_ALL_TO_ALL, "all-to-all", "all_to_all", "every chip sends each other one a block",
+    {COLLECTIVE_ALL_TO_ALL, "all-to-all", "all_to_all alltoall", "every chip sends each other one a block",
      "the data of all chips together", all_to_all_build, factor_gather},
     {COLLECTIVE_RAGGED, "ragged-all-to-all", "ragged_all_to_all", "the same with a size for each pair",
      "the sum over all pairs", ragged_all_to_all_build, factor_one},
@@ -45,23 +45,13 @@ const struct collective collectives[] = {
     {0},
 };
 
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = words; (at = strstr(at, word)); at += n)
-        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return true;
-    return false;
-}
-
 const struct collective *collective_by_name(const char *name, struct status *st)
 {
     enum { ROWS = sizeof collectives / sizeof *collectives };
     const char *known[ROWS];
     for (int i = 0; i < ROWS; i++) {
         const struct collective *c = &collectives[i];
-        if (c->name &&
-            (strcmp(c->name, name) == 0 || (*name && !strchr(name, ' ') && has_word(c->aliases, name))))
+        if (c->name && (strcmp(c->name, name) == 0 || text_has_word(c->aliases, name)))
             return c;
         known[i] = c->name; /* the last row's NULL ends the list */
     }

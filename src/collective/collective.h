@@ -84,7 +84,7 @@ enum collective_id {
 struct collective {
     enum collective_id id;
     const char *name;    /* XLA's: "all-gather" */
-    const char *aliases; /* JAX's, separated by spaces: "all_gather" */
+    const char *aliases; /* JAX's and how others spell it, with spaces between: "all_gather allgather" */
     const char *what;    /* one line for --help */
     const char *size;    /* what --size is: "the whole array" */
     /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets

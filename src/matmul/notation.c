@@ -89,7 +89,8 @@ static int check_used(const struct sizes *sizes, int given, struct status *st)
 static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *sizes, struct matmul_dim *dim)
 {
     *dim = (struct matmul_dim){.n = 0};
-    bool number = *c->at == ' ' ? false : *c->at >= '0' && *c->at <= '9';
+    cursor_sees(c, ""); /* skips blanks */
+    bool number = *c->at >= '0' && *c->at <= '9';
     int code = 0;
     if (!number) {
         code = cursor_name(c, "a size or the name of a dim", dim->name, sizeof dim->name);

@@ -2,6 +2,7 @@
 /* Options that mean something only beside others, or only without them. */
 #include <string.h>
 
+#include "base/text.h"
 #include "settings/settings.h"
 
 /* `option` applies where `other` is given, or has one of `values`; with `excludes`, where `other` is not given. */
@@ -31,16 +32,6 @@ static const struct rule rules[] = {
     {.option = "output", .other = "action", .values = "export"},
 };
 
-/* Is a word one of the words of a text? */
-static bool has_word(const char *words, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = words; *at; at += strcspn(at, " "), at += *at == ' ')
-        if (strcspn(at, " ") == n && memcmp(at, word, n) == 0)
-            return true;
-    return false;
-}
-
 /* Is the rule for what runs, whose text is `op`? */
 static bool is_meant(const struct rule *rule, const char *op)
 {
@@ -53,7 +44,7 @@ static bool holds(const struct rule *rule, const char *value)
     if (rule->excludes || !rule->values)
         return (value != NULL) != rule->excludes;
     const char *fallback = option_by_name(rule->other)->fallback;
-    return value ? has_word(rule->values, value) : fallback && has_word(rule->values, fallback);
+    return value ? text_has_word(rule->values, value) : fallback && text_has_word(rule->values, fallback);
 }
 
 /* Is the option idle in all points that the settings make? */

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/shell.h"
+#include "settings/nccl_text.h"
 
 /* Columns that mean an option of another name. */
 static const char *const alias[][2] = {{"operation", "op"}, {"axes", "axis"}};
@@ -92,13 +94,14 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
 }
 
 /* The columns of others may have the names of our options and mean something else ("root"): only options say what
- * was measured. */
+ * was measured, and the name of the test where nccl-tests prints it. */
 static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    (void)m;
-    (void)st;
+    const char *test = measured_cell(m, row, "op");
+    if (*test && set_option(&row->settings, option_by_name("op"), test, st) < 0)
+        return fail_at(m, row, st);
     const char *op = settings_text(&row->settings, "op");
-    row->size_per_chip = op && (strcmp(op, "all-to-all") == 0 || strcmp(op, "all_to_all") == 0);
+    row->size_per_chip = op && option_op(op) == ON_ALL_TO_ALL;
     return 0;
 }
 
@@ -132,6 +135,7 @@ static int read_accelerator(const struct measured *m, struct measured_row *row, 
 
 static const struct kind kinds[] = {
     {"icisim", "size_bytes", "time_s", 1, read_columns},
+    {"icisim", "size_bytes", "time_us", 1e-6, read_columns},
     {"accelerator-microbenchmarks", "input_num_elements", "step_time_ms_p50", 1e-3, read_accelerator},
     {"accelerator-microbenchmarks", "input_num_elements", "step_time_ms_avg", 1e-3, read_accelerator},
     {"nccl-tests", "size", "time", 1e-6, read_nccl},
@@ -233,20 +237,24 @@ static int read_rows(struct measured *m, const struct settings *base, struct sta
 
 int measured_read(struct measured *measured, const char *path, const struct settings *base, struct status *st)
 {
+    struct file file;
     *measured = (struct measured){0};
-    int code = csv_table_read(&measured->table, path, st);
+    int code = file_read(&file, path, st);
     if (code == 0)
-        code = read_rows(measured, base, st);
-    if (code)
-        measured_free(measured);
+        code = measured_parse(measured, file.name, file.text, file.bytes, base, st);
+    file_free(&file);
     return code;
 }
 
 int measured_parse(struct measured *measured, const char *name, const char *text, size_t bytes,
                    const struct settings *base, struct status *st)
 {
+    char *csv;
     *measured = (struct measured){0};
-    int code = csv_table_parse(&measured->table, name, text, bytes, st);
+    int code = nccl_text_to_csv(text, &csv, &bytes, st);
+    if (code == 0)
+        code = csv_table_parse(&measured->table, name, csv ? csv : text, bytes, st);
+    free(csv);
     if (code == 0)
         code = read_rows(measured, base, st);
     if (code)

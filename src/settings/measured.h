@@ -4,11 +4,11 @@
  *
  * Three kinds of file are known by their column names:
  *
- *   icisim                      operation (or op), size_bytes, time_s; and any of chip, slice, wrap, mesh, axes, ring,
+ *   icisim                      operation (or op), size_bytes, time_s (or time_us); and any of chip, slice, wrap, mesh, axes, ring,
  *                               dtype, algorithm, strategy ...: the names of options, as in our own sweeps. A column
  *                               `run` holds a whole command line of `icisim run` instead, or `command` as our own
  *                               sweeps write it
- *   nccl-tests                  size (bytes), time (us)
+ *   nccl-tests                  size (bytes), time (us); as CSV or as it is printed (nccl_text.h)
  *   accelerator-microbenchmarks op_type, rank, input_num_elements, dtype_bytes, step_time_ms_p50 (or _avg)
  *
  * What a file does not say may be said for all of its rows (`base`). A row whose time is empty is left out.

@@ -84,7 +84,7 @@ static int parse(const struct option_row *option, const char *text, union value 
         code = parse_integer(what, text, option->kind == OPTION_COUNT ? 0 : INT_MIN, &value->count, st);
         return code < 0 ? code : (int)sizeof value->count;
     case OPTION_BYTES:
-        code = units_parse_bytes(what, text, &value->bytes, st);
+        code = units_parse_size(what, text, &value->bytes, st);
         if (code == 0 && value->bytes == 0)
             return status_fail(st, STATUS_INPUT, "%s '%s': nothing to send; write 1KiB or more", what, text);
         return code < 0 ? code : (int)sizeof value->bytes;

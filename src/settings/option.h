@@ -83,6 +83,7 @@ struct option_row {
     unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
     enum option_kind kind;
     enum option_list list;
+    bool map;        /* names and values, X=2,Y=4, which files may write as a mapping, too */
     bool positional; /* the arguments without dashes; the name is for files and messages */
     bool of_point;   /* fills a field of a point ... */
     size_t offset;   /* ... this one ... */

@@ -160,6 +160,41 @@ int settings_add(struct settings *settings, const struct option_row *option, con
     return code;
 }
 
+/* {dp: 4, tp: 2} is dp=4,tp=2. */
+static int read_map(struct settings *settings, const struct option_row *option, const struct node *node,
+                    struct status *st)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return status_nomem(st);
+    int code = 0;
+    for (int i = 0; i < node_count(node) && code == 0; i++) {
+        const char *value;
+        code = node_text(node_child(node, i), node_name(node, i), &value, st);
+        if (code == 0)
+            fprintf(out, "%s%s=%s", i ? "," : "", node_name(node, i), value);
+    }
+    bool whole = !ferror(out);
+    if ((fclose(out) != 0 || !whole) && code == 0)
+        code = status_nomem(st);
+    if (code == 0)
+        code = node_prefix(node, st, settings_add(settings, option, text, st));
+    free(text);
+    return code;
+}
+
+static int read_item(struct settings *settings, const struct option_row *option, const struct node *node,
+                     struct status *st)
+{
+    const char *text;
+    if (option->map && node_kind(node) == NODE_MAPPING)
+        return read_map(settings, option, node, st);
+    int code = node_text(node, option->name, &text, st);
+    return code < 0 ? code : node_prefix(node, st, settings_add(settings, option, text, st));
+}
+
 /* A key of a workload file: one value or a sequence of them. */
 static int read_key(struct settings *settings, const struct option_row *option, const struct node *node,
                     struct status *st)
@@ -167,12 +202,9 @@ static int read_key(struct settings *settings, const struct option_row *option, 
     bool list = node_kind(node) == NODE_SEQUENCE;
     for (int i = 0; i < (list ? node_count(node) : 1); i++) {
         const struct node *item = list ? node_child(node, i) : node;
-        const char *text;
-        int code = node_text(item, option->name, &text, st);
+        int code = read_item(settings, option, item, st);
         if (code < 0)
             return code;
-        if ((code = settings_add(settings, option, text, st)) < 0)
-            return node_prefix(item, st, code);
     }
     return 0;
 }
