@@ -39,6 +39,57 @@ for arguments in --help help --version 'run --help' 'sweep -h' 'topology show --
     says 'icisim: stdout: No space left' err
 done
 
+# Two files of one name, however it is written, would leave the one that is written last.
+mkdir sub
+ln -s ../same.csv sub/link
+for pair in "--csv same.csv --trace same.csv" "--csv ./same.csv --links sub/../same.csv" "--trace $PWD/same.csv --links same.csv" \
+    "--csv sub/link --trace same.csv" "--csv - --trace -"; do
+    # shellcheck disable=SC2086
+    out=$(run $pair 2>err) && fail "$pair: exit 0"
+    [ -z "$out" ] || fail "$pair: prints $out"
+    says '; give each a file of its own' err
+    [ ! -e same.csv ] || fail "$pair: writes same.csv"
+done
+printf 'op,chip,slice,axis,size_bytes,time_s\n%s%s%s' all-gather,v5e,4,x,1024,1e-5$'\n' all-gather,v5e,4,x,4096,2e-5$'\n' \
+    all-gather,v5e,4,x,8192,3e-5$'\n' >times.csv
+"$program" fit times.csv --csv fit.out --write-profile fit.out >/dev/null 2>err && fail 'fit: exit 0'
+says '--csv and --write-profile both write' err
+run --csv /dev/null --trace /dev/null >/dev/null || fail 'twice /dev/null'
+
+# A file that is replaced keeps its mode; a link stays one, and its target gets the bytes, be it there or not.
+echo old >kept.csv
+chmod 0604 kept.csv
+ln -s kept.csv link.csv
+ln -s none.csv dangling.csv
+for file in kept.csv link.csv dangling.csv; do
+    run --csv $file >/dev/null
+    cmp -s $file want.csv || fail "$file: $(cat $file)"
+done
+[ "$(stat -c %a kept.csv)" = 604 ] || fail "mode $(stat -c %a kept.csv) and not 604"
+[ -L link.csv ] && [ -L dangling.csv ] && [ ! -L none.csv ] || fail 'a link was replaced'
+ln -s loop.csv loop.csv
+run --csv loop.csv >/dev/null 2>err && fail 'a link to itself: exit 0'
+says "--csv: cannot write 'loop.csv': Too many levels" err
+
+# A disk that is full is told with the path and the reason, and nothing is left: of a file that may have 4 KiB only.
+(ulimit -f 4 && "$program" run all-gather --slice 4x4 --size 1MiB --engine event --trace big.json 2>err) >/dev/null && fail 'a trace of 4 KiB: exit 0'
+says "--trace: cannot write 'big.json': File too large" err
+[ ! -e big.json ] || fail 'half a trace'
+run --trace /dev/full >/dev/null 2>err && fail 'a trace to a full disk: exit 0'
+says "cannot write '/dev/full': No space left" err
+(ulimit -f 4 && "$program" run all-gather --slice 16x16 --size 1MiB --links big.csv 2>err) >/dev/null && fail 'links of 4 KiB: exit 0'
+says "cannot write 'big.csv': File too large" err
+[ ! -e big.csv ] || fail 'half a CSV'
+
+# What cannot be written is found before the work begins.
+for what in 'validate --formulas --csv' 'fit times.csv --csv' 'fit times.csv --write-profile' \
+    'run all-gather --slice 4 --size 1KiB --links' 'run all-gather --slice 4 --size 1KiB --trace'; do
+    # shellcheck disable=SC2086
+    out=$("$program" $what none/x 2>err) && fail "$what none/x: exit 0"
+    [ -z "$out" ] || fail "$what none/x: prints"
+    says "cannot write 'none/x': No such file" err
+done
+
 # Names with newlines stay on one line.
 printf 'name: "my\\nchip"\nbase: v5e\n' >chip.yaml
 printf 'name: mine\nbase: v5e\nspec:\n  hop_latency: {value: 2us, source: "two\\nlines"}\n' >$'a\nb.yaml'

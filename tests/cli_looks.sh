@@ -51,7 +51,7 @@ refused() {
     [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q -e "$message" "$folder/err" || fail "$* says: $(cat "$folder/err")"
 }
 refused 'of one point' all-gather --slice 4 --size 1MiB,2MiB --trace "$folder/no.json"
-refused 'leaves stdout' all-gather --slice 4 --size 1MiB --trace - --csv -
+refused 'both write' all-gather --slice 4 --size 1MiB --trace - --csv -
 refused 'leaves stdout' all-gather --slice 4 --size 1MiB --steps --csv -
 refused 'No such file' all-gather --slice 4 --size 1MiB --trace "$folder/no/folder.json"
 [ ! -e "$folder/no.json" ] || fail "a trace that was refused is there"

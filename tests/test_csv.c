@@ -127,10 +127,10 @@ static void file_holds(const char *path, const char *want)
 static void tables_are_written(void)
 {
     struct folder f;
-    struct csv_writer csv;
+    struct csv_writer csv = {0};
     struct status st = {0};
     make_folder(&f);
-    OKAY(csv_open(&csv, f.file, &st), st);
+    OKAY(output_open(&csv.output, f.file, &st), st);
     csv_text(&csv, "plain");
     csv_text(&csv, "a,b");
     csv_text(&csv, "say \"x\"");
@@ -160,14 +160,14 @@ static void tables_are_written(void)
 static void nothing_is_left_half_written(void)
 {
     struct folder f;
-    struct csv_writer csv;
+    struct csv_writer csv = {0};
     struct status st = {0};
     make_folder(&f);
-    OKAY(csv_open(&csv, f.file, &st), st);
+    OKAY(output_open(&csv.output, f.file, &st), st);
     csv_text(&csv, "first");
     csv_end_row(&csv);
     OKAY(csv_commit(&csv, &st), st);
-    OKAY(csv_open(&csv, f.file, &st), st);
+    OKAY(output_open(&csv.output, f.file, &st), st);
     csv_text(&csv, "second");
     csv_abandon(&csv);
     csv_abandon(&csv); /* ending twice is safe */
@@ -176,9 +176,9 @@ static void nothing_is_left_half_written(void)
     CU_ASSERT_EQUAL(count_files(&f), 1);
 
     /* Two writers of one file do not mix. */
-    struct csv_writer other;
-    OKAY(csv_open(&csv, f.file, &st), st);
-    OKAY(csv_open(&other, f.file, &st), st);
+    struct csv_writer other = {0};
+    OKAY(output_open(&csv.output, f.file, &st), st);
+    OKAY(output_open(&other.output, f.file, &st), st);
     csv_text(&csv, "one");
     csv_text(&other, "two");
     OKAY(csv_commit(&csv, &st), st);
@@ -191,15 +191,15 @@ static void nothing_is_left_half_written(void)
 static void links_stay_links(void)
 {
     struct folder f;
-    struct csv_writer csv;
+    struct csv_writer csv = {0};
     struct status st = {0};
     make_folder(&f);
     char link[112];
     snprintf(link, sizeof link, "%s/link.csv", f.path);
-    OKAY(csv_open(&csv, f.file, &st), st);
+    OKAY(output_open(&csv.output, f.file, &st), st);
     OKAY(csv_commit(&csv, &st), st);
     CU_ASSERT_EQUAL(symlink("out.csv", link), 0);
-    OKAY(csv_open(&csv, link, &st), st);
+    OKAY(output_open(&csv.output, link, &st), st);
     csv_text(&csv, "through");
     OKAY(csv_commit(&csv, &st), st);
     file_holds(f.file, "through");
@@ -213,17 +213,17 @@ static void links_stay_links(void)
 static void what_cannot_be_written_is_found_at_once(void)
 {
     struct folder f;
-    struct csv_writer csv;
+    struct csv_writer csv = {0};
     struct status a = {0}, b = {0}, c = {0}, full = {0};
     make_folder(&f);
-    CU_ASSERT_EQUAL(csv_open(&csv, f.path, &a), STATUS_IO);
+    CU_ASSERT_EQUAL(output_open(&csv.output, f.path, &a), STATUS_IO);
     IN("is a directory", a);
-    CU_ASSERT_EQUAL(csv_open(&csv, "/nowhere/out.csv", &b), STATUS_IO);
+    CU_ASSERT_EQUAL(output_open(&csv.output, "/nowhere/out.csv", &b), STATUS_IO);
     CU_ASSERT_STRING_EQUAL(b.text, "cannot write '/nowhere/out.csv': No such file or directory");
-    CU_ASSERT_EQUAL(csv_open(&csv, "", &c), STATUS_IO);
+    CU_ASSERT_EQUAL(output_open(&csv.output, "", &c), STATUS_IO);
     IN("the path is empty", c);
     /* /dev/full takes no bytes, which shows at the end at the latest. */
-    CU_ASSERT_EQUAL(csv_open(&csv, "/dev/full", &full), 0);
+    CU_ASSERT_EQUAL(output_open(&csv.output, "/dev/full", &full), 0);
     csv_text(&csv, "x");
     CU_ASSERT_EQUAL(csv_commit(&csv, &full), STATUS_IO);
     IN("No space left", full);
@@ -238,11 +238,11 @@ static void written_is_read_back(void)
     static char cell[ROWS][COLUMNS][LENGTH + 1];
     struct suite_random random = {4711};
     struct folder f;
-    struct csv_writer csv;
+    struct csv_writer csv = {0};
     struct csv_table t;
     struct status st = {0};
     make_folder(&f);
-    OKAY(csv_open(&csv, f.file, &st), st);
+    OKAY(output_open(&csv.output, f.file, &st), st);
     for (int c = 0; c < COLUMNS; c++)
         csv_text(&csv, (char[]){(char)('a' + c), '\0'});
     csv_end_row(&csv);

@@ -55,11 +55,9 @@ int csv_table_fail(const struct csv_table *table, int row, int column, struct st
                    const char *format, ...) __attribute__((format(printf, 6, 7)));
 
 struct csv_writer {
-    struct output output;
-    int cells; /* written in this row */
+    struct output output; /* from output_open(); all else is zero */
+    int cells;            /* written in this row */
 };
-
-int csv_open(struct csv_writer *csv, const char *path, struct status *st);
 
 /* A row, cell by cell, then csv_end_row(). Faults of writing stick in the stream until csv_commit(). */
 void csv_text(struct csv_writer *csv, const char *text);

@@ -6,12 +6,6 @@
 
 #include "base/csv.h"
 
-int csv_open(struct csv_writer *csv, const char *path, struct status *st)
-{
-    *csv = (struct csv_writer){0};
-    return output_open(&csv->output, path, st);
-}
-
 static FILE *next_cell(struct csv_writer *csv)
 {
     if (csv->cells++)

@@ -10,9 +10,97 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static int fail(const char *path, struct status *st)
+/* Where a stream writes to. It remembers why the first write failed: a later one may tell another reason or none. */
+struct output_sink {
+    int fd;
+    int reason; /* errno, 0 if all is well */
+};
+
+static ssize_t sink_write(void *cookie, const char *data, size_t bytes)
 {
-    return status_fail(st, STATUS_IO, "cannot write '%s': %s", path, strerror(errno));
+    struct output_sink *sink = cookie;
+    size_t written = 0;
+    while (written < bytes && sink->reason == 0) {
+        ssize_t n = write(sink->fd, data + written, bytes - written);
+        if (n >= 0)
+            written += (size_t)n;
+        else if (errno != EINTR)
+            sink->reason = errno;
+    }
+    return (ssize_t)written; /* fewer than asked for is a fault */
+}
+
+static int fail(const char *path, int reason, struct status *st)
+{
+    return status_fail(st, STATUS_IO, "cannot write '%s': %s", path, strerror(reason));
+}
+
+/* Takes the descriptor, also if it fails; -1 with the reason in errno. */
+static int open_stream(struct output *output, int fd)
+{
+    cookie_io_functions_t functions = {.write = sink_write};
+    output->sink = fd < 0 ? NULL : calloc(1, sizeof *output->sink);
+    if (output->sink) {
+        output->sink->fd = fd;
+        output->file = fopencookie(output->sink, "w", functions);
+    }
+    if (output->file)
+        return 0;
+    int reason = errno;
+    free(output->sink);
+    output->sink = NULL;
+    if (fd >= 0)
+        close(fd);
+    errno = reason;
+    return -1;
+}
+
+/* The path of the file that is meant: that of a symbolic link's target, also where that is not there yet. A new text,
+ * or NULL with the reason in errno. */
+static char *follow(const char *path)
+{
+    enum { LINKS = 40 };
+    char target[PATH_MAX];
+    char *at = strdup(path);
+    for (int i = 0; at && i < LINKS; i++) {
+        ssize_t n = readlink(at, target, sizeof target - 1);
+        if (n < 0) /* no link, or nothing yet */
+            return at;
+        target[n] = '\0';
+        const char *slash = strrchr(at, '/');
+        int folder = target[0] == '/' || !slash ? 0 : (int)(slash - at) + 1;
+        char *next = NULL;
+        if (asprintf(&next, "%.*s%s", folder, at, target) < 0)
+            next = NULL;
+        free(at);
+        at = next;
+    }
+    free(at);
+    errno = at ? ELOOP : ENOMEM;
+    return NULL;
+}
+
+bool output_same(const char *a, const char *b)
+{
+    struct stat folder[2];
+    char *path[2] = {follow(a), follow(b)};
+    bool same = path[0] && path[1];
+    const char *name[2] = {"", ""};
+    for (int i = 0; i < 2 && same; i++) {
+        struct stat at;
+        if (stat(path[i], &at) == 0 && !S_ISREG(at.st_mode)) /* /dev/null takes any number of them */
+            same = false;
+        char *slash = strrchr(path[i], '/');
+        name[i] = slash ? slash + 1 : path[i];
+        char *parent = slash ? strndup(path[i], (size_t)(slash - path[i]) + 1) : strdup(".");
+        same = same && parent && stat(parent, &folder[i]) == 0;
+        free(parent);
+    }
+    same = same && strcmp(name[0], name[1]) == 0 && folder[0].st_dev == folder[1].st_dev &&
+           folder[0].st_ino == folder[1].st_ino;
+    free(path[0]);
+    free(path[1]);
+    return same;
 }
 
 /* Finds a name beside the target that `make` can give to a file. It carries the process, so that two of them do not
@@ -67,27 +155,19 @@ static int open_nameless(const char *path)
     return fd;
 }
 
-/* Opens a new file beside the target. */
-static int open_beside(struct output *output, struct status *st)
+/* Opens a new file beside the target, with the owner and the mode of the file that it replaces, NULL if there is none.
+ * Where the owner cannot be set, it is who runs this. */
+static int open_beside(struct output *output, const struct stat *replaced, struct status *st)
 {
     int fd = open_nameless(output->path);
     output->nameless = fd >= 0;
     if (fd < 0)
         fd = name_beside(output, create, -1);
-    output->file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (output->file)
-        return 0;
-    int reason = errno;
-    if (fd >= 0)
-        close(fd);
-    errno = reason;
-    return fail(output->path, st);
-}
-
-static int open_direct(struct output *output, struct status *st)
-{
-    output->file = fopen(output->path, "we");
-    return output->file ? 0 : fail(output->path, st);
+    if (fd >= 0 && replaced) {
+        bool owned = fchown(fd, replaced->st_uid, replaced->st_gid) == 0;
+        fchmod(fd, replaced->st_mode & (owned ? 07777 : 0777));
+    }
+    return open_stream(output, fd) < 0 ? fail(output->path, errno, st) : 0;
 }
 
 int output_open(struct output *output, const char *path, struct status *st)
@@ -98,11 +178,10 @@ int output_open(struct output *output, const char *path, struct status *st)
         return 0;
     }
     struct stat at;
-    bool exists = stat(path, &at) == 0;
-    /* The file behind a symbolic link is replaced, and not the link. */
-    output->path = exists ? realpath(path, NULL) : strdup(path);
+    output->path = follow(path);
     if (!output->path)
-        return exists ? fail(path, st) : status_nomem(st);
+        return errno == ENOMEM ? status_nomem(st) : fail(path, errno, st);
+    bool exists = stat(output->path, &at) == 0;
     int code;
     if (path[0] == '\0') {
         code = status_fail(st, STATUS_IO,
@@ -110,60 +189,61 @@ int output_open(struct output *output, const char *path, struct status *st)
     } else if (exists && S_ISDIR(at.st_mode)) {
         code = status_fail(st, STATUS_IO, "cannot write '%s': it is a directory", path);
     } else if (exists && !S_ISREG(at.st_mode)) {
-        code = open_direct(output, st);
+        code = open_stream(output, open(path, O_WRONLY | O_CLOEXEC)) < 0 ? fail(path, errno, st) : 0;
     } else if (exists && access(path, W_OK) != 0) {
-        code = fail(path, st);
+        code = fail(path, errno, st);
     } else {
-        code = open_beside(output, st);
+        code = open_beside(output, exists ? &at : NULL, st);
     }
     if (code < 0)
         output_abandon(output);
     return code;
 }
 
-/* Closes the file; stdout is only flushed. Returns false if any write failed, with the reason in errno. */
-static bool close_file(struct output *output)
+int output_flush(struct output *output, struct status *st)
 {
-    FILE *file = output->file;
-    output->file = NULL;
     errno = 0;
-    bool good = fflush(file) == 0 && !ferror(file);
-    int reason = errno;
-    if (file != stdout && fclose(file) != 0 && good) {
-        good = false;
-        reason = errno;
-    }
-    errno = reason ? reason : EIO;
-    return good;
+    if (fflush(output->file) == 0 && !ferror(output->file))
+        return 0;
+    int reason = output->sink ? output->sink->reason : errno;
+    return fail(output->path ? output->path : "stdout", reason ? reason : EIO, st);
+}
+
+/* Puts what was written in place; the stream is flushed already. */
+static int place(struct output *output, struct status *st)
+{
+    if (output->nameless && name_beside(output, give_name, output->sink->fd) < 0)
+        return fail(output->path, errno, st);
+    if (close(output->sink->fd) != 0)
+        return fail(output->path, errno, st);
+    output->sink->fd = -1;
+    if (output->temporary && rename(output->temporary, output->path) != 0)
+        return fail(output->path, errno, st);
+    free(output->temporary); /* it has the target's name now */
+    output->temporary = NULL;
+    return 0;
 }
 
 int output_commit(struct output *output, struct status *st)
 {
     if (!output->file)
         return 0;
-    int code = 0;
-    bool named = !output->nameless ||
-                 (fflush(output->file) == 0 && name_beside(output, give_name, fileno(output->file)) >= 0);
-    if (!named)
-        code = fail(output->path, st);
-    else if (!close_file(output))
-        code = fail(output->path ? output->path : "stdout", st);
-    else if (output->temporary && rename(output->temporary, output->path) != 0)
-        code = fail(output->path, st);
-    else {
-        free(output->temporary); /* it has the target's name now */
-        output->temporary = NULL;
-    }
+    int code = output_flush(output, st);
+    if (code == 0 && output->sink)
+        code = place(output, st);
     output_abandon(output);
     return code;
 }
 
 void output_abandon(struct output *output)
 {
-    if (output->file)
-        close_file(output);
+    if (output->file && output->file != stdout)
+        fclose(output->file);
+    if (output->sink && output->sink->fd >= 0)
+        close(output->sink->fd);
     if (output->temporary)
         unlink(output->temporary);
+    free(output->sink);
     free(output->temporary);
     free(output->path);
     *output = (struct output){0};

@@ -5,8 +5,9 @@
  * What is written goes to a temporary file beside the target, which takes the target's name when all of it
  * is on disk. So a fault leaves no half-written file, an older file of the same name survives, and a path
  * that cannot be written is found at the start and not after hours of work. Where the file system can, that file
- * has no name until then: not even a process that is killed leaves anything. "-" is stdout; what is not a
- * regular file (a pipe, /dev/null) is written to directly.
+ * has no name until then: not even a process that is killed leaves anything. A symbolic link is followed, and a file that
+ * is replaced keeps its owner and mode. "-" is stdout; what is not a regular file (a pipe, /dev/null) is written to
+ * directly.
  *
  * Units: none. Errors: STATUS_IO, with the path and the system's reason.
  * Ownership: the caller's struct; output_commit() or output_abandon() ends it, both are safe on a zeroed one.
@@ -19,8 +20,11 @@
 
 #include "base/status.h"
 
+struct output_sink;
+
 struct output {
-    FILE *file; /* write here; NULL when ended */
+    FILE *file;               /* write here; NULL when ended */
+    struct output_sink *sink; /* where the stream writes to; NULL of stdout */
     char *path;
     char *temporary; /* NULL where the target itself is written to, or the file has no name yet */
     bool nameless;
@@ -28,10 +32,16 @@ struct output {
 
 int output_open(struct output *output, const char *path, struct status *st);
 
+/* Has all that was written so far got to the file? Fails with the reason of the first write that did not. */
+int output_flush(struct output *output, struct status *st);
+
 /* All is written: puts the file in place. Fails if any write failed. */
 int output_commit(struct output *output, struct status *st);
 
 /* Leaves nothing behind (what went to stdout or a pipe has gone). */
 void output_abandon(struct output *output);
+
+/* Do two paths name one regular file, there or not yet there, so that writing one would undo the other? */
+bool output_same(const char *a, const char *b);
 
 #endif

@@ -137,14 +137,14 @@ static int compare(struct settings *settings, struct status *st)
     struct contest contest = {0};
     struct grid grid;
     struct csv_writer csv = {0};
-    bool table = !rows_take_stdout(settings);
+    bool table = !rows_take_stdout(settings, "csv");
     int code = choose_contest(settings, &contest, st);
     if (code == 0)
         code = settings_check(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
-        code = rows_open(settings, NULL, &csv, st);
+        code = rows_open(settings, "csv", NULL, &csv.output, st);
     if (code == 0)
         code = compare_grid(&grid, &contest, table, &csv, st);
     if (code == 0)

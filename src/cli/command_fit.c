@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/fitting.h"
+#include "cli/rows.h"
 
 /* Sizes to predict, of all --predict. */
 static int read_sizes(const struct settings *settings, uint64_t **size_bytes, int *sizes, struct status *st)
@@ -28,21 +29,34 @@ static int fit(struct settings *settings, struct status *st)
     struct fitting fitting = {0};
     uint64_t *size_bytes = NULL;
     int sizes = 0;
-    const char *csv = settings_text(settings, "csv"), *profile = settings_text(settings, "write-profile");
-    int code = read_sizes(settings, &size_bytes, &sizes, st);
+    struct csv_writer csv = {0};
+    struct output profile = {0};
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = read_sizes(settings, &size_bytes, &sizes, st);
     if (code == 0)
         code = name_operation(settings, st);
     if (code == 0)
+        code = rows_open(settings, "csv", NULL, &csv.output, st);
+    if (code == 0)
+        code = rows_open(settings, "write-profile", NULL, &profile, st);
+    if (code == 0)
         code = fitting_init(&fitting, settings, st);
-    bool table = !(csv && strcmp(csv, "-") == 0);
+    bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "write-profile");
     if (code == 0 && table)
         fitting_print(&fitting, size_bytes, sizes);
     if (code == 0)
         fitting_print_dropped(&fitting, table ? stdout : stderr);
-    if (code == 0 && csv)
-        code = fitting_write(&fitting, csv, size_bytes, sizes, st);
-    if (code == 0 && profile)
-        code = fitting_write_profile(&fitting, profile, st);
+    if (code == 0 && csv.output.file)
+        fitting_write(&fitting, &csv, size_bytes, sizes);
+    if (code == 0 && profile.file)
+        code = fitting_write_profile(&fitting, profile.file, st);
+    if (code == 0)
+        code = csv_commit(&csv, st);
+    if (code == 0)
+        code = output_commit(&profile, st);
+    csv_abandon(&csv);
+    output_abandon(&profile);
     fitting_free(&fitting);
     free(size_bytes);
     return code;

@@ -15,9 +15,9 @@
 /* What can be looked at, besides the result. */
 struct looks {
     bool steps, critical;
-    bool timing;       /* of the program itself */
-    bool dump;         /* instead of running */
-    const char *links; /* a file, or NULL */
+    bool timing; /* of the program itself */
+    bool dump;   /* instead of running */
+    struct csv_writer links;
     struct output trace;
     int trace_chips;
 };
@@ -31,6 +31,17 @@ static bool is_recorded(const struct looks *looks, const struct program *program
     return looks->critical || looks->trace.file || (looks->steps && small);
 }
 
+/* A disk that is full is told with the file's name; else what is wrong with the trace. */
+static int write_trace(const struct run *run, struct looks *looks, struct status *st)
+{
+    struct status own = {0}, disk = {0};
+    int code = report_trace(run, looks->trace_chips, looks->trace.file, &own);
+    if (code == 0)
+        return 0;
+    bool written = output_flush(&looks->trace, &disk) == 0;
+    return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
+}
+
 static int show(const struct job *job, const struct run *run, struct looks *looks, struct status *st)
 {
     int code = 0;
@@ -41,13 +52,9 @@ static int show(const struct job *job, const struct run *run, struct looks *look
     if (code == 0 && looks->critical)
         code = report_critical(run, stdout, st);
     if (code == 0 && looks->trace.file)
-        code = report_trace(run, looks->trace_chips, looks->trace.file, st) < 0
-                   ? status_prefix(st, "--trace: ")
-                   : 0;
-    if (code == 0 && looks->trace.file)
-        code = output_commit(&looks->trace, st);
-    if (code == 0 && looks->links)
-        code = report_links(&job->program, run->result.time_s, looks->links, st);
+        code = write_trace(run, looks, st);
+    if (code == 0 && looks->links.output.file)
+        code = report_links(&job->program, run->result.time_s, &looks->links, st);
     return code;
 }
 
@@ -117,28 +124,35 @@ static int run_grid(const struct grid *grid, struct looks *looks, bool table, st
     return code;
 }
 
-/* Is one of the files stdout, which then has nothing else? */
-static bool takes_stdout(const char *path)
+/* Which option takes stdout, which then has nothing else? NULL if none does. */
+static const char *taker_of_stdout(const struct settings *settings)
 {
-    return path && strcmp(path, "-") == 0;
+    static const char *const files[] = {"csv", "trace", "links"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (rows_take_stdout(settings, files[i]))
+            return files[i];
+    return NULL;
 }
 
-/* What is asked for fits together: one file takes stdout at most, and files of a single run have one. */
+/* What is asked for fits together: a file that takes stdout is alone there, and files of a single run have one. */
 static int check_looks(const struct settings *settings, const struct looks *looks, int64_t points,
                        struct status *st)
 {
-    const char *trace = settings_text(settings, "trace");
-    const char *taker = rows_take_stdout(settings) ? "csv" : takes_stdout(trace) ? "trace" : "links";
-    int takers = rows_take_stdout(settings) + takes_stdout(trace) + takes_stdout(looks->links);
-    if (takers > 1 || (takers == 1 && (looks->steps || looks->critical || looks->dump)))
-        return status_fail(
-            st, STATUS_INPUT,
-            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program and other "
-            "files named -",
-            taker);
-    if ((trace || looks->links) && points > 1)
+    enum { POINTS_MAX = 10000 };
+    const char *taker = taker_of_stdout(settings);
+    bool trace = settings_count(settings, "trace") > 0, links = settings_count(settings, "links") > 0;
+    if (taker && (looks->steps || looks->critical || looks->dump))
+        return status_fail(st, STATUS_INPUT,
+                           "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program",
+                           taker);
+    if ((trace || links) && points > 1)
         return status_fail(st, STATUS_INPUT, "--%s is of one point; give every option one value",
                            trace ? "trace" : "links");
+    if (points > POINTS_MAX)
+        return status_fail(
+            st, STATUS_LIMIT,
+            "%lld points are more than a table shows (%d); write them to a CSV by icisim sweep",
+            (long long)points, POINTS_MAX);
     return 0;
 }
 
@@ -150,25 +164,29 @@ static int run(struct settings *settings, struct status *st)
                           .critical = settings_flag(settings, "critical-path"),
                           .timing = settings_flag(settings, "timing"),
                           .dump = settings_flag(settings, "dump-program"),
-                          .links = settings_text(settings, "links"),
                           .trace_chips = settings_integer(settings, "trace-chips")};
-    const char *trace = settings_text(settings, "trace");
-    bool table = !rows_take_stdout(settings) && !takes_stdout(trace) && !takes_stdout(looks.links);
     int code = settings_check(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = check_looks(settings, &looks, grid.points, st);
-    if (code == 0 && !looks.dump)
-        code = rows_open(settings, NULL, &csv, st);
-    if (code == 0 && !looks.dump && trace)
-        code = output_open(&looks.trace, trace, st);
     if (code == 0)
-        code = run_grid(&grid, &looks, table, &csv, st);
+        code = rows_open(settings, "csv", NULL, &csv.output, st);
+    if (code == 0)
+        code = rows_open(settings, "trace", NULL, &looks.trace, st);
+    if (code == 0)
+        code = rows_open(settings, "links", NULL, &looks.links.output, st);
+    if (code == 0)
+        code = run_grid(&grid, &looks, !taker_of_stdout(settings), &csv, st);
     if (code == 0)
         code = csv_commit(&csv, st);
+    if (code == 0)
+        code = output_commit(&looks.trace, st);
+    if (code == 0)
+        code = csv_commit(&looks.links, st);
     csv_abandon(&csv);
     output_abandon(&looks.trace);
+    csv_abandon(&looks.links);
     return code;
 }
 

@@ -160,7 +160,7 @@ static int sweep(struct settings *settings, struct status *st)
     if (code == 0)
         code = trial_run(&grid, &catalog, st);
     if (code == 0)
-        code = rows_open(settings, "-", &csv, st);
+        code = rows_open(settings, "csv", "-", &csv.output, st);
     if (code == 0)
         code = run_all(&sweep, jobs, st);
     if (code == 0)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/rows.h"
 #include "validate/validate.h"
 
 /* The parts asked for; all if none is named. Measurements are met on the measured profile unless one is asked for. */
@@ -26,24 +27,21 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
     return code;
 }
 
-static int write_csv(const struct checks *checks, const char *path, struct status *st)
-{
-    struct csv_writer csv;
-    int code = csv_open(&csv, path, st);
-    if (code)
-        return code;
-    checks_write(checks, &csv);
-    return csv_commit(&csv, st);
-}
-
 static int validate(struct settings *settings, struct status *st)
 {
     struct checks checks = {0};
-    const char *csv = settings_text(settings, "csv");
-    int code = run_parts(settings, &checks, st);
-    if (code == 0 && csv)
-        code = write_csv(&checks, csv, st);
-    if (code == 0 && !(csv && strcmp(csv, "-") == 0)) {
+    struct csv_writer csv = {0};
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = rows_open(settings, "csv", NULL, &csv.output, st);
+    if (code == 0)
+        code = run_parts(settings, &checks, st);
+    if (code == 0 && csv.output.file)
+        checks_write(&checks, &csv);
+    if (code == 0)
+        code = csv_commit(&csv, st);
+    csv_abandon(&csv);
+    if (code == 0 && !rows_take_stdout(settings, "csv")) {
         if (!settings_flag(settings, "summary"))
             checks_print(&checks, stdout);
         checks_print_summary(&checks, stdout);

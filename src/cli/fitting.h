@@ -64,10 +64,10 @@ void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FI
 /* For people; `size`s are what to predict. And the rows that were left out as they have no time or no size. */
 void fitting_print(const struct fitting *fitting, const uint64_t size_bytes[], int sizes);
 void fitting_print_dropped(const struct fitting *fitting, FILE *out);
-int fitting_write(const struct fitting *fitting, const char *path, const uint64_t size_bytes[], int sizes,
-                  struct status *st);
+void fitting_write(const struct fitting *fitting, struct csv_writer *csv, const uint64_t size_bytes[],
+                   int sizes);
 
-/* A chip file with a measured profile, of the one chip that was fitted. */
-int fitting_write_profile(const struct fitting *fitting, const char *path, struct status *st);
+/* A chip file with a measured profile, of the one chip that was fitted. Fails where none or several were. */
+int fitting_write_profile(const struct fitting *fitting, FILE *out, struct status *st);
 
 #endif

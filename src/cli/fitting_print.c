@@ -213,8 +213,7 @@ static void write_prediction(struct csv_writer *csv, const struct fitting *f, in
     csv_end_row(csv);
 }
 
-int fitting_write(const struct fitting *f, const char *path, const uint64_t size_bytes[], int sizes,
-                  struct status *st)
+void fitting_write(const struct fitting *f, struct csv_writer *csv, const uint64_t size_bytes[], int sizes)
 {
     static const char *const columns[] = {"line",
                                           "group",
@@ -229,17 +228,12 @@ int fitting_write(const struct fitting *f, const char *path, const uint64_t size
                                           "machine_residual_frac",
                                           "formula_exact_s",
                                           "formula_error_frac"};
-    struct csv_writer csv;
-    int code = csv_open(&csv, path, st);
-    if (code)
-        return code;
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        csv_text(&csv, columns[i]);
-    csv_end_row(&csv);
+        csv_text(csv, columns[i]);
+    csv_end_row(csv);
     for (int i = 0; i < f->rows; i++)
-        write_row(&csv, f, &f->row[i]);
+        write_row(csv, f, &f->row[i]);
     for (int g = 0; g < f->groups; g++)
         for (int i = 0; i < sizes && f->group[g].fitted; i++)
-            write_prediction(&csv, f, g, size_bytes[i]);
-    return csv_commit(&csv, st);
+            write_prediction(csv, f, g, size_bytes[i]);
 }

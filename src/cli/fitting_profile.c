@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/output.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/fitting.h"
@@ -97,7 +96,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
                 ring_kind_name((enum ring_kind)ring));
 }
 
-int fitting_write_profile(const struct fitting *f, const char *path, struct status *st)
+int fitting_write_profile(const struct fitting *f, FILE *out, struct status *st)
 {
     const struct fitting_chip *chip = NULL;
     for (int c = 0; c < f->chips; c++) {
@@ -115,10 +114,6 @@ int fitting_write_profile(const struct fitting *f, const char *path, struct stat
             f->chips ? f->chip[0].reason
                      : "no row says its collective, chip and slice; add the columns operation, chip, "
                        "slice, axes, ring, or give --operation, --chip, --slice, --axis, --ring");
-    struct output output;
-    int code = output_open(&output, path, st);
-    if (code)
-        return code;
-    write_profile(f, chip, output.file);
-    return output_commit(&output, st);
+    write_profile(f, chip, out);
+    return 0;
 }

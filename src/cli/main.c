@@ -2,6 +2,7 @@
 /* icisim COMMAND ...: finds the command, runs it, and prints the one line of a fault. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,6 +83,7 @@ int main(int argc, char **argv)
 {
     struct status st = {0};
     fill_descriptors();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a fault like a full disk */
     if (argc > 1 &&
         (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
         print_help();

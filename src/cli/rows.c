@@ -4,22 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-int rows_open(const struct settings *settings, const char *fallback, struct csv_writer *csv,
-              struct status *st)
+int rows_open(const struct settings *settings, const char *option, const char *fallback,
+              struct output *output, struct status *st)
 {
-    const char *path = settings_text(settings, "csv");
+    const char *path = settings_text(settings, option);
     if (!path && !fallback)
         return 0;
     struct status own = {0};
-    if (csv_open(csv, path ? path : fallback, &own) == 0)
+    if (output_open(output, path ? path : fallback, &own) == 0)
         return 0;
-    return status_fail(st, own.code, "--csv: %s; name a file in a folder that is there, or - for stdout",
-                       own.text);
+    return status_fail(st, own.code, "--%s: %s; name a file in a folder that is there, or - for stdout",
+                       option, own.text);
 }
 
-bool rows_take_stdout(const struct settings *settings)
+bool rows_take_stdout(const struct settings *settings, const char *option)
 {
-    const char *path = settings_text(settings, "csv");
+    const char *path = settings_text(settings, option);
     return path && strcmp(path, "-") == 0;
 }
 

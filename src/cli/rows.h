@@ -11,13 +11,13 @@
 #include "settings/settings.h"
 #include "workload/result.h"
 
-/* Opens the file that --csv names, or the fallback; where both are missing `csv` stays as it is. It is opened
- * before the work begins, so that a path that cannot be written is found then. */
-int rows_open(const struct settings *settings, const char *fallback, struct csv_writer *csv,
-              struct status *st);
+/* Opens the file that an option names ("csv"), or the fallback; where both are missing `output` stays as it is. It is
+ * opened before the work begins, so that a path that cannot be written is found then. */
+int rows_open(const struct settings *settings, const char *option, const char *fallback,
+              struct output *output, struct status *st);
 
-/* Does the CSV go to stdout, which then has nothing else? */
-bool rows_take_stdout(const struct settings *settings);
+/* Does that file go to stdout, which then has nothing else? */
+bool rows_take_stdout(const struct settings *settings, const char *option);
 
 /* Index of the point that a result compares with, -1 if there is none in the grid. */
 int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);

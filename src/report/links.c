@@ -33,23 +33,18 @@ static void write_link(struct csv_writer *csv, const struct slice *slice, int li
     csv_end_row(csv);
 }
 
-int report_links(const struct program *program, double time_s, const char *path, struct status *st)
+int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st)
 {
     const struct slice *slice = program->slice;
-    struct csv_writer csv = {0};
     int links = slice_link_ids(slice);
     double *bytes = malloc(((size_t)links + 1) * sizeof *bytes);
     int code = bytes ? metrics_link_bytes(program, bytes, st) : status_nomem(st);
-    if (code == 0)
-        code = csv_open(&csv, path, st);
     if (code == 0) {
-        write_names(&csv, slice);
+        write_names(csv, slice);
         for (int link = 0; link < links; link++)
             if (slice_is_link(slice, link))
-                write_link(&csv, slice, link, bytes[link], time_s);
-        code = csv_commit(&csv, st);
+                write_link(csv, slice, link, bytes[link], time_s);
     }
-    csv_abandon(&csv);
     free(bytes);
     return code;
 }

@@ -36,7 +36,7 @@ int report_critical(const struct run *run, FILE *out, struct status *st);
 
 /* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the
  * bandwidth in use. */
-int report_links(const struct program *program, double time_s, const char *path, struct status *st);
+int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st);
 
 /* What the fields of a line of heading have in common: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
 void report_heading(const struct result result[], int results, FILE *out);

@@ -2,6 +2,7 @@
 /* Options that mean something only beside others, or only without them. */
 #include <string.h>
 
+#include "base/output.h"
 #include "base/text.h"
 #include "settings/settings.h"
 
@@ -76,8 +77,33 @@ bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_ro
     return false;
 }
 
+/* The file that was given to be written; NULL if none was, or the option writes none. */
+static const char *file_of(const struct settings *settings, int option)
+{
+    const struct setting *setting = &settings->of[option];
+    return option_table[option].writes && setting->count > 0 ? setting->text[setting->count - 1] : NULL;
+}
+
+/* Two files of one name: the one written last would be all that is left. */
+static int check_files(const struct settings *settings, struct status *st)
+{
+    for (int a = 0; a < option_count; a++)
+        for (int b = 0; b < a; b++) {
+            const char *first = file_of(settings, b), *second = file_of(settings, a);
+            if (first && second &&
+                (output_same(first, second) || (strcmp(first, "-") == 0 && strcmp(second, "-") == 0)))
+                return status_fail(st, STATUS_INPUT,
+                                   "--%s and --%s both write '%s'; give each a file of its own",
+                                   option_table[b].name, option_table[a].name, second);
+        }
+    return 0;
+}
+
 int settings_check(const struct settings *settings, struct status *st)
 {
+    int code = check_files(settings, st);
+    if (code < 0)
+        return code;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
         if (settings_count(settings, rule->option) == 0 || !is_broken(rule, settings))
