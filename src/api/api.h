@@ -68,7 +68,7 @@ int api_point(const struct icisim_point *point, struct point *said, struct statu
 /* Is the program whole: no fault while building, and its invariants hold? */
 int api_program_check(const struct icisim_program *program, struct status *st);
 
-/* Do the chips stand, and wrap, alike? */
+/* Is there a link in one where there is one in the other? */
 bool api_same_slice(const struct slice *a, const struct slice *b);
 
 #endif

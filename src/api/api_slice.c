@@ -94,6 +94,9 @@ double icisim_slice_bisection_Bps(const struct icisim_slice *slice)
 
 bool api_same_slice(const struct slice *a, const struct slice *b)
 {
-    return a->axes == b->axes && memcmp(a->len, b->len, sizeof a->len) == 0 &&
-           memcmp(a->wrap, b->wrap, sizeof a->wrap) == 0;
+    bool same = a->topology == b->topology && a->axes == b->axes &&
+                memcmp(a->len, b->len, sizeof a->len) == 0 && memcmp(a->wrap, b->wrap, sizeof a->wrap) == 0;
+    for (int link = 0; same && (a->link || b->link) && link < slice_link_ids(a); link++)
+        same = slice_is_link(a, link) == slice_is_link(b, link); /* routes go round dead ones */
+    return same;
 }
