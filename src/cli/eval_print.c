@@ -8,7 +8,7 @@
 
 #include "array/shard.h"
 #include "base/units.h"
-#include "engine/engine.h"
+#include "engine/timing.h"
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 
@@ -168,20 +168,17 @@ static int print_result(const struct eval *eval, FILE *out, struct status *st)
 /* Simulated, on the slice and by the schedule that the numbers took. */
 static int print_time(const struct evaluation *e, FILE *out, struct status *st)
 {
-    struct trace trace = {0};
+    double time_s;
     char time[UNITS_TEXT];
     long long transfers = program_transfers(&e->program);
     if (transfers == 0)
         return 0;
     int steps = program_steps(&e->program, st);
-    int code = steps < 0 ? steps : trace_init(&trace, &e->program, false, st);
-    if (code == 0)
-        code = engine_run(engine_by_name("event"), &e->program, &trace, st);
+    int code = steps < 0 ? steps : program_time(&e->program, &time_s, st);
     if (code == 0)
         fprintf(out, "# takes %s: %d step%s, %lld transfer%s, %.9g B over links\n",
-                units_print_time(trace.total_s, time), steps, steps == 1 ? "" : "s", transfers,
+                units_print_time(time_s, time), steps, steps == 1 ? "" : "s", transfers,
                 transfers == 1 ? "" : "s", program_link_bytes(&e->program));
-    trace_free(&trace);
     return code;
 }
 

@@ -20,6 +20,19 @@ const struct engine *engine_by_name(const char *name)
     return *engine;
 }
 
+const struct engine *engine_fastest(void)
+{
+    return engines[0];
+}
+
+const struct engine *engine_reference(void)
+{
+    const struct engine *const *engine = engines;
+    while (!(*engine)->is_reference)
+        engine++;
+    return *engine;
+}
+
 bool engine_is_here(const struct engine *engine)
 {
     return !engine->is_here || engine->is_here();

@@ -17,7 +17,9 @@
 
 struct engine {
     const char *name;
-    const char *what; /* one line for --help */
+    const char *what;  /* one line for --help */
+    bool folds;        /* runs quotients of programs (fold.h), whose routes may pass a link several times */
+    bool is_reference; /* the one that others are held against */
     /* A process can run it once only (SimGrid keeps one platform a process): callers that need more fork. */
     bool once_a_process;
     int (*run)(const struct program *program, struct trace *trace, struct status *st);
@@ -27,9 +29,12 @@ struct engine {
     bool (*is_here)(void);
 };
 
-/* All engines, in a list that ends with NULL; by name (NULL if there is none). */
+/* All engines, the fastest first, in a list that ends with NULL; by name (NULL if there is none); by what they are
+ * for. */
 const struct engine *const *engine_list(void);
 const struct engine *engine_by_name(const char *name);
+const struct engine *engine_fastest(void);
+const struct engine *engine_reference(void);
 
 /* Whether it can run here: an engine may be a module that is not installed. */
 bool engine_is_here(const struct engine *engine);

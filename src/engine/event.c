@@ -140,5 +140,6 @@ static int event_run(const struct program *program, struct trace *trace, struct 
 const struct engine engine_event = {
     .name = "event",
     .what = "the same model, written for speed: millions of transfers a second",
+    .folds = true,
     .run = event_run,
 };

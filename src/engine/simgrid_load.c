@@ -89,6 +89,7 @@ static bool is_here(void)
 const struct engine engine_simgrid = {
     .name = "simgrid",
     .what = "the reference: every chain of ops an actor on SimGrid's kernel",
+    .is_reference = true,
     .once_a_process = true,
     .run = run,
     .prepare = prepare,

@@ -149,8 +149,7 @@ static int find_periods(struct fold *fold, const struct program *program, struct
     return room ? 0 : status_nomem(st);
 }
 
-/* The first of the chips that a chip of the quotient stands for. */
-static int unfold(const struct fold *fold, int chip)
+int fold_first(const struct fold *fold, int chip)
 {
     int coord[SLICE_AXES], original = 0;
     for (int a = SLICE_AXES - 1; a >= 0; a--) {
@@ -168,7 +167,7 @@ static void *fold_table(const struct fold *fold, const void *table, size_t entry
     char *folded = malloc((size_t)fold->slice.chips * entry_bytes);
     for (int chip = 0; folded && chip < fold->slice.chips; chip++)
         memcpy(folded + (size_t)chip * entry_bytes,
-               (const char *)table + (size_t)unfold(fold, chip) * entry_bytes, entry_bytes);
+               (const char *)table + (size_t)fold_first(fold, chip) * entry_bytes, entry_bytes);
     return folded;
 }
 
@@ -267,6 +266,20 @@ int fold_chip(const struct fold *fold, int chip)
     for (int a = 0; a < SLICE_AXES; a++)
         folded = folded * fold->period[a] + coord[a];
     return folded;
+}
+
+int fold_moved(const struct fold *fold, int from, int to, int chip)
+{
+    int moved = 0, stride = 1;
+    for (int a = SLICE_AXES - 1; a >= 0; a--) {
+        int n = fold->span[a];
+        moved += (chip % n + to % n - from % n + n) % n * stride;
+        stride *= n;
+        from /= n;
+        to /= n;
+        chip /= n;
+    }
+    return moved;
 }
 
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT])

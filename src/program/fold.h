@@ -36,8 +36,13 @@ struct fold {
 int fold_init(struct fold *fold, const struct program *program, struct status *st);
 void fold_free(struct fold *fold);
 
-/* The chip of the quotient that stands for a chip of the original. */
+/* The chip of the quotient that stands for a chip of the original; the first of the chips that one stands for. */
 int fold_chip(const struct fold *fold, int chip);
+int fold_first(const struct fold *fold, int chip);
+
+/* The chip that lies from `to` as `chip` lies from `from`: where translations map it that map `from` to `to`, two chips for
+ * which the same one stands. */
+int fold_moved(const struct fold *fold, int from, int to, int chip);
 
 /* "16x16x16 -> 1x1x1". Returns `text`. */
 enum { FOLD_TEXT = 72 };

@@ -95,7 +95,7 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
     struct duel duel = {.a = *a, .b = *b, .catalog = catalog, .st = st};
     *crossover = (struct crossover){0};
     for (int i = 0; engine_list()[i]; i++)
-        if (engine_list()[i] == engine_by_name("event"))
+        if (engine_list()[i] == engine_fastest())
             duel.a.engine = duel.b.engine = i;
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it would abort */
     int code = scan(&duel, crossover, st);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "engine/engine.h"
+#include "engine/timing.h"
 #include "matmul/matmul.h"
 #include "settings/option.h"
 #include "workload/workloads.h"
@@ -17,7 +17,6 @@ struct matmul_job {
     struct matmul_expr expr;
     struct matmul_plan plan;
     struct matmul_options options;
-    struct matmul_build build;
     enum matmul_strategy asked;
     char op[MATMUL_TEXT], strategy[STRATEGY_TEXT];
     char axes[AXES_TEXT];
@@ -129,7 +128,6 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
                                    .setup_s = job->machine.chip->setup_s,
                                    .timing_only = true};
     struct program program;
-    struct trace trace = {0};
     int kind = ring_kind_by_name(job->machine.chip->ring, st), code = kind < 0 ? kind : 0;
     spec.kind = (enum ring_kind)kind;
     program_init(&program, &job->machine.slice);
@@ -140,11 +138,7 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
     if (code == 0)
         code = collective_by_name(op, st)->build(&spec, &program, -1, NULL, st);
     if (code == 0)
-        code = trace_init(&trace, &program, false, st);
-    if (code == 0)
-        code = engine_run(engine_by_name("event"), &program, &trace, st);
-    *time_s = trace.total_s;
-    trace_free(&trace);
+        code = program_time(&program, time_s, st);
     program_free(&program);
     for (int r = 0; r < spec.rings; r++)
         ring_free(&ring[r]);
@@ -216,46 +210,54 @@ static int matmul_open(struct job *job, struct status *st)
 
 static void matmul_close(struct job *job)
 {
-    struct matmul_job *m = job->state;
-    if (m)
-        matmul_build_free(&m->build);
-    free(m);
+    free(job->state);
     job->state = NULL;
 }
 
-static int write_program(struct matmul_job *m, struct job *job, enum matmul_strategy strategy,
-                         struct status *st)
+static void choose(struct matmul_job *m, enum matmul_strategy strategy)
 {
     m->options.strategy = strategy;
     snprintf(m->strategy, sizeof m->strategy, "%s%s", m->asked == STRATEGY_AUTO ? "auto:" : "",
              matmul_strategy_name(strategy));
-    matmul_build_free(&m->build);
-    program_free(&job->program);
-    return matmul_write(&m->plan, &m->options, &job->machine.mesh, &job->program, &m->build, st);
+}
+
+/* The program of a plan by the strategy of its options; where data would be loaded is not kept. */
+static int write_program(const struct matmul_job *m, const struct mesh *mesh, struct program *program,
+                         struct status *st)
+{
+    struct matmul_build *build = calloc(1, sizeof *build);
+    if (!build)
+        return status_nomem(st);
+    int code = matmul_write(&m->plan, &m->options, mesh, program, build, st);
+    matmul_build_free(build);
+    free(build);
+    return code;
 }
 
 /* The strategy that ends first; on a tie the simpler one. */
 static int write_best(struct matmul_job *m, struct job *job, struct status *st)
 {
-    const struct engine *engine = engine_by_name("event");
     enum matmul_strategy best = STRATEGY_NAIVE;
-    double least_s = INFINITY;
-    for (int s = STRATEGY_NAIVE; s < STRATEGY_AUTO; s++) {
-        struct trace trace = {0};
-        int code = write_program(m, job, (enum matmul_strategy)s, st);
+    double least_s = INFINITY, time_s = INFINITY;
+    int code = 0;
+    for (int s = STRATEGY_NAIVE; s < STRATEGY_AUTO && code == 0; s++) {
+        struct program program;
+        program_init(&program, &job->machine.slice);
+        choose(m, (enum matmul_strategy)s);
+        code = write_program(m, &job->machine.mesh, &program, st);
         if (code == 0)
-            code = trace_init(&trace, &job->program, false, st);
-        if (code == 0)
-            code = engine_run(engine, &job->program, &trace, st);
-        if (code == 0 && trace.total_s < least_s * (1 - 1e-9)) {
+            code = program_time(&program, &time_s, st);
+        if (code == 0 && time_s < least_s * (1 - 1e-9)) {
+            struct program worse = job->program;
+            job->program = program;
+            program = worse;
             best = (enum matmul_strategy)s;
-            least_s = trace.total_s;
+            least_s = time_s;
         }
-        trace_free(&trace);
-        if (code < 0)
-            return code;
+        program_free(&program);
     }
-    return write_program(m, job, best, st);
+    choose(m, best);
+    return code;
 }
 
 /* The same schedule on a copy with small dims, with numbers. */
@@ -286,7 +288,9 @@ static int verify_small(const struct matmul_job *m, const struct job *job, struc
 static int matmul_build_job(struct job *job, struct status *st)
 {
     struct matmul_job *m = job->state;
-    int code = m->asked == STRATEGY_AUTO ? write_best(m, job, st) : write_program(m, job, m->asked, st);
+    choose(m, m->asked);
+    int code = m->asked == STRATEGY_AUTO ? write_best(m, job, st)
+                                         : write_program(m, &job->machine.mesh, &job->program, st);
     return code == 0 && job->point->check ? verify_small(m, job, st) : code;
 }
 
