@@ -44,6 +44,21 @@ END
 
 "$icisim" run all-gather --slice 4 --size 1MiB --ring uni --trace - --engine event | python3 -c 'import json, sys; json.load(sys.stdin)'
 
+# What is looked at is the same whether one chip is run for all that are alike or not; "folded" stands in the heading.
+alike() {
+    for fold in on off; do
+        "$icisim" run "$@" --engine event --fold $fold --steps --critical-path --trace "$folder/$fold.json" |
+            sed 's/, folded [0-9x]* -> [0-9x]*//' >"$folder/$fold.txt"
+    done
+    cmp "$folder/on.txt" "$folder/off.txt" || fail "folded, it looks different: $*"
+    cmp "$folder/on.json" "$folder/off.json" || fail "folded, the trace is different: $*"
+}
+alike all-reduce --chip v4 --slice 4x4x4 --size 3MB --ring bidi
+alike collective-broadcast --chip v5p --slice 4x6 --wrap x --size 3MB --ring bidi-half
+alike collective-permute --chip v4 --slice 2x4x4 --size 3MB --offset 5
+alike all-to-all --chip v4 --slice 4x4 --size 3MB
+alike "bf16[1024@X,2048@Y] . bf16[2048,4096@Y] -> bf16[1024@X,4096@Y]" --mesh X=4,Y=16 --slice 4x4x4 --chip v5p --strategy bidi
+
 refused() {
     local message=$1
     shift

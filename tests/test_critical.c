@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/engine.h"
+#include "engine/timing.h"
 #include "random_program.h"
 #include "report/critical_print.h"
 #include "traced.h"
@@ -21,7 +21,7 @@ struct world {
 
 static void look(struct world *w)
 {
-    OKAY(waits_init(&w->waits, &w->t.program, &w->t.trace, &w->t.st), w->t.st);
+    OKAY(waits_init(&w->waits, &w->t.program, NULL, &w->t.trace, &w->t.st), w->t.st);
     OKAY(critical_init(&w->critical, &w->waits, &w->t.st), w->t.st);
 }
 
@@ -173,7 +173,7 @@ static void needs_single_times(void)
     struct trace summary;
     traced_naive(&w.t, 4, 10, 40);
     OKAY(trace_init(&summary, &w.t.program, false, &w.t.st), w.t.st);
-    CU_ASSERT_EQUAL(waits_init(&w.waits, &w.t.program, &summary, &w.t.st), STATUS_INPUT);
+    CU_ASSERT_EQUAL(waits_init(&w.waits, &w.t.program, NULL, &summary, &w.t.st), STATUS_INPUT);
     trace_free(&summary);
     traced_free(&w.t);
 }
@@ -238,29 +238,48 @@ static void check_random(const struct critical *critical, double busy_s)
     CU_ASSERT(critical->hidden >= 0 && critical->hidden <= critical->sends);
 }
 
+/* Runs a random program, folded if that is wanted and it folds. */
+struct random_run {
+    struct random_program random;
+    struct timing timing;
+    struct waits waits;
+};
+
+static void start_random(struct random_run *run, unsigned seed, struct random_limits limits, bool folds,
+                         struct status *st)
+{
+    struct suite_random r = {seed};
+    *run = (struct random_run){0};
+    OKAY(random_program_init(&run->random, limits, &r, st), *st);
+    OKAY(timing_init(&run->timing, &run->random.program, engine_fastest(), folds, st), *st);
+    OKAY(timing_run(&run->timing, RECORD_ALL, st), *st);
+    OKAY(waits_init(&run->waits, run->timing.whole, &run->timing.fold, &run->timing.trace, st), *st);
+}
+
+static void end_random(struct random_run *run)
+{
+    waits_free(&run->waits);
+    timing_free(&run->timing);
+    random_program_free(&run->random);
+}
+
 static void random_programs(void)
 {
-    for (unsigned seed = 0; seed < 400; seed++) {
-        struct suite_random r = {seed};
-        struct random_program random;
-        struct trace trace;
-        struct waits waits;
+    for (unsigned seed = 0; seed < 800; seed++) {
+        struct random_run run;
         struct critical critical;
         struct status st = {0};
-        OKAY(random_program_init(&random, (struct random_limits){12, 40, false}, &r, &st), st);
-        OKAY(trace_init(&trace, &random.program, true, &st), st);
-        OKAY(engine_run(engine_by_name("event"), &random.program, &trace, &st), st);
-        OKAY(waits_init(&waits, &random.program, &trace, &st), st);
-        OKAY(critical_init(&critical, &waits, &st), st);
+        struct random_limits limits = {.chips = 12, .ops = 40, .folds = seed % 2};
+        start_random(&run, seed, limits, true, &st);
+        OKAY(critical_init(&critical, &run.waits, &st), st);
         unsigned failures = CU_get_number_of_failures();
-        check_random(&critical, trace.chip_busy_s[critical.chip]);
+        int chip = waits_run_chip(&run.waits, critical.chip);
+        check_random(&critical, run.timing.trace.chip_busy_s[chip]);
         FILE *out = fopen("/dev/null", "w");
         OKAY(critical_print(&critical, out, &st), st);
         fclose(out);
         critical_free(&critical);
-        waits_free(&waits);
-        trace_free(&trace);
-        random_program_free(&random);
+        end_random(&run);
         if (CU_get_number_of_failures() > failures) {
             printf("seed %u\n", seed);
             break;
@@ -268,5 +287,53 @@ static void random_programs(void)
     }
 }
 
+/* Do two runs of one program say the same of a cell? Of what holds at once either may be named. */
+static bool same_cell(const struct waits *a, const struct waits *b, struct cell cell)
+{
+    double slack_s = 4 * a->slack_s;
+    int32_t senders[2] = {waits_sender(a, cell), waits_sender(b, cell)};
+    if ((senders[0] < 0) != (senders[1] < 0))
+        return false;
+    const struct op *op = &a->program->op[cell.op];
+    for (int i = 0; i < 2 && senders[0] >= 0; i++)
+        if (op_destination(a->program, op, senders[i]) != cell.chip ||
+            fabs(waits_end_s(a, (struct cell){cell.op, senders[i]}) -
+                 waits_end_s(b, (struct cell){cell.op, senders[0]})) > slack_s)
+            return false;
+    if (!waits_takes_part(a, cell))
+        return true;
+    struct cause x = waits_cause(a, cell, true), y = waits_cause(b, cell, true);
+    bool starts = x.kind == CAUSE_START || y.kind == CAUSE_START;
+    return fabs(waits_start_s(a, cell) - waits_start_s(b, cell)) <= slack_s &&
+           fabs(waits_end_s(a, cell) - waits_end_s(b, cell)) <= slack_s &&
+           (starts ? x.kind == y.kind : fabs(waits_end_s(a, x.cell) - waits_end_s(b, y.cell)) <= slack_s);
+}
+
+/* Every chip waits for what it waits for where all chips are run, and the same chip is the last to finish. */
+static void a_fold_tells_what_all_chips_do(void)
+{
+    int folded = 0;
+    for (unsigned seed = 0; seed < 300; seed++) {
+        struct random_run whole, quotient;
+        struct status st = {0};
+        struct random_limits limits = {.chips = 36, .ops = 12, .folds = true};
+        start_random(&whole, seed, limits, false, &st);
+        start_random(&quotient, seed, limits, true, &st);
+        bool same = waits_critical_chip(&whole.waits) == waits_critical_chip(&quotient.waits);
+        for (int32_t o = 0; o < whole.random.program.ops; o++)
+            for (int32_t chip = 0; chip < whole.random.slice.chips; chip++)
+                same = same && same_cell(&whole.waits, &quotient.waits, (struct cell){o, chip});
+        if (!same)
+            printf("seed %u\n", seed);
+        CU_ASSERT_TRUE(same);
+        CU_ASSERT_EQUAL(quotient.waits.fold != NULL, quotient.timing.fold.orbit > 1);
+        folded += quotient.timing.fold.orbit > 1;
+        end_random(&whole);
+        end_random(&quotient);
+    }
+    CU_ASSERT(folded > 100); /* else little was tested */
+}
+
 SUITE("critical", TEST(one_wait), TEST(all_hidden), TEST(many_waits), TEST(naive), TEST(slow_neighbour),
-      TEST(nothing_to_hide_behind), TEST(needs_single_times), TEST(tables), TEST(random_programs))
+      TEST(nothing_to_hide_behind), TEST(needs_single_times), TEST(tables), TEST(random_programs),
+      TEST(a_fold_tells_what_all_chips_do))

@@ -25,7 +25,7 @@ static void load(struct loaded *l, const struct program *program, const struct t
 {
     memset(l, 0, sizeof *l);
     FILE *out = open_memstream(&l->text, &l->bytes);
-    OKAY(perfetto_write(program, trace, &options, out, &l->st), l->st);
+    OKAY(perfetto_write(program, NULL, trace, &options, out, &l->st), l->st);
     fclose(out);
     CU_ASSERT_FATAL(document_parse(&l->document, "trace.json", l->text, l->bytes, &l->st) == 0);
     l->events = node_get(l->document.root, "traceEvents");
@@ -413,14 +413,14 @@ static void faults(void)
     struct status st = {0};
     traced_naive(&t, 4, 10, 40);
     OKAY(trace_init(&summary, &t.program, false, &st), st);
-    CU_ASSERT_EQUAL(perfetto_write(&t.program, &summary, &options, stdout, &st), STATUS_INPUT);
+    CU_ASSERT_EQUAL(perfetto_write(&t.program, NULL, &summary, &options, stdout, &st), STATUS_INPUT);
     trace_free(&summary);
     FILE *full = fopen("/dev/full", "w");
     setvbuf(full, NULL, _IONBF, 0);
-    CU_ASSERT_EQUAL(perfetto_write(&t.program, &t.trace, &options, full, &st), STATUS_IO);
+    CU_ASSERT_EQUAL(perfetto_write(&t.program, NULL, &t.trace, &options, full, &st), STATUS_IO);
     fclose(full);
     t.trace.total_s = 2e6;
-    CU_ASSERT_EQUAL(perfetto_write(&t.program, &t.trace, &options, stdout, &st), STATUS_LIMIT);
+    CU_ASSERT_EQUAL(perfetto_write(&t.program, NULL, &t.trace, &options, stdout, &st), STATUS_LIMIT);
     traced_free(&t);
 }
 

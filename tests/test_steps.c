@@ -11,12 +11,13 @@
 /* Prints the steps of a program; without `record` from the summary of its trace alone. Ends with `want`. */
 static void check_steps(struct traced *t, bool record, const char *want)
 {
-    struct run run = {.program = &t->program, .trace = t->trace};
+    struct run run = {
+        .timing = {.whole = &t->program, .program = &t->program, .fold.orbit = 1, .trace = t->trace}};
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     if (!record)
-        run.trace.start_s = run.trace.end_s = NULL;
+        run.timing.trace.start_s = run.timing.trace.end_s = NULL;
     OKAY(report_steps(&run, out, &t->st), t->st);
     fclose(out);
     const char *table = strstr(text, "#  stage");

@@ -22,13 +22,10 @@ struct looks {
     int trace_chips;
 };
 
-/* With single times a run does not fold, and remembers them all: steps of a pod are shown without. */
-enum { RECORD_MOST = 1 << 22 };
-
-static bool is_recorded(const struct looks *looks, const struct program *program)
+/* Steps are shown without what they wait for where the single times are too many to keep. */
+static enum record recorded(const struct looks *looks)
 {
-    bool small = (int64_t)program->ops * program->slice->chips <= RECORD_MOST;
-    return looks->critical || looks->trace.file || (looks->steps && small);
+    return looks->critical || looks->trace.file ? RECORD_ALL : looks->steps ? RECORD_FEW : RECORD_NONE;
 }
 
 /* A disk that is full is told with the file's name; else what is wrong with the trace. */
@@ -81,7 +78,7 @@ static int look(const struct point *point, struct catalog *catalog, struct looks
     if (code == 0 && looks->dump)
         program_dump(&job.program, stdout);
     else if (code == 0)
-        code = job_run(&job, is_recorded(looks, &job.program), &run, st);
+        code = job_run(&job, recorded(looks), &run, st);
     if (code == 0 && looks->timing && !looks->dump)
         say_timing(opening, building, &run);
     if (code == 0 && !looks->dump)

@@ -81,7 +81,7 @@ struct cell critical_send(const struct critical *critical, int32_t op)
     cell.chip = critical->exposed_on[op];
     if (cell.chip >= 0)
         return cell;
-    cell.chip = waits->sender[waits_at(waits, (struct cell){op, critical->chip})];
+    cell.chip = waits_sender(waits, (struct cell){op, critical->chip});
     if (cell.chip >= 0 && names_links(waits->program, op, cell.chip) == 0)
         cell.chip = -1;
     return cell;
@@ -90,7 +90,7 @@ struct cell critical_send(const struct critical *critical, int32_t op)
 int critical_init(struct critical *critical, const struct waits *waits, struct status *st)
 {
     size_t ops = (size_t)waits->program->ops;
-    *critical = (struct critical){.waits = waits, .chip = trace_critical_chip(waits->trace)};
+    *critical = (struct critical){.waits = waits, .chip = waits_critical_chip(waits)};
     critical->segment = malloc((ops + 1) * sizeof *critical->segment);
     critical->idle = malloc((ops + 1) * sizeof *critical->idle);
     critical->exposed_s = calloc(ops + 1, sizeof *critical->exposed_s);

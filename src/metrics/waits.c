@@ -5,21 +5,23 @@
 
 static const double slack_frac = 1e-9; /* of the total: times closer than that are a tie */
 
-/* Whose send arrived last at each chip; the lowest chip on a tie. */
+/* Senders and receivers that were run: what the send of the first chip of each does, all that it stands for do. */
 static void find_senders(struct waits *waits)
 {
     const struct program *program = waits->program;
+    int32_t chips = waits->trace->chips;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        int32_t *sender = waits->sender + waits_at(waits, (struct cell){o, 0});
-        for (int32_t chip = 0; chip < waits->trace->chips; chip++)
+        int32_t *sender = waits->sender + (int64_t)o * chips;
+        const double *end_s = waits->trace->end_s + (int64_t)o * chips;
+        for (int32_t chip = 0; chip < chips; chip++)
             sender[chip] = -1;
-        for (int32_t chip = 0; op->kind == OP_SEND && chip < waits->trace->chips; chip++) {
-            if (!op_takes_part(program, op, chip))
+        for (int32_t chip = 0; op->kind == OP_SEND && chip < chips; chip++) {
+            int first = waits_first_chip(waits, chip);
+            if (!op_takes_part(program, op, first))
                 continue;
-            int32_t *of = &sender[op_destination(program, op, chip)];
-            double end_s = waits_end_s(waits, (struct cell){o, chip});
-            if (*of < 0 || end_s > waits_end_s(waits, (struct cell){o, *of}) + waits->slack_s)
+            int32_t *of = &sender[waits_run_chip(waits, op_destination(program, op, first))];
+            if (*of < 0 || end_s[chip] > end_s[*of] + waits->slack_s)
                 *of = chip;
         }
     }
@@ -35,10 +37,13 @@ static void find_queues(struct waits *waits)
     }
 }
 
-int waits_init(struct waits *waits, const struct program *program, const struct trace *trace,
-               struct status *st)
+int waits_init(struct waits *waits, const struct program *program, const struct fold *fold,
+               const struct trace *trace, struct status *st)
 {
-    *waits = (struct waits){.program = program, .trace = trace, .slack_s = slack_frac * trace->total_s};
+    *waits = (struct waits){.program = program,
+                            .fold = fold && fold->orbit > 1 ? fold : NULL,
+                            .trace = trace,
+                            .slack_s = slack_frac * trace->total_s};
     if (!trace->start_s || !trace->end_s)
         return status_fail(st, STATUS_INPUT, "the trace holds no single times; ask trace_init() to record");
     waits->sender = malloc(((size_t)trace->ops * (size_t)trace->chips + 1) * sizeof *waits->sender);
@@ -59,6 +64,21 @@ void waits_free(struct waits *waits)
     *waits = (struct waits){0};
 }
 
+int32_t waits_sender(const struct waits *waits, struct cell cell)
+{
+    int32_t sender = waits->sender[waits_at(waits, cell)];
+    if (sender < 0)
+        return -1;
+    int first = waits_first_chip(waits, sender);
+    return waits_moved(waits, op_destination(waits->program, &waits->program->op[cell.op], first), cell.chip,
+                       first);
+}
+
+int32_t waits_critical_chip(const struct waits *waits)
+{
+    return waits_first_chip(waits, trace_critical_chip(waits->trace));
+}
+
 bool waits_is_join(const struct waits *waits, struct cell cell)
 {
     const struct program *program = waits->program;
@@ -74,7 +94,7 @@ static struct cell holder(const struct waits *waits, struct after after, int32_t
 {
     struct cell cell = {after.op, chip};
     if (after.kind == AFTER_ARRIVED)
-        cell.chip = waits->sender[waits_at(waits, cell)];
+        cell.chip = waits_sender(waits, cell);
     bool holds = cell.chip < 0 || !waits_takes_part(waits, cell);
     return holds ? (struct cell){-1, chip} : cell;
 }

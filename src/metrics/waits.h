@@ -12,8 +12,11 @@
  * started sooner anyway waits for nothing. Joins, sends of no links and no time, only gather what others wait
  * for, and can be looked through.
  *
+ * A cell is one of the program's own, also where a quotient was run (fold.h): its times, and who sends to it, are those of
+ * the chip that stands for its chip. So to look at a few chips of a pod costs no more than to look at a small slice.
+ *
  * Units: seconds, as in the trace. Errors: status.h; a trace without single times is STATUS_INPUT.
- * Ownership: the caller's struct, freed with waits_free(), safe when zeroed; program and trace are borrowed.
+ * Ownership: the caller's struct, freed with waits_free(), safe when zeroed; program, fold and trace are borrowed.
  */
 #ifndef ICISIM_WAITS_H
 #define ICISIM_WAITS_H
@@ -23,6 +26,7 @@
 
 #include "base/status.h"
 #include "engine/trace.h"
+#include "program/fold.h"
 #include "program/program.h"
 
 enum cause_kind { CAUSE_START, CAUSE_QUEUE, CAUSE_ARRIVED, CAUSE_DONE };
@@ -38,19 +42,36 @@ struct cause {
 
 struct waits {
     const struct program *program;
-    const struct trace *trace;
-    double slack_s;  /* times that differ by no more are equal */
-    int32_t *sender; /* [ops * chips] whose send of that op arrived last at that chip; -1 if nothing came */
+    const struct fold *fold;   /* of the program; NULL where all chips were run */
+    const struct trace *trace; /* of the chips that were run */
+    double slack_s;            /* times that differ by no more are equal */
+    int32_t
+        *sender; /* [ops * chips run] whose send of that op arrived last at that chip; -1 if nothing came */
     int32_t *queued; /* [ops] the last compute before that op, on whichever chips; -1 if there is none */
 };
 
-int waits_init(struct waits *waits, const struct program *program, const struct trace *trace,
-               struct status *st);
+/* `trace` is of the program or, where a fold is given that folds anything, of its quotient. */
+int waits_init(struct waits *waits, const struct program *program, const struct fold *fold,
+               const struct trace *trace, struct status *st);
 void waits_free(struct waits *waits);
 
+/* The chip whose times are those of a chip. */
+static inline int waits_run_chip(const struct waits *waits, int chip)
+{
+    return waits->fold ? fold_chip(waits->fold, chip) : chip;
+}
+/* The first chip that one of those run stands for; and the chip that lies from `to` as `chip` lies from `from`. */
+static inline int waits_first_chip(const struct waits *waits, int chip)
+{
+    return waits->fold ? fold_first(waits->fold, chip) : chip;
+}
+static inline int waits_moved(const struct waits *waits, int from, int to, int chip)
+{
+    return waits->fold ? fold_moved(waits->fold, from, to, chip) : chip;
+}
 static inline int64_t waits_at(const struct waits *waits, struct cell cell)
 {
-    return (int64_t)cell.op * waits->trace->chips + cell.chip;
+    return (int64_t)cell.op * waits->trace->chips + waits_run_chip(waits, cell.chip);
 }
 static inline double waits_start_s(const struct waits *waits, struct cell cell)
 {
@@ -64,6 +85,12 @@ static inline bool waits_takes_part(const struct waits *waits, struct cell cell)
 {
     return op_takes_part(waits->program, &waits->program->op[cell.op], cell.chip);
 }
+
+/* Whose send of the cell's op arrived last at its chip; the lowest on a tie, -1 if nothing came. */
+int32_t waits_sender(const struct waits *waits, struct cell cell);
+
+/* The last chip to finish, the lowest index on a tie. */
+int32_t waits_critical_chip(const struct waits *waits);
 
 /* Is it a send of no links that took no time? */
 bool waits_is_join(const struct waits *waits, struct cell cell);

@@ -41,14 +41,14 @@ int report_trace(const struct run *run, int chips, FILE *out, struct status *st)
     add(&manifest, "size_bytes", size);
     add(&manifest, "time_s", time);
     struct perfetto_options options = {.chips = chips, .pairs = manifest.pairs, .manifest = manifest.pair};
-    return perfetto_write(run->program, &run->trace, &options, out, st);
+    return perfetto_write(run->timing.whole, &run->timing.fold, &run->timing.trace, &options, out, st);
 }
 
 int report_critical(const struct run *run, FILE *out, struct status *st)
 {
     struct waits waits = {0};
     struct critical critical = {0};
-    int code = waits_init(&waits, run->program, &run->trace, st);
+    int code = waits_init(&waits, run->timing.whole, &run->timing.fold, &run->timing.trace, st);
     if (code == 0)
         code = critical_init(&critical, &waits, st);
     if (code == 0)

@@ -234,7 +234,7 @@ static int write_json(const struct events *events, const struct perfetto_options
     json_object(&json);
     for (int i = 0; i < options->pairs; i++)
         put_text(&json, options->manifest[i].key, options->manifest[i].value);
-    put_int(&json, "chips", events->waits->trace->chips);
+    put_int(&json, "chips", events->waits->program->slice->chips);
     put_int(&json, "chips_traced", events->chips);
     json_end(&json);
     json_key(&json, "traceEvents");
@@ -247,7 +247,7 @@ static int write_json(const struct events *events, const struct perfetto_options
     return json_close(&json, st);
 }
 
-int perfetto_write(const struct program *program, const struct trace *trace,
+int perfetto_write(const struct program *program, const struct fold *fold, const struct trace *trace,
                    const struct perfetto_options *options, FILE *out, struct status *st)
 {
     if (!(trace->total_s <= total_max_s))
@@ -256,7 +256,7 @@ int perfetto_write(const struct program *program, const struct trace *trace,
                            trace->total_s, total_max_s);
     struct waits waits = {0};
     struct events events = {0};
-    int code = waits_init(&waits, program, trace, st);
+    int code = waits_init(&waits, program, fold, trace, st);
     if (code == 0)
         code = events_collect(&events, &waits, options->chips > 0 ? options->chips : PERFETTO_CHIPS, st);
     if (code == 0)

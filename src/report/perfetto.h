@@ -29,6 +29,7 @@
 
 #include "base/status.h"
 #include "engine/trace.h"
+#include "program/fold.h"
 #include "program/program.h"
 
 enum { PERFETTO_CHIPS = 8 }; /* more make files that no viewer opens */
@@ -43,8 +44,8 @@ struct perfetto_options {
     const struct perfetto_pair *manifest; /* [pairs] */
 };
 
-/* The critical chip is traced too, in the place of the last one if need be. */
-int perfetto_write(const struct program *program, const struct trace *trace,
+/* The critical chip is traced too, in the place of the last one if need be. `fold` and `trace` as for waits_init(). */
+int perfetto_write(const struct program *program, const struct fold *fold, const struct trace *trace,
                    const struct perfetto_options *options, FILE *out, struct status *st);
 
 #endif

@@ -46,7 +46,7 @@ static unsigned ways_of(const struct events *events, struct cell cell)
 static bool span_of(const struct events *events, int32_t o, int32_t chip, struct event *span)
 {
     const struct waits *waits = events->waits;
-    struct cell own = {o, chip}, came = {o, waits->sender[waits_at(waits, own)]};
+    struct cell own = {o, chip}, came = {o, waits_sender(waits, own)};
     *span = (struct event){.pid = chip, .cell = own, .start_ps = INT64_MAX, .end_ps = -1};
     const struct cell both[] = {own, came};
     for (int i = 0; i < 2; i++) {
@@ -220,7 +220,8 @@ static void add_computes(struct events *events, int32_t chip)
     add_wait(events, chip, busy_until_ps, picoseconds(waits_end_s(waits, last)), waits_of_end(waits, last));
 }
 
-/* A send's bytes flow over all its links at once, when its setup and all latencies are over. */
+/* A send's bytes flow over all its links at once, when its setup and all latencies are over. Those of other chips for which
+ * the same one was run flow alike over links that lie as far from them. */
 static void add_send(struct events *events, struct cell cell, int link[])
 {
     const struct waits *waits = events->waits;
@@ -234,22 +235,23 @@ static void add_send(struct events *events, struct cell cell, int link[])
     for (int l = 0; l < links; l++)
         start_s += slice_link_latency_s(slice, link[l]);
     start_s = start_s < end_s ? start_s : end_s;
-    double bytes = op_amount(waits->program, op, cell.chip);
+    struct event event = {.start_ps = picoseconds(start_s),
+                          .end_ps = picoseconds(end_s),
+                          .cell = cell,
+                          .ways = ways_of(events, cell),
+                          .bytes = op_amount(waits->program, op, cell.chip)};
     for (int l = 0; l < links; l++) {
-        int32_t chip = slice_link_start(slice, link[l]);
-        if (events->place[chip] < 0)
-            continue;
-        double use_frac = end_s > start_s ? bytes / (end_s - start_s) / slice_link_Bps(slice, link[l]) : 0;
-        put(events,
-            (struct event){.pid = chip,
-                           .start_ps = picoseconds(start_s),
-                           .end_ps = picoseconds(end_s),
-                           .cell = cell,
-                           .link = l,
-                           .ways = ways_of(events, cell),
-                           .bytes = bytes,
-                           .use_frac = use_frac},
-            EVENT_LINK, GROUP_LINKS + 2 * slice_link_axis(slice, link[l]) + (slice_link_sign(link[l]) < 0));
+        int from = slice_link_start(slice, link[l]);
+        double use_Bps = end_s > start_s ? event.bytes / (end_s - start_s) : 0;
+        event.use_frac = use_Bps / slice_link_Bps(slice, link[l]);
+        event.link = l;
+        for (int32_t c = events->alike[waits_run_chip(waits, from)]; c >= 0;
+             c = events->alike[waits->trace->chips + c]) {
+            event.pid = events->chip[c];
+            event.cell.chip = waits_moved(waits, from, event.pid, cell.chip);
+            put(events, event, EVENT_LINK,
+                GROUP_LINKS + 2 * slice_link_axis(slice, link[l]) + (slice_link_sign(link[l]) < 0));
+        }
     }
 }
 
@@ -265,9 +267,11 @@ static int add_links(struct events *events, struct status *st)
     if (!link)
         return status_nomem(st);
     for (int32_t o = 0; o < program->ops; o++)
-        for (int32_t chip = 0; chip < program->slice->chips; chip++)
-            if (program->op[o].kind == OP_SEND && op_takes_part(program, &program->op[o], chip))
-                add_send(events, (struct cell){o, chip}, link);
+        for (int32_t chip = 0; chip < events->waits->trace->chips; chip++) {
+            struct cell cell = {o, waits_first_chip(events->waits, chip)};
+            if (program->op[o].kind == OP_SEND && waits_takes_part(events->waits, cell))
+                add_send(events, cell, link);
+        }
     free(link);
     return 0;
 }
@@ -275,13 +279,15 @@ static int add_links(struct events *events, struct status *st)
 /* The first chips of the slice, and the critical one. */
 static int choose_chips(struct events *events, int chips, struct status *st)
 {
-    int32_t all = events->waits->trace->chips, critical = trace_critical_chip(events->waits->trace);
+    int32_t all = events->waits->program->slice->chips, critical = waits_critical_chip(events->waits);
+    int32_t run = events->waits->trace->chips;
     events->chips = chips < all ? chips : all;
     events->chip = malloc((size_t)events->chips * sizeof *events->chip);
     events->place = malloc((size_t)all * sizeof *events->place);
     events->rows = calloc((size_t)events->chips, sizeof *events->rows);
     events->first = calloc((size_t)events->chips, sizeof *events->first);
-    if (!events->chip || !events->place || !events->rows || !events->first)
+    events->alike = malloc((size_t)(run + events->chips) * sizeof *events->alike);
+    if (!events->chip || !events->place || !events->rows || !events->first || !events->alike)
         return status_nomem(st);
     for (int32_t c = 0; c < events->chips; c++)
         events->chip[c] = c;
@@ -289,8 +295,14 @@ static int choose_chips(struct events *events, int chips, struct status *st)
         events->chip[events->chips - 1] = critical;
     for (int32_t chip = 0; chip < all; chip++)
         events->place[chip] = -1;
-    for (int32_t c = 0; c < events->chips; c++)
+    for (int32_t chip = 0; chip < run; chip++)
+        events->alike[chip] = -1;
+    for (int32_t c = 0; c < events->chips; c++) {
+        int32_t *alike = &events->alike[waits_run_chip(events->waits, events->chip[c])];
         events->place[events->chip[c]] = c;
+        events->alike[run + c] = *alike;
+        *alike = c;
+    }
     return 0;
 }
 
@@ -311,6 +323,7 @@ void events_free(struct events *events)
 {
     free(events->chip);
     free(events->place);
+    free(events->alike);
     free(events->event);
     free(events->rows);
     free(events->first);

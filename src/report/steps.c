@@ -57,7 +57,7 @@ static int by_stage_and_index(const void *a, const void *b)
 static void gather_steps(struct steps *all)
 {
     const struct run *run = all->run;
-    const struct program *program = run->program;
+    const struct program *program = run->timing.program;
     program_depths(program, all->depth);
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
@@ -74,9 +74,9 @@ static void gather_steps(struct steps *all)
         }
         all->step_of[o] = s;
         all->computes |= all->waits && op->kind == OP_COMPUTE;
-        step[s].start_s = fmin(step[s].start_s, run->trace.op_start_s[o]);
-        step[s].end_s = fmax(step[s].end_s, run->trace.op_end_s[o]);
-        step[s].ops += takers(program, op) * (run->folded ? run->fold.orbit : 1);
+        step[s].start_s = fmin(step[s].start_s, run->timing.trace.op_start_s[o]);
+        step[s].end_s = fmax(step[s].end_s, run->timing.trace.op_end_s[o]);
+        step[s].ops += takers(program, op) * run->timing.fold.orbit;
     }
     qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_index);
 }
@@ -103,13 +103,13 @@ static double most_sent(const struct program *part)
 static int count_bytes(const struct steps *all, const struct step *step, struct step_bytes *bytes,
                        struct status *st)
 {
-    struct program part = *all->run->program; /* all but its ops is borrowed */
+    struct program part = *all->run->timing.program; /* all but its ops is borrowed */
     const struct slice *slice = part.slice;
     part.op = all->part;
     part.ops = 0;
-    for (int32_t o = 0; o < all->run->program->ops; o++)
+    for (int32_t o = 0; o < all->run->timing.program->ops; o++)
         if (all->step_of[o] == step->id)
-            part.op[part.ops++] = all->run->program->op[o];
+            part.op[part.ops++] = all->run->timing.program->op[o];
     *bytes = (struct step_bytes){.sent = most_sent(&part)};
     int code = metrics_link_bytes(&part, all->link_bytes, st);
     for (int link = 0; code == 0 && link < slice_link_ids(slice); link++) {
@@ -122,8 +122,8 @@ static int count_bytes(const struct steps *all, const struct step *step, struct 
 /* The ways that anything moves, in the whole program. */
 static int find_ways(struct steps *all, struct status *st)
 {
-    const struct slice *slice = all->run->program->slice;
-    int code = metrics_link_bytes(all->run->program, all->link_bytes, st);
+    const struct slice *slice = all->run->timing.program->slice;
+    int code = metrics_link_bytes(all->run->timing.program, all->link_bytes, st);
     for (int link = 0; code == 0 && link < slice_link_ids(slice); link++)
         if (all->link_bytes[link] > 0)
             all->way[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)] = true;
@@ -172,7 +172,7 @@ static void add_wait(struct sheet *sheet, const struct steps *all, const struct 
 
 static int add_step(struct sheet *sheet, const struct steps *all, const struct step *step, struct status *st)
 {
-    const struct program *program = all->run->program;
+    const struct program *program = all->run->timing.program;
     struct step_bytes bytes = {.sent = NAN};
     for (int way = 0; way < WAYS; way++)
         bytes.way[way] = NAN;
@@ -238,18 +238,20 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
 
 int report_steps(const struct run *run, FILE *out, struct status *st)
 {
-    size_t ops = (size_t)run->program->ops + 1;
+    const struct timing *timing = &run->timing;
+    size_t ops = (size_t)timing->program->ops + 1;
     struct waits waits = {0};
-    struct steps all = {.run = run, .critical = trace_critical_chip(&run->trace)};
+    struct steps all = {.run = run};
     all.step = malloc(ops * sizeof *all.step);
     all.depth = malloc(ops * sizeof *all.depth);
     all.step_of = malloc(ops * sizeof *all.step_of);
     all.part = malloc(ops * sizeof *all.part);
-    all.link_bytes = malloc(((size_t)slice_link_ids(run->program->slice) + 1) * sizeof *all.link_bytes);
+    all.link_bytes = malloc(((size_t)slice_link_ids(timing->program->slice) + 1) * sizeof *all.link_bytes);
     int code = all.step && all.depth && all.step_of && all.part && all.link_bytes ? 0 : status_nomem(st);
-    if (code == 0 && run->trace.start_s) {
-        code = waits_init(&waits, run->program, &run->trace, st);
+    if (code == 0 && timing->trace.start_s) {
+        code = waits_init(&waits, timing->whole, &timing->fold, &timing->trace, st);
         all.waits = &waits;
+        all.critical = code == 0 ? waits_critical_chip(&waits) : 0;
     }
     if (code == 0)
         code = find_ways(&all, st);

@@ -22,7 +22,7 @@ int simulate_point(const struct point *point, struct catalog *catalog, struct si
     if (code == 0)
         code = job_build(&job, st);
     if (code == 0)
-        code = job_run(&job, false, &run, st);
+        code = job_run(&job, RECORD_NONE, &run, st);
     if (code == 0)
         code = read_formula(&job, &simulation->has_formula, &simulation->formula, st);
     simulation->result = run.result;

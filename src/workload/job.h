@@ -19,8 +19,7 @@
 
 #include "base/status.h"
 #include "base/stopwatch.h"
-#include "engine/trace.h"
-#include "program/fold.h"
+#include "engine/timing.h"
 #include "program/program.h"
 #include "settings/point.h"
 #include "workload/machine.h"
@@ -76,19 +75,15 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
 int job_build(struct job *job, struct status *st);
 void job_close(struct job *job);
 
-/* A job that was run. The trace is that of `program`: the job's own, or its quotient. */
+/* A job that was run. */
 struct run {
     struct result result;
-    const struct program *program;
-    bool folded;
-    struct fold fold;
-    struct trace trace;
+    struct timing timing;                        /* of the job's program: the struct must not be moved */
     struct spent folding, simulating, measuring; /* what it took; of SimGrid, loading it too */
 };
 
-/* Runs a job that was built. With `record` the times of every single op and chip are kept, which no folded
- * program has. run_free() is safe after a failure. */
-int job_run(struct job *job, bool record, struct run *run, struct status *st);
+/* Runs a job that was built. run_free() is safe after a failure. */
+int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "collective/collective.h"
-#include "engine/engine.h"
+#include "engine/timing.h"
 #include "metrics/metrics.h"
 #include "settings/option.h"
 #include "workload/job.h"
@@ -16,10 +16,10 @@ static const struct engine *choose_engine(const struct job *job)
     if (job->point->engine != CHOICE_OPEN)
         return engine_list()[job->point->engine];
     if (job->point->given[option_index(option_by_name("fold"))] && job->point->fold)
-        return engine_by_name("event"); /* SimGrid does not fold */
-    const struct engine *reference = engine_by_name("simgrid");
+        return engine_fastest(); /* the reference does not fold */
+    const struct engine *reference = engine_reference();
     bool small = program_transfers(&job->program) <= ENGINE_AUTO_TRANSFERS;
-    return small && engine_is_here(reference) ? reference : engine_by_name("event");
+    return small && engine_is_here(reference) ? reference : engine_fastest();
 }
 
 /* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
@@ -31,27 +31,17 @@ static int settle(struct job *job, const struct trace *trace, bool *again, doubl
 }
 
 /* The total of the same program if every compute took no time. */
-static int communication(struct job *job, const struct engine *engine, const struct program *program,
-                         bool *again, double *comm_s, struct status *st)
+static int communication(struct job *job, const struct timing *timing, bool *again, double *comm_s,
+                         struct status *st)
 {
-    struct program silent = *program; /* all but its ops is borrowed */
     struct trace trace = {0};
     double more_s;
-    silent.op = malloc((size_t)program->ops * sizeof *silent.op);
-    int code = silent.op ? trace_init(&trace, &silent, false, st) : status_nomem(st);
-    if (code == 0) {
-        memcpy(silent.op, program->op, (size_t)program->ops * sizeof *silent.op);
-        for (int32_t o = 0; o < silent.ops; o++)
-            if (silent.op[o].kind == OP_COMPUTE)
-                silent.op[o].amount = amount_of(0);
-        code = engine_run(engine, &silent, &trace, st);
-    }
+    int code = timing_silent(timing, &trace, st);
     if (code == 0)
         code = settle(job, &trace, again, &more_s, st);
     if (code == 0)
         *comm_s = trace.total_s + more_s;
     trace_free(&trace);
-    free(silent.op);
     return code;
 }
 
@@ -129,26 +119,23 @@ static void measure(struct result *result, const struct metrics *m)
     PUT(result->status, "ok");
 }
 
-static int run_program(struct job *job, const struct engine *engine, bool record, struct run *run,
-                       bool *again, struct status *st)
+static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
 {
     struct metrics metrics;
+    struct timing *timing = &run->timing;
     struct stopwatch stopwatch = stopwatch_start();
     double more_s, comm_s = NAN;
-    int orbit = run->folded ? run->fold.orbit : 1;
-    int code = trace_init(&run->trace, run->program, record, st);
+    int code = timing_run(timing, record, st);
+    if (code == 0 && job->point->check)
+        code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
-        code = engine_run(engine, run->program, &run->trace, st);
-    if (code == 0 && record && job->point->check)
-        code = trace_check(&run->trace, run->program, st);
-    if (code == 0)
-        code = settle(job, &run->trace, again, &more_s, st);
-    if (code == 0 && !*again && program_has_computes(run->program))
-        code = communication(job, engine, run->program, again, &comm_s, st);
+        code = settle(job, &timing->trace, again, &more_s, st);
+    if (code == 0 && !*again && program_has_computes(timing->program))
+        code = communication(job, timing, again, &comm_s, st);
     run->simulating = stopwatch_lap(&stopwatch);
     if (code < 0 || *again)
         return code;
-    code = metrics_compute(&metrics, run->program, &run->trace, more_s, comm_s, orbit, st);
+    code = metrics_compute(&metrics, timing->program, &timing->trace, more_s, comm_s, timing->fold.orbit, st);
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
@@ -157,32 +144,25 @@ static int run_program(struct job *job, const struct engine *engine, bool record
     return code;
 }
 
-static int run_once(struct job *job, bool record, struct run *run, bool *again, struct status *st)
+static int run_once(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
 {
     const struct engine *engine = choose_engine(job);
-    bool folds = engine == engine_by_name("event") && job->point->fold;
-    *run = (struct run){.program = &job->program};
+    struct stopwatch stopwatch = stopwatch_start();
+    *run = (struct run){0};
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
-    if (folds && !record) {
-        struct stopwatch stopwatch = stopwatch_start();
-        int code = fold_init(&run->fold, &job->program, st);
-        run->folding = stopwatch_lap(&stopwatch);
-        if (code < 0)
-            return code;
-        run->folded = run->fold.orbit > 1;
-        run->program = run->folded ? &run->fold.program : &job->program;
-        if (run->folded)
-            fold_print(&run->fold, run->result.fold);
-    }
-    return run_program(job, engine, record, run, again, st);
+    int code = timing_init(&run->timing, &job->program, engine, job->point->fold, st);
+    run->folding = stopwatch_lap(&stopwatch);
+    if (run->timing.fold.orbit > 1)
+        fold_print(&run->timing.fold, run->result.fold);
+    return code < 0 ? code : run_program(job, record, run, again, st);
 }
 
-int job_run(struct job *job, bool record, struct run *run, struct status *st)
+int job_run(struct job *job, enum record record, struct run *run, struct status *st)
 {
     for (;;) {
         bool again = false;
-        int code = run_once(job, record || job->point->check, run, &again, st);
+        int code = run_once(job, job->point->check ? RECORD_ALL : record, run, &again, st);
         if (code < 0 || !again)
             return code;
         run_free(run);
@@ -193,9 +173,7 @@ int job_run(struct job *job, bool record, struct run *run, struct status *st)
 
 void run_free(struct run *run)
 {
-    trace_free(&run->trace);
-    fold_free(&run->fold);
-    run->program = NULL;
+    timing_free(&run->timing);
 }
 
 static void fail(struct result *result, const struct job *job, const struct status *why)
@@ -213,7 +191,7 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
     if (code == 0)
         code = job_build(&job, st);
     if (code == 0)
-        code = job_run(&job, false, &run, st);
+        code = job_run(&job, RECORD_NONE, &run, st);
     if (code == 0)
         *result = run.result;
     else
