@@ -30,7 +30,7 @@ for engine in event simgrid; do
 done
 "$prefix/bin/icisim" run "$prefix/share/icisim/workloads/fsdp-layer.yaml" >/dev/null || fail "a workload"
 "$prefix/bin/icisim" topology show --chip "$prefix/share/icisim/topologies/v4.yaml" --slice 4x4x4 >/dev/null || fail "a chip"
-for part in SimGrid GSL libcsv libfyaml yajl compiler; do
+for part in SimGrid GSL libcsv libyaml yajl compiler; do
     "$prefix/bin/icisim" --version | grep -E "$part [A-Z a-z]*[0-9]+\.[0-9]" >/dev/null || fail "--version does not name $part"
 done
 

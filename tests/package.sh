@@ -18,7 +18,7 @@ mv cpack/icisim-simgrid_*.deb simgrid.deb
 field() {
     dpkg-deb -f "$@"
 }
-[[ $(field icisim.deb Depends) == *libfyaml* ]] || fail "the package does not depend on its libraries"
+[[ $(field icisim.deb Depends) == *libyaml* ]] || fail "the package does not depend on its libraries"
 [[ $(field icisim.deb Depends) != *simgrid* ]] || fail "the package depends on SimGrid"
 [[ $(field icisim.deb Recommends) == *icisim-simgrid* ]] || fail "the SimGrid module is not recommended"
 [[ $(field simgrid.deb Depends) == *"icisim (= $(field icisim.deb Version))"*libsimgrid* ]] ||

@@ -171,9 +171,10 @@ static void faults_say_where(void)
         {"a: [1, 2\nb: 3\n", "f.yaml:"},
         {"a: b: c\n", "f.yaml:1:5: "},
         {"\ta: 1\n", "f.yaml:1:1: "},
-        {"a: \"x\n", "f.yaml:1:5: "},
-        {"a: *nope\n", "f.yaml:1:5: *nope stands for nothing; define &nope before it"},
-        {"a: &a [*a]\n", "f.yaml:1:9: *a stands for nothing"},
+        {"a: \"x\n",
+         "f.yaml:2:1: found unexpected end of stream while scanning a quoted scalar that starts in line 1"},
+        {"a: *nope\n", "f.yaml:1:4: *nope stands for nothing; define &nope before it"},
+        {"a: &a [*a]\n", "f.yaml:1:8: *a stands for nothing"},
         {"a: !int 3\n", "tags (!...) are not used here"},
         {"? [a]\n: 2\n", "f.yaml:1:3: a name must be plain text"},
         {"a: {<<: 3}\n", "f.yaml:1:9: << takes a mapping"},
@@ -182,7 +183,11 @@ static void faults_say_where(void)
         {"", "f.yaml:1:1: the file is empty"},
         {"# nothing\n", "the file is empty"},
         {"a: \"\\0\"\n", "f.yaml:1:4: a text with a NUL character"},
-        {"\xff\xfe\xff: 1\n", "f.yaml:"},
+        {"\xff\xfe\xff: 1\n", "f.yaml:1:1: invalid leading UTF-8 octet"},
+        {"%\xff", "f.yaml:1:2: invalid leading UTF-8 octet"},
+        {"a: 1\nb: \xe2\x82", "f.yaml:2:4: incomplete UTF-8 octet sequence"},
+        {"a: \x01\n", "f.yaml:1:4: control characters are not allowed"},
+        {"? *a\n", "f.yaml:1:3: a name must be plain text"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct document d;
@@ -243,6 +248,97 @@ static void json_is_read_by_its_own_rules(void)
     CU_ASSERT(document_parse(&d, "f.json", "{a: 1}", 6, &bad) < 0);
 }
 
+/* Where YAML and JSON say the same, they say where, too: with escapes, blanks and brackets before it. */
+static void json_has_places(void)
+{
+    static const char text[] =
+        "{\"a\\\"\\\\\":\n [1.5, -2e3 ,\"\\u00e9\\\\\",\ttrue,null,[], {\"b\":\"c\"}]}";
+    static const int column[] = {3, 8, 14, 26, 31, 36, 40};
+    struct document d;
+    struct status st = {0};
+    OKAY(document_parse(&d, "f.json", text, sizeof text - 1, &st), st);
+    const struct node *list = node_get(d.root, "a\"\\");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(list);
+    places(d.root, 1, 1);
+    places(list, 2, 2);
+    CU_ASSERT_EQUAL_FATAL(node_count(list), 7);
+    for (int i = 0; i < 7; i++)
+        places(node_child(list, i), 2, column[i]);
+    places(node_get(node_child(list, 6), "b"), 2, 45);
+    CU_ASSERT_TRUE(node_is_empty(node_child(list, 4)));
+    document_free(&d);
+}
+
+static void faults_of_json_say_where(void)
+{
+    static const char *const cases[][2] = {
+        {"", "f.json:1:1: parse error: premature EOF"},
+        {"[1,\n 2,,3]", "f.json:2:4: parse error: unallowed token at this point in JSON text"},
+        {"{\"a\":1,\"a\":2}", "f.json:1:12: 'a' appears twice (first in line 1); keep one"},
+        {"[1] [2]", "f.json:1:5: parse error: trailing garbage"},
+        {"[\"\xff\"]", "f.json:1:"},
+        {"[1", "f.json:1:3: parse error: premature EOF"},
+        {"{a: 1}", "f.json:1:2: lexical error"},
+        {"{\"a\": 'x'}", "lexical error"},
+        {"[\"\\u0000\"]", "f.json:1:2: a text with a NUL character"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct document d;
+        struct status st = {0};
+        CU_ASSERT_EQUAL(document_parse(&d, "f.json", cases[i][0], strlen(cases[i][0]), &st), STATUS_INPUT);
+        CU_ASSERT_PTR_NULL(d.blocks);
+        if (!strstr(st.text, cases[i][1]))
+            fprintf(stderr, "'%s' says: %s\n", cases[i][0], st.text);
+        IN(cases[i][1], st);
+    }
+}
+
+/* A text that is one piece again and again, between a beginning and an end. */
+static char *repeat(const char *begin, const char *piece, int times, const char *end)
+{
+    size_t n = strlen(begin), each = strlen(piece);
+    char *text = malloc(n + each * (size_t)times + strlen(end) + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    memcpy(text, begin, n);
+    for (int i = 0; i < times; i++, n += each)
+        memcpy(text + n, piece, each);
+    strcpy(text + n, end);
+    return text;
+}
+
+/* As many values as fit, and one more; by one merge key after the other, too; and bytes. */
+static void sizes_have_an_end(void)
+{
+    static const char *const names[] = {"f.json", "f.yaml"};
+    struct document d;
+    for (int extra = 0; extra < 2; extra++)
+        for (int i = 0; i < 2; i++) {
+            struct status st = {0};
+            char *text = repeat("[", "1,", DOCUMENT_VALUES - 2 + extra, "1]"); /* the list is a value, too */
+            CU_ASSERT_EQUAL(document_parse(&d, names[i], text, strlen(text), &st), extra ? STATUS_LIMIT : 0);
+            CU_ASSERT_EQUAL(extra && strstr(st.text, "more than 1048576 values"), extra);
+            CU_ASSERT_EQUAL(extra && strstr(st.text, "1:2097152: "), extra);
+            document_free(&d);
+            free(text);
+        }
+    struct status merged = {0}, large = {0};
+    char *names_of_one = repeat("- &a {k: 0", "", 0, "");
+    for (int i = 0; i < 2000; i++) {
+        char name[32], *longer;
+        snprintf(name, sizeof name, ", k%d: 1", i);
+        longer = repeat(names_of_one, name, 1, "");
+        free(names_of_one);
+        names_of_one = longer;
+    }
+    char *text = repeat(names_of_one, "}\n- {<<: *a}\n- {k: 1", 5000, "}\n");
+    CU_ASSERT_EQUAL(parse(&d, text, &merged), STATUS_LIMIT);
+    IN("merged ones included", merged);
+    CU_ASSERT_EQUAL(document_parse(&d, "f.yaml", text, (size_t)DOCUMENT_BYTES + 1, &large), STATUS_LIMIT);
+    IN("f.yaml: 67108865 bytes are more than the 67108864 of a document", large);
+    free(names_of_one);
+    free(text);
+}
+
 static void files_are_read(void)
 {
     char path[] = "/tmp/icisim-document-XXXXXX";
@@ -262,4 +358,5 @@ static void files_are_read(void)
 
 SUITE("document", TEST(the_tree_has_places), TEST(scalars_are_read), TEST(anchors_and_merges_resolve),
       TEST(aliases_share), TEST(faults_say_where), TEST(nesting_has_an_end), TEST(names_are_checked),
-      TEST(json_is_read_by_its_own_rules), TEST(files_are_read))
+      TEST(json_is_read_by_its_own_rules), TEST(json_has_places), TEST(faults_of_json_say_where),
+      TEST(sizes_have_an_end), TEST(files_are_read))

@@ -6,7 +6,8 @@
  * says what it must be, and a node that is something else fails with file:line:column, what is wrong and what
  * would be right. Anchors, aliases and merge keys (<<) are resolved: an alias is the node of its anchor, with
  * that one's place. Refused: a name that appears twice in a mapping, tags, several documents in one file,
- * nesting beyond DOCUMENT_DEPTH.
+ * nesting beyond DOCUMENT_DEPTH, more than DOCUMENT_VALUES values (those that merge keys bring included) or
+ * DOCUMENT_BYTES bytes.
  *
  * Units: none; quantities are texts for units.h. Errors: STATUS_INPUT, STATUS_IO.
  * Ownership: nodes and their texts live until document_free(), safe on a zeroed document.
@@ -20,7 +21,7 @@
 
 #include "base/status.h"
 
-enum { DOCUMENT_DEPTH = 64 };
+enum { DOCUMENT_DEPTH = 64, DOCUMENT_VALUES = 1 << 20, DOCUMENT_BYTES = 1 << 26 };
 
 struct node; /* one value of the tree */
 struct document_block;
@@ -31,7 +32,7 @@ struct document {
 };
 
 /* Reads a file ("-" is stdin) or a text; `name` stands in messages. Files named .json, and no others, are
- * held to JSON's own rules (of which YAML knows all but surrogate pairs). */
+ * held to JSON's own rules. */
 int document_load(struct document *document, const char *path, struct status *st);
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st);

@@ -27,7 +27,7 @@ static int read_all(struct file *file, FILE *in, struct status *st)
         size_t n = fread(file->text + file->bytes, 1, room - file->bytes - 1, in);
         file->bytes += n;
         if (file->bytes > FILE_BYTES_MAX)
-            return status_fail(st, STATUS_LIMIT, "'%s' is larger than 1 GiB", file->name);
+            return status_fail(st, STATUS_LIMIT, "'%s' is larger than 256 MiB; split it", file->name);
         if (n == 0)
             break;
     }

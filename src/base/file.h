@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-enum { FILE_BYTES_MAX = 1 << 30 };
+enum { FILE_BYTES_MAX = 1 << 28 };
 
 struct file {
     const char *name; /* for messages: the path given, or "stdin" */

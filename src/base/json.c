@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/json.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yajl/yajl_gen.h>
 
@@ -25,12 +28,41 @@ static void print(void *context, const char *text, size_t length)
         fault(json, "the file cannot be written");
 }
 
+/* yajl does not look at what malloc() returns. It takes what it needs once, when it is opened. */
+struct memory {
+    size_t used;
+    _Alignas(max_align_t) char bytes[2048];
+};
+
+static void *take(void *context, size_t bytes)
+{
+    struct memory *memory = context;
+    size_t align = _Alignof(max_align_t), at = memory->used;
+    assert(bytes <= sizeof memory->bytes - at);
+    memory->used = (at + bytes + align - 1) / align * align;
+    return memory->bytes + at;
+}
+
+static void *take_more(void *context, void *data, size_t bytes)
+{
+    (void)data; /* nothing of it is larger than it was */
+    return take(context, bytes);
+}
+
+static void give_back(void *context, void *data)
+{
+    (void)context;
+    (void)data;
+}
+
 int json_open(struct json *json, FILE *out, int lines, struct status *st)
 {
-    *json = (struct json){.out = out, .lines = lines};
-    yajl_gen generator = yajl_gen_alloc(NULL);
-    if (!generator)
+    struct memory *memory = calloc(1, sizeof *memory);
+    *json = (struct json){.out = out, .lines = lines, .memory = memory};
+    if (!memory)
         return status_nomem(st);
+    yajl_alloc_funcs functions = {take, take_more, give_back, memory};
+    yajl_gen generator = yajl_gen_alloc(&functions);
     yajl_gen_config(generator, yajl_gen_print_callback, print, json);
     yajl_gen_config(generator, yajl_gen_validate_utf8, 1);
     json->generator = generator;
@@ -42,7 +74,8 @@ int json_close(struct json *json, struct status *st)
     if (!json->generator)
         return 0;
     yajl_gen_free(json->generator);
-    json->generator = NULL;
+    free(json->memory);
+    json->generator = json->memory = NULL;
     if (json->depth)
         fault(json, "an object or array is still open");
     if (putc('\n', json->out) == EOF)

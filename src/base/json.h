@@ -23,7 +23,8 @@ enum { JSON_DEPTH = 32 };
 
 struct json {
     FILE *out;
-    void *generator;        /* of the library that writes */
+    void *generator;        /* of the library that writes, and ... */
+    void *memory;           /* ... what it works in */
     int lines;              /* levels whose values start lines of their own */
     int depth;              /* of open objects and arrays */
     bool array[JSON_DEPTH]; /* is the open one an array */
