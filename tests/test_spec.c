@@ -94,6 +94,28 @@ static void groups_in_all_spellings(void)
     groups_are("[4,2]<=[2,4]T(1,0)", 8, "04|15|26|37");
     /* numpy.arange(8).reshape(2,2,2).transpose(2,0,1).reshape(2,4) */
     groups_are("[2,4]<=[2,2,2]T(2,0,1)", 8, "0246|1357");
+    groups_are("mesh['x'=2,'y'=4] {'x'}", 8, "04|15|26|37");
+    groups_are("mesh['x'=2,'y'=4] {'y','x'}", 8, "04152637");
+    groups_are("mesh['axis_0'=3,'axis_1'=1] {}", 3, "0|1|2");
+    /* y = 2 slow, 2 fast digits: positions 0 to 7 are x, slow, fast in binary */
+    groups_are("mesh['x'=2,'y'=4] {'y':(2)2}", 8, "01|23|45|67");
+    groups_are("mesh['x'=2,'y'=4] {'y':(1)2,'x'}", 8, "0426|1537");
+    /* positions 0 1 2 3 hold devices 0 2 1 3, listed and as an iota */
+    groups_are("mesh[x=2,y=2], device_ids=(0,2,1,3) {y}", 4, "02|13");
+    groups_are("mesh[x=2,y=2], device_ids=([2,2]T(1,0)) {y}", 4, "02|13");
+}
+
+/* Where the number of devices is not known yet, groups may leave some out or be all of them. */
+static void groups_of_unknown_devices(void)
+{
+    groups_are("{{0,12},{2,13}}", 0, "012|213");
+    groups_are("[3,1]<=[3]", 0, "0|1|2");
+    groups_are("mesh['x'=2,'y'=2] {'x'}", 0, "02|13");
+    groups_are("{}", 0, "");
+    struct status st = {0};
+    struct groups groups;
+    CU_ASSERT_EQUAL(groups_parse("[2,9]<=[2,7]", 0, &groups, &st), STATUS_INPUT);
+    says(&st, "multiply to the number of devices, 14");
 }
 
 static void groups_refused(void)
@@ -111,6 +133,14 @@ static void groups_refused(void)
         {"0,1", "expected {{0,1}"},
         {"{{0,1},{2,3}", "expected '}'"},
         {"{{},{}}", "expected a device"},
+        {"[2,2]<=[3]", "the number of devices, 4"},
+        {"mesh['x'=2,'y'=2] {'z'}", "no axis 'z'"},
+        {"mesh['x'=2,'y'=2] {'x','x'}", "overlap"},
+        {"mesh['x'=4] {'x':(1)2,'x':(1)2}", "overlap"},
+        {"mesh['x'=4] {'x':(2)4}", "does not divide the 4 of 'x'"},
+        {"mesh['x'=2,'y'=3] {'x'}", "a mesh of 6 devices; there are 4"},
+        {"mesh['x'=2,'y'=2], device_ids=(0,1,1,3) {'x'}", "device 1 is in more than one place"},
+        {"mesh['x'=2,'y'=2], device_ids=(0,1,2) {'x'}", "expected ','"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct status st = {0};
@@ -256,6 +286,6 @@ static void replicas(void)
     array_free(&global);
 }
 
-SUITE("spec", TEST(axes_round_trip), TEST(axes_refused), TEST(groups_in_all_spellings), TEST(groups_refused),
-      TEST(groups_of_mesh_axes), TEST(spec_round_trip), TEST(spec_refused), TEST(cut_and_join),
-      TEST(cut_refused), TEST(replicas))
+SUITE("spec", TEST(axes_round_trip), TEST(axes_refused), TEST(groups_in_all_spellings),
+      TEST(groups_of_unknown_devices), TEST(groups_refused), TEST(groups_of_mesh_axes), TEST(spec_round_trip),
+      TEST(spec_refused), TEST(cut_and_join), TEST(cut_refused), TEST(replicas))

@@ -7,7 +7,7 @@
  * another's: f32 at bf16's, for JAX on TPU multiplies f32 in one bf16 pass unless a higher precision is asked
  * for (docs.jax.dev, "Matmul precision").
  *
- * Units: bytes of an element, half a byte for 4-bit types. Errors: status.h. Ownership: constant tables.
+ * Units: bytes of an element, a fraction of one for 2-bit and 4-bit types. Errors: status.h. Ownership: constant tables.
  */
 #ifndef ICISIM_DTYPE_H
 #define ICISIM_DTYPE_H
@@ -17,6 +17,8 @@
 /* id, XLA's name, JAX's, short one (or the same), bits, type whose peak rate it uses if it has none */
 #define DTYPES(X)                                                                                            \
     X(DTYPE_PRED, "pred", "bool", "pred", 8, DTYPE_PRED)                                                     \
+    X(DTYPE_S2, "s2", "int2", "i2", 2, DTYPE_S4)                                                             \
+    X(DTYPE_U2, "u2", "uint2", "u2", 2, DTYPE_S4)                                                            \
     X(DTYPE_S4, "s4", "int4", "i4", 4, DTYPE_S4)                                                             \
     X(DTYPE_U4, "u4", "uint4", "u4", 4, DTYPE_S4)                                                            \
     X(DTYPE_S8, "s8", "int8", "i8", 8, DTYPE_S8)                                                             \
@@ -27,6 +29,13 @@
     X(DTYPE_U32, "u32", "uint32", "u32", 32, DTYPE_S32)                                                      \
     X(DTYPE_S64, "s64", "int64", "i64", 64, DTYPE_S64)                                                       \
     X(DTYPE_U64, "u64", "uint64", "u64", 64, DTYPE_S64)                                                      \
+    X(DTYPE_F4E2M1FN, "f4e2m1fn", "float4_e2m1fn", "f4e2m1fn", 4, DTYPE_F8E4M3FN)                            \
+    X(DTYPE_F8E3M4, "f8e3m4", "float8_e3m4", "f8e3m4", 8, DTYPE_F8E4M3FN)                                    \
+    X(DTYPE_F8E4M3, "f8e4m3", "float8_e4m3", "f8e4m3", 8, DTYPE_F8E4M3FN)                                    \
+    X(DTYPE_F8E4M3B11FNUZ, "f8e4m3b11fnuz", "float8_e4m3b11fnuz", "f8e4m3b11fnuz", 8, DTYPE_F8E4M3FN)        \
+    X(DTYPE_F8E4M3FNUZ, "f8e4m3fnuz", "float8_e4m3fnuz", "f8e4m3fnuz", 8, DTYPE_F8E4M3FN)                    \
+    X(DTYPE_F8E5M2FNUZ, "f8e5m2fnuz", "float8_e5m2fnuz", "f8e5m2fnuz", 8, DTYPE_F8E4M3FN)                    \
+    X(DTYPE_F8E8M0FNU, "f8e8m0fnu", "float8_e8m0fnu", "f8e8m0fnu", 8, DTYPE_F8E4M3FN)                        \
     X(DTYPE_F8E4M3FN, "f8e4m3fn", "float8_e4m3fn", "f8e4m3fn", 8, DTYPE_F8E4M3FN)                            \
     X(DTYPE_F8E5M2, "f8e5m2", "float8_e5m2", "f8e5m2", 8, DTYPE_F8E4M3FN)                                    \
     X(DTYPE_BF16, "bf16", "bfloat16", "bf16", 16, DTYPE_BF16)                                                \

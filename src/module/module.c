@@ -6,17 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "base/lookup.h"
 
-/* Where an equal text or shape may be: a value from the hash of what it is. Values of one hash are in a chain. */
-struct entry {
-    uint64_t hash;
-    int32_t value;
-    struct entry *next; /* of the same hash */
-    UT_hash_handle hh;
-};
+/* Where an equal text or shape may be. */
 struct module_index {
-    struct entry *texts, *shapes;
+    struct lookup texts, shapes;
 };
 
 enum { TEXTS, SHAPES, NUMBERS, OPERANDS, ATTRIBUTES_, INSTRUCTIONS, COMPUTATIONS, GROUPINGS };
@@ -62,25 +56,11 @@ void module_init(struct module *module, const char *name, int partitions)
     module->name = module_text(module, name, -1);
 }
 
-static void free_entries(struct entry **table)
-{
-    struct entry *entry, *rest;
-    HASH_ITER(hh, *table, entry, rest)
-    {
-        HASH_DEL(*table, entry);
-        while (entry) {
-            struct entry *next = entry->next;
-            free(entry);
-            entry = next;
-        }
-    }
-}
-
 static void free_index(struct module *module)
 {
     if (module->index) {
-        free_entries(&module->index->texts);
-        free_entries(&module->index->shapes);
+        lookup_free(&module->index->texts);
+        lookup_free(&module->index->shapes);
     }
     free(module->index);
     module->index = NULL;
@@ -114,60 +94,38 @@ int module_close(struct module *module, struct status *st)
     return 0;
 }
 
-static uint64_t hash_of(const void *bytes, size_t n)
+static void add_index(struct module *module, struct lookup *table, uint32_t hash, int32_t index)
 {
-    uint64_t hash = 0xcbf29ce484222325u; /* FNV-1a */
-    for (const unsigned char *at = bytes; n-- > 0; at++)
-        hash = (hash ^ *at) * 0x100000001b3u;
-    return hash;
+    int code = lookup_add(table, hash, index);
+    if (code < 0)
+        fail(module, code);
 }
 
-static struct entry *find_entry(struct entry *table, uint64_t hash)
+int32_t module_name(struct module *module, const char *name, int length)
 {
-    struct entry *entry;
-    HASH_FIND(hh, table, &hash, sizeof hash, entry);
-    return entry;
-}
-
-static void add_entry(struct module *module, struct entry **table, uint64_t hash, int32_t value)
-{
-    struct entry *first = find_entry(*table, hash), *entry = calloc(1, sizeof *entry);
-    if (!entry) {
-        fail(module, STATUS_NOMEM);
-        return;
-    }
-    entry->hash = hash;
-    entry->value = value;
-    if (first) {
-        entry->next = first->next;
-        first->next = entry;
-        return;
-    }
-    HASH_ADD(hh, *table, hash, sizeof entry->hash, entry);
-    if (!entry->hh.tbl) {
-        free(entry);
-        fail(module, STATUS_NOMEM);
-    }
+    size_t n = length < 0 ? strlen(name) : (size_t)length;
+    int32_t at = module->texts;
+    if (n > INT32_MAX / 4)
+        fail(module, STATUS_LIMIT);
+    if (!GROW(module, text, TEXTS, at, (int32_t)n + 1))
+        return 0;
+    memcpy(module->text + at, name, n);
+    module->text[(size_t)at + n] = '\0';
+    module->texts += (int32_t)n + 1;
+    return at;
 }
 
 int32_t module_text(struct module *module, const char *text, int length)
 {
     size_t n = length < 0 ? strlen(text) : (size_t)length;
-    if (module->error < 0 || n > INT32_MAX / 4) {
-        fail(module, STATUS_LIMIT);
+    if (module->error < 0)
         return 0;
-    }
-    uint64_t hash = hash_of(text, n);
-    for (struct entry *e = find_entry(module->index->texts, hash); e; e = e->next)
-        if (memcmp(module->text + e->value, text, n) == 0 && module->text[(size_t)e->value + n] == '\0')
-            return e->value;
-    int32_t at = module->texts;
-    if (!GROW(module, text, TEXTS, at, (int32_t)n + 1))
-        return 0;
-    memcpy(module->text + at, text, n);
-    module->text[(size_t)at + n] = '\0';
-    module->texts += (int32_t)n + 1;
-    add_entry(module, &module->index->texts, hash, at);
+    uint32_t hash = lookup_hash(0, text, n), probe = 0;
+    for (int32_t t; (t = lookup_next(&module->index->texts, hash, &probe)) >= 0;)
+        if (strncmp(module->text + t, text, n) == 0 && module->text[(size_t)t + n] == '\0')
+            return t;
+    int32_t at = module_name(module, text, (int)n);
+    add_index(module, &module->index->texts, hash, at);
     return at;
 }
 
@@ -185,25 +143,24 @@ static int32_t add_numbers(struct module *module, const int64_t number[], int nu
 
 int32_t module_shape(struct module *module, struct shape shape, const int64_t number[])
 {
-    int64_t key[4] = {shape.dtype, shape.count, shape.layout, shape.on_chip};
-    uint64_t hash =
-        hash_of(key, sizeof key) ^ (shape.count ? hash_of(number, (size_t)shape.count * sizeof *number) : 0);
+    size_t bytes = (size_t)shape.count * sizeof *number;
+    int32_t key[4] = {shape.dtype, shape.count, shape.layout, shape.on_chip};
+    uint32_t hash = lookup_hash(lookup_hash(0, key, sizeof key), number, bytes), probe = 0;
     if (module->error < 0)
         return 0;
-    for (struct entry *e = find_entry(module->index->shapes, hash); e; e = e->next) {
-        const struct shape *old = &module->shape[e->value];
+    for (int32_t s; (s = lookup_next(&module->index->shapes, hash, &probe)) >= 0;) {
+        const struct shape *old = &module->shape[s];
         if (old->dtype == shape.dtype && old->count == shape.count && old->layout == shape.layout &&
             old->on_chip == shape.on_chip &&
-            (shape.count == 0 ||
-             memcmp(module->number + old->first, number, (size_t)shape.count * sizeof *number) == 0))
-            return e->value;
+            (bytes == 0 || memcmp(module->number + old->first, number, bytes) == 0))
+            return s;
     }
     int32_t at = module->shapes;
     shape.first = add_numbers(module, number, shape.count);
     if (!GROW(module, shape, SHAPES, at, 1))
         return 0;
     module->shape[module->shapes++] = shape;
-    add_entry(module, &module->index->shapes, hash, at);
+    add_index(module, &module->index->shapes, hash, at);
     return at;
 }
 
@@ -260,16 +217,10 @@ int32_t module_begin(struct module *module, const char *name)
     return at;
 }
 
-int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
-                   const int32_t operand[], int operands)
+int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name, int32_t shape,
+                         const int32_t operand[], int operands)
 {
     int32_t at = module->instructions, first = module->operands;
-    char made[64];
-    if (!name) {
-        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, at);
-        name = made;
-    }
-    int32_t word = module_text(module, name, -1);
     if (!GROW(module, instruction, INSTRUCTIONS, at, 1) ||
         !GROW(module, operand, OPERANDS, first, operands + 1))
         return 0;
@@ -280,7 +231,7 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
     struct computation *computation = &module->computation[module->computations - 1];
     module->instruction[module->instructions++] =
         (struct instruction){.opcode = opcode,
-                             .name = word,
+                             .name = name,
                              .shape = shape,
                              .computation = module->computations - 1,
                              .first_operand = first,
@@ -289,6 +240,17 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
     computation->count++;
     computation->root = at;
     return at;
+}
+
+int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
+                   const int32_t operand[], int operands)
+{
+    char made[64];
+    if (!name) {
+        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, module->instructions);
+        name = made;
+    }
+    return module_add_named(module, opcode, module_name(module, name, -1), shape, operand, operands);
 }
 
 static void add_attribute(struct module *module, struct attribute attribute)
@@ -305,8 +267,13 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
     add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
 }
 
+void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text)
+{
+    add_attribute(module, (struct attribute){.key = key, .name = name, .text = text});
+}
+
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text)
 {
-    int32_t word = name ? module_text(module, name, -1) : 0, value = module_text(module, text, -1);
-    add_attribute(module, (struct attribute){.key = key, .name = word, .text = value});
+    int32_t word = name ? module_text(module, name, -1) : 0;
+    module_attribute_word(module, key, word, module_text(module, text, -1));
 }

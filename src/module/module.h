@@ -7,12 +7,11 @@
  * replica groups, called computations, a literal, labels. All that time or numbers depend on stands in these, so that a
  * module that is printed as HLO text and read back is the same module (hlo_print.h, hlo_read.h).
  *
- * An attribute is kept as it is written: a key, numbers where its value is a number or a list of them, else a text.
- * Numbers of ATTR_TO_APPLY, CALLS, BODY, CONDITION and BRANCHES are computations, of CONTROL_PREDECESSORS instructions, of
- * REPLICA_GROUPS the index of an entry in the table of groups. Labels of our own (which layer, which phase, which tensor)
- * are frontend_attributes, as JAX writes them: {layer="3",phase="bwd"}.
+ * An attribute is a key and numbers, or a text as it is written; which of the two stands in the table of keys. Labels of
+ * our own (which layer, which phase, which tensor) are frontend_attributes, as JAX writes them: {layer="3",phase="bwd"}.
  *
- * Everything lies in a few arrays; texts, shapes, numbers are named by their index, equal texts and shapes are kept once.
+ * Everything lies in a few arrays; texts, shapes, numbers are named by their index, equal texts and shapes are kept once
+ * (but names of instructions, which rarely are equal).
  * Building appends: a computation is begun, its instructions are added, the next computation is begun. What is called is
  * built before its caller. A fault (out of memory) sticks, and module_close() reports it, so that builders need not look
  * at every call.
@@ -31,68 +30,92 @@
 #include "notation/axes.h"
 #include "notation/groups.h"
 
-/* An array of a dtype, or a tuple of shapes, or a token. */
-enum { SHAPE_TUPLE = -1, SHAPE_TOKEN = -2 };
+/* An array of a dtype, or a tuple of shapes, or a token, or something opaque to HLO itself. */
+enum { SHAPE_TUPLE = -1, SHAPE_TOKEN = -2, SHAPE_OPAQUE = -3 };
 struct shape {
-    int32_t dtype;        /* enum dtype_id, or SHAPE_TUPLE, SHAPE_TOKEN */
+    int32_t dtype;        /* enum dtype_id, or SHAPE_TUPLE and so on */
     int32_t first, count; /* number[first ..): sizes of dims; of a tuple: its shapes */
     int32_t layout;       /* text of the layout as written, "{1,0:T(8,128)S(1)}", or 0 */
     bool on_chip;         /* in a memory space other than HBM: S(1) and so on */
 };
 
-/* Keys that somebody asks for; others are ATTR_OTHER, kept under the name that they were read by. */
+/* What the value of an attribute is, and its numbers. */
+enum attribute_kind {
+    VALUE_TEXT,     /* no numbers: a text, as written */
+    VALUE_ARGUMENT, /* what stands in the parentheses: of a parameter its number, of a constant its elements where
+                           all of them are whole numbers, row by row, else the text */
+    VALUE_NUMBER,       /* 3 */
+    VALUE_FLAG,         /* true: 1, false: 0 */
+    VALUE_LIST,         /* {0,2} */
+    VALUE_PAIRS,        /* {{0,1},{1,2}}: two numbers a pair */
+    VALUE_RANGES,       /* {[0:8], [0:8:2]}: start, limit, stride of each dim */
+    VALUE_PADS,         /* 0_1x2_0_3: low, high, interior of each dim */
+    VALUE_COMPUTATIONS, /* %sum or {%a, %b}: computations */
+    VALUE_INSTRUCTIONS, /* {%a, %b}: earlier instructions of the computation */
+    VALUE_GROUPS        /* index of an entry in the table of groups */
+};
+
+/* Keys that somebody asks for, and their kinds; others are ATTR_OTHER, kept under the name that they were read by. */
 #define ATTRIBUTES(X)                                                                                        \
-    X(OTHER, "")                                                                                             \
-    X(PARAMETER_NUMBER, "parameter")                                                                         \
-    X(LITERAL, "literal")                                                                                    \
-    X(TO_APPLY, "to_apply")                                                                                  \
-    X(CALLS, "calls")                                                                                        \
-    X(BODY, "body")                                                                                          \
-    X(CONDITION, "condition")                                                                                \
-    X(BRANCHES, "branch_computations")                                                                       \
-    X(TRUE_COMPUTATION, "true_computation")                                                                  \
-    X(FALSE_COMPUTATION, "false_computation")                                                                \
-    X(CONTROL_PREDECESSORS, "control-predecessors")                                                          \
-    X(REPLICA_GROUPS, "replica_groups")                                                                      \
-    X(SOURCE_TARGET_PAIRS, "source_target_pairs")                                                            \
-    X(CHANNEL_ID, "channel_id")                                                                              \
-    X(USE_GLOBAL_DEVICE_IDS, "use_global_device_ids")                                                        \
-    X(DIMENSIONS, "dimensions")                                                                              \
-    X(INDEX, "index")                                                                                        \
-    X(IOTA_DIMENSION, "iota_dimension")                                                                      \
-    X(LHS_CONTRACTING, "lhs_contracting_dims")                                                               \
-    X(RHS_CONTRACTING, "rhs_contracting_dims")                                                               \
-    X(LHS_BATCH, "lhs_batch_dims")                                                                           \
-    X(RHS_BATCH, "rhs_batch_dims")                                                                           \
-    X(LHS_RAGGED, "lhs_ragged_dims")                                                                         \
-    X(RHS_GROUP, "rhs_group_dims")                                                                           \
-    X(WINDOW, "window")                                                                                      \
-    X(DIM_LABELS, "dim_labels")                                                                              \
-    X(FEATURE_GROUP_COUNT, "feature_group_count")                                                            \
-    X(BATCH_GROUP_COUNT, "batch_group_count")                                                                \
-    X(SLICE, "slice")                                                                                        \
-    X(DYNAMIC_SLICE_SIZES, "dynamic_slice_sizes")                                                            \
-    X(SLICE_SIZES, "slice_sizes")                                                                            \
-    X(PADDING, "padding")                                                                                    \
-    X(DIRECTION, "direction")                                                                                \
-    X(KIND, "kind")                                                                                          \
-    X(CUSTOM_CALL_TARGET, "custom_call_target")                                                              \
-    X(BACKEND_CONFIG, "backend_config")                                                                      \
-    X(OPERAND_PRECISION, "operand_precision")                                                                \
-    X(FRONTEND_ATTRIBUTES, "frontend_attributes")                                                            \
-    X(METADATA, "metadata")                                                                                  \
-    X(SHARDING, "sharding")
+    X(OTHER, "", TEXT)                                                                                       \
+    X(PARAMETER_NUMBER, "parameter", ARGUMENT)                                                               \
+    X(LITERAL, "literal", ARGUMENT)                                                                          \
+    X(TO_APPLY, "to_apply", COMPUTATIONS)                                                                    \
+    X(CALLS, "calls", COMPUTATIONS)                                                                          \
+    X(BODY, "body", COMPUTATIONS)                                                                            \
+    X(CONDITION, "condition", COMPUTATIONS)                                                                  \
+    X(BRANCHES, "branch_computations", COMPUTATIONS)                                                         \
+    X(TRUE_COMPUTATION, "true_computation", COMPUTATIONS)                                                    \
+    X(FALSE_COMPUTATION, "false_computation", COMPUTATIONS)                                                  \
+    X(CONTROL_PREDECESSORS, "control-predecessors", INSTRUCTIONS)                                            \
+    X(REPLICA_GROUPS, "replica_groups", GROUPS)                                                              \
+    X(SOURCE_TARGET_PAIRS, "source_target_pairs", PAIRS)                                                     \
+    X(CHANNEL_ID, "channel_id", NUMBER)                                                                      \
+    X(USE_GLOBAL_DEVICE_IDS, "use_global_device_ids", FLAG)                                                  \
+    X(DIMENSIONS, "dimensions", LIST)                                                                        \
+    X(INDEX, "index", NUMBER)                                                                                \
+    X(IOTA_DIMENSION, "iota_dimension", NUMBER)                                                              \
+    X(LHS_CONTRACTING, "lhs_contracting_dims", LIST)                                                         \
+    X(RHS_CONTRACTING, "rhs_contracting_dims", LIST)                                                         \
+    X(LHS_BATCH, "lhs_batch_dims", LIST)                                                                     \
+    X(RHS_BATCH, "rhs_batch_dims", LIST)                                                                     \
+    X(LHS_RAGGED, "lhs_ragged_dims", LIST)                                                                   \
+    X(RHS_GROUP, "rhs_group_dims", LIST)                                                                     \
+    X(WINDOW, "window", TEXT)                                                                                \
+    X(DIM_LABELS, "dim_labels", TEXT)                                                                        \
+    X(FEATURE_GROUP_COUNT, "feature_group_count", NUMBER)                                                    \
+    X(BATCH_GROUP_COUNT, "batch_group_count", NUMBER)                                                        \
+    X(SLICE, "slice", RANGES)                                                                                \
+    X(DYNAMIC_SLICE_SIZES, "dynamic_slice_sizes", LIST)                                                      \
+    X(SLICE_SIZES, "slice_sizes", LIST)                                                                      \
+    X(PADDING, "padding", PADS)                                                                              \
+    X(DIRECTION, "direction", TEXT)                                                                          \
+    X(KIND, "kind", TEXT)                                                                                    \
+    X(CUSTOM_CALL_TARGET, "custom_call_target", TEXT)                                                        \
+    X(BACKEND_CONFIG, "backend_config", TEXT)                                                                \
+    X(OPERAND_PRECISION, "operand_precision", TEXT)                                                          \
+    X(FRONTEND_ATTRIBUTES, "frontend_attributes", TEXT)                                                      \
+    X(METADATA, "metadata", TEXT)                                                                            \
+    X(SHARDING, "sharding", TEXT)
 
 enum attribute_key {
-#define ATTRIBUTE_ENUM(id, name) ATTR_##id,
+#define ATTRIBUTE_ENUM(id, name, kind) ATTR_##id,
     ATTRIBUTES(ATTRIBUTE_ENUM)
 #undef ATTRIBUTE_ENUM
         ATTRIBUTE_KEYS
 };
 
+struct attribute_info {
+    const char *name;
+    enum attribute_kind kind;
+};
+const struct attribute_info *attribute_info(enum attribute_key key);
+/* The key of a name of so many characters: ATTR_OTHER for what nobody asks for. */
+enum attribute_key attribute_by_name(const char *name, int length);
+
 struct attribute {
     enum attribute_key key;
-    int32_t name;         /* text */
+    int32_t name;         /* of ATTR_OTHER: a text */
     int32_t text;         /* the value as written, or 0 where the numbers say all */
     int32_t first, count; /* number[first ..) */
 };
@@ -144,12 +167,9 @@ void module_init(struct module *module, const char *name, int partitions);
 void module_free(struct module *module);
 /* Ends building: returns the first fault, if any. */
 int module_close(struct module *module, struct status *st);
-/* Invariants: every index in range, operands come first, roots and called computations exist, no recursion, shapes of
- * collectives, dots and loops agree with their operands and groups. */
-int module_check(const struct module *module, struct status *st);
 
-/* The parts. */
-int32_t module_text(struct module *module, const char *text, int length); /* length -1: to the NUL */
+/* The parts. A length of -1 is to the NUL. */
+int32_t module_text(struct module *module, const char *text, int length);
 static inline const char *module_word(const struct module *module, int32_t text)
 {
     return module->text + text;
@@ -167,6 +187,11 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
                    const int32_t operand[], int operands);
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
+/* The same for a reader, which has spans of a text and no strings: texts of the module. */
+int32_t module_name(struct module *module, const char *name, int length); /* not looked for among the texts */
+int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name, int32_t shape,
+                         const int32_t operand[], int operands);
+void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text);
 
 /* Questions. A key that is missing has no numbers and the text "". */
 const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key);

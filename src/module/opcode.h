@@ -7,7 +7,8 @@
  *   MEMORY       moves or reduces elements: it costs HBM traffic
  *   MATMUL       dot, convolution, ragged-dot: it costs FLOPs
  *   COLLECTIVE   communication that ends before the next instruction begins
- *   START, UPDATE, DONE  the same in parts: it is issued, goes on, and is waited for
+ *   START, UPDATE, DONE  in parts: it is issued, goes on, and is waited for. X-start is how XLA prints an async-start
+ *                whose computation is one X alone
  *   CALL         runs other computations: fusion, call, while, conditional
  *   OPAQUE       custom-call and whatever only its author can cost
  *
@@ -44,9 +45,14 @@ enum opcode_class {
     X(GET_DIMENSION_SIZE, "get-dimension-size", FREE, GET_DIMENSION_SIZE)                                    \
     X(DOMAIN, "domain", FREE, DOMAIN)                                                                        \
     X(ABS, "abs", ELEMENTWISE, ABS)                                                                          \
+    X(ACOS, "acos", ELEMENTWISE, ACOS)                                                                       \
+    X(ACOSH, "acosh", ELEMENTWISE, ACOSH)                                                                    \
     X(ADD, "add", ELEMENTWISE, ADD)                                                                          \
     X(AND, "and", ELEMENTWISE, AND)                                                                          \
+    X(ASIN, "asin", ELEMENTWISE, ASIN)                                                                       \
+    X(ASINH, "asinh", ELEMENTWISE, ASINH)                                                                    \
     X(ATAN2, "atan2", ELEMENTWISE, ATAN2)                                                                    \
+    X(ATANH, "atanh", ELEMENTWISE, ATANH)                                                                    \
     X(BITCAST_CONVERT, "bitcast-convert", ELEMENTWISE, BITCAST_CONVERT)                                      \
     X(CBRT, "cbrt", ELEMENTWISE, CBRT)                                                                       \
     X(CEIL, "ceil", ELEMENTWISE, CEIL)                                                                       \
@@ -56,6 +62,7 @@ enum opcode_class {
     X(COMPLEX, "complex", ELEMENTWISE, COMPLEX)                                                              \
     X(CONVERT, "convert", ELEMENTWISE, CONVERT)                                                              \
     X(COSINE, "cosine", ELEMENTWISE, COSINE)                                                                 \
+    X(COSH, "cosh", ELEMENTWISE, COSH)                                                                       \
     X(DIVIDE, "divide", ELEMENTWISE, DIVIDE)                                                                 \
     X(ERF, "erf", ELEMENTWISE, ERF)                                                                          \
     X(EXPONENTIAL, "exponential", ELEMENTWISE, EXPONENTIAL)                                                  \
@@ -87,6 +94,7 @@ enum opcode_class {
     X(SHIFT_RIGHT_LOGICAL, "shift-right-logical", ELEMENTWISE, SHIFT_RIGHT_LOGICAL)                          \
     X(SIGN, "sign", ELEMENTWISE, SIGN)                                                                       \
     X(SINE, "sine", ELEMENTWISE, SINE)                                                                       \
+    X(SINH, "sinh", ELEMENTWISE, SINH)                                                                       \
     X(SQRT, "sqrt", ELEMENTWISE, SQRT)                                                                       \
     X(STOCHASTIC_CONVERT, "stochastic-convert", ELEMENTWISE, STOCHASTIC_CONVERT)                             \
     X(SUBTRACT, "subtract", ELEMENTWISE, SUBTRACT)                                                           \
@@ -121,6 +129,7 @@ enum opcode_class {
     X(COPY_DONE, "copy-done", DONE, COPY)                                                                    \
     X(DOT, "dot", MATMUL, DOT)                                                                               \
     X(RAGGED_DOT, "ragged-dot", MATMUL, RAGGED_DOT)                                                          \
+    X(SCALED_DOT, "scaled-dot", MATMUL, SCALED_DOT)                                                          \
     X(CONVOLUTION, "convolution", MATMUL, CONVOLUTION)                                                       \
     X(ALL_GATHER, "all-gather", COLLECTIVE, ALL_GATHER)                                                      \
     X(ALL_REDUCE, "all-reduce", COLLECTIVE, ALL_REDUCE)                                                      \
@@ -135,9 +144,29 @@ enum opcode_class {
     X(ALL_REDUCE_DONE, "all-reduce-done", DONE, ALL_REDUCE)                                                  \
     X(COLLECTIVE_PERMUTE_START, "collective-permute-start", START, COLLECTIVE_PERMUTE)                       \
     X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", DONE, COLLECTIVE_PERMUTE)                          \
+    X(REDUCE_SCATTER_START, "reduce-scatter-start", START, REDUCE_SCATTER)                                   \
+    X(REDUCE_SCATTER_DONE, "reduce-scatter-done", DONE, REDUCE_SCATTER)                                      \
+    X(ALL_TO_ALL_START, "all-to-all-start", START, ALL_TO_ALL)                                               \
+    X(ALL_TO_ALL_DONE, "all-to-all-done", DONE, ALL_TO_ALL)                                                  \
+    X(RAGGED_ALL_TO_ALL_START, "ragged-all-to-all-start", START, RAGGED_ALL_TO_ALL)                          \
+    X(RAGGED_ALL_TO_ALL_DONE, "ragged-all-to-all-done", DONE, RAGGED_ALL_TO_ALL)                             \
+    X(COLLECTIVE_BROADCAST_START, "collective-broadcast-start", START, COLLECTIVE_BROADCAST)                 \
+    X(COLLECTIVE_BROADCAST_DONE, "collective-broadcast-done", DONE, COLLECTIVE_BROADCAST)                    \
     X(ASYNC_START, "async-start", START, ASYNC_START)                                                        \
     X(ASYNC_UPDATE, "async-update", UPDATE, ASYNC_START)                                                     \
     X(ASYNC_DONE, "async-done", DONE, ASYNC_START)                                                           \
+    X(SLICE_START, "slice-start", START, SLICE)                                                              \
+    X(SLICE_DONE, "slice-done", DONE, SLICE)                                                                 \
+    X(DYNAMIC_SLICE_START, "dynamic-slice-start", START, DYNAMIC_SLICE)                                      \
+    X(DYNAMIC_SLICE_DONE, "dynamic-slice-done", DONE, DYNAMIC_SLICE)                                         \
+    X(DYNAMIC_UPDATE_SLICE_START, "dynamic-update-slice-start", START, DYNAMIC_UPDATE_SLICE)                 \
+    X(DYNAMIC_UPDATE_SLICE_DONE, "dynamic-update-slice-done", DONE, DYNAMIC_UPDATE_SLICE)                    \
+    X(FUSION_START, "fusion-start", START, FUSION)                                                           \
+    X(FUSION_DONE, "fusion-done", DONE, FUSION)                                                              \
+    X(CALL_START, "call-start", START, CALL)                                                                 \
+    X(CALL_DONE, "call-done", DONE, CALL)                                                                    \
+    X(CUSTOM_CALL_START, "custom-call-start", START, CUSTOM_CALL)                                            \
+    X(CUSTOM_CALL_DONE, "custom-call-done", DONE, CUSTOM_CALL)                                               \
     X(CALL, "call", CALL, CALL)                                                                              \
     X(CONDITIONAL, "conditional", CALL, CONDITIONAL)                                                         \
     X(FUSION, "fusion", CALL, FUSION)                                                                        \
@@ -148,6 +177,7 @@ enum opcode_class {
     X(INFEED, "infeed", OPAQUE, INFEED)                                                                      \
     X(OUTFEED, "outfeed", OPAQUE, OUTFEED)                                                                   \
     X(SET_DIMENSION_SIZE, "set-dimension-size", OPAQUE, SET_DIMENSION_SIZE)                                  \
+    X(DYNAMIC_RESHAPE, "dynamic-reshape", OPAQUE, DYNAMIC_RESHAPE)                                           \
     X(TRIANGULAR_SOLVE, "triangular-solve", OPAQUE, TRIANGULAR_SOLVE)                                        \
     X(SEND, "send", OPAQUE, SEND)                                                                            \
     X(SEND_DONE, "send-done", OPAQUE, SEND)                                                                  \

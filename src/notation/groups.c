@@ -2,10 +2,11 @@
 #include "notation/groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/cursor.h"
+#include "notation/groups_mesh.h"
 
-enum { IOTA_DIMS = 8 };
+enum { IOTA_DIMS = 16 };
 
 int groups_init(struct groups *groups, int count, int size, struct status *st)
 {
@@ -52,21 +53,31 @@ static int one_group(int devices, struct groups *groups, struct status *st)
     return code;
 }
 
+static int count_commas(const char *text)
+{
+    int n = 0;
+    while ((text = strchr(text, ',')))
+        text++, n++;
+    return n;
+}
+
 /* "{0,1},{2,3}}": behind the bracket that opens the list. No group can start behind the last device, so the
  * room of `devices` members is enough, and a device that comes twice fills it before it overflows. */
 static int parse_listed(struct cursor *c, const char *open, const char *close, int devices,
                         struct groups *groups)
 {
-    int code = groups_init(groups, 1, devices, c->st), members = 0;
+    int most = devices ? devices : AXES_DEVICES_MAX, members = 0;
+    int room = devices ? devices : count_commas(c->at) + 1;
+    int code = groups_init(groups, 1, room, c->st);
     groups->count = 0;
     while (code == 0) {
         int first = members;
         code = cursor_expect(c, open);
         while (code == 0) {
             int64_t device = 0;
-            if ((code = cursor_integer(c, "a device", 0, devices - 1, &device)) < 0)
+            if ((code = cursor_integer(c, "a device", 0, most - 1, &device)) < 0)
                 break;
-            if (members == devices)
+            if (members == room)
                 return cursor_fail(c, "more than %d members for %d devices; groups must not overlap", devices,
                                    devices);
             groups->member[members++] = (int)device;
@@ -131,18 +142,12 @@ static void transpose_iota(const int64_t dim[], const int64_t turn[], int dims, 
     }
 }
 
-/* "[4,2]<=[2,4]T(1,0)" */
-static int parse_iota(struct cursor *c, int devices, struct groups *groups)
+int groups_parse_order(struct cursor *c, int devices, int **member, int *members)
 {
-    int64_t shape[IOTA_DIMS] = {0}, dim[IOTA_DIMS] = {0}, turn[IOTA_DIMS] = {0};
-    int shapes, dims, turns, code;
-    if ((code = parse_dims(c, "[", "]", 1, devices, shape, &shapes)) < 0 ||
-        (code = cursor_expect(c, "<=")) < 0 || (code = parse_dims(c, "[", "]", 1, devices, dim, &dims)) < 0)
+    int64_t dim[IOTA_DIMS] = {0}, turn[IOTA_DIMS] = {0};
+    int most = devices ? devices : AXES_DEVICES_MAX, dims, turns, code;
+    if ((code = parse_dims(c, "[", "]", 1, most, dim, &dims)) < 0)
         return code;
-    if (shapes != 2)
-        return cursor_fail(c, "expected [groups,size] before '<=', as in [2,4]<=[8]");
-    if (product(shape, shapes) != devices || product(dim, dims) != devices)
-        return cursor_fail(c, "both sides of '<=' must multiply to the number of devices, %d", devices);
     for (int d = 0; d < dims; d++)
         turn[d] = d;
     if (cursor_accept(c, "T")) {
@@ -154,9 +159,32 @@ static int parse_iota(struct cursor *c, int devices, struct groups *groups)
         if (turns != dims || seen != (1u << dims) - 1)
             return cursor_fail(c, "T(...) must name each of the dims 0 to %d once", dims - 1);
     }
-    if ((code = groups_init(groups, (int)shape[0], (int)shape[1], c->st)) < 0)
+    int64_t n = product(dim, dims);
+    if (devices ? n != devices : n > AXES_DEVICES_MAX)
+        return cursor_fail(c, "the dims must multiply to the number of devices, %d%s", most,
+                           devices ? "" : " at most");
+    if (!(*member = malloc((size_t)n * sizeof **member)))
+        return status_nomem(c->st);
+    transpose_iota(dim, turn, dims, *member, n);
+    *members = (int)n;
+    return 0;
+}
+
+/* "[4,2]<=[2,4]T(1,0)" */
+static int parse_iota(struct cursor *c, int devices, struct groups *groups)
+{
+    int64_t shape[IOTA_DIMS] = {0};
+    int shapes, members, code;
+    if ((code = parse_dims(c, "[", "]", 1, devices ? devices : AXES_DEVICES_MAX, shape, &shapes)) < 0 ||
+        (code = cursor_expect(c, "<=")) < 0 ||
+        (code = groups_parse_order(c, devices, &groups->member, &members)) < 0)
         return code;
-    transpose_iota(dim, turn, dims, groups->member, devices);
+    if (shapes != 2)
+        return cursor_fail(c, "expected [groups,size] before '<=', as in [2,4]<=[8]");
+    if (product(shape, shapes) != members)
+        return cursor_fail(c, "both sides of '<=' must multiply to the number of devices, %d", members);
+    groups->count = (int)shape[0];
+    groups->size = (int)shape[1];
     return 0;
 }
 
@@ -167,7 +195,7 @@ int groups_parse(const char *text, int devices, struct groups *groups, struct st
     *groups = (struct groups){0};
     if (cursor_accept(&c, "{")) {
         if (cursor_accept(&c, "}"))
-            code = one_group(devices, groups, st);
+            code = devices ? one_group(devices, groups, st) : 0;
         else
             code = parse_listed(&c, "{", "}", devices, groups);
     } else if (cursor_accept(&c, "[")) {
@@ -177,10 +205,12 @@ int groups_parse(const char *text, int devices, struct groups *groups, struct st
             c.at = text; /* the bracket belongs to the dims of an iota */
             code = parse_iota(&c, devices, groups);
         }
+    } else if (cursor_accept(&c, "mesh")) {
+        code = groups_parse_mesh(&c, devices, groups);
     } else {
-        code = cursor_fail(&c, "expected {{0,1},{2,3}} or [2,2]<=[4]");
+        code = cursor_fail(&c, "expected {{0,1},{2,3}}, [2,2]<=[4] or mesh['x'=2,'y'=2] {'x'}");
     }
-    if (code == 0 && (code = cursor_end(&c)) == 0)
+    if (code == 0 && (code = cursor_end(&c)) == 0 && devices)
         code = groups_check(groups, devices, st);
     if (code < 0)
         groups_free(groups);

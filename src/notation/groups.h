@@ -10,6 +10,9 @@
  *     {}                                 one group of all
  *     [2,4]<=[8]                         iota: 0..7 reshaped to 2 groups of 4
  *     [4,2]<=[2,4]T(1,0)                 0..7 shaped [2,4], transposed, then reshaped to 4 groups of 2
+ *     mesh['x'=2,'y'=4] {'x'}            one group per value of the axes that are not listed; 'y':(2)2 is the part of 2
+ *                                        of 'y' that varies faster than the 2 before it; ", device_ids=([4,2]T(1,0))" or
+ *                                        ", device_ids=(3,1,2,0)" after the mesh says which devices lie on it
  *
  * Errors: STATUS_INPUT for groups that overlap, differ in size or leave a device out. Ownership: the caller's
  * struct, freed with groups_free(), safe when zeroed.
@@ -29,7 +32,8 @@ struct groups {
 int groups_init(struct groups *groups, int count, int size, struct status *st);
 void groups_free(struct groups *groups);
 
-/* Reads any of the spellings above; every one of `devices` must be in exactly one group. */
+/* Reads any of the spellings above; every one of `devices` must be in exactly one group. With `devices` 0, for a reader
+ * that does not know them yet, any of less than AXES_DEVICES_MAX may be in one or more groups, and {} is no group. */
 int groups_parse(const char *text, int devices, struct groups *groups, struct status *st);
 
 /* One group per value of the axes that the list leaves out; positions in the list's own order. */
