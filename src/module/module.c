@@ -79,11 +79,32 @@ void module_free(struct module *module)
     free(module->instruction);
     free(module->computation);
     free(module->groups);
+    free(module->caller);
     *module = (struct module){0};
+}
+
+static void find_callers(struct module *module)
+{
+    enum { NONE = -1, SEVERAL = -2 };
+    module->caller = malloc(((size_t)module->computations + 1) * sizeof *module->caller);
+    if (!module->caller) {
+        fail(module, STATUS_NOMEM);
+        return;
+    }
+    for (int32_t c = 0; c < module->computations; c++)
+        module->caller[c] = NONE;
+    for (int32_t i = 0; i < module->instructions; i++)
+        for (int32_t which = 0, c; (c = module_called(module, i, which)) >= 0; which++)
+            module->caller[c] = module->caller[c] == NONE ? i : SEVERAL;
+    for (int32_t c = 0; c < module->computations; c++)
+        if (module->caller[c] == SEVERAL)
+            module->caller[c] = NONE;
 }
 
 int module_close(struct module *module, struct status *st)
 {
+    if (module->error == 0)
+        find_callers(module);
     if (module->error == STATUS_LIMIT)
         return status_fail(st, STATUS_LIMIT, "module: more than 2^30 parts");
     if (module->error < 0)

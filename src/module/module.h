@@ -159,7 +159,9 @@ struct module {
     struct computation *computation;
     struct module_groups *groups;
     int32_t texts, shapes, numbers, operands, attributes, instructions, computations, groupings;
-    int32_t room[8];            /* of the arrays above, in this order */
+    int32_t room[8]; /* of the arrays above, in this order */
+    int32_t
+        *caller; /* [computations], once closed: the one instruction that runs it, or -1: none, or several */
     struct module_index *index; /* while building: where equal texts and shapes are */
 };
 
@@ -200,6 +202,11 @@ const int64_t *module_numbers(const struct module *module, int32_t instruction, 
 int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key,
                       int64_t fallback);
 const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key);
+/* The shape that comes out in the end: of a start its second element, after the operands (of a copy-start the first). */
+int32_t module_result(const struct module *module, int32_t instruction);
+/* The computations that an instruction runs (a fusion, call, while, conditional, async-start), not those that it applies to
+ * elements, one by one from `which` 0: -1 after the last. */
+int32_t module_called(const struct module *module, int32_t instruction, int which);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
 
@@ -220,8 +227,19 @@ double shape_elements(const struct module *module, int32_t shape);
 double shape_bytes(const struct module *module, int32_t shape);
 double shape_hbm_bytes(const struct module *module, int32_t shape); /* 0 for what is on the chip */
 
-/* The devices that a collective's groups are: flattened ids (replica * partitions + partition), by HLO's rules for
- * channel_id and use_global_device_ids. Errors: ids out of range or twice, groups of unequal size. */
+/* How the ids of a collective are meant; and how many there are. */
+enum module_ids {
+    IDS_REPLICAS,                /* replicas of one partition; the same for each partition */
+    IDS_REPLICAS_ALL_PARTITIONS, /* replicas, each with all of its partitions */
+    IDS_PARTITIONS,              /* partitions of one replica; the same for each replica */
+    IDS_FLATTENED                /* replica * partitions + partition */
+};
+enum module_ids module_ids_of(const struct module *module, int32_t instruction);
+int module_ids(const struct module *module, enum module_ids ids);
+
+/* The devices that a collective's groups are, as flattened ids: what replica_groups, channel_id and
+ * use_global_device_ids say of an instruction, of a START too. Of a collective-permute: its pairs, as groups of source and
+ * target. Errors: ids out of range, twice or left out. */
 int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
                      struct status *st);
 

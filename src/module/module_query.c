@@ -36,6 +36,34 @@ const char *module_value(const struct module *module, int32_t instruction, enum 
     return module_word(module, attribute ? attribute->text : 0);
 }
 
+int32_t module_result(const struct module *module, int32_t instruction)
+{
+    const struct instruction *i = module_at(module, instruction);
+    const struct shape *shape = &module->shape[i->shape];
+    if (opcode_info(i->opcode)->class != CLASS_START || i->opcode == HLO_ALL_REDUCE_START ||
+        shape->dtype != SHAPE_TUPLE || shape->count < 2)
+        return i->shape;
+    return (int32_t)module->number[shape->first + (i->opcode == HLO_COPY_START ? 0 : 1)];
+}
+
+int32_t module_called(const struct module *module, int32_t instruction, int which)
+{
+    const struct instruction *i = module_at(module, instruction);
+    enum opcode whole = opcode_info(i->opcode)->whole;
+    if (whole != HLO_FUSION && whole != HLO_CALL && whole != HLO_WHILE && whole != HLO_CONDITIONAL &&
+        whole != HLO_ASYNC_START)
+        return -1;
+    for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++) {
+        const struct attribute *attribute = &module->attribute[a];
+        if (attribute_info(attribute->key)->kind != VALUE_COMPUTATIONS)
+            continue;
+        if (which < attribute->count)
+            return (int32_t)module->number[attribute->first + which];
+        which -= attribute->count;
+    }
+    return -1;
+}
+
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
 {
     const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * hlo_lexer: the tokens of HLO text, and where a fault is.
+ *
+ * A token is looked for where it is needed: HLO's grammar says what may come next, so that nothing is read twice and
+ * nothing is classified. Blanks and comments (to the end of the line after //, or between slash-star and star-slash) may
+ * stand before every token.
+ *
+ * Units: columns and lines count from 1, columns in bytes. Errors: STATUS_INPUT, "FILE:LINE:COLUMN: what is wrong". The
+ * text's end is a fault of its own: the text is cut. Ownership: the text is borrowed; spans point into it.
+ */
+#ifndef ICISIM_HLO_LEXER_H
+#define ICISIM_HLO_LEXER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+struct span {
+    const char *at;
+    int length;
+};
+
+struct hlo_lexer {
+    const char *file;            /* its name, for messages */
+    const char *text, *at, *end; /* *end is 0 */
+    const char *cut;             /* what is said where the text ends too early */
+    struct status *st;
+};
+
+/* A fault at a place in the text; returns STATUS_INPUT. Where the lexer has come to the end of the text, that is the
+ * fault: it is cut. */
+int hlo_fail(struct hlo_lexer *lexer, const char *at, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same for a fault that is recorded already. */
+int hlo_fail_at(struct hlo_lexer *lexer, const char *at);
+
+/* The next character that is neither blank nor comment; 0 at the end. */
+char hlo_peek(struct hlo_lexer *lexer);
+bool hlo_accept(struct hlo_lexer *lexer, char c);
+int hlo_expect(struct hlo_lexer *lexer, char c, const char *where);
+
+/* A word of letters, digits, '_', '.' and '-'; its length is 0 where there is none. */
+struct span hlo_word(struct hlo_lexer *lexer);
+/* A word with a % before it, or without. */
+int hlo_name(struct hlo_lexer *lexer, const char *noun, struct span *name);
+int hlo_integer(struct hlo_lexer *lexer, const char *noun, int64_t least, int64_t most, int64_t *value);
+/* From a bracket to the one that closes it, with what is between; brackets in strings do not count. */
+int hlo_bracketed(struct hlo_lexer *lexer, struct span *span);
+/* The value of an attribute: a string, or all up to a comma, a closing bracket or a blank that is outside brackets. */
+int hlo_value(struct hlo_lexer *lexer, struct span *span);
+
+bool span_is(struct span span, const char *word);
+struct span span_trim(struct span span);
+
+#endif
