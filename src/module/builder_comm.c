@@ -81,7 +81,7 @@ static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, cons
     b->note[made].over = over;
     module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
     module_attribute(b->module, ATTR_REPLICA_GROUPS, &(int64_t){groups_of(b, &over)}, 1);
-    module_attribute_text(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, NULL, "true");
+    module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
     if (dim >= 0)
         module_attribute(b->module, ATTR_DIMENSIONS, &(int64_t){dim}, 1);
     return made;

@@ -2,7 +2,6 @@
 /* Instructions whose result has another shape than their operands. */
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "module/builder_add.h"
@@ -78,15 +77,15 @@ int32_t build_slice(struct builder *b, int32_t a, int dim, int64_t low, int64_t 
     int dims = builder_dims(b, a, size);
     if (low == 0 && high == size[dim])
         return a;
-    char text[BUILDER_DIMS * 48];
-    size_t used = (size_t)snprintf(text, sizeof text, "{");
-    for (int d = 0; d < dims; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s[%lld:%lld]", d ? ", " : "",
-                                 d == dim ? (long long)low : 0, (long long)(d == dim ? high : size[d]));
-    snprintf(text + used, sizeof text - used, "}");
+    int64_t range[3 * BUILDER_DIMS]; /* start, limit, stride of each dim */
+    for (int d = 0; d < dims; d++) {
+        range[3 * d] = d == dim ? low : 0;
+        range[3 * d + 1] = d == dim ? high : size[d];
+        range[3 * d + 2] = 1;
+    }
     size[dim] = high - low;
     int32_t made = builder_add(b, HLO_SLICE, builder_like(b, a, size, dims), &a, 1);
-    module_attribute_text(b->module, ATTR_SLICE, NULL, text);
+    module_attribute(b->module, ATTR_SLICE, range, 3 * dims);
     return builder_label(b, made);
 }
 
@@ -96,15 +95,13 @@ int32_t build_pad(struct builder *b, int32_t a, int dim, int64_t low, int64_t hi
     int dims = builder_dims(b, a, size);
     if (low == 0 && high == 0)
         return a;
-    char text[BUILDER_DIMS * 44];
-    size_t used = 0;
-    for (int d = 0; d < dims; d++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld_%lld", d ? "x" : "",
-                                 d == dim ? (long long)low : 0, d == dim ? (long long)high : 0);
+    int64_t range[3 * BUILDER_DIMS] = {0}; /* low, high, interior of each dim */
+    range[3 * dim] = low;
+    range[3 * dim + 1] = high;
     size[dim] += low + high;
     int32_t zero = build_scalar(b, builder_dtype(b, a), 0);
     int32_t made = builder_add(b, HLO_PAD, builder_like(b, a, size, dims), (int32_t[]){a, zero}, 2);
-    module_attribute_text(b->module, ATTR_PADDING, NULL, text);
+    module_attribute(b->module, ATTR_PADDING, range, 3 * dims);
     return builder_label(b, made);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Dots, convolutions: do dims, operands and result fit together? */
-#include "module/convolution.h"
 #include "module/module_check.h"
+#include "module/window.h"
 
 /* The dims that a list names, each in range and once, and the product of their sizes. */
 static int multiply_dims(const struct module *module, int32_t instruction, int which, enum attribute_key key,
@@ -52,10 +52,10 @@ static int check_dot(const struct module *module, int32_t instruction, struct st
 
 int check_product(const struct module *module, int32_t instruction, struct status *st)
 {
-    double macs;
+    double flops;
     if (module_at(module, instruction)->operands < 2)
         return status_fail(st, STATUS_INPUT, "a product needs two operands");
     if (module_at(module, instruction)->opcode == HLO_CONVOLUTION)
-        return convolution_macs(module, instruction, &macs, st);
+        return window_convolution_flops(module, instruction, &flops, st);
     return check_dot(module, instruction, st);
 }

@@ -80,10 +80,9 @@ static struct cost ragged_dot_cost(const struct module *module, int32_t at)
 
 static struct cost convolution_cost(const struct module *module, int32_t at)
 {
-    return (struct cost){.product = true,
-                         .dtype = wider_type(module, at),
-                         .hbm_bytes = all_bytes(module, at),
-                         .flops = window_convolution_flops(module, at)};
+    struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
+    window_convolution_flops(module, at, &cost.flops, NULL);
+    return cost;
 }
 
 /* Reads "flops" or "bytes" out of {"flops":1.5e9,"bytes":"4096"}; NaN if it is not there. */

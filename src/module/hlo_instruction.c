@@ -150,7 +150,7 @@ static int read_name(struct hlo_reader *r, struct span *name, bool *root)
     const char *at = lexer->at;
     int code = hlo_name(lexer, "an instruction", name);
     *root = code == 0 && bare && span_is(*name, "ROOT") && hlo_peek(lexer) != '=';
-    if (*root && r->rooted)
+    if (*root && r->root >= 0)
         return hlo_fail(lexer, at, "a second ROOT; a computation has one");
     if (*root)
         code = hlo_name(lexer, "an instruction", name);
@@ -192,9 +192,7 @@ int hlo_read_instruction(struct hlo_reader *r)
         code = hlo_expect(&r->lexer, ')', "after the value of a constant or the number of a parameter");
     while (code == 0 && hlo_accept(&r->lexer, ','))
         code = hlo_read_attribute(r);
-    if (root) {
-        module->computation[current(r)].root = module->instructions - 1;
-        r->rooted = true;
-    }
+    if (root)
+        r->root = module->instructions - 1;
     return code < 0 ? code : module->error;
 }

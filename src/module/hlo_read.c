@@ -154,13 +154,15 @@ static int read_computation(struct hlo_reader *r)
     struct hlo_lexer *lexer = &r->lexer;
     struct span name, value;
     int code = begin_computation(r, &name);
-    r->rooted = false;
+    r->root = -1;
     while (code == 0 && hlo_peek(lexer) != '}')
         code = hlo_read_instruction(r);
     if (code < 0)
         return code;
-    if (r->module->computation[r->module->computations - 1].count == 0)
+    struct computation *computation = &r->module->computation[r->module->computations - 1];
+    if (computation->count == 0)
         return hlo_fail(lexer, lexer->at, "a computation without instructions");
+    computation->root = r->root >= 0 ? r->root : computation->root;
     lexer->at++;
     code = hlo_name_computation(r, name, r->module->computations - 1);
     while (code == 0 && hlo_accept(lexer, ',')) { /* execution_thread="..." */

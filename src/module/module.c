@@ -284,12 +284,14 @@ static void add_attribute(struct module *module, struct attribute attribute)
 
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers)
 {
+    assert(attribute_info(key)->kind != VALUE_TEXT);
     int32_t first = add_numbers(module, number, numbers);
     add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
 }
 
 void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text)
 {
+    assert(attribute_info(key)->kind == VALUE_TEXT || attribute_info(key)->kind == VALUE_ARGUMENT);
     add_attribute(module, (struct attribute){.key = key, .name = name, .text = text});
 }
 

@@ -182,7 +182,8 @@ int32_t module_shape(struct module *module, struct shape shape,
                      const int64_t number[]); /* as given; first is ignored */
 int32_t module_groups(struct module *module, const char *text, const struct groups *groups); /* copied */
 
-/* Begins a computation, which ends where the next begins. Its root is the last instruction unless it is set. */
+/* Begins a computation, which ends where the next begins. Its root is the instruction that was added last, unless
+ * `root` is set after that. */
 int32_t module_begin(struct module *module, const char *name);
 /* Appends an instruction; a NULL name is made from the opcode. Attributes that follow belong to it. */
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,

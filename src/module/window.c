@@ -1,108 +1,166 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "module/window.h"
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW_DIMS = 8 };
-
-struct window_dim {
-    int64_t size, stride, low, lhs_dilate, rhs_dilate;
+enum { SPATIAL_DIMS = 8, WINDOW_MAX = 1 << 20 };
+enum window_field { SIZE, STRIDE, LOW, HIGH, LHS_DILATE, RHS_DILATE, WINDOW_FIELDS };
+struct window {
+    int dims;
+    int64_t field[WINDOW_FIELDS][SPATIAL_DIMS];
 };
 
-/* Reads the lists of one field, "pad=1_1x0_0", into one number a dim (of pads the low one). */
-static void read_field(const char *window, const char *key, size_t offset, struct window_dim dim[WINDOW_DIMS])
+/* "3x2", or "1_0x2_2" for two fields at once. */
+static int read_field(const char *at, enum window_field first, struct window *window, struct status *st)
 {
-    size_t n = strlen(key);
-    const char *at = window;
-    while ((at = strstr(at, key)) && !((at == window || strchr("{ ", at[-1])) && at[n] == '='))
-        at += n;
-    if (!at)
-        return;
-    at += n + 1;
-    for (int d = 0; d < WINDOW_DIMS; d++) {
-        char *end;
-        int64_t value = strtoll(at, &end, 10);
-        if (end == at)
-            return;
-        *(int64_t *)((char *)&dim[d] + offset) = value;
-        at = end + strcspn(end, "x }");
-        if (*at++ != 'x')
-            return;
+    int64_t least = first == LOW ? -WINDOW_MAX : 1;
+    int field = first, d = 0;
+    for (;; at++) {
+        char *after;
+        long long n = strtoll(at, &after, 10);
+        if (after == at || d == SPATIAL_DIMS || field >= WINDOW_FIELDS || n < least || n > WINDOW_MAX)
+            return status_fail(st, STATUS_INPUT,
+                               "window: expected numbers from %lld to %d for at most %d dims",
+                               (long long)least, WINDOW_MAX, SPATIAL_DIMS);
+        window->field[field][d] = n;
+        at = after;
+        if (*at != 'x' && *at != '_')
+            break;
+        field = *at == 'x' ? (int)first : field + 1;
+        d += *at == 'x';
     }
-}
-
-/* How many o in [0, out) have 0 <= o*stride + shift <= last and a multiple of `dilate`. */
-static double valid_outputs(int64_t stride, int64_t shift, int64_t last, int64_t dilate, int64_t out)
-{
-    int64_t first = shift >= 0 ? 0 : (-shift + stride - 1) / stride;
-    int64_t end = last < shift ? -1 : (last - shift) / stride;
-    end = end < out - 1 ? end : out - 1;
-    int64_t period = 1; /* of the remainder, in o */
-    while (period * stride % dilate)
-        period++;
-    for (int64_t o = first; o < first + period && o <= end; o++)
-        if ((o * stride + shift) % dilate == 0)
-            return (double)((end - o) / period + 1);
+    window->dims = d + 1 > window->dims ? d + 1 : window->dims;
     return 0;
 }
 
-/* Pairs of an output position and a tap that meet an element: input position o*stride + t*rhs_dilate - low, in an input
- * whose elements lie lhs_dilate apart. Windows beyond all reason count every pair. */
-static double valid_pairs(const struct window_dim *dim, int64_t in, int64_t out)
+/* {size=3x3 stride=2x2 pad=1_1x1_1 lhs_dilate=1x1 rhs_dilate=1x1 rhs_reversal=1x1}, in any order */
+static int read_window(const char *text, struct window *window, struct status *st)
 {
-    enum { MOST = 1 << 20 };
-    bool sane = dim->size <= MOST && dim->stride >= 1 && dim->stride <= MOST && dim->lhs_dilate >= 1 &&
-                dim->lhs_dilate <= MOST && dim->rhs_dilate >= 1 && dim->rhs_dilate <= MOST &&
-                in <= INT64_MAX / MOST / 4 && out <= INT64_MAX / MOST / 4 && llabs(dim->low) <= INT64_MAX / 4;
+    static const struct {
+        const char *name;
+        enum window_field first;
+    } known[] = {
+        {"size=", SIZE},
+        {"stride=", STRIDE},
+        {"pad=", LOW},
+        {"lhs_dilate=", LHS_DILATE},
+        {"rhs_dilate=", RHS_DILATE},
+    };
+    *window = (struct window){0};
+    for (int f = 0; f < WINDOW_FIELDS; f++)
+        for (int d = 0; d < SPATIAL_DIMS; d++)
+            window->field[f][d] = f != LOW && f != HIGH;
+    int code = 0;
+    for (const char *at = text; *at && code == 0; at += strcspn(at, "} ")) {
+        at += strspn(at, "{} ");
+        for (size_t k = 0; k < sizeof known / sizeof *known && code == 0; k++)
+            if (strncmp(at, known[k].name, strlen(known[k].name)) == 0)
+                code = read_field(at + strlen(known[k].name), known[k].first, window, st);
+    }
+    return code;
+}
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+    return b == 0 ? a : gcd(b, a % b);
+}
+
+/* The least x >= 0 with a x = c (mod m), where a and m have no common divisor. */
+static int64_t solve(int64_t a, int64_t c, int64_t m)
+{
+    int64_t r = m, s = a % m, x = 0, y = 1;
+    while (s > 0) {
+        int64_t q = r / s, next = r - q * s;
+        r = s;
+        s = next;
+        next = x - q * y;
+        x = y;
+        y = next;
+    }
+    x = (x % m + m) % m;
+    return x * ((c % m + m) % m) % m;
+}
+
+/*
+ * Pairs of an output and a tap that meet an element of the input. Output o and tap t look at position
+ *     o stride + t rhs_dilate - low
+ * of the input, whose elements stand lhs_dilate apart. For each tap the outputs o that meet one are those between two
+ * bounds that leave one remainder modulo lhs_dilate / gcd(stride, lhs_dilate).
+ */
+static double count_pairs(const struct window *window, int d, int64_t in, int64_t out)
+{
+    int64_t stride = window->field[STRIDE][d], dilate = window->field[LHS_DILATE][d],
+            common = gcd(stride, dilate);
+    int64_t period = dilate / common;
     double pairs = 0;
-    if (!sane)
-        return (double)dim->size * (double)out;
-    for (int64_t t = 0; t < dim->size; t++)
-        pairs += valid_outputs(dim->stride, t * dim->rhs_dilate - dim->low, (in - 1) * dim->lhs_dilate,
-                               dim->lhs_dilate, out);
+    for (int64_t t = 0; in > 0 && t < window->field[SIZE][d]; t++) {
+        int64_t shift = t * window->field[RHS_DILATE][d] - window->field[LOW][d];
+        int64_t first = -floor_div(shift, stride), last = floor_div((in - 1) * dilate - shift, stride);
+        first = first > 0 ? first : 0;
+        last = last < out - 1 ? last : out - 1;
+        if (first > last || shift % common != 0)
+            continue;
+        int64_t remainder = period == 1 ? 0 : solve(stride / common % period, -shift / common, period);
+        pairs += (double)(floor_div(last - remainder, period) - floor_div(first - 1 - remainder, period));
+    }
     return pairs;
 }
 
-static int64_t size_at(const struct module *module, const struct shape *shape, const char *labels, int length,
-                       char label)
+/* The size of the dim of an array that a label stands for: of "bf0" and 'f' that of dim 1; 1 where it has none. */
+static int64_t labelled(const struct module *module, const struct shape *shape, const char *labels,
+                        char label)
 {
-    for (int i = 0; i < length && i < shape->count; i++)
-        if (labels[i] == label)
-            return module->number[shape->first + i];
-    return 1;
+    const char *at = memchr(labels, label, (size_t)shape->count);
+    return at ? module->number[shape->first + (at - labels)] : 1;
 }
 
-double window_convolution_flops(const struct module *module, int32_t instruction)
+/* dim_labels=bf0_0io->bf0: labels of input, window and output, each as many as its shape has dims. */
+static bool read_labels(const struct module *module, int32_t instruction, const struct shape *const shape[3],
+                        const char *labels[3])
 {
-    struct window_dim dim[WINDOW_DIMS];
-    const struct shape *left = module_shape_of(module, module_operand(module, instruction, 0));
-    const struct shape *right = module_shape_of(module, module_operand(module, instruction, 1));
-    const struct shape *result = module_shape_of(module, instruction);
-    const char *labels = module_value(module, instruction, ATTR_DIM_LABELS);
-    const char *window = module_value(module, instruction, ATTR_WINDOW);
-    int of_left = (int)strcspn(labels, "_");
-    const char *to_right = labels + of_left + (labels[of_left] == '_');
-    int of_right = (int)strcspn(to_right, "-");
-    const char *to_result = to_right + of_right + (strncmp(to_right + of_right, "->", 2) == 0 ? 2 : 0);
-    int of_result = (int)strlen(to_result);
-    for (int d = 0; d < WINDOW_DIMS; d++)
-        dim[d] = (struct window_dim){1, 1, 0, 1, 1};
-    read_field(window, "size", offsetof(struct window_dim, size), dim);
-    read_field(window, "stride", offsetof(struct window_dim, stride), dim);
-    read_field(window, "pad", offsetof(struct window_dim, low), dim);
-    read_field(window, "lhs_dilate", offsetof(struct window_dim, lhs_dilate), dim);
-    read_field(window, "rhs_dilate", offsetof(struct window_dim, rhs_dilate), dim);
-    double flops = 2 * (double)size_at(module, result, to_result, of_result, 'b') *
-                   (double)size_at(module, result, to_result, of_result, 'f') *
-                   (double)size_at(module, right, to_right, of_right, 'i');
-    for (int d = 0; d < WINDOW_DIMS && '0' + d <= '9'; d++) {
-        if (!memchr(labels, '0' + d, (size_t)of_left))
-            break;
-        flops *= valid_pairs(&dim[d], size_at(module, left, labels, of_left, (char)('0' + d)),
-                             size_at(module, result, to_result, of_result, (char)('0' + d)));
+    const char *text = module_value(module, instruction, ATTR_DIM_LABELS);
+    const char *window = strchr(text, '_'), *output = strstr(text, "->");
+    labels[0] = text;
+    labels[1] = window ? window + 1 : text;
+    labels[2] = output ? output + 2 : text;
+    return window && output && window - text == shape[0]->count && output - labels[1] == shape[1]->count &&
+           strlen(labels[2]) == (size_t)shape[2]->count;
+}
+
+int window_convolution_flops(const struct module *module, int32_t instruction, double *flops,
+                             struct status *st)
+{
+    const struct shape *const shape[3] = {module_shape_of(module, module_operand(module, instruction, 0)),
+                                          module_shape_of(module, module_operand(module, instruction, 1)),
+                                          module_shape_of(module, instruction)};
+    const char *labels[3];
+    struct window window;
+    *flops = 0;
+    int code = read_window(module_value(module, instruction, ATTR_WINDOW), &window, st);
+    if (code < 0)
+        return code;
+    if (shape[0]->dtype < 0 || shape[1]->dtype < 0 || shape[2]->dtype < 0 ||
+        !read_labels(module, instruction, shape, labels))
+        return status_fail(
+            st, STATUS_INPUT,
+            "its dim_labels must have a letter for each dim of input, window and output, as in bf_io->bf");
+    double groups = (double)module_number(module, instruction, ATTR_BATCH_GROUP_COUNT, 1), pairs = 1;
+    for (int d = 0; d < SPATIAL_DIMS && memchr(labels[0], '0' + d, (size_t)shape[0]->count); d++) {
+        int64_t size = labelled(module, shape[1], labels[1], (char)('0' + d));
+        if (size != window.field[SIZE][d])
+            return status_fail(st, STATUS_INPUT, "its window has size %lld where the second operand has %lld",
+                               (long long)window.field[SIZE][d], (long long)size);
+        pairs *= count_pairs(&window, d, labelled(module, shape[0], labels[0], (char)('0' + d)),
+                             labelled(module, shape[2], labels[2], (char)('0' + d)));
     }
-    return flops;
+    *flops = 2 * (double)labelled(module, shape[0], labels[0], 'b') / groups *
+             (double)labelled(module, shape[1], labels[1], 'i') *
+             (double)labelled(module, shape[2], labels[2], 'f') * pairs;
+    return 0;
 }

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* HLO from a file, stdin or a dump directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "module/hlo_read.h"
+
+/* "module_0012.jit_step.cl_...after_optimizations.txt": beside it lie buffer assignments, protos and graphs. */
+static bool is_optimized(const char *name)
+{
+    static const char *const ends[] = {"after_optimizations.txt", "after_optimizations.hlo"};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The largest module of a directory, of equal ones the first by name: a step is larger than what prepares it. */
+static int search(const char *directory, char found[HLO_PATH], struct status *st)
+{
+    DIR *dir = opendir(directory);
+    long long most = -1;
+    if (!dir)
+        return status_fail(st, STATUS_IO, "cannot read '%s': %s", directory, strerror(errno));
+    for (const struct dirent *entry; (entry = readdir(dir));) {
+        char path[HLO_PATH];
+        struct stat file;
+        if (!is_optimized(entry->d_name) ||
+            snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path ||
+            stat(path, &file) < 0 || !S_ISREG(file.st_mode))
+            continue;
+        if (file.st_size > most || (file.st_size == most && strcmp(path, found) < 0)) {
+            most = file.st_size;
+            strcpy(found, path);
+        }
+    }
+    closedir(dir);
+    return most >= 0 ? 0
+                     : status_fail(st, STATUS_INPUT,
+                                   "%s: no file of it ends in after_optimizations.txt; dump one with "
+                                   "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\"",
+                                   directory);
+}
+
+int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],
+             struct status *st)
+{
+    char place[HLO_PATH];
+    struct stat entry;
+    struct file file;
+    int code = 0;
+    *module = (struct module){0};
+    if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
+        return status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
+    if (strcmp(path, "-") != 0 && stat(path, &entry) == 0 && S_ISDIR(entry.st_mode))
+        code = search(path, place, st);
+    if (code < 0 || (code = file_read(&file, place, st)) < 0)
+        return code;
+    code = hlo_read(module, file.name, file.text, file.bytes, trips, st);
+    if (found)
+        strcpy(found, place);
+    file_free(&file);
+    return code;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Modules for tests: from HLO text, as HLO text, and whether two are the same. */
+#ifndef MODULES_H
+#define MODULES_H
+
+#include "module/module.h"
+#include "suite.h"
+
+/* Reads a text, which a test asserts to be right. */
+void module_of(struct module *module, const char *text);
+/* Reading "m.hlo" fails, in one line that has `why` in it. */
+void text_is_refused(const char *text, const char *why);
+/* As HLO text, in memory of the caller's. */
+char *text_of(const struct module *module);
+/* The instruction of a name, in the computation of a name; NULL: in the entry. */
+int32_t instruction_of(const struct module *module, const char *computation, const char *name);
+/* Everything that is printed, field by field; prints the first difference. */
+bool modules_equal(const struct module *a, const struct module *b);
+
+#endif

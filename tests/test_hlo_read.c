@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The reader of HLO text: every spelling, and every refusal with its place and its cure. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "module/hlo_read.h"
+#include "modules.h"
+
+/* An entry computation around instructions, for 8 partitions. */
+static char *wrapped(const char *instructions)
+{
+    char *text = NULL;
+    int n = asprintf(&text,
+                     "HloModule m, num_partitions=8\n"
+                     "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+                     "ENTRY main {\n  p = f32[8,16]{1,0} parameter(0)\n%s\n}\n",
+                     instructions);
+    CU_ASSERT_FATAL(n > 0);
+    return text;
+}
+
+static void entry_of(struct module *module, const char *instructions)
+{
+    char *text = wrapped(instructions);
+    module_of(module, text);
+    free(text);
+}
+
+static void numbers_are(const struct module *module, const char *name, enum attribute_key key,
+                        const char *want)
+{
+    int count, used = 0;
+    char got[256] = "";
+    const int64_t *number = module_numbers(module, instruction_of(module, NULL, name), key, &count);
+    for (int i = 0; i < count && used < 240; i++)
+        used += snprintf(got + used, sizeof got - (size_t)used, "%s%lld", i ? " " : "", (long long)number[i]);
+    CU_ASSERT_STRING_EQUAL(got, want);
+}
+
+static void words_are(const struct module *module, const char *name, enum attribute_key key, const char *want)
+{
+    CU_ASSERT_STRING_EQUAL(module_value(module, instruction_of(module, NULL, name), key), want);
+}
+
+static void reads_headers(void)
+{
+    struct module m;
+    module_of(&m,
+              "// a comment\n\nHloModule jit_step.12, is_scheduled=true, input_output_alias={ {0}: (0, {}, "
+              "may-alias) },"
+              " replica_count=2, num_partitions=3,\n  allow_spmd={true,false}\n\nFileNames\n1 \"a.py\"\n\n"
+              "FunctionNames\n1 \"main\"\n\nFileLocations\n1 {file_name_id=1 line=7}\n\nStackFrames\n"
+              "1 {file_location_id=1}\n2 {file_location_id=1 parent_frame_id=1}\n\n"
+              "%sum.1 (x: f32[], y: (f32[], /*index=1*/s32[2])) -> (f32[2]{0}, token[]) {\n"
+              "  ROOT %x = f32[] parameter(0)\n}, execution_thread=\"main\"\n\n"
+              "ENTRY %main.3_spmd (p: f32[8]) -> f32[8]{0} {\n  ROOT %p = f32[8]{0} parameter(0)\n}\n");
+    CU_ASSERT_STRING_EQUAL(module_word(&m, m.name), "jit_step.12");
+    CU_ASSERT_STRING_EQUAL(module_word(&m, m.header),
+                           "input_output_alias={ {0}: (0, {}, may-alias) }, allow_spmd={true,false}");
+    CU_ASSERT(m.scheduled && m.replicas == 2 && m.partitions == 3);
+    CU_ASSERT(m.computations == 2 && m.entry == 1);
+    CU_ASSERT_STRING_EQUAL(module_word(&m, m.computation[0].name), "sum.1");
+    CU_ASSERT_STRING_EQUAL(module_word(&m, m.computation[1].name), "main.3_spmd");
+    module_free(&m);
+}
+
+static void reads_shapes(void)
+{
+    struct module m;
+    entry_of(
+        &m,
+        "  a = (bf16[4,1024]{1,0:T(8,128)(2,1)S(1)}, (f32[]{:T(128)}, token[]), /*index=2*/s8[0]{0:S(0)},\n"
+        "       opaque[]) custom-call(p), custom_call_target=\"x\"\n"
+        "  b = f4e2m1fn[7] custom-call(f32[8,16]{1,0} %p), custom_call_target=\"x\"\n"
+        "  c = u2[5] custom-call((bf16[4,1024], (f32[], token[]), s8[0], opaque[]) a), "
+        "custom_call_target=\"x\"");
+    const struct shape *a = module_shape_of(&m, instruction_of(&m, NULL, "a"));
+    CU_ASSERT(a->dtype == SHAPE_TUPLE && a->count == 4);
+    const struct shape *first = &m.shape[m.number[a->first]];
+    CU_ASSERT(first->dtype == DTYPE_BF16 && first->on_chip && m.number[first->first + 1] == 1024);
+    CU_ASSERT_STRING_EQUAL(module_word(&m, first->layout), "{1,0:T(8,128)(2,1)S(1)}");
+    const struct shape *inner = &m.shape[m.number[a->first + 1]];
+    CU_ASSERT_EQUAL(m.shape[m.number[inner->first + 1]].dtype, SHAPE_TOKEN);
+    CU_ASSERT(!m.shape[m.number[a->first + 2]].on_chip);
+    CU_ASSERT_EQUAL(m.shape[m.number[a->first + 3]].dtype, SHAPE_OPAQUE);
+    /* 7 elements of half a byte, 5 of a quarter */
+    NEAR(shape_bytes(&m, module_at(&m, instruction_of(&m, NULL, "b"))->shape), 3.5, 0);
+    NEAR(shape_bytes(&m, module_at(&m, instruction_of(&m, NULL, "c"))->shape), 1.25, 0);
+    CU_ASSERT_EQUAL(module_operand(&m, instruction_of(&m, NULL, "c"), 0), instruction_of(&m, NULL, "a"));
+    module_free(&m);
+}
+
+static void reads_attributes(void)
+{
+    struct module m;
+    entry_of(
+        &m,
+        "  s = f32[4,4]{1,0} slice(p), slice={[0:4], [1:16:4]}\n"
+        "  z = f32[] constant(-0.5)\n  t = s32[] constant(3)\n"
+        "  w = f32[11,16]{1,0} pad(p, z), padding=1_2x-1_1_0, metadata={op_name=\"a/b, {c\" source_line=3}\n"
+        "  d = f32[1,16]{1,0} dynamic-slice(p, t, t), dynamic_slice_sizes={1,16}, control-predecessors={s, "
+        "%w}\n"
+        "  r = f32[16]{0} reduce(p, z), dimensions={0}, to_apply=%sum, sharding={devices=[8]<=[8]}\n"
+        "  q = f32[8,16] collective-permute(p), channel_id=7, source_target_pairs={{0,1},{1,0}},\n"
+        "      frontend_attributes={layer=\"3\",phase=\"bwd\"}, "
+        "backend_config={\"a\":[1,{\"b\":\"}\\\"\"}]}\n"
+        "  ROOT u = f32[8,16] all-reduce(q), replica_groups={}, use_global_device_ids=false,\n"
+        "      constrain_layout=true, to_apply=sum");
+    numbers_are(&m, "s", ATTR_SLICE, "0 4 1 1 16 4");
+    numbers_are(&m, "w", ATTR_PADDING, "1 2 0 -1 1 0");
+    words_are(&m, "w", ATTR_METADATA, "{op_name=\"a/b, {c\" source_line=3}");
+    numbers_are(&m, "d", ATTR_DYNAMIC_SLICE_SIZES, "1 16");
+    CU_ASSERT_EQUAL(module_number(&m, instruction_of(&m, NULL, "d"), ATTR_CONTROL_PREDECESSORS, -1),
+                    instruction_of(&m, NULL, "s"));
+    numbers_are(&m, "r", ATTR_TO_APPLY, "0");
+    numbers_are(&m, "q", ATTR_CHANNEL_ID, "7");
+    numbers_are(&m, "q", ATTR_SOURCE_TARGET_PAIRS, "0 1 1 0");
+    words_are(&m, "q", ATTR_BACKEND_CONFIG, "{\"a\":[1,{\"b\":\"}\\\"\"}]}");
+    char phase[8];
+    CU_ASSERT(module_label(&m, instruction_of(&m, NULL, "q"), "phase", phase, sizeof phase));
+    CU_ASSERT_STRING_EQUAL(phase, "bwd");
+    numbers_are(&m, "u", ATTR_USE_GLOBAL_DEVICE_IDS, "0");
+    const struct attribute *other = module_find(&m, instruction_of(&m, NULL, "u"), ATTR_OTHER);
+    CU_ASSERT_STRING_EQUAL(module_word(&m, other->name), "constrain_layout");
+    CU_ASSERT_STRING_EQUAL(module_word(&m, other->text), "true");
+    CU_ASSERT_EQUAL(m.computation[m.entry].root, instruction_of(&m, NULL, "u"));
+    module_free(&m);
+}
+
+/* Whole numbers are numbers, anything else is kept as it is written. */
+static void reads_literals(void)
+{
+    struct module m;
+    entry_of(&m,
+             "  a = s32[] constant(-42)\n  b = s32[2,3]{1,0} constant({ { 1, 2, /*i=2*/3 }, { 4, 5, -6 } })\n"
+             "  c = f32[] constant(1e-05)\n  d = pred[] constant(true)\n  e = f32[3] constant({0, -0, 1})\n"
+             "  f = u64[] constant(18446744073709551615)\n  g = s32[1000] constant({...})\n"
+             "  h = f32[0] constant({})\n  i = (s32[2], f32[]) constant(( {1, 2}, 3 ))\n"
+             "  j = s64[] constant(-9223372036854775808)");
+    numbers_are(&m, "a", ATTR_LITERAL, "-42");
+    numbers_are(&m, "b", ATTR_LITERAL, "1 2 3 4 5 -6");
+    numbers_are(&m, "j", ATTR_LITERAL, "-9223372036854775808");
+    numbers_are(&m, "h", ATTR_LITERAL, "");
+    words_are(&m, "h", ATTR_LITERAL, "");
+    static const char *const kept[][2] = {{"c", "1e-05"},      {"d", "true"},
+                                          {"e", "{0, -0, 1}"}, {"f", "18446744073709551615"},
+                                          {"g", "{...}"},      {"i", "( {1, 2}, 3 )"}};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        numbers_are(&m, kept[i][0], ATTR_LITERAL, "");
+        words_are(&m, kept[i][0], ATTR_LITERAL, kept[i][1]);
+    }
+    module_free(&m);
+}
+
+/* A line of 100 KB, and a tuple of 5,000 shapes. */
+static void reads_long_lines(void)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    fputs("  t = (", out);
+    for (int i = 0; i < 5000; i++)
+        fprintf(out, "%sf32[%d]{0}", i ? ", " : "", i);
+    fputs(") custom-call(", out);
+    for (int i = 0; i < 5000; i++)
+        fprintf(out, "%sp", i ? ", /*index=1*/" : "");
+    fputs("), custom_call_target=\"x\"\n  ROOT g = f32[4999] get-tuple-element(t), index=4999", out);
+    fclose(out);
+    struct module m;
+    entry_of(&m, text);
+    CU_ASSERT(bytes > 100000);
+    CU_ASSERT_EQUAL(module_at(&m, instruction_of(&m, NULL, "t"))->operands, 5000);
+    module_free(&m);
+    free(text);
+}
+
+/* Where the header is silent, groups, pairs and iotas say how many devices there are. */
+static void infers_devices(void)
+{
+    static const struct {
+        const char *attributes;
+        int replicas, partitions;
+    } cases[] = {
+        {"channel_id=1, replica_groups=[2,7]<=[14], use_global_device_ids=true", 1, 14},
+        {"replica_groups={{0,2},{1,3}}", 4, 1},
+        {"channel_id=3, replica_groups={{0,1,2}}", 3, 1},
+        {"replica_groups={}", 1, 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[400];
+        struct module m;
+        snprintf(text, sizeof text,
+                 "HloModule m\ns { a = f32[] parameter(0) b = f32[] parameter(1)\n c = f32[] add(a, b) }"
+                 "ENTRY e { p = f32[8] parameter(0)\n q = f32[8] all-reduce(p), %s, to_apply=s }",
+                 cases[i].attributes);
+        module_of(&m, text);
+        CU_ASSERT_EQUAL(m.replicas, cases[i].replicas);
+        CU_ASSERT_EQUAL(m.partitions, cases[i].partitions);
+        module_free(&m);
+    }
+    struct module m;
+    module_of(&m, "HloModule m\nENTRY e { p = f32[8] parameter(0)\n"
+                  "q = f32[8] collective-permute(p), channel_id=1, source_target_pairs={{0,4},{4,0}} }");
+    CU_ASSERT(m.replicas == 1 && m.partitions == 5);
+    module_free(&m);
+}
+
+static void refuses_what_is_not_hlo(void)
+{
+    text_is_refused("", "m.hlo: there is nothing in it; it should start with HloModule");
+    text_is_refused("  // nothing\n", "there is nothing in it");
+    text_is_refused("\n\nmodule @jit_f {\n  func.func public @main() {\n", "m.hlo:3:1: this is StableHLO");
+    text_is_refused("#loc = loc(unknown)\nmodule @jit_f {}\n", "m.hlo:1:1: this is StableHLO");
+    text_is_refused("func.func @f() { stablehlo.add }\n", "compile it and take compiled.as_text()");
+    text_is_refused("hlo_module {\n  name: \"f\"\n}\n", "m.hlo:1:1: this is a proto as text");
+    text_is_refused("\n\x08jit_f\x12\x04main", "m.hlo: not a text, but a proto or the like");
+    text_is_refused("HloModul m\n", "m.hlo:1:1: expected HloModule at the start");
+}
+
+static void refuses_cut_texts(void)
+{
+    text_is_refused("HloModule m\n", "m.hlo:2:1: no ENTRY; the file ends at line 1");
+    text_is_refused("HloModule m\nsum {\n  ROOT a = f32[] parameter(0)\n}\n",
+                    "m.hlo:5:1: no ENTRY; the file ends at line 4");
+    text_is_refused("HloModule m\nsum {\n  a = f32[] param", "m.hlo:3:18: no ENTRY; the file ends at line 3");
+    text_is_refused("HloModule m\nENTRY e {\n  a = f32[8]{0} parameter(0), sharding={devi",
+                    "m.hlo:3:45: ENTRY is cut; the file ends at line 3");
+    text_is_refused("HloModule m\nENTRY e {\n  a = f3", "ENTRY is cut; the file ends at line 3");
+    text_is_refused("HloModule m\nENTRY e {\n  a = f32[] parameter(0), metadata={op_name=\"jit(f",
+                    "ENTRY is cut");
+    text_is_refused("HloModule m\nENTRY e { /* a = f32[] parameter(0)", "ENTRY is cut");
+    text_is_refused("HloModule m, entry_computation_layout={(f32[", "no ENTRY; the file ends at line 1");
+}
+
+/* Every prefix of a right text is refused, and none reads beyond its end (under the sanitizers: a copy of its own). */
+static void refuses_every_prefix(void)
+{
+    char *text =
+        wrapped("  q = f32[8,16]{1,0} all-reduce(p), channel_id=1, replica_groups=mesh['x'=2,'y'=4] {'x'},\n"
+                "      to_apply=sum // done\n  ROOT t = (f32[8,16], f32[]) tuple(q, /*index=1*/ q)");
+    size_t end = strlen(text) - 2; /* without the newline and the last bracket */
+    for (size_t n = 0; n <= end; n++) {
+        struct module m;
+        struct status st = {0};
+        char *prefix = strndup(text, n);
+        CU_ASSERT_EQUAL(hlo_read(&m, "m.hlo", prefix, n, NULL, &st), STATUS_INPUT);
+        module_free(&m);
+        free(prefix);
+    }
+    free(text);
+}
+
+/* The fourth line of the text is the first of `instructions`. */
+static void entry_is_refused(const char *instructions, const char *why)
+{
+    char *text = wrapped(instructions);
+    text_is_refused(text, why);
+    free(text);
+}
+
+static void refuses_names(void)
+{
+    entry_is_refused("  a = f32[] add(b, p)", "m.hlo:5:17: there is no instruction 'b' above");
+    entry_is_refused("  a = f32[] add(p, %p.1)", "m.hlo:5:20: there is no instruction 'p.1' above");
+    entry_is_refused("  p = f32[] parameter(1)", "m.hlo:5:3: a second instruction 'p'");
+    entry_is_refused("  ROOT a = f32[] parameter(1)\n  ROOT b = f32[] parameter(2)",
+                     "m.hlo:6:3: a second ROOT");
+    entry_is_refused("  a = f32[] reduce(p, p), dimensions={0}, to_apply=mul",
+                     "m.hlo:5:52: there is no computation 'mul'");
+    entry_is_refused("  a = f32[8,16] call(p), to_apply=main", "there is no computation 'main' above");
+    entry_is_refused("  a = f32[] copy(p), control-predecessors={p, q}",
+                     "m.hlo:5:47: there is no instruction 'q'");
+    text_is_refused("HloModule m\nf { p = f32[] parameter(0)\n q = f32[] call(p), to_apply=f }\n",
+                    "none calls itself");
+    text_is_refused("HloModule m\ns { a = f32[] parameter(0) }\ns { a = f32[] parameter(0) }\n",
+                    "m.hlo:3:1: a second computation");
+    text_is_refused("HloModule m\nENTRY s { a = f32[] parameter(0) }\nENTRY t { a = f32[] parameter(0) }\n",
+                    "m.hlo:3:1: a second ENTRY");
+    text_is_refused("HloModule m\nENTRY s { }\n", "m.hlo:2:11: a computation without instructions");
+}
+
+static void refuses_what_is_not_known(void)
+{
+    entry_is_refused("  a = f31[8] copy(p)", "m.hlo:5:7: unknown element type 'f31'; the nearest is f32");
+    entry_is_refused("  a = f32[8] copie(p)", "m.hlo:5:14: unknown opcode 'copie'; the nearest are");
+    entry_is_refused("  a = f32[<=8] copy(p)", "m.hlo:5:11: a dynamic dim");
+    entry_is_refused("  a = f32[?] copy(p)", "compile with static shapes");
+    entry_is_refused("  t = token[] after-all()\n  a = (f32[8,16], u32[], token[]) send(p, t), channel_id=1",
+                     "m.hlo:6:35: send is not simulated");
+    entry_is_refused("  t = token[] after-all()\n  a = (f32[8,16], u32[], token[]) recv(t), channel_id=1",
+                     "compile with collective-permute instead");
+    text_is_refused(
+        "HloModule m, num_partitions=8\nENTRY e {\n  p = f32[8] parameter(0), sharding={devices=[8]<=[8]}\n"
+        "  ROOT q = f32[8] add(p, p)\n}\n",
+        "m.hlo:3:3: shardings, but no collectives: this is HLO before SPMD partitioning");
+}
+
+static void refuses_syntax(void)
+{
+    static const char *const bad[][2] = {
+        {"  a f32[] copy(p)", "m.hlo:5:5: expected '='"},
+        {"  a = f32 copy(p)", "m.hlo:5:11: expected '['"},
+        {"  a = f32[8 copy(p)", "expected ']'"},
+        {"  a = f32[8] copy p", "m.hlo:5:19: expected '('"},
+        {"  a = f32[8] copy(p), 5", "expected '='"},
+        {"  a = f32[8] copy(p), , dimensions={0}", "expected an attribute"},
+        {"  a = f32[8] copy(p), dimensions={x}", "expected a number, a whole number"},
+        {"  a = f32[8] copy(p), dimensions=0", "expected '{'"},
+        {"  a = f32[8] copy(p), channel_id=99999999999999999999", "it must be from"},
+        {"  a = f32[8] copy(p), use_global_device_ids=yes", "expected true or false"},
+        {"  a = f32[8] copy(p), source_target_pairs={{0}}", "expected {source,target}"},
+        {"  a = f32[8] copy(p), metadata=, dimensions={0}", "expected the value of an attribute"},
+        {"  a = f32[8] parameter(x)", "expected the number of a parameter"},
+        {"  a = f32[8] copy(p), replica_groups={0,1}", "expected '{'"},
+        {"  a = f32[8] copy(p), replica_groups=[2,4]<=[9]",
+         "m.hlo:5:38: groups '[2,4]<=[9]', column 11: both sides"},
+        {"  a = f32[8] copy(p), replica_groups={{0,1},{2}}", "all must have the same size"},
+        {"  a = f32[8] copy(p), replica_groups=mesh['x'=8]", "expected '{' in groups such as"},
+        {"  a = f32[8] copy(p), replica_groups=mesh['x'=8] {'y'}", "the mesh has no axis 'y'"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        entry_is_refused(bad[i][0], bad[i][1]);
+}
+
+/* A loop whose count is not in the text: refused with its name, and read once it is given. */
+static void asks_for_trip_counts(void)
+{
+    const char *text =
+        "HloModule m\n"
+        "body { t = (s32[], f32[8]) parameter(0) }\n"
+        "cond { t = (s32[], f32[8]) parameter(0)\n c = pred[] custom-call(t), custom_call_target=\"x\" }\n"
+        "ENTRY e {\n  i = s32[] constant(0)\n  x = f32[8] parameter(0)\n  t = (s32[], f32[8]) tuple(i, x)\n"
+        "  ROOT w.1 = (s32[], f32[8]) while(t), condition=cond, body=body, backend_config={\"a\":1}\n}\n";
+    text_is_refused(text, "m.hlo:9:8: how often w.1 runs is not in the text; say it with --trip-count w.1=N");
+    struct module m;
+    struct status st = {0};
+    OKAY(hlo_read(&m, "m.hlo", text, strlen(text), "w.1=37", &st), st);
+    CU_ASSERT_EQUAL(module_trip_count(&m, m.computation[m.entry].root), 37);
+    module_free(&m);
+    static const char *const bad[][2] = {{"w.1=7, w.2=3", "there is no while 'w.2'"},
+                                         {"w.1", "--trip-count 'w.1': expected NAME=N,NAME=N"},
+                                         {"w.1=x", "expected NAME=N,NAME=N"},
+                                         {"w.1=7;", "expected NAME=N,NAME=N"}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct status said = {0};
+        CU_ASSERT(hlo_read(&m, "m.hlo", text, strlen(text), bad[i][0], &said) < 0);
+        CU_ASSERT_PTR_NOT_NULL(strstr(said.text, bad[i][1]));
+        module_free(&m);
+    }
+}
+
+SUITE("hlo_read", TEST(reads_headers), TEST(reads_shapes), TEST(reads_attributes), TEST(reads_literals),
+      TEST(reads_long_lines), TEST(infers_devices), TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts),
+      TEST(refuses_every_prefix), TEST(refuses_names), TEST(refuses_what_is_not_known), TEST(refuses_syntax),
+      TEST(asks_for_trip_counts))
