@@ -5,6 +5,7 @@ A script of this folder reads CSV that icisim wrote and draws one picture; nothi
 """
 import os
 import sys
+import textwrap
 
 DEBIAN_PYTHON = "/usr/bin/python3"
 
@@ -56,24 +57,115 @@ plt.rcParams.update({
 })
 
 
-def read(path):
-    """The rows of a CSV that have numbers; a sweep's `status` says which do."""
-    table = pd.read_csv(path, comment="#")
+# What names a row of a sweep: columns that differ name a series, the others stand in the title.
+NAMES = ("op", "chip", "profile", "slice", "wrap", "mesh", "axes", "dtype", "size_bytes", "engine", "varied", "strategy",
+         "ring")
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("s", "o", "^", "D", "v", "P", "X")
+
+
+def fail(message):
+    """One line for whoever called, as icisim itself says it."""
+    print(f"{os.path.basename(sys.argv[0])}: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read(path, numbers=(), texts=()):
+    """The rows of a CSV that have numbers; a sweep's `status` says which do. Columns that are needed are named."""
+    try:
+        table = pd.read_csv(path, comment="#", dtype=str, keep_default_na=False)
+    except (OSError, ValueError) as error:  # pandas' errors of parsing and of decoding are ValueErrors
+        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
+        fail(f"{path}: {reason}; give a CSV that icisim wrote")
+    missing = [column for column in (*texts, *numbers) if column not in table]
+    if missing:
+        fail(f"{path}: has no column {missing[0]}; is it what the script's first lines ask for?")
     if "status" in table:
         for _, row in table[table["status"] != "ok"].iterrows():
             print(f"{path}: left out: {row['status']}", file=sys.stderr)
-        table = table[table["status"] == "ok"]
+        table = table[table["status"] == "ok"].copy()
+    for column in numbers:
+        table[column] = pd.to_numeric(table[column].replace("", "nan"), errors="coerce")
+        if column in NUMBERS_NEEDED and table[column].isna().any():
+            fail(f"{path}: column {column} has cells that are no numbers; every row needs one")
     if table.empty:
-        sys.exit(f"{path}: no rows to draw")
+        fail(f"{path}: no rows to draw")
     return table
+
+
+# Without these a row cannot be drawn at all; of others there may be none.
+NUMBERS_NEEDED = ("size_bytes", "time_s", "link_frac", "exposed_comm_s", "comm_s")
 
 
 def one(table, column, path):
     """The only value of a column, for titles; a picture of several would mix them up."""
-    values = table[column].dropna().unique()
+    values = [value for value in table[column].unique() if value not in ("", None)]
     if len(values) > 1:
-        sys.exit(f"{path}: {column} has several values ({', '.join(map(str, values))}); sweep one")
-    return values[0] if len(values) else ""
+        fail(f"{path}: {column} has several values ({', '.join(map(str, values[:4]))}); sweep one")
+    return values[0] if values else ""
+
+
+def series(table, path, apart=()):
+    """Rows by what differs between them, but for columns that are drawn along an axis: a list of (label, rows)."""
+    known = [column for column in NAMES if column in table and column not in apart]
+    differ = [column for column in known if table[column].nunique() > 1]
+    # what follows from another column does not name anything twice: the mesh x=4,y=4 of the slice 4x4
+    for column in ("wrap", "mesh", "axes", "dtype", "engine"):
+        rest = [other for other in differ if other != column]
+        if column in differ and rest and (table.groupby(rest)[column].nunique() == 1).all():
+            differ = rest
+    if not differ:
+        return [("", table)]
+    groups = []
+    for values, rows in table.groupby(differ if len(differ) > 1 else differ[0], sort=False):
+        values = values if isinstance(values, tuple) else (values,)
+        words = [f"{size_text(value)}" if column == "size_bytes" else str(value)
+                 for column, value in zip(differ, values) if value != ""]
+        groups.append((" ".join(words) or "without", rows))
+    if len(groups) > len(PALETTE) * len(MARKERS):
+        fail(f"{path}: {len(groups)} series are more than a picture shows; sweep fewer {', '.join(differ)}")
+    return groups
+
+
+def looks(labels):
+    """Colour and marker of each series: a ring alone has its own, others go through the palette."""
+    if all(label in COLOUR and label in MARKER for label in labels):
+        return [(COLOUR[label], MARKER[label]) for label in labels]
+    count = len(PALETTE)
+    return [(PALETTE[i % count], MARKERS[(i + i // count) % len(MARKERS)]) for i in range(len(labels))]
+
+
+def title(table, skip=(), width=96):
+    """What all rows have in common: all-gather of 64 MiB on v5e 16x16, axis x, measured profile."""
+    def common(column):
+        values = table[column].unique() if column in table and column not in skip else []
+        return str(values[0]) if len(values) == 1 else ""
+
+    axes, size = common("axes"), common("size_bytes")
+    words = [common("op"), f"of {size_text(float(size))}" if size not in ("", "nan") else "",
+             f"on {common('chip')}" if common("chip") else "", common("slice")]
+    text = " ".join(word for word in words if word)
+    more = [f"mesh {common('mesh')}" if "[" in common("op") else "",
+            f"ax{'e' if ',' in axes else 'i'}s {axes}" if axes and "[" not in common("op") else "", common("varied"),
+            common("strategy"), common("ring"), f"{common('profile')} profile" if common("profile") == "measured" else ""]
+    return wrapped(", ".join([text] + [word for word in more if word]), width)
+
+
+def wrapped(text, width=96):
+    """In lines that a picture is wide enough for."""
+    return "\n".join(textwrap.wrap(text, width, break_long_words=True))
+
+
+def keep_inside(axes, texts):
+    """Widens the x axis until texts that were put beside points or bars end within the frame."""
+    for _ in range(4):
+        axes.figure.draw_without_rendering()
+        frame = axes.get_window_extent()
+        right = max((text.get_window_extent().x1 for text in texts), default=0)
+        if right <= frame.x1:
+            return
+        low, high = axes.get_xlim()
+        axes.set_xlim(low, low + (high - low) * (right - frame.x0 + 6) / frame.width)
 
 
 def size_text(size_bytes):
@@ -84,18 +176,15 @@ def size_text(size_bytes):
     return f"{size_bytes:g} B"
 
 
-def place_text(table, path):
-    """v5e 16x16, axis x."""
-    axes = one(table, "axes", path)
-    return f"{one(table, 'chip', path)} {one(table, 'slice', path)}, ax{'e' if ',' in axes else 'i'}s {axes}"
-
-
 def save(figure, target):
     """Writes TARGET.png and TARGET.svg."""
     base = target[:-4] if target.endswith((".png", ".svg")) else target
-    os.makedirs(os.path.dirname(base) or ".", exist_ok=True)
-    for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
-        figure.savefig(f"{base}.{kind}", bbox_inches="tight", metadata=metadata)
+    try:
+        os.makedirs(os.path.dirname(base) or ".", exist_ok=True)
+        for kind, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            figure.savefig(f"{base}.{kind}", bbox_inches="tight", metadata=metadata)
+    except OSError as error:
+        fail(f"{target}: {error.strerror}; name a place that can be written")
     print(f"{base}.png", file=sys.stderr)
     plt.close(figure)
 

@@ -28,8 +28,8 @@ def draw_link(axes, link, colour, xs, ys):
 
 
 def draw_layer(axes, links, colours, title):
-    xs = links["x"].max() + 1
-    ys = links["y"].max() + 1 if "y" in links else 1
+    xs = int(links["x"].max()) + 1
+    ys = int(links["y"].max()) + 1 if "y" in links else 1
     for _, link in links[links["axis"] != "z"].iterrows():
         draw_link(axes, link, colours.to_rgba(100 * link["link_frac"]), xs, ys)
     for _, chip in links.drop_duplicates("chip").iterrows():
@@ -46,7 +46,12 @@ def draw_layer(axes, links, colours, title):
 
 
 def draw(path, target, title):
-    links = figure.read(path)
+    links = figure.read(path, ("chip", "x", "link_frac"), ("axis", "direction"))
+    for column in ("y", "z"):
+        if column in links:
+            links[column] = figure.pd.to_numeric(links[column], errors="coerce")
+    if not set(links["axis"]) <= {"x", "y", "z"} or not set(links["direction"]) <= {"+", "-"}:
+        figure.fail(f"{path}: axis must be x, y or z and direction + or -; write it by icisim run --links")
     layers = [0] if "z" not in links else sorted(links["z"].unique())[:LAYERS]
     highest = 100 * links["link_frac"].max()
     colours = ScalarMappable(Normalize(0, highest if highest > 0 else 1), "viridis_r")
@@ -54,8 +59,8 @@ def draw(path, target, title):
     for axes, z in zip(grid[0], layers):
         of_layer = links if "z" not in links else links[links["z"] == z]
         busiest = 100 * of_layer["link_frac"].max()
-        draw_layer(axes, of_layer, colours, f"{f'z = {z}: ' if 'z' in links else ''}busiest link {busiest:.1f} %")
-    canvas.suptitle(title, fontsize=11)
+        draw_layer(axes, of_layer, colours, f"{f'z = {z:g}: ' if 'z' in links else ''}busiest link {busiest:.1f} %")
+    canvas.suptitle(figure.wrapped(title, 24 + 52 * len(layers)), fontsize=11)
     canvas.colorbar(colours, ax=list(grid[0]), label="share of a link's bandwidth in use (%)")
     figure.save(canvas, target)
 

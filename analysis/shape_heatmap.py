@@ -11,16 +11,23 @@ import figure
 from figure import np, plt
 
 
-def lengths(mesh):
+def lengths(mesh, path):
     """"x=4,y=8" is (4, 8)."""
-    return tuple(int(axis.split("=")[1]) for axis in mesh.split(","))
+    parts = [axis.split("=") for axis in mesh.split(",")]
+    if len(parts) != 2 or not all(len(part) == 2 and part[1].isdigit() for part in parts):
+        figure.fail(f"{path}: mesh '{mesh}' has no two axes, such as x=4,y=8; sweep meshes of two")
+    return tuple(int(part[1]) for part in parts)
 
 
 def draw(path, target):
-    table = figure.read(path)
-    shapes = table["mesh"].map(lengths)
-    if (shapes.map(len) != 2).any():
-        raise SystemExit(f"{path}: a map has two axes; sweep meshes of two")
+    table = figure.read(path, ("time_s",), ("op", "mesh"))
+    shapes = table["mesh"].map(lambda mesh: lengths(mesh, path))
+    for column in ("op", "chip", "profile", "dtype", "size_bytes", "varied", "strategy", "ring"):
+        if column in table:
+            figure.one(table, column, path)
+    if table["mesh"].duplicated().any():
+        again = table["mesh"][table["mesh"].duplicated()].iloc[0]
+        figure.fail(f"{path}: mesh {again} has several rows; sweep one slice, wrap and axis for each")
     names = [axis.split("=")[0] for axis in table["mesh"].iloc[0].split(",")]
     rows, columns = sorted({s[0] for s in shapes}), sorted({s[1] for s in shapes})
     grid = np.full((len(rows), len(columns)), np.nan)
@@ -41,9 +48,7 @@ def draw(path, target):
     bar = canvas.colorbar(image, label="time (us)")
     for ticks in (bar.ax.yaxis.set_major_formatter, bar.ax.yaxis.set_minor_formatter):
         ticks("{x:.0f}")
-    ring = figure.one(table, "ring", path)
-    size = figure.size_text(figure.one(table, "size_bytes", path))
-    axes.set_title(f"{figure.one(table, 'op', path)} of {size} on {figure.one(table, 'chip', path)}, {ring}")
+    axes.set_title(figure.wrapped(figure.title(table, skip=("axes",)), max(40, 12 * len(columns))), fontsize=10)
     figure.save(canvas, target)
 
 

@@ -14,11 +14,11 @@ BAND = 0.20  # each prediction, as icisim validate judges it
 
 
 def draw(path, target):
-    table = figure.read(path)
+    table = figure.read(path, ("expected_s", "simulated_s", "difference_frac"), ("part", "what", "verdict"))
     table = table[(table["part"] == "published") & table["expected_s"].notna() & table["simulated_s"].notna()]
     if table.empty:
-        raise SystemExit(f"{path}: no measurements in it; write it by icisim validate --published --csv")
-    chips = table["what"].str.extract(r" on (\w+) ", expand=False)
+        figure.fail(f"{path}: no measurements in it; write it by icisim validate --published --csv")
+    chips = table["what"].str.extract(r" on (\w+) ", expand=False).fillna("?")
     canvas, (against, error) = plt.subplots(1, 2, figsize=(9.4, 4.2))
     low, high = table["expected_s"].min() * 1e6 / 1.6, table["expected_s"].max() * 1e6 * 1.6
     against.plot([low, high], [low, high], color="black", linewidth=0.8, label="simulated = measured")
@@ -26,7 +26,8 @@ def draw(path, target):
                          color="#56B4E9", alpha=0.25, linewidth=0, label="within 20 %")
     error.axhspan(-100 * BAND, 100 * BAND, color="#56B4E9", alpha=0.25, linewidth=0)
     error.axhline(0, color="black", linewidth=0.8)
-    colours = dict(zip(sorted(chips.unique()), ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00")))
+    known = sorted(chips.unique())
+    colours = dict(zip(known, (colour for colour, _ in figure.looks(known))))
     for (chip, fitted), rows in table.groupby([chips, table["verdict"] == "fitted"]):
         measured = rows["expected_s"] * 1e6
         look = {"color": colours[chip], "linestyle": "none", "marker": "o", "markersize": 6.5,
@@ -36,7 +37,8 @@ def draw(path, target):
     against.set_yscale("log")
     against.set_ylabel("simulated time (us)")
     error.set_ylabel("simulated / measured - 1 (%)")
-    error.set_ylim(-27, 27)
+    furthest = max(27, 110 * table["difference_frac"].abs().max())
+    error.set_ylim(-furthest, furthest)
     for axes in (against, error):
         axes.set_xscale("log")
         axes.set_xlabel("measured time (us)")

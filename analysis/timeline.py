@@ -30,13 +30,17 @@ class Trace:
     """The events of one file by row; a row is (chip, name) and keeps the order of the trace."""
 
     def __init__(self, path):
-        with open(path, encoding="utf-8") as file:
-            document = json.load(file)
-        self.about = document["otherData"]
+        try:
+            with open(path, encoding="utf-8") as file:
+                document = json.load(file)
+            self.about, events = document["otherData"], document["traceEvents"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            reason = getattr(error, "strerror", None) or "is no trace"
+            figure.fail(f"{path}: {reason}; write it by icisim run --trace")
         self.rows = {}  # (pid, tid): name
         self.boxes = defaultdict(list)  # (pid, tid): events
         ends = defaultdict(dict)
-        for event in document["traceEvents"]:
+        for event in events:
             row = (event["pid"], event.get("tid", 0))
             if event["ph"] == "M" and event["name"] == "thread_name":
                 self.rows[row] = event["args"]["name"]
@@ -97,6 +101,11 @@ def draw_trace(axes, trace, chips, scale):
 
 def draw(paths, target, chips):
     traces = [Trace(path) for path in paths]
+    for path, trace in zip(paths, traces):
+        for chip in chips:
+            if not trace.shown([chip]):
+                known = sorted({pid for pid, _ in trace.rows if trace.shown([pid])})
+                figure.fail(f"{path}: shows nothing of chip {chip}; it has {', '.join(map(str, known)) or 'none'}")
     heights = [max(1, len(trace.shown(chips))) for trace in traces]
     canvas, all_axes = plt.subplots(len(traces), 1, sharex=True, squeeze=False, layout="constrained",
                                     figsize=(10, 1.1 + sum(0.5 + 0.27 * h for h in heights)),
@@ -108,8 +117,9 @@ def draw(paths, target, chips):
     all_axes[-1, 0].set_xlabel("time (us)")
     all_axes[-1, 0].set_xlim(0, scale * 1.01)
     about = traces[0].about
-    canvas.suptitle(f"{about.get('op', '')}\n{about.get('chip', '')} {about.get('slice', '')}, "
-                    f"mesh {about.get('mesh', '')}, {about.get('profile', '')} profile", fontsize=9.5)
+    place = (f"{about.get('chip', '')} {about.get('slice', '')}, mesh {about.get('mesh', '')}, "
+             f"{about.get('profile', '')} profile")
+    canvas.suptitle("\n".join(map(figure.wrapped, (about.get("op", ""), place))), fontsize=9.5)
     boxes = [plt.Rectangle((0, 0), 1, 1, facecolor=colour, edgecolor="black", linewidth=0.4, label=label)
              for kind, (colour, label) in KINDS.items() if kind in kinds]
     below = 0.45 / (0.27 * heights[-1])  # inches below the last axes, as a part of their height
@@ -124,6 +134,8 @@ def main():
     parser.add_argument("target", metavar="TARGET")
     parser.add_argument("--chips", default="0", help="chips to show, 0,1 (default: 0)")
     given = parser.parse_args()
+    if not all(chip.isdigit() for chip in given.chips.split(",")):
+        figure.fail(f"--chips '{given.chips}': write numbers, such as 0,1")
     draw(given.trace, given.target, [int(chip) for chip in given.chips.split(",")])
 
 
