@@ -59,14 +59,30 @@ alike collective-permute --chip v4 --slice 2x4x4 --size 3MB --offset 5
 alike all-to-all --chip v4 --slice 4x4 --size 3MB
 alike "bf16[1024@X,2048@Y] . bf16[2048,4096@Y] -> bf16[1024@X,4096@Y]" --mesh X=4,Y=16 --slice 4x4x4 --chip v5p --strategy bidi
 
+# Several points write a file each, named by what varies, which has the same in it as one of a single run; compare too.
+mkdir "$folder/many"
+"$icisim" run all-gather --slice 2x2 --mesh 'X=x*y' --mesh X=2,Y=2 --size 65536,1MiB --ring uni,bidi --trace "$folder/many/t.json" --links "$folder/many/l" >/dev/null
+"$icisim" compare all-gather --slice 4 --size 1MiB --trace "$folder/many/c.d.json" --trace-chips 2 >/dev/null
+found=$(ls "$folder/many" | LC_ALL=C sort)
+wanted=$(printf '%s\n' c.d-{bidi,bidi-half,uni}.json {l,t}-{X=2\,Y=2,mesh0}-{1MiB,65536}-{bidi,uni} |
+    sed 's/^t.*/&.json/' | LC_ALL=C sort)
+[ "$found" = "$wanted" ] || fail "files of several points: $found"
+"$icisim" run all-gather --slice 2x2 --mesh 'X=x*y' --size 1MiB --ring bidi --trace "$folder/one.json" --links "$folder/one" >/dev/null
+cmp "$folder/one.json" "$folder/many/t-mesh0-1MiB-bidi.json" || fail "one of several traces is different"
+cmp "$folder/one" "$folder/many/l-mesh0-1MiB-bidi" || fail "one of several CSVs of links is different"
+"$icisim" run all-gather --slice 4 --size 1MiB --ring bidi-half --trace "$folder/one.json" --trace-chips 2 >/dev/null
+cmp "$folder/one.json" "$folder/many/c.d-bidi-half.json" || fail "compare traces otherwise than run"
+
 refused() {
     local message=$1
     shift
     if "$icisim" run "$@" >"$folder/out" 2>"$folder/err"; then fail "not refused: $*"; fi
     [ "$(wc -l <"$folder/err")" -eq 1 ] && grep -q -e "$message" "$folder/err" || fail "$* says: $(cat "$folder/err")"
 }
-refused 'of one point' all-gather --slice 4 --size 1MiB,2MiB --trace "$folder/no.json"
+refused 'trace - is of one point' all-gather --slice 4 --size 1MiB,2MiB --trace -
+refused 'would write 300 files' all-gather --slice 4 --size 1kB:300kB:+1kB --trace "$folder/no.json"
+refused 'name a collective' --slice 4 --size 1MiB,2MiB --trace "$folder/no.json"
 refused 'both write' all-gather --slice 4 --size 1MiB --trace - --csv -
 refused 'leaves stdout' all-gather --slice 4 --size 1MiB --steps --csv -
 refused 'No such file' all-gather --slice 4 --size 1MiB --trace "$folder/no/folder.json"
-[ ! -e "$folder/no.json" ] || fail "a trace that was refused is there"
+if ls "$folder"/no* >/dev/null 2>&1; then fail "a trace that was refused is there"; fi

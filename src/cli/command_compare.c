@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/looks.h"
 #include "cli/rows.h"
 #include "report/report.h"
 #include "workload/crossover.h"
@@ -108,7 +109,7 @@ static int print_tables(const struct grid *grid, const struct contest *contest, 
 }
 
 static int compare_grid(const struct grid *grid, const struct contest *contest, bool table,
-                        struct csv_writer *csv, struct status *st)
+                        struct looks *looks, struct csv_writer *csv, struct status *st)
 {
     struct catalog catalog = {0};
     struct result *result = calloc((size_t)grid->points, sizeof *result);
@@ -116,7 +117,7 @@ static int compare_grid(const struct grid *grid, const struct contest *contest, 
     for (int64_t i = 0; i < grid->points && code == 0; i++) {
         struct point point;
         grid_point(grid, i, &point);
-        code = job_result(&point, &catalog, &result[i], st);
+        code = looks_run(looks, i, &point, &catalog, &result[i], st);
         grid_print_given(grid, i, result[i].varied, sizeof result[i].varied);
     }
     if (code == 0) {
@@ -137,7 +138,8 @@ static int compare(struct settings *settings, struct status *st)
     struct contest contest = {0};
     struct grid grid;
     struct csv_writer csv = {0};
-    bool table = !rows_take_stdout(settings, "csv");
+    struct looks looks = {0};
+    bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "trace");
     int code = choose_contest(settings, &contest, st);
     if (code == 0)
         code = settings_check(settings, st);
@@ -146,10 +148,15 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = rows_open(settings, "csv", NULL, &csv.output, st);
     if (code == 0)
-        code = compare_grid(&grid, &contest, table, &csv, st);
+        code = looks_open(&looks, &grid, st);
+    if (code == 0)
+        code = compare_grid(&grid, &contest, table, &looks, &csv, st);
     if (code == 0)
         code = csv_commit(&csv, st);
+    if (code == 0)
+        code = looks_commit(&looks, st);
     csv_abandon(&csv);
+    looks_close(&looks);
     return code;
 }
 

@@ -4,17 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+int rows_open_path(const char *option, const char *path, struct output *output, struct status *st)
+{
+    struct status own = {0};
+    if (output_open(output, path, &own) == 0)
+        return 0;
+    return status_fail(st, own.code, "--%s: %s; name a file in a folder that is there, or - for stdout",
+                       option, own.text);
+}
+
 int rows_open(const struct settings *settings, const char *option, const char *fallback,
               struct output *output, struct status *st)
 {
     const char *path = settings_text(settings, option);
     if (!path && !fallback)
         return 0;
-    struct status own = {0};
-    if (output_open(output, path ? path : fallback, &own) == 0)
-        return 0;
-    return status_fail(st, own.code, "--%s: %s; name a file in a folder that is there, or - for stdout",
-                       option, own.text);
+    return rows_open_path(option, path ? path : fallback, output, st);
 }
 
 bool rows_take_stdout(const struct settings *settings, const char *option)

@@ -15,6 +15,7 @@
  * opened before the work begins, so that a path that cannot be written is found then. */
 int rows_open(const struct settings *settings, const char *option, const char *fallback,
               struct output *output, struct status *st);
+int rows_open_path(const char *option, const char *path, struct output *output, struct status *st);
 
 /* Does that file go to stdout, which then has nothing else? */
 bool rows_take_stdout(const struct settings *settings, const char *option);

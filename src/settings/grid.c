@@ -86,6 +86,26 @@ char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_
     return text;
 }
 
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.,=+@_-";
+    enum { SHORT = 24 };
+    size_t used = 0;
+    *text = '\0';
+    for (int d = 0; d < grid->dims && used < room; d++) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        const char *value = grid_text(grid, index, option), *separator = used ? "-" : "";
+        if (grid->count[d] < 2)
+            continue;
+        if (value[strspn(value, plain)] == '\0' && strlen(value) <= SHORT)
+            used += (size_t)snprintf(text + used, room - used, "%s%s", separator, value);
+        else
+            used += (size_t)snprintf(text + used, room - used, "%s%s%d", separator, option->name,
+                                     grid_value(grid, index, option));
+    }
+    return text;
+}
+
 char *grid_command(const struct grid *grid, int64_t index)
 {
     char *text = NULL;

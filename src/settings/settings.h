@@ -79,6 +79,11 @@ bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_ro
  * "routes=2 offset=1". */
 char *grid_print_given(const struct grid *grid, int64_t index, char *text, size_t room);
 
+/* What tells the point from the others in names of files: the values that vary, "uni-65536B"; of values that a file's name
+ * should not have, their place in the list, "op1". */
+enum { GRID_NAME = 160 };
+char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size_t room);
+
 /* The arguments of icisim that make exactly this point, quoted for a shell: "run all-gather --slice 4x4 ...". The
  * caller frees it; NULL if memory is out. */
 char *grid_command(const struct grid *grid, int64_t index);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "cli/looks.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stopwatch.h"
+#include "cli/rows.h"
+#include "report/report.h"
+
+/* Steps are shown without what they wait for where the single times are too many to keep. */
+static enum record recorded(const struct looks *looks)
+{
+    return looks->critical || looks->trace ? RECORD_ALL : looks->steps ? RECORD_FEW : RECORD_NONE;
+}
+
+/* A disk that is full is told with the file's name; else what is wrong with the trace. */
+static int write_trace(const struct run *run, int chips, struct output *trace, struct status *st)
+{
+    struct status own = {0}, disk = {0};
+    int code = report_trace(run, chips, trace->file, &own);
+    if (code == 0)
+        return 0;
+    bool written = output_flush(trace, &disk) == 0;
+    return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
+}
+
+static int write_links(const struct job *job, const struct run *run, struct output *links, struct status *st)
+{
+    struct csv_writer csv = {.output = *links};
+    int code = report_links(&job->program, run->result.time_s, &csv, st);
+    *links = csv.output;
+    return code;
+}
+
+static int show(const struct job *job, const struct run *run, struct looks *looks, int64_t index,
+                struct status *st)
+{
+    int code = 0;
+    if (looks->steps || looks->critical)
+        report_heading(&run->result, 1, stdout);
+    if (looks->steps)
+        code = report_steps(run, stdout, st);
+    if (code == 0 && looks->critical)
+        code = report_critical(run, stdout, st);
+    if (code == 0 && looks->trace)
+        code = write_trace(run, looks->trace_chips, &looks->trace[index], st);
+    if (code == 0 && looks->links)
+        code = write_links(job, run, &looks->links[index], st);
+    return code;
+}
+
+static void say_timing(struct spent opening, struct spent building, const struct run *run)
+{
+    fprintf(stderr,
+            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f "
+            "peak_bytes=%" PRIu64 "\n",
+            opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
+            run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
+}
+
+int looks_run(struct looks *looks, int64_t index, const struct point *point, struct catalog *catalog,
+              struct result *result, struct status *st)
+{
+    struct job job = {0};
+    struct run run = {0};
+    struct stopwatch stopwatch = stopwatch_start();
+    int code = job_open(&job, point, catalog, st);
+    struct spent opening = stopwatch_lap(&stopwatch);
+    if (code == 0)
+        code = job_build(&job, st);
+    struct spent building = stopwatch_lap(&stopwatch);
+    if (code == 0 && looks->dump)
+        program_dump(&job.program, stdout);
+    else if (code == 0)
+        code = job_run(&job, recorded(looks), &run, st);
+    if (code == 0 && looks->timing && !looks->dump)
+        say_timing(opening, building, &run);
+    if (code == 0 && !looks->dump)
+        code = show(&job, &run, looks, index, st);
+    *result = run.result;
+    run_free(&run);
+    job_close(&job);
+    return code;
+}
+
+/* "t.json" and the point's values make "t-uni.json". NULL if memory is out. */
+static char *path_of(const char *path, const struct grid *grid, int64_t index)
+{
+    char *text = NULL, varied[GRID_NAME];
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    int stem = (int)(dot && (!slash || dot > slash + 1) && dot > path ? dot - path : (ptrdiff_t)strlen(path));
+    grid_print_varied(grid, index, varied, sizeof varied);
+    return asprintf(&text, "%.*s%s%s%s", stem, path, *varied ? "-" : "", varied, path + stem) < 0 ? NULL
+                                                                                                  : text;
+}
+
+static int open_files(const char *option, const struct grid *grid, struct output **files, struct status *st)
+{
+    const char *path = settings_text(grid->settings, option);
+    int code = 0;
+    if (!path)
+        return 0;
+    if (grid->points > LOOKS_FILES_MAX)
+        return status_fail(st, STATUS_LIMIT,
+                           "--%s would write %" PRId64 " files, one a point; %d are the most", option,
+                           grid->points, LOOKS_FILES_MAX);
+    if (grid->points > 1 && strcmp(path, "-") == 0)
+        return status_fail(st, STATUS_INPUT, "--%s - is of one point; name a file, which makes one for each",
+                           option);
+    if (!(*files = calloc((size_t)grid->points, sizeof **files)))
+        return status_nomem(st);
+    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+        char *own = path_of(path, grid, i);
+        code = own ? rows_open_path(option, own, &(*files)[i], st) : status_nomem(st);
+        free(own);
+    }
+    return code;
+}
+
+int looks_open(struct looks *looks, const struct grid *grid, struct status *st)
+{
+    const struct settings *settings = grid->settings;
+    *looks = (struct looks){.steps = settings_flag(settings, "steps"),
+                            .critical = settings_flag(settings, "critical-path"),
+                            .timing = settings_flag(settings, "timing"),
+                            .dump = settings_flag(settings, "dump-program"),
+                            .trace_chips = settings_integer(settings, "trace-chips"),
+                            .points = grid->points};
+    int code = open_files("trace", grid, &looks->trace, st);
+    return code == 0 ? open_files("links", grid, &looks->links, st) : code;
+}
+
+int looks_commit(struct looks *looks, struct status *st)
+{
+    int code = 0;
+    for (int64_t i = 0; i < looks->points && code == 0; i++) {
+        if (looks->trace)
+            code = output_commit(&looks->trace[i], st);
+        if (code == 0 && looks->links)
+            code = output_commit(&looks->links[i], st);
+    }
+    return code;
+}
+
+void looks_close(struct looks *looks)
+{
+    for (int64_t i = 0; i < looks->points; i++) {
+        if (looks->trace)
+            output_abandon(&looks->trace[i]);
+        if (looks->links)
+            output_abandon(&looks->links[i]);
+    }
+    free(looks->trace);
+    free(looks->links);
+    *looks = (struct looks){0};
+}
