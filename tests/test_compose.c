@@ -327,6 +327,21 @@ static void a_chip_alone_passes_on_what_was_before(void)
     }
 }
 
+/* The tables are indexed by what their rows say they are; a spec without an algorithm gets the first one of its collective. */
+static void rows_stand_where_they_are_looked_for(void)
+{
+    struct status st = {0};
+    for (const struct collective *c = collectives; c->name; c++) {
+        CU_ASSERT_PTR_EQUAL(collective_of(c->id), c);
+        CU_ASSERT_PTR_EQUAL(collective_by_name(c->name, &st), c);
+        CU_ASSERT_EQUAL(c->has_algorithms, c->id == collective_algorithms[0].of);
+    }
+    for (int i = 0; i < ALGORITHMS; i++)
+        CU_ASSERT_EQUAL(algorithm_by_name(algorithm_name((enum algorithm)i), &st), i);
+    CU_ASSERT(algorithm_by_name("circle", &st) < 0);
+}
+
 SUITE("compose", TEST(all_to_alls_there_and_back), TEST(permutes_there_and_back), TEST(scatter_then_gather),
       TEST(timing_only), TEST(waits_for_what_was_before), TEST(one_after_the_other), TEST(thousands),
-      TEST(stages_have_names), TEST(a_chip_alone_passes_on_what_was_before))
+      TEST(stages_have_names), TEST(a_chip_alone_passes_on_what_was_before),
+      TEST(rows_stand_where_they_are_looked_for))

@@ -186,7 +186,7 @@ static void test_coverage(void)
 
 static struct formula_case ring_case(int n, int64_t bytes)
 {
-    return (struct formula_case){.op = "all-gather",
+    return (struct formula_case){.op = COLLECTIVE_ALL_GATHER,
                                  .kind = RING_BIDI_HALF,
                                  .rings = 1,
                                  .n = {n},

@@ -9,7 +9,7 @@
 
 /* One ring of n with a = 2.385 us, w = 7 GB/s. V = 105 kB in elements of 3 bytes divides by 3, 5, 7, 10, 14.
  */
-static struct formula_case ring_case(const char *op, enum ring_kind kind, int n, bool closed)
+static struct formula_case ring_case(enum collective_id op, enum ring_kind kind, int n, bool closed)
 {
     return (struct formula_case){.op = op,
                                  .kind = kind,
@@ -27,7 +27,7 @@ static struct formula_case ring_case(const char *op, enum ring_kind kind, int n,
                                  .directed_links = closed ? 2 * n : 2 * (n - 1)};
 }
 
-static struct formula_case torus_case(const char *op, enum ring_kind kind, int n0, int n1, int n2)
+static struct formula_case torus_case(enum collective_id op, enum ring_kind kind, int n0, int n1, int n2)
 {
     struct formula_case c = ring_case(op, kind, n0, true);
     c.rings = 3;
@@ -53,17 +53,17 @@ static void test_rings(void)
 {
     /* N = 7: a chunk is 15 kB, 15/7 us on a link; a hop of it 2.385 + 2.142857.. us, of half of it 2.385 +
      * 1.0714285.. us */
-    struct formula_case c = ring_case("all-gather", RING_UNI, 7, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_UNI, 7, true);
     exact_is(&c, "E1", 6 * (2.385e-6 + 15e-6 / 7));
     c.kind = RING_BIDI;
     exact_is(&c, "E2", 3 * (2.385e-6 + 15e-6 / 7));
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E3", 6 * (2.385e-6 + 7.5e-6 / 7));
     /* N = 10: a chunk is 10.5 kB, 1.5 us; bidi takes the antipodal chunk whole, 5 hops */
-    c = ring_case("reduce-scatter", RING_BIDI, 10, true);
+    c = ring_case(COLLECTIVE_REDUCE_SCATTER, RING_BIDI, 10, true);
     exact_is(&c, "E2", 5 * (2.385e-6 + 1.5e-6));
     /* a reduce-scatter is the same, and an all-reduce is the two: 12 hops of half a chunk of 15 kB */
-    c = ring_case("all-reduce", RING_BIDI_HALF, 7, true);
+    c = ring_case(COLLECTIVE_ALL_REDUCE, RING_BIDI_HALF, 7, true);
     exact_is(&c, "E5", 12 * (2.385e-6 + 7.5e-6 / 7));
     /* setup counts once, in an all-reduce too */
     c.setup_s = 11.5e-6;
@@ -73,7 +73,7 @@ static void test_rings(void)
 static void test_lines(void)
 {
     /* N = 5: a chunk is 21 kB, 3 us; 4 hops of 5.385 us */
-    struct formula_case c = ring_case("all-gather", RING_BIDI, 5, false);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_BIDI, 5, false);
     exact_is(&c, "E4", 21.54e-6);
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E4", 21.54e-6);
@@ -81,24 +81,24 @@ static void test_lines(void)
     c.kind = RING_UNI;
     exact_is(&c, "E4u", 28.695e-6);
     /* two chips are a line whatever is said of them; 52.5 kB, 7.5 us */
-    c = ring_case("all-gather", RING_UNI, 2, true);
+    c = ring_case(COLLECTIVE_ALL_GATHER, RING_UNI, 2, true);
     exact_is(&c, "E4u", 9.885e-6);
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E4", 9.885e-6);
-    c.op = "all-reduce";
+    c.op = COLLECTIVE_ALL_REDUCE;
     exact_is(&c, "E5", 19.77e-6);
 }
 
 static void test_largest_chunk(void)
 {
     /* 35,000 elements on 3 chips: the largest chunk has 11,667, 35,001 bytes */
-    struct formula_case c = ring_case("all-gather", RING_UNI, 3, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_UNI, 3, true);
     exact_is(&c, "E1", 2 * (2.385e-6 + 35001 / 7e9));
 }
 
 static void test_several_axes(void)
 {
-    struct formula_case c = torus_case("all-gather", RING_UNI, 3, 3, 3);
+    struct formula_case c = torus_case(COLLECTIVE_ALL_GATHER, RING_UNI, 3, 3, 3);
     c.elements = 36450; /* 109,350 bytes, (1 - 1/27) of it 105,300: 15,042.857 ns */
     exact_is(&c, "E7", 6 * 2.385e-6 + 105300 / 7e9 / 3);
     c.kind = RING_BIDI; /* one step an axis carries half of what comes in */
@@ -106,28 +106,28 @@ static void test_several_axes(void)
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E7", 6 * 2.385e-6 + 105300 / 7e9 / 6);
     /* rings of one chip are absent */
-    c = torus_case("all-gather", RING_BIDI_HALF, 1, 7, 1);
+    c = torus_case(COLLECTIVE_ALL_GATHER, RING_BIDI_HALF, 1, 7, 1);
     exact_is(&c, "E3", 6 * (2.385e-6 + 7.5e-6 / 7));
-    c = torus_case("all-reduce", RING_UNI, 1, 1, 1);
+    c = torus_case(COLLECTIVE_ALL_REDUCE, RING_UNI, 1, 1, 1);
     exact_is(&c, "E0", 0);
     /* no form where the axes differ, do not close, share links or step over several */
-    c = torus_case("all-gather", RING_BIDI, 3, 3, 4);
+    c = torus_case(COLLECTIVE_ALL_GATHER, RING_BIDI, 3, 3, 4);
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
     CU_ASSERT_STRING_EQUAL(formula_exact_id(&c), "");
-    c = torus_case("all-reduce", RING_BIDI, 3, 3, 3);
+    c = torus_case(COLLECTIVE_ALL_REDUCE, RING_BIDI, 3, 3, 3);
     c.closed[2] = false;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
     c.closed[2] = true;
     c.one_link = false;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
-    c = torus_case("all-gather", RING_UNI, 2, 2, 1);
+    c = torus_case(COLLECTIVE_ALL_GATHER, RING_UNI, 2, 2, 1);
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
 }
 
 static void test_issue_figures(void)
 {
     /* bf16 on v4 and v5e: 1 us, 45 GB/s */
-    struct formula_case c = ring_case("all-gather", RING_UNI, 4, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_UNI, 4, true);
     c.elem_bytes = 2;
     c.hop_latency_s = 1e-6;
     c.link_Bps = 45e9;
@@ -140,12 +140,12 @@ static void test_issue_figures(void)
     c.closed[0] = false;
     c.elements = 1 << 24; /* 32 MiB */
     NEAR(formula_exact_s(&c), 5.622406e-04, 2e-7);
-    c.op = "reduce-scatter";
+    c.op = COLLECTIVE_REDUCE_SCATTER;
     c.closed[0] = true;
     c.n[0] = 16;
     c.elements = 1 << 29; /* 1 GiB */
     NEAR(formula_exact_s(&c), 1.119981e-02, 2e-7);
-    c.op = "all-reduce";
+    c.op = COLLECTIVE_ALL_REDUCE;
     c.rings = 3;
     c.n[0] = c.n[1] = c.n[2] = 4;
     c.closed[1] = c.closed[2] = true;
@@ -156,7 +156,7 @@ static void test_all_to_all(void)
 {
     /* Ring of 6, V = 108 kB: pairs of 3 kB, 3/7 us. Links carry flows of 1 hop, of 2 hops twice, of 3 hops
      * thrice but half as large: loads 3/7, 6/7, 4.5/7 us. Bandwidth-bound: a + V/(8w) = a + 13.5/7 us. */
-    struct formula_case c = ring_case("all-to-all", RING_BIDI, 6, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 6, true);
     c.elements = 36000;
     c.hop_latency_s = 0.1e-6;
     exact_is(&c, "E6", 0.1e-6 + 13.5e-6 / 7);
@@ -172,11 +172,11 @@ static void test_all_to_all(void)
     c.keep_ties = c.on_axes = false;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
     /* Ring of 5: pairs of 4.2 kB, 0.6 us; loads 0.6 and 1.2 us, (N^2-1)/8 = 3 pairs in all */
-    c = ring_case("all-to-all", RING_BIDI, 5, true);
+    c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 5, true);
     c.hop_latency_s = 0;
     exact_is(&c, "E6", 1.8e-6);
     /* 4x4x4: N max/8 = 32 pairs on each link; V = 64^2 pairs of 105 bytes */
-    c = torus_case("all-to-all", RING_BIDI, 4, 4, 4);
+    c = torus_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 4, 4, 4);
     c.elements = 35 * 4096;
     c.hop_latency_s = 0;
     exact_is(&c, "E6", 32 * 105 / 7e9);
@@ -192,19 +192,19 @@ static void test_trains(void)
     /* All-to-all step by step round a ring of 5: pairs of 4.2 kB, 0.6 us. uni: 4 + 3 + 2 + 1 pairs over each
      * link in 4 steps; bidi 2 + 1 in 2 steps; bidi-half the same as uni with halves. A tie of bidi has no
      * form. */
-    struct formula_case c = ring_case("all-to-all", RING_UNI, 5, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_UNI, 5, true);
     c.algorithm = ALGORITHM_RING;
     exact_is(&c, "E6r", 4 * 2.385e-6 + 10 * 0.6e-6);
     c.kind = RING_BIDI;
     exact_is(&c, "E6r", 2 * 2.385e-6 + 3 * 0.6e-6);
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E6r", 4 * 2.385e-6 + 10 * 0.3e-6);
-    c = ring_case("all-to-all", RING_BIDI, 6, true);
+    c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 6, true);
     c.algorithm = ALGORITHM_RING;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
     /* Broadcast round a ring of 5: wagons of 21 kB, 3 us; the last of 5 has 4 more hops to go, or 2 both ways
      */
-    c = ring_case("collective-broadcast", RING_UNI, 5, true);
+    c = ring_case(COLLECTIVE_BROADCAST, RING_UNI, 5, true);
     exact_is(&c, "E8", 8 * (2.385e-6 + 3e-6));
     c.kind = RING_BIDI;
     exact_is(&c, "E8", 6 * (2.385e-6 + 3e-6));
@@ -214,30 +214,30 @@ static void test_trains(void)
 
 static void test_rules(void)
 {
-    struct formula_case c = ring_case("all-gather", RING_BIDI, 6, true);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_BIDI, 6, true);
     rule_is(&c, "F2", 7.5e-6); /* 105 kB over 14 GB/s against 7.155 us of latency */
     c.hop_latency_s = 2.6e-6;
     rule_is(&c, "F2", 7.8e-6);
-    c.op = "all-reduce";
+    c.op = COLLECTIVE_ALL_REDUCE;
     rule_is(&c, "F6", 15.6e-6);
-    c = ring_case("reduce-scatter", RING_UNI, 6, true);
+    c = ring_case(COLLECTIVE_REDUCE_SCATTER, RING_UNI, 6, true);
     rule_is(&c, "F4", 12.5e-6); /* 15 us of which 5/6 */
-    c = ring_case("reduce-scatter", RING_BIDI_HALF, 6, false);
+    c = ring_case(COLLECTIVE_REDUCE_SCATTER, RING_BIDI_HALF, 6, false);
     rule_is(&c, "F5", 12.5e-6);
-    c = torus_case("all-gather", RING_BIDI_HALF, 3, 5, 7);
+    c = torus_case(COLLECTIVE_ALL_GATHER, RING_BIDI_HALF, 3, 5, 7);
     rule_is(&c, "F3", 17.8875e-6); /* 7.5 hops; 2.5 us of transfer */
     c.hop_latency_s = 0.1e-6;
     rule_is(&c, "F3", 2.5e-6);
     c.closed[1] = false;
     CU_ASSERT_TRUE(isnan(formula_rule_s(&c)));
-    c = ring_case("all-to-all", RING_BIDI, 6, true);
+    c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 6, true);
     rule_is(&c, "F7", 1.875e-6);
     c.on_axes = false; /* direct sends take short cuts */
     CU_ASSERT_TRUE(isnan(formula_rule_s(&c)));
     c.kind = RING_UNI;
     c.algorithm = ALGORITHM_RING;
     rule_is(&c, "F8", 6.25e-6);
-    c = torus_case("all-to-all", RING_BIDI, 3, 5, 7);
+    c = torus_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 3, 5, 7);
     rule_is(&c, "F9", 7.5e-6 * 7 / (4 * 105));
     NEAR(formula_latency_bound_bytes(1e-6, 45e9), 45e3, 1e-15);
 }
@@ -245,7 +245,7 @@ static void test_rules(void)
 static void test_permute(void)
 {
     /* W1: 6 hops of 1 us, 16 MiB over two ports of 45 GB/s: 192.4 us */
-    struct formula_case c = ring_case("collective-permute", RING_BIDI, 16, false);
+    struct formula_case c = ring_case(COLLECTIVE_PERMUTE, RING_BIDI, 16, false);
     c.elements = 1 << 23;
     c.elem_bytes = 2;
     c.hop_latency_s = 1e-6;
@@ -261,26 +261,26 @@ static void test_permute(void)
 static void test_bounds(void)
 {
     /* 6 chips, V = 105 kB: 87.5 kB come into a chip, 12.5 us over one port, 6.25 us over two */
-    struct formula_case c = ring_case("all-gather", RING_BIDI, 6, false);
+    struct formula_case c = ring_case(COLLECTIVE_ALL_GATHER, RING_BIDI, 6, false);
     NEAR(formula_bound_s(&c), 12.5e-6, 1e-12);
-    c = ring_case("reduce-scatter", RING_BIDI, 6, true);
+    c = ring_case(COLLECTIVE_REDUCE_SCATTER, RING_BIDI, 6, true);
     NEAR(formula_bound_s(&c), 6.25e-6, 1e-12);
     /* all-reduce: 10 V over 12 links is more than V into a chip over 2 ports */
-    c.op = "all-reduce";
+    c.op = COLLECTIVE_ALL_REDUCE;
     NEAR(formula_bound_s(&c), 15e-6 * 10 / 12, 1e-12);
     c.groups = 3; /* of 36 links: the same */
     c.directed_links = 36;
     NEAR(formula_bound_s(&c), 15e-6 * 10 / 12, 1e-12);
     c.directed_links = 360; /* links of other axes help, but V must come in */
     NEAR(formula_bound_s(&c), 7.5e-6, 1e-12);
-    c.op = "all-to-all"; /* 9 pairs a cable over a cut of 2 */
+    c.op = COLLECTIVE_ALL_TO_ALL; /* 9 pairs a cable over a cut of 2 */
     c.worst_cut_s_per_byte = 4.5 / 7e9;
     NEAR(formula_bound_s(&c), 105e3 / 36 * 4.5 / 7e9, 1e-12);
-    c.op = "collective-broadcast";
+    c.op = COLLECTIVE_BROADCAST;
     NEAR(formula_bound_s(&c), 7.5e-6, 1e-12);
     c.least_ports = 0;
     CU_ASSERT_EQUAL(formula_bound_s(&c), 0);
-    c = ring_case("all-gather", RING_BIDI, 1, false);
+    c = ring_case(COLLECTIVE_ALL_GATHER, RING_BIDI, 1, false);
     CU_ASSERT_EQUAL(formula_bound_s(&c), 0);
 }
 
@@ -288,7 +288,8 @@ static void test_bounds(void)
  * rule's own excess: V/W counts V where a schedule moves V(N-1)/N. */
 static void test_order(void)
 {
-    static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce"};
+    static const enum collective_id ops[] = {COLLECTIVE_ALL_GATHER, COLLECTIVE_REDUCE_SCATTER,
+                                             COLLECTIVE_ALL_REDUCE};
     for (int n = 2; n < 17; n++) {
         for (int variant = 0; variant < 18; variant++) {
             struct formula_case c =

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/api.h"
+#include "engine/engine.h"
 #include "workload/job.h"
 
 /* An option that a point has; the others are of commands. */
@@ -77,7 +78,7 @@ struct icisim_point *icisim_point_new(struct icisim_status *st)
     struct api_call call;
     api_begin(&call);
     struct icisim_point *point = calloc(1, sizeof *point);
-    int code = point ? set(point, "engine", "event", &call.st) : status_nomem(&call.st);
+    int code = point ? set(point, "engine", engine_fastest()->name, &call.st) : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
         return point;
     icisim_point_free(point);

@@ -316,28 +316,25 @@ static int write_direct(struct walk *walk, bool ragged, int32_t before, int32_t 
     return code;
 }
 
-int all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                     int32_t *after, struct status *st)
+static int build(const struct collective_spec *spec, struct program *program, bool ragged, int32_t before,
+                 int32_t *after, struct status *st)
 {
     struct walk walk;
-    if (walk_init(&walk, spec, program, "all-to-all", st) < 0)
+    if (walk_init(&walk, spec, program, ragged ? "ragged-all-to-all" : "all-to-all", st) < 0)
         return st->code;
-    int code = 0;
-    if (spec->algorithm == ALGORITHM_RING)
-        all_to_all_ring_write(&walk, before, after);
-    else
-        code = write_direct(&walk, false, before, after, st);
+    int code = write_direct(&walk, ragged, before, after, st);
     walk_free(&walk);
     return code < 0 ? code : program_close(program, st);
+}
+
+int all_to_all_direct_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                            int32_t *after, struct status *st)
+{
+    return build(spec, program, false, before, after, st);
 }
 
 int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
                             int32_t *after, struct status *st)
 {
-    struct walk walk;
-    if (walk_init(&walk, spec, program, "ragged-all-to-all", st) < 0)
-        return st->code;
-    int code = write_direct(&walk, true, before, after, st);
-    walk_free(&walk);
-    return code < 0 ? code : program_close(program, st);
+    return build(spec, program, true, before, after, st);
 }

@@ -189,7 +189,7 @@ static struct stops make_stops(struct walk *walk, int parts, bool halves)
     return stops;
 }
 
-void all_to_all_ring_write(struct walk *walk, int32_t before, int32_t *after)
+static void write_parts(struct walk *walk, int32_t before, int32_t *after)
 {
     struct program *program = walk->program;
     const struct collective_spec *spec = walk->spec;
@@ -222,4 +222,15 @@ void all_to_all_ring_write(struct walk *walk, int32_t before, int32_t *after)
     }
     if (after)
         *after = parts ? program_join_of(program, end, parts, walk->members, walk->stage) : before;
+}
+
+int all_to_all_ring_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                          int32_t *after, struct status *st)
+{
+    struct walk walk;
+    if (walk_init(&walk, spec, program, "all-to-all", st) < 0)
+        return st->code;
+    write_parts(&walk, before, after);
+    walk_free(&walk);
+    return program_close(program, st);
 }

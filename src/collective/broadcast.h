@@ -5,7 +5,6 @@
 
 #include "collective/collective.h"
 
-int broadcast_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                    int32_t *after, struct status *st);
+collective_builder broadcast_build;
 
 #endif

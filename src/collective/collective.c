@@ -25,25 +25,107 @@ static double factor_one(int n)
     return 1;
 }
 
+const struct collective_algorithm collective_algorithms[ALGORITHMS] = {
+    [ALGORITHM_DIRECT] = {.name = "direct", .of = COLLECTIVE_ALL_TO_ALL, .build = all_to_all_direct_build},
+    [ALGORITHM_RING] = {.name = "ring",
+                        .of = COLLECTIVE_ALL_TO_ALL,
+                        .uses_ring = true,
+                        .build = all_to_all_ring_build},
+};
+
+static int build_by_algorithm(const struct collective_spec *spec, struct program *program, int32_t before,
+                              int32_t *after, struct status *st)
+{
+    return collective_algorithms[spec->algorithm].build(spec, program, before, after, st);
+}
+
+#define THREE_RINGS .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half"
+
 const struct collective collectives[] = {
-    {COLLECTIVE_ALL_GATHER, "all-gather", "all_gather allgather", "every chip gets the chunks of all",
-     "the whole array", all_gather_build, factor_gather},
-    {COLLECTIVE_REDUCE_SCATTER, "reduce-scatter", "psum_scatter reduce_scatter reducescatter",
-     "every chip gets its chunk of the sum over all", "the whole array", reduce_scatter_build, factor_gather},
-    {COLLECTIVE_ALL_REDUCE, "all-reduce", "psum pmean pmax pmin all_reduce allreduce",
-     "every chip gets the sum (mean, max, min) over all", "the whole array", all_reduce_build,
-     factor_all_reduce},
-    {COLLECTIVE_ALL_TO_ALL, "all-to-all", "all_to_all alltoall", "every chip sends each other one a block",
-     "the data of all chips together", all_to_all_build, factor_gather},
-    {COLLECTIVE_RAGGED, "ragged-all-to-all", "ragged_all_to_all", "the same with a size for each pair",
-     "the sum over all pairs", ragged_all_to_all_build, factor_one},
-    {COLLECTIVE_PERMUTE, "collective-permute", "ppermute ring_shift",
-     "every chip sends its array to one other at most", "the bytes that each sending chip sends",
-     collective_permute_build, factor_one},
-    {COLLECTIVE_BROADCAST, "collective-broadcast", "broadcast", "every chip gets the array of one",
-     "the whole array", broadcast_build, factor_one},
+    [COLLECTIVE_ALL_GATHER] = {.id = COLLECTIVE_ALL_GATHER,
+                               .name = "all-gather",
+                               .aliases = "all_gather allgather",
+                               .what = "every chip gets the chunks of all",
+                               .size = "the whole array",
+                               THREE_RINGS,
+                               .busbw_factor = factor_gather,
+                               .build = all_gather_build},
+    [COLLECTIVE_REDUCE_SCATTER] = {.id = COLLECTIVE_REDUCE_SCATTER,
+                                   .name = "reduce-scatter",
+                                   .aliases = "psum_scatter reduce_scatter reducescatter",
+                                   .what = "every chip gets its chunk of the sum over all",
+                                   .size = "the whole array",
+                                   THREE_RINGS,
+                                   .busbw_factor = factor_gather,
+                                   .build = reduce_scatter_build},
+    [COLLECTIVE_ALL_REDUCE] = {.id = COLLECTIVE_ALL_REDUCE,
+                               .name = "all-reduce",
+                               .aliases = "psum pmean pmax pmin all_reduce allreduce",
+                               .what = "every chip gets the sum (mean, max, min) over all",
+                               .size = "the whole array",
+                               THREE_RINGS,
+                               .busbw_factor = factor_all_reduce,
+                               .build = all_reduce_build},
+    [COLLECTIVE_ALL_TO_ALL] = {.id = COLLECTIVE_ALL_TO_ALL,
+                               .name = "all-to-all",
+                               .aliases = "all_to_all alltoall",
+                               .what = "every chip sends each other one a block",
+                               .size = "the data of all chips together",
+                               .has_algorithms = true,
+                               .variants = "algorithm",
+                               .variant_values = "direct,ring",
+                               .counts_one_chip = true,
+                               .busbw_factor = factor_gather,
+                               .build = build_by_algorithm},
+    [COLLECTIVE_RAGGED] = {.id = COLLECTIVE_RAGGED,
+                           .name = "ragged-all-to-all",
+                           .aliases = "ragged_all_to_all",
+                           .what = "the same with a size for each pair",
+                           .size = "the sum over all pairs",
+                           .has_pair_sizes = true,
+                           .variants = "op", /* there is no other schedule */
+                           .counts_one_chip = true,
+                           .busbw_factor = factor_one,
+                           .build = ragged_all_to_all_build},
+    [COLLECTIVE_PERMUTE] = {.id = COLLECTIVE_PERMUTE,
+                            .name = "collective-permute",
+                            .aliases = "ppermute ring_shift",
+                            .what = "every chip sends its array to one other at most",
+                            .size = "the bytes that each sending chip sends",
+                            .has_targets = true,
+                            .variants = "routes",
+                            .variant_values = "1,2",
+                            .busbw_factor = factor_one,
+                            .build = collective_permute_build},
+    [COLLECTIVE_BROADCAST] = {.id = COLLECTIVE_BROADCAST,
+                              .name = "collective-broadcast",
+                              .aliases = "broadcast",
+                              .what = "every chip gets the array of one",
+                              .size = "the whole array",
+                              THREE_RINGS,
+                              .busbw_factor = factor_one,
+                              .build = broadcast_build},
     {0},
 };
+
+const struct collective *collective_of(enum collective_id id)
+{
+    return &collectives[id];
+}
+
+const char *algorithm_name(enum algorithm algorithm)
+{
+    return collective_algorithms[algorithm].name;
+}
+
+int algorithm_by_name(const char *name, struct status *st)
+{
+    const char *names[ALGORITHMS + 1] = {NULL};
+    for (int i = 0; i < ALGORITHMS; i++)
+        names[i] = collective_algorithms[i].name;
+    int algorithm = text_index(name, names);
+    return algorithm >= 0 ? algorithm : text_unknown("algorithm", name, names, st);
+}
 
 const struct collective *collective_by_name(const char *name, struct status *st)
 {

@@ -71,34 +71,46 @@ struct collective_spec {
     bool timing_only; /* no buffers, no payloads */
 };
 
+/* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets the op
+ * that ends when all have ended (`before`, where a group is a single chip and nothing is sent), or is NULL where
+ * nobody needs it. */
+typedef int collective_builder(const struct collective_spec *spec, struct program *program, int32_t before,
+                               int32_t *after, struct status *st);
+
 /* One row of the table. */
-enum collective_id {
-    COLLECTIVE_ALL_GATHER,
-    COLLECTIVE_REDUCE_SCATTER,
-    COLLECTIVE_ALL_REDUCE,
-    COLLECTIVE_ALL_TO_ALL,
-    COLLECTIVE_RAGGED,
-    COLLECTIVE_PERMUTE,
-    COLLECTIVE_BROADCAST,
-};
 struct collective {
     enum collective_id id;
     const char *name;    /* XLA's: "all-gather" */
     const char *aliases; /* JAX's and how others spell it, with spaces between: "all_gather allgather" */
     const char *what;    /* one line for --help */
     const char *size;    /* what --size is: "the whole array" */
-    /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets
-     * the op that ends when all have ended (`before`, where a group is a single chip and nothing is sent), or is
-     * NULL where nobody needs it. */
-    int (*build)(const struct collective_spec *spec, struct program *program, int32_t before, int32_t *after,
-                 struct status *st);
-    /* nccl-tests' bus bandwidth over algorithm bandwidth for a group of n. */
+    /* What its spec has to say: a kind of ring (or an algorithm, which may need one), whom each chip sends to, how much
+     * each pair moves. */
+    bool uses_ring, has_algorithms, has_targets, has_pair_sizes;
+    /* The option whose values are worth putting side by side, and which values. */
+    const char *variants, *variant_values;
+    /* As nccl-tests has them: is it the data of one chip that algorithm bandwidth counts; bus bandwidth over algorithm
+     * bandwidth for a group of n. */
+    bool counts_one_chip;
     double (*busbw_factor)(int n);
+    collective_builder *build;
 };
 
-/* The table, ended by a row without a name; by XLA's or JAX's name (a failure names the nearest). */
+/* The table, ended by a row without a name; by its id; by XLA's or JAX's name (a failure names the nearest). */
 extern const struct collective collectives[];
+const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_by_name(const char *name, struct status *st);
+
+/* How a collective may be done where there is a choice, a row each. */
+struct collective_algorithm {
+    const char *name;
+    enum collective_id of;
+    bool uses_ring;
+    collective_builder *build;
+};
+extern const struct collective_algorithm collective_algorithms[ALGORITHMS];
+const char *algorithm_name(enum algorithm algorithm);
+int algorithm_by_name(const char *name, struct status *st);
 
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
  * for each ring of two chips or more, and one for the parts that walk the rings in different orders). And the view of

@@ -7,7 +7,6 @@
 
 enum { PERMUTE_ROUTES = 2 * SLICE_AXES };
 
-int collective_permute_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                             int32_t *after, struct status *st);
+collective_builder collective_permute_build;
 
 #endif

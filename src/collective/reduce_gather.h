@@ -5,11 +5,6 @@
 
 #include "collective/collective.h"
 
-int all_gather_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                     int32_t *after, struct status *st);
-int reduce_scatter_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                         int32_t *after, struct status *st);
-int all_reduce_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                     int32_t *after, struct status *st);
+collective_builder all_gather_build, reduce_scatter_build, all_reduce_build;
 
 #endif

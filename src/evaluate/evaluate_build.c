@@ -120,27 +120,6 @@ static int64_t whole_elements(const struct evaluation *e)
     return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
 }
 
-static const char *collective_of(enum call_op op)
-{
-    switch (op) {
-    case CALL_ALL_GATHER:
-        return "all-gather";
-    case CALL_PSUM_SCATTER:
-        return "reduce-scatter";
-    case CALL_ALL_TO_ALL:
-        return "all-to-all";
-    case CALL_RAGGED:
-        return "ragged-all-to-all";
-    case CALL_PPERMUTE:
-    case CALL_RING_SHIFT:
-        return "collective-permute";
-    case CALL_BROADCAST:
-        return "collective-broadcast";
-    default:
-        return "all-reduce";
-    }
-}
-
 static struct collective_spec spec_of(const struct evaluation *e, const struct evaluate_plan *plan)
 {
     const struct call *call = &e->example->call;
@@ -185,7 +164,7 @@ int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struc
         else
             code = status_nomem(st);
     }
-    const struct collective *collective = collective_by_name(collective_of(call->op), st);
+    const struct collective *collective = collective_by_name(call_name(call->op), st);
     if (code == 0)
         code = collective->build(&spec, &e->program, -1, NULL, st);
     free(target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * schedule: the words for how a collective goes round its rings, which builders, formulas and options share.
+ * schedule: the words for collectives and for how they go round their rings, which builders, formulas and options share.
  *
  * uni       one way: N-1 steps of V/N
  * bidi      whole chunks both ways: floor(N/2) steps
@@ -15,16 +15,24 @@
 
 #include "base/status.h"
 
+enum collective_id {
+    COLLECTIVE_ALL_GATHER,
+    COLLECTIVE_REDUCE_SCATTER,
+    COLLECTIVE_ALL_REDUCE,
+    COLLECTIVE_ALL_TO_ALL,
+    COLLECTIVE_RAGGED,
+    COLLECTIVE_PERMUTE,
+    COLLECTIVE_BROADCAST,
+};
+
 enum ring_kind { RING_UNI, RING_BIDI, RING_BIDI_HALF, RING_KINDS };
 
 /* "uni", "bidi", "bidi-half", and back (a failure names them). */
 const char *ring_kind_name(enum ring_kind kind);
 int ring_kind_by_name(const char *name, struct status *st);
 
-/* All-to-all: every pair at once on shortest routes, or step by step round a ring per axis. */
+/* Rows of the table of algorithms (collective.h). */
 enum algorithm { ALGORITHM_DIRECT, ALGORITHM_RING, ALGORITHMS };
-const char *algorithm_name(enum algorithm algorithm);
-int algorithm_by_name(const char *name, struct status *st);
 
 enum { COLLECTIVE_RINGS = 3 };
 

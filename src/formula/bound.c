@@ -21,16 +21,16 @@ static double all_reduce_s(const struct formula_case *c, double chips)
 double formula_bound_s(const struct formula_case *c)
 {
     double chips = (double)shape_of(c).chips, bytes = whole_bytes(c);
-    bool permutes = op_is(c, "collective-permute");
+    bool permutes = c->op == COLLECTIVE_PERMUTE;
     if ((chips < 2 && !permutes) || c->least_ports < 1)
         return 0;
     if (op_gathers(c))
         return into_chip_s(c, bytes * (chips - 1) / chips);
-    if (op_is(c, "all-reduce"))
+    if (c->op == COLLECTIVE_ALL_REDUCE)
         return all_reduce_s(c, chips);
-    if (op_is(c, "all-to-all"))
+    if (c->op == COLLECTIVE_ALL_TO_ALL)
         return bytes / (chips * chips) * c->worst_cut_s_per_byte;
-    if (op_is(c, "collective-broadcast") || permutes)
+    if (c->op == COLLECTIVE_BROADCAST || permutes)
         return into_chip_s(c, bytes);
     return NAN;
 }

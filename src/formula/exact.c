@@ -94,10 +94,10 @@ static double torus_s(const struct formula_case *c)
 /* E5: reduce-scatter, then all-gather, no barrier between. */
 static double all_reduce_s(const struct formula_case *c)
 {
-    if (!op_is(c, "all-reduce"))
+    if (c->op != COLLECTIVE_ALL_REDUCE)
         return NAN;
     struct formula_case half = *c;
-    half.op = "all-gather";
+    half.op = COLLECTIVE_ALL_GATHER;
     half.setup_s = 0;
     return c->setup_s + 2 * formula_exact_s(&half);
 }
@@ -134,8 +134,8 @@ static double all_to_all_s(const struct formula_case *c)
 {
     enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
     struct shape shape = shape_of(c);
-    if (!op_is(c, "all-to-all") || c->algorithm != ALGORITHM_DIRECT || !shape.all_closed || !shape.equal ||
-        !c->one_link || !c->on_axes || shape.rings < 1 || shape.chips > MOST_CHIPS)
+    if (c->op != COLLECTIVE_ALL_TO_ALL || c->algorithm != ALGORITHM_DIRECT || !shape.all_closed ||
+        !shape.equal || !c->one_link || !c->on_axes || shape.rings < 1 || shape.chips > MOST_CHIPS)
         return NAN;
     int n = shape.n[0], most = shape.rings * (n / 2);
     if (most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))
@@ -156,7 +156,7 @@ static double all_to_all_s(const struct formula_case *c)
 static double all_to_all_ring_s(const struct formula_case *c)
 {
     struct shape shape;
-    if (!op_is(c, "all-to-all") || c->algorithm != ALGORITHM_RING || !one_ring(c, &shape, true))
+    if (c->op != COLLECTIVE_ALL_TO_ALL || c->algorithm != ALGORITHM_RING || !one_ring(c, &shape, true))
         return NAN;
     int n = shape.n[0];
     if (c->kind == RING_BIDI && n % 2 == 0)
@@ -171,7 +171,7 @@ static double all_to_all_ring_s(const struct formula_case *c)
 static double broadcast_s(const struct formula_case *c)
 {
     struct shape shape;
-    if (!op_is(c, "collective-broadcast") || !one_ring(c, &shape, true))
+    if (c->op != COLLECTIVE_BROADCAST || !one_ring(c, &shape, true))
         return NAN;
     int n = shape.n[0], steps = c->kind == RING_BIDI ? n / 2 : n - 1;
     double bytes = whole_bytes(c) / n / (c->kind == RING_BIDI_HALF ? 2 : 1);
@@ -181,7 +181,7 @@ static double broadcast_s(const struct formula_case *c)
 /* F10 is exact for routes that nobody else uses: d a + bytes/(p w). */
 static double permute_s(const struct formula_case *c)
 {
-    if (!op_is(c, "collective-permute") || c->route_links < 1 || c->routes < 1)
+    if (c->op != COLLECTIVE_PERMUTE || c->route_links < 1 || c->routes < 1)
         return NAN;
     return c->setup_s + c->route_links * c->hop_latency_s + whole_bytes(c) / (c->routes * c->link_Bps);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "formula/shape.h"
 
+#include <stddef.h>
+
 struct shape shape_of(const struct formula_case *c)
 {
     struct shape shape = {.chips = 1, .longest = 1, .all_closed = true, .equal = true};

@@ -20,7 +20,7 @@
 
 /* A collective on rings, as far as a formula needs to know it. Rings of one chip count as absent. */
 struct formula_case {
-    const char *op; /* XLA's name */
+    enum collective_id op;
     enum ring_kind kind;
     enum algorithm algorithm;
     int rings;

@@ -63,10 +63,10 @@ static double line_s(const struct formula_case *c)
 /* F6: an all-reduce is twice the all-gather. */
 static double all_reduce_s(const struct formula_case *c)
 {
-    if (!op_is(c, "all-reduce"))
+    if (c->op != COLLECTIVE_ALL_REDUCE)
         return NAN;
     struct formula_case gather = *c;
-    gather.op = "all-gather";
+    gather.op = COLLECTIVE_ALL_GATHER;
     return 2 * formula_rule_s(&gather);
 }
 
@@ -84,7 +84,7 @@ static bool all_to_all_strays(const struct formula_case *c)
 /* F7: V/(4W) */
 static double all_to_all_s(const struct formula_case *c)
 {
-    if (!op_is(c, "all-to-all") || !one_wrapped(c) || all_to_all_uni(c) || all_to_all_strays(c))
+    if (c->op != COLLECTIVE_ALL_TO_ALL || !one_wrapped(c) || all_to_all_uni(c) || all_to_all_strays(c))
         return NAN;
     return whole_bytes(c) / (4 * both_ways_Bps(c));
 }
@@ -92,10 +92,10 @@ static double all_to_all_s(const struct formula_case *c)
 /* F8: half of the all-gather on a unidirectional ring. */
 static double all_to_all_uni_s(const struct formula_case *c)
 {
-    if (!op_is(c, "all-to-all") || !one_wrapped(c) || !all_to_all_uni(c))
+    if (c->op != COLLECTIVE_ALL_TO_ALL || !one_wrapped(c) || !all_to_all_uni(c))
         return NAN;
     struct formula_case gather = *c;
-    gather.op = "all-gather";
+    gather.op = COLLECTIVE_ALL_GATHER;
     return uni_s(&gather) / 2;
 }
 
@@ -103,7 +103,7 @@ static double all_to_all_uni_s(const struct formula_case *c)
 static double all_to_all_torus_s(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    if (!op_is(c, "all-to-all") || shape.rings < 2 || !shape.all_closed || all_to_all_uni(c) ||
+    if (c->op != COLLECTIVE_ALL_TO_ALL || shape.rings < 2 || !shape.all_closed || all_to_all_uni(c) ||
         all_to_all_strays(c))
         return NAN;
     return whole_bytes(c) * shape.longest / (4 * (double)shape.chips * both_ways_Bps(c));
@@ -112,7 +112,7 @@ static double all_to_all_torus_s(const struct formula_case *c)
 /* F10: d a + bytes/(p w) */
 static double point_to_point_s(const struct formula_case *c)
 {
-    if (!op_is(c, "collective-permute") || c->route_links < 1 || c->routes < 1)
+    if (c->op != COLLECTIVE_PERMUTE || c->route_links < 1 || c->routes < 1)
         return NAN;
     return c->route_links * c->hop_latency_s + whole_bytes(c) / (c->routes * c->link_Bps);
 }

@@ -4,7 +4,6 @@
 #define ICISIM_FORMULA_SHAPE_H
 
 #include <math.h>
-#include <string.h>
 
 #include "formula/formula.h"
 
@@ -21,15 +20,10 @@ struct shape {
 
 struct shape shape_of(const struct formula_case *c);
 
-static inline bool op_is(const struct formula_case *c, const char *name)
-{
-    return strcmp(c->op, name) == 0;
-}
-
 /* All-gather and reduce-scatter: one is the other run backwards, so they share every form. */
 static inline bool op_gathers(const struct formula_case *c)
 {
-    return op_is(c, "all-gather") || op_is(c, "reduce-scatter");
+    return c->op == COLLECTIVE_ALL_GATHER || c->op == COLLECTIVE_REDUCE_SCATTER;
 }
 
 static inline double whole_bytes(const struct formula_case *c)

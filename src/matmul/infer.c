@@ -15,10 +15,13 @@ static bool same_list(const struct axis_list *a, const struct axis_list *b)
     return true;
 }
 
-const char *matmul_move_op(enum matmul_move_kind kind)
+enum collective_id matmul_move_op(enum matmul_move_kind kind)
 {
-    static const char *const ops[] = {"all-gather", "all-gather", "reduce-scatter", "all-reduce",
-                                      "all-gather"};
+    static const enum collective_id ops[] = {[MOVE_GATHER_LEFT] = COLLECTIVE_ALL_GATHER,
+                                             [MOVE_GATHER_RIGHT] = COLLECTIVE_ALL_GATHER,
+                                             [MOVE_SCATTER] = COLLECTIVE_REDUCE_SCATTER,
+                                             [MOVE_REDUCE] = COLLECTIVE_ALL_REDUCE,
+                                             [MOVE_GATHER_OUT] = COLLECTIVE_ALL_GATHER};
     return ops[kind];
 }
 

@@ -283,7 +283,7 @@ struct tensor writer_scatter_loop(struct writer *w, const struct matmul_product 
         struct collective_buffers buffers = {loop.out.buffer, loop.out.buffer};
         loop.spec.buffers = &buffers;
         loop.spec.elements = chunk_elements(out.len[dim], n) * n * out.len[1 - dim];
-        collective_by_name("all-gather", w->st)->build(&loop.spec, w->program, out.ready, &out.ready, w->st);
+        collective_of(COLLECTIVE_ALL_GATHER)->build(&loop.spec, w->program, out.ready, &out.ready, w->st);
     } else {
         out.len[dim] /= loop.ring->n;
     }

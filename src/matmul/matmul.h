@@ -73,7 +73,7 @@ char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char
 
 /* What is communicated for one product, in the order in which it happens. */
 enum matmul_move_kind { MOVE_GATHER_LEFT, MOVE_GATHER_RIGHT, MOVE_SCATTER, MOVE_REDUCE, MOVE_GATHER_OUT };
-const char *matmul_move_op(enum matmul_move_kind kind); /* the collective's XLA name */
+enum collective_id matmul_move_op(enum matmul_move_kind kind);
 struct matmul_move {
     enum matmul_move_kind kind;
     int dim; /* of the tensor that moves: 0 rows, 1 columns; MOVE_REDUCE: 0 */

@@ -15,7 +15,7 @@ static int least_ports(const struct slice *slice)
     return least;
 }
 
-static struct formula_case case_of(const char *op, double elements, double elem_bytes,
+static struct formula_case case_of(enum collective_id op, double elements, double elem_bytes,
                                    const struct mesh *mesh)
 {
     return (struct formula_case){.op = op,

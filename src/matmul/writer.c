@@ -154,13 +154,14 @@ void writer_collective(struct writer *w, const struct matmul_move *move, enum ri
     if (gather)
         tensor->len[dim] *= n;
     spec.elements = chunk_elements(tensor->len[dim], n) * n * tensor->len[1 - dim];
-    const char *name = matmul_move_op(move->kind);
-    int32_t buffer = collective_buffer(&spec, w->program, name, tensor->len[0], tensor->len[1], dim == 1);
+    const struct collective *collective = collective_of(matmul_move_op(move->kind));
+    int32_t buffer =
+        collective_buffer(&spec, w->program, collective->name, tensor->len[0], tensor->len[1], dim == 1);
     struct view all = {.buffer = buffer}, own = collective_own(&spec, w->program, buffer);
     struct collective_buffers buffers = {buffer, buffer};
     spec.buffers = &buffers;
     writer_place(w, tensor, gather ? own : all, NULL);
-    if (collective_by_name(name, w->st)->build(&spec, w->program, tensor->ready, &tensor->ready, w->st) < 0)
+    if (collective->build(&spec, w->program, tensor->ready, &tensor->ready, w->st) < 0)
         return;
     tensor->place.own = move->kind == MOVE_SCATTER ? own : all;
     if (move->kind == MOVE_SCATTER)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "validate/formulas.h"
 
 static const double event_tolerance = 1e-9, simgrid_tolerance = 1e-6;
@@ -24,7 +25,8 @@ static int check_in(struct exact *exact, const char *arguments, bool simgrid, st
 {
     char all[CHECK_TEXT];
     struct simulation simulation;
-    snprintf(all, sizeof all, "%s --engine %s", arguments, simgrid ? "simgrid" : "event");
+    snprintf(all, sizeof all, "%s --engine %s", arguments,
+             (simgrid ? engine_reference() : engine_fastest())->name);
     int code = simulate(all, &exact->catalog, &simulation, st);
     if (code)
         return code;

@@ -140,7 +140,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                     struct status *st)
 {
     const struct slice *slice = &job->machine.slice;
-    *formula = (struct formula_case){.op = c->collective->name,
+    *formula = (struct formula_case){.op = c->collective->id,
                                      .kind = c->kind,
                                      .algorithm = (enum algorithm)job->point->algorithm,
                                      .rings = c->rings,
@@ -162,5 +162,5 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
     }
     if (c->target)
         return find_routes(c, job, formula, st);
-    return c->uses_algorithm ? find_worst_cut(c, job, formula, st) : 0;
+    return formula->op == COLLECTIVE_ALL_TO_ALL ? find_worst_cut(c, job, formula, st) : 0;
 }

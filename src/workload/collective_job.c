@@ -10,11 +10,6 @@
 #include "base/units.h"
 #include "settings/option.h"
 
-static bool is_named(const struct collective *collective, const char *name)
-{
-    return strcmp(collective->name, name) == 0;
-}
-
 /* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the
  * nearest ones. */
 static bool collective_matches(const struct point *point)
@@ -47,11 +42,10 @@ static int read_size(struct collective_job *c, const struct point *point, struct
 static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct point *point = job->point;
-    bool permutes = is_named(c->collective, "collective-permute");
-    bool ragged = is_named(c->collective, "ragged-all-to-all");
-    c->uses_algorithm = is_named(c->collective, "all-to-all");
-    c->uses_ring = !permutes && !ragged && (!c->uses_algorithm || point->algorithm == ALGORITHM_RING);
-    if (permutes && point->routes < 1)
+    const struct collective *collective = c->collective;
+    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->algorithm].uses_ring
+                                              : collective->uses_ring;
+    if (collective->has_targets && point->routes < 1)
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
     if (!c->uses_ring)
         return 0;
@@ -153,16 +147,15 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     work->op = c->collective->name;
     work->dtype = c->dtype->name;
     work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";
-    work->strategy = c->uses_algorithm ? algorithm_name((enum algorithm)job->point->algorithm) : "";
+    work->strategy =
+        c->collective->has_algorithms ? algorithm_name((enum algorithm)job->point->algorithm) : "";
     if (c->uses_ring) {
         work->reference_option = "ring";
         work->reference = ring_kind_name(RING_UNI);
     }
     work->axes = job->point->groups ? job->point->groups : c->axes_text;
     work->size_bytes = job->point->size_bytes;
-    /* of an all-to-all, ragged or not, nccl-tests counts the data of one chip */
-    bool to_all = c->uses_algorithm || c->pair_elements;
-    work->alg_bytes = (double)work->size_bytes / (to_all ? c->group_chips : 1);
+    work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
     work->busbw_factor = c->collective->busbw_factor(c->group_chips);
     work->formula_exact_s = formula_exact_s(&formula);
     work->formula_rule_s = formula_rule_s(&formula);
@@ -176,18 +169,10 @@ static const char *collective_variants(const struct point *point, const char **v
 {
     struct status unknown = {0};
     const struct collective *c = collective_by_name(point->op, &unknown);
-    if (c && is_named(c, "collective-permute")) {
-        *values = "1,2";
-        return "routes";
-    }
-    if (c && is_named(c, "all-to-all")) {
-        *values = "direct,ring";
-        return "algorithm";
-    }
-    if (c && is_named(c, "ragged-all-to-all"))
-        return "op"; /* there is no other schedule */
-    *values = "uni,bidi,bidi-half";
-    return "ring";
+    if (!c)
+        c = &collectives[0]; /* job_open() will say that there is none */
+    *values = c->variant_values;
+    return c->variants;
 }
 
 const struct workload workload_collective = {.name = "collective",

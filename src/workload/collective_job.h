@@ -21,7 +21,7 @@ struct collective_job {
     int rings;
     struct ring ring[COLLECTIVE_RINGS];
     enum ring_kind kind;
-    bool uses_ring, uses_algorithm;
+    bool uses_ring;
     int64_t elements;
     int32_t *target;        /* permutes; or NULL */
     int64_t *pair_elements; /* ragged; or NULL */

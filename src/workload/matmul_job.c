@@ -115,8 +115,8 @@ static void print_axes(struct matmul_job *m, const struct axes *axes)
 }
 
 /* What a collective of the product's partial sums takes, simulated. */
-static int choice_s(const char *op, const struct matmul_product *p, const struct job *job, double *time_s,
-                    struct status *st)
+static int choice_s(enum collective_id op, const struct matmul_product *p, const struct job *job,
+                    double *time_s, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
     const struct axis_list *over = &p->left.dim[1].shard;
@@ -136,7 +136,7 @@ static int choice_s(const char *op, const struct matmul_product *p, const struct
         spec.ring[spec.rings] = &ring[spec.rings];
     }
     if (code == 0)
-        code = collective_by_name(op, st)->build(&spec, &program, -1, NULL, st);
+        code = collective_of(op)->build(&spec, &program, -1, NULL, st);
     if (code == 0)
         code = program_time(&program, time_s, st);
     program_free(&program);
@@ -168,8 +168,8 @@ static int add_choices(const struct matmul_plan *plan, const struct job *job, st
     char row[2][AXES_TEXT], col[2][AXES_TEXT], list[AXES_TEXT], time[2][UNITS_TEXT];
     double reduce_s, scatter_s;
     struct status own = {0};
-    if (choice_s("all-reduce", p, job, &reduce_s, &own) < 0 ||
-        choice_s("reduce-scatter", p, job, &scatter_s, &own) < 0)
+    if (choice_s(COLLECTIVE_ALL_REDUCE, p, job, &reduce_s, &own) < 0 ||
+        choice_s(COLLECTIVE_REDUCE_SCATTER, p, job, &scatter_s, &own) < 0)
         return st->code;
     print_dim(rows, NULL, axes, row[0]);
     print_dim(rows, over, axes, row[1]);

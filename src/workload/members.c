@@ -113,8 +113,7 @@ static int open_targets(struct collective_job *c, const struct job *job, struct 
 
 int members_open(struct collective_job *c, const struct job *job, struct status *st)
 {
-    const char *name = c->collective->name;
-    bool permutes = strcmp(name, "collective-permute") == 0;
+    bool permutes = c->collective->has_targets;
     int code = job->point->groups && !permutes ? open_groups(c, job, st) : open_axes(c, job, st);
     if (code < 0)
         return code;
@@ -123,7 +122,7 @@ int members_open(struct collective_job *c, const struct job *job, struct status 
     if (job->point->root >= c->group_chips)
         return status_fail(st, STATUS_INPUT, "--root %d: a group has %d chips; their positions are 0 to %d",
                            job->point->root, c->group_chips, c->group_chips - 1);
-    if (strcmp(name, "ragged-all-to-all") == 0)
+    if (c->collective->has_pair_sizes)
         return ragged_read(job->point->pair_sizes, c->group_chips, c->elements, c->dtype, &c->pair_elements,
                            st);
     return 0;
