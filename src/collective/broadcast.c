@@ -89,7 +89,6 @@ static int32_t write_wagon(const struct train *train, int m, int sign, int steps
                                          .where = train_where(train, m, sign, h),
                                          .towards = sign > 0 ? walk->plus[r] : walk->minus[r],
                                          .amount = amount_of(train->bytes),
-                                         .setup_s = m == 0 && h == 0 && chunk == 0 ? walk->spec->setup_s : 0,
                                          .payload = walk_payload(walk, &payload),
                                          .stage = walk->stage,
                                          .step = chunk + h});
@@ -131,6 +130,22 @@ static int32_t write_part(const struct train *train, int32_t before)
     return first;
 }
 
+/* The set-up is an op of its own: the root starts on all its rings at once, and the others do not pay it again. */
+static int32_t set_up(struct walk *walk, int32_t before)
+{
+    if (!(walk->spec->setup_s > 0))
+        return before;
+    int32_t start = program_add(walk->program, (struct op){.kind = OP_SEND,
+                                                           .where = walk->members,
+                                                           .towards = program_towards(walk->program, NULL, 0),
+                                                           .amount = amount_of(0),
+                                                           .setup_s = walk->spec->setup_s,
+                                                           .payload = NO_PAYLOAD,
+                                                           .stage = walk->stage});
+    program_wait(walk->program, before);
+    return start;
+}
+
 /* The root's piece on each ring, the first ring slowest. */
 static void find_root(struct train *train)
 {
@@ -159,10 +174,11 @@ int broadcast_build(const struct collective_spec *spec, struct program *program,
     train.buffer = buffers->out = buffers->in;
     train.bytes = (double)spec->elements * spec->elem_bytes / (dim[0].n * train.chunks);
     find_root(&train);
+    int32_t start = parts > 0 ? set_up(&walk, before) : before;
     int32_t end[2 * COLLECTIVE_RINGS];
     for (int p = 0; p < parts; p++) {
         train.part = &part[p];
-        int32_t first = write_part(&train, before);
+        int32_t first = write_part(&train, start);
         if (after)
             end[p] = program_join_since(program, first, walk.members, walk.stage);
     }
