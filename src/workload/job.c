@@ -39,12 +39,19 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
     return code < 0 ? code : job->workload->open(job, st);
 }
 
+/* The invariants of what the job has made; those of its trace follow when it has run. */
+static int check(const struct job *job, struct status *st)
+{
+    int code = slice_check(&job->machine.slice, st);
+    if (code == 0)
+        code = mesh_check(&job->machine.mesh, st);
+    return code < 0 ? code : program_check(&job->program, st);
+}
+
 int job_build(struct job *job, struct status *st)
 {
     int code = job->workload->build(job, st);
-    if (code == 0 && job->point->check)
-        code = program_check(&job->program, st);
-    return code;
+    return code == 0 && job->point->check ? check(job, st) : code;
 }
 
 void job_close(struct job *job)
