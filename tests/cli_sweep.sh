@@ -32,6 +32,27 @@ printf 'all-reduce,v5e,4x4\nall-reduce,v5e,8x8\nall-reduce,v5e,4x4x4\n' | cmp -s
 grep -o ',uni,.*' 1.csv | grep ',ok,' | grep -qv ',1,ok,' && fail 'uni is not 1 times as fast as itself'
 grep ',bidi,.*,ok,' 1.csv | grep -q ',,ok,' && fail 'a speed-up is missing'
 
+# -j is how many work at a time: the processes whose parent is the sweep, while it has more to do than that.
+for jobs in 1 3; do
+    "$program" sweep all-to-all --chip v4 --slice 8x8x8 --size 1MiB:4MiB:x2 --hop-latency 1us,2us --engine event \
+        --fold off -j $jobs --csv workers.csv &
+    sweep=$! most=0
+    while kill -0 $sweep 2>/dev/null; do
+        now=$(cat /proc/[0-9]*/status 2>/dev/null | grep -c "^PPid:[[:space:]]*$sweep\$")
+        most=$((now > most ? now : most))
+    done
+    wait $sweep || fail "-j $jobs: exit $?"
+    [ $most -eq $jobs ] || fail "-j $jobs: $most processes at a time"
+done
+
+# A point that goes wrong, here for want of the engine, is exit status 1; its row is there and says why.
+cp "$program" alone
+./alone sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine simgrid,event --csv wrong.csv 2>wrong.err
+[ $? -eq 1 ] || fail "exit $? after points that went wrong"
+grep -q '^icisim: 4 of 8 points went wrong' wrong.err || fail "$(cat wrong.err)"
+[ "$(grep -c 'cannot load the SimGrid engine' wrong.csv)" -eq 4 ] || fail 'a row does not say what went wrong'
+[ "$(grep -c ',ok,' wrong.csv)" -eq 4 ] || fail 'the other rows are not there'
+
 # A progress bar is for terminals: script(1) makes one.
 script -qec "'$program' sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine event --csv bar.csv" typescript >/dev/null
 grep -q '\[########################################\] 4/4 points' typescript || fail "no progress bar: $(cat typescript)"

@@ -136,6 +136,40 @@ static void overlap_is_what_hides(void)
     program_free(&program);
 }
 
+/* Chip 3 sends for 2.385 + 4 us to chip 4, which computes for 7 us and then for 5 us, and sends back for as long; the
+ * others compute for 11 us. Chip 4 is the critical one: 12 us of its own and one send; without computes two. */
+static void exposed_is_that_of_the_last_chip(void)
+{
+    struct slice slice = make_slice(5, 1, false);
+    struct program program;
+    struct trace trace;
+    struct metrics m;
+    struct status st = {0};
+    const double first_s[5] = {11e-6, 11e-6, 11e-6, 11e-6, 7e-6};
+    uint8_t third[5] = {0, 0, 0, 1, 0}, last[5] = {0, 0, 0, 0, 1};
+    struct op compute = {.kind = OP_COMPUTE, .where = WHERE_ALL, .payload = NO_PAYLOAD};
+    program_init(&program, &slice);
+    compute.amount = program_amount_table(&program, first_s, WHERE_ALL);
+    program_add(&program, compute);
+    int32_t sent = send(&program, 0, 1, 14000, program_mask(&program, third));
+    compute.amount = amount_of(5e-6);
+    compute.where = program_mask(&program, last);
+    program_add(&program, compute);
+    program_after(&program, sent, AFTER_ARRIVED);
+    program_after(&program, 0, AFTER_DONE);
+    int32_t back = send(&program, 0, -1, 14000, compute.where);
+    program_after(&program, back - 1, AFTER_DONE);
+    run(&program, &trace);
+    OKAY(metrics_compute(&m, &program, &trace, 0, 2 * (hop_s + 4e-6), 1, &st), st);
+    NEAR(m.time_s, 12e-6 + hop_s + 4e-6, 1e-12);
+    CU_ASSERT_EQUAL(m.critical_chip, 4);
+    NEAR(m.compute_s, 12e-6, 1e-12);
+    NEAR(m.exposed_comm_s, hop_s + 4e-6, 1e-12);
+    NEAR(m.overlap_frac, 0.5, 1e-12);
+    trace_free(&trace);
+    program_free(&program);
+}
+
 /* A folded program says the same as the whole one. */
 static void folding_changes_no_metric(void)
 {
@@ -201,5 +235,6 @@ static void what_stands_for_several_counts_for_all(void)
 }
 
 SUITE("metrics", TEST(alike_sends_are_counted_by_axis), TEST(masked_sends_are_counted_by_link),
-      TEST(two_chips_have_one_link_each_way), TEST(overlap_is_what_hides), TEST(folding_changes_no_metric),
+      TEST(two_chips_have_one_link_each_way), TEST(overlap_is_what_hides),
+      TEST(exposed_is_that_of_the_last_chip), TEST(folding_changes_no_metric),
       TEST(what_stands_for_several_counts_for_all))

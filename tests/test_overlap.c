@@ -2,7 +2,9 @@
 /* How much of a matmul's communication hides: the course's example, both ends of the scale, and the bound. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 #include "matmul/matmul.h"
@@ -127,6 +129,75 @@ static void speeds_up_where_communication_dominates(void)
     NEAR(uni_s / run(&point).time_s, 1, 0.01);
 }
 
+/* One chip, 1003 x 1000 . 1000 x 1100: tiles of 128 make it 1008 x 1024 . 1024 x 1152, as rows come in eights. A peak of
+ * one's own is what products reach; of the chip's own they reach its efficiency. */
+static void computes_as_the_options_say(void)
+{
+    static const struct {
+        const char *option[3][2];
+        double m, k, n, flops, more_s;
+    } cases[] = {
+        {{{NULL}}, 1003, 1000, 1100, 0.8 * 197e12, 0},
+        {{{"mxu-padding", "on"}}, 1008, 1024, 1152, 0.8 * 197e12, 0},
+        {{{"peak", "bf16=70Tflops"}}, 1003, 1000, 1100, 70e12, 0},
+        {{{"matmul-efficiency", "0.3"}}, 1003, 1000, 1100, 0.3 * 197e12, 0},
+        {{{"peak", "bf16=70Tflops"}, {"matmul-efficiency", "0.3"}}, 1003, 1000, 1100, 0.3 * 70e12, 0},
+        {{{"launch-overhead", "2.385us"}}, 1003, 1000, 1100, 0.8 * 197e12, 2.385e-6},
+    };
+    char path[] = "/tmp/icisim-chip-XXXXXX";
+    int fd = mkstemp(path);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("name: mine\nbase: v5e\nspec:\n  matmul_efficiency: {all: 0.8}\n", file);
+    fclose(file);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct point point = point_of("bf16[1003,1000] . bf16[1000,1100] -> bf16[1003,1100]", "X=1", "naive");
+        set(&point, "chip", path);
+        for (int o = 0; cases[i].option[o][0]; o++)
+            set(&point, cases[i].option[o][0], cases[i].option[o][1]);
+        struct result result = run(&point);
+        double compute_s = 2 * cases[i].m * cases[i].k * cases[i].n / cases[i].flops + cases[i].more_s;
+        NEAR(result.compute_s, compute_s, 1e-12);
+        NEAR(result.bound_s, compute_s, 1e-12);
+    }
+    unlink(path);
+}
+
+/* On v5e 3x5 or 5x3 without wraps chips have 2 to 4 ports of w = 45 GB/s, 44 links in all, and the corners set the bound
+ * of what must come into every chip: products here are thin, and communication is what binds. */
+static void bound_is_what_must_move(void)
+{
+    static const double w = 45e9;
+    static const struct {
+        const char *op, *mesh;
+        double bytes, links; /* over so many links */
+    } cases[] = {
+        /* left over X, 3000 x 512: two thirds of it come into a chip */
+        {"bf16[3000@X,512] . bf16[512,8] -> bf16[3000,8]", "X=3,Y=5", 3000 * 512 * 2 * 2 / 3.0, 2},
+        {"bf16[15@Y,510] . bf16[510@X,3000] -> bf16[15@Y,3000]", "X=3,Y=5", 510 * 3000 * 2 * 2 / 3.0, 2},
+        /* sums over Y, 3000 x 7 in each of three groups: 2 (5 - 1) V over all links */
+        {"bf16[3000,5@Y] . bf16[5@Y,7] -> bf16[3000,7]", "X=3,Y=5", 3 * 2 * 4 * 3000 * 7 * 2, 44},
+        /* sums of 3000 x 8 scattered over Y, and 1000 x 8 of each of five gathered over X: the latter is more */
+        {"bf16[3000,3@Y] . bf16[3@Y,40@X] -> bf16[3000@Y,40]", "X=5,Y=3", 1000 * 40 * 2 * 4 / 5.0, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct point point = point_of(cases[i].op, cases[i].mesh, "naive");
+        NEAR(run(&point).bound_s, cases[i].bytes / (cases[i].links * w), 1e-12);
+    }
+}
+
+/* Chunks of an all-reduce go one after the other, each behind the product of the next: on a line of 4, 5 of them and V =
+ * 4000 x 512 sums of 2 bytes, with thin products: 5 times 2 * 3 (1 us + V/5 / (4 w)), after the first product. */
+static void chunks_of_all_reduces_are_chained(void)
+{
+    struct point point = point_of("bf16[4000,8@X] . bf16[8@X,512] -> bf16[4000,512]", "X=4", "bidi");
+    set(&point, "all-reduce", "chunks");
+    set(&point, "chunks", "5");
+    struct result result = run(&point);
+    double chunk_bytes = 4000.0 / 5 * 512 * 2;
+    NEAR(result.time_s, result.compute_s / 5 + 5 * 6 * (1e-6 + chunk_bytes / (4 * 45e9)), 1e-9);
+}
+
 /* No strategy beats the bound, whatever the shapes, shardings, wraps and strategies. */
 static void never_beats_the_bound(void)
 {
@@ -165,4 +236,5 @@ static void never_beats_the_bound(void)
 
 SUITE("overlap", TEST(hides_the_course_example), TEST(matches_the_course_measurements),
       TEST(halves_the_bytes_of_a_direction), TEST(speeds_up_where_communication_dominates),
-      TEST(never_beats_the_bound))
+      TEST(computes_as_the_options_say), TEST(bound_is_what_must_move),
+      TEST(chunks_of_all_reduces_are_chained), TEST(never_beats_the_bound))

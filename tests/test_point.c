@@ -227,6 +227,42 @@ static void permutes_share_disjoint_routes(void)
     NEAR(result.algbw_Bps, 16777216 / result.time_s, 1e-12);
 }
 
+/* Along one axis of a slice without wraps the only routes beside the straight one go aside, along and back: 3 links for
+ * 1, so 3 us and a half or a third of 18 MB at 45 GB/s. In the middle there are two of them, on the edge there is one. On
+ * a ring of 4 the long way round is as long; on one of 5 it is 4 links and the detour is taken. */
+static void permutes_take_detours(void)
+{
+    static const struct {
+        const char *slice, *wrap, *pairs;
+        int routes, links;
+    } cases[] = {
+        {"4x4", "none", "5-6", 2, 3}, {"4x4", "none", "5-6", 3, 3},   {"4x4", "none", "6-5", 3, 3},
+        {"4x4", "none", "1-2", 2, 3}, {"4x4", "none", "4-8", 2, 3},   {"5x1", "all", "1-2", 2, 4},
+        {"5x5", "all", "6-7", 3, 3},  {"5x5", "all", "6-7", 4, 4},    {"4x4", "none", "0-10", 2, 4},
+        {"5x5", "all", "0-6", 2, 2},  {"4x4x4", "none", "0-1", 3, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct point point =
+            make_point("collective-permute", "v5p", cases[i].slice, NULL, 18000000, CHOICE_OPEN);
+        point.wrap = cases[i].wrap;
+        point.pairs = cases[i].pairs;
+        point.routes = cases[i].routes;
+        point.link_Bps = 45e9;
+        point.hop_latency_s = 1e-6;
+        NEAR(run(&point).time_s, cases[i].links * 1e-6 + 18e6 / 45e9 / cases[i].routes, 1e-9);
+    }
+    struct point point = make_point("collective-permute", "v5p", "4x4", NULL, 18000000, CHOICE_OPEN);
+    struct catalog catalog = {0};
+    struct result result;
+    struct status st = {0};
+    point.wrap = "none";
+    point.pairs = "1-2";
+    point.routes = 3;
+    CU_ASSERT_EQUAL(job_result(&point, &catalog, &result, &st), STATUS_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "ask for 2"));
+    catalog_free(&catalog);
+}
+
 static void bandwidths_are_those_of_nccl_tests(void)
 {
     static const struct {
@@ -328,6 +364,7 @@ static void impossible_points_say_why(void)
 
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
       TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
-      TEST(permutes_share_disjoint_routes), TEST(bandwidths_are_those_of_nccl_tests),
-      TEST(engines_agree_and_are_chosen), TEST(axes_of_one_chip_count_for_nothing),
-      TEST(results_say_what_they_are), TEST(impossible_points_say_why))
+      TEST(permutes_share_disjoint_routes), TEST(permutes_take_detours),
+      TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_agree_and_are_chosen),
+      TEST(axes_of_one_chip_count_for_nothing), TEST(results_say_what_they_are),
+      TEST(impossible_points_say_why))

@@ -200,6 +200,39 @@ static void refuses_what_is_not_sound(void)
     }
 }
 
+/* A send that moves one of three pieces of 17 x 5 elements of 2 bytes: chip 0 the first, of 6 rows, 60 bytes. Chunks are
+ * padded to the largest, and what is padded need not be paid for: a row for the piece, and one more. 18 x 5 divide:
+ * nothing is padded, and all is paid for, to rounding. */
+static void what_moves_is_paid_for(void)
+{
+    static const struct {
+        int rows;
+        double bytes;
+        bool sound;
+    } cases[] = {
+        {17, 60, true}, {17, 40.1, true},      {17, 39.9, false},
+        {18, 60, true}, {18, 60 - 3e-8, true}, {18, 60 - 3e-7, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct slice slice = ring_of_5();
+        struct program program;
+        struct status st = {0};
+        struct grid_dim dim = {3, false};
+        program_init(&program, &slice);
+        program_stage(&program, "test");
+        int32_t buffer = program_buffer(&program, "in", cases[i].rows, 5, 2, &dim, 1, NULL);
+        struct view view = {.buffer = buffer, .pick = {pick_fixed(0)}};
+        struct payload payload = {.kind = PAYLOAD_MOVE, .a = view, .to = view};
+        program_add(&program, (struct op){.kind = OP_SEND,
+                                          .where = WHERE_ALL,
+                                          .towards = program_towards(&program, &(struct hop){0, 1}, 1),
+                                          .amount = amount_of(cases[i].bytes),
+                                          .payload = program_payload(&program, payload)});
+        CU_ASSERT_EQUAL(program_check(&program, &st), cases[i].sound ? 0 : STATUS_CHECK);
+        program_free(&program);
+    }
+}
+
 /* A fault while building sticks. */
 static void remembers_faults(void)
 {
@@ -235,4 +268,4 @@ static void dumps(void)
 
 SUITE("program", TEST(keeps_equal_parts_once), TEST(joins_are_made_for_several_ops_only),
       TEST(finds_every_route_again), TEST(answers_questions), TEST(counts_elements_of_views),
-      TEST(refuses_what_is_not_sound), TEST(remembers_faults), TEST(dumps))
+      TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for), TEST(remembers_faults), TEST(dumps))

@@ -126,6 +126,12 @@ static void faults_are_found(void)
         {SEND_NONE, 1, 23, 25.001, "it should take 1.99"},
         {SEND_SELF, 2, 0, 4, "it should take 9.99"},
         {SEND_SELF, 2, 0, -1, "lasts"},
+        /* how exact: copies of times to 1e-12 of the total of 25 us, flows to 1e-9 of their own 9 us */
+        {COMPUTE_B, 0, 3 + 1e-11, 7, NULL},
+        {COMPUTE_B, 0, 3 + 1e-10, 7, "starts at"},
+        {SEND_B, 0, 0, 9 - 1e-9, NULL},
+        {SEND_B, 0, 0, 9 - 4e-8, "link 0 carries 21000 bytes"},
+        {SEND_NONE, 1, 23, 25 - 1e-8, "it should take"},
     };
     struct world w;
     setup(&w);
