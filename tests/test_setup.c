@@ -68,7 +68,8 @@ static const struct {
     {1, "'bf16[4096,8@x] . bf16[8@x,512] -> bf16[4096@x,512]' --slice 4 --wrap all --strategy naive"},
     {3, "'bf16[4096,8@x] . bf16[8@x,512] -> bf16[4096@x,512]' --slice 4 --wrap all --strategy uni"},
     /* five all-reduces, one after the other */
-    {5, "'bf16[4000,8@x] . bf16[8@x,512] -> bf16[4000,512]' --slice 4 --wrap all --strategy bidi --all-reduce chunks "
+    {5, "'bf16[4000,8@x] . bf16[8@x,512] -> bf16[4000,512]' --slice 4 --wrap all --strategy bidi "
+        "--all-reduce chunks "
         "--chunks 5"},
 };
 
