@@ -112,6 +112,9 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --root does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --root 1
 --dtype does not apply to arrays that name their type|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --dtype f32
 no operand has a dim Q|'bf16[B=64@x,64] . bf16[64,64@y]' --slice 4x4 --dims B=64,Q=3
+no product ends in an all-reduce|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --all-reduce chunks
+no product ends in a reduce-scatter|'bf16[64,64@y] . bf16[64,64] -> bf16[64,64]' --slice 4x4 --loop xla
+nothing is communicated|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --ring uni
 the matmul is of bf16|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --peak int8=1Tflops
 --root does not apply to all-reduce|$scratch.root.yaml
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
@@ -124,6 +127,9 @@ try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --
 try '--csv does not apply beside --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
 try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
 try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
+try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
+try '--profile does not apply without --published' validate --engines --profile spec
+try '--axis does not apply to topology export' topology export --slice 4x4 --axis x
 try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
 try '--offset does not apply beside --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
 

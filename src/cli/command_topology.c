@@ -166,6 +166,8 @@ static int topology(struct settings *settings, struct status *st)
                            "topology: show or export? write icisim topology show --slice 4x4");
     if (text_index(action, actions) < 0)
         return text_unknown("action of topology", action, actions, st);
+    if (strcmp(action, "export") == 0 && settings_count(settings, "axis") > 0)
+        return status_fail(st, STATUS_INPUT, "--axis does not apply to topology export; leave it out");
     int code = settings_check(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);

@@ -13,6 +13,9 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
     bool published = settings_flag(settings, "published");
     bool all = !formulas && !engines && !published;
     enum chip_profile profile = CHIP_MEASURED;
+    if (settings_count(settings, "profile") > 0 && !published && !all)
+        return status_fail(st, STATUS_INPUT,
+                           "--profile does not apply without --published; leave it out or add that");
     if (settings_count(settings, "profile") > 0 && strcmp(settings_text(settings, "profile"), "spec") == 0)
         profile = CHIP_SPEC;
     int code = 0;

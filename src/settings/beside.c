@@ -30,6 +30,7 @@ static const struct rule rules[] = {
     {.option = "steps", .other = "dump-program", .excludes = true},
     {.option = "critical-path", .other = "dump-program", .excludes = true},
     {.option = "timing", .other = "dump-program", .excludes = true},
+    {.option = "crossover", .other = "size"},
     {.option = "output", .other = "action", .values = "export"},
 };
 

@@ -81,9 +81,37 @@ static int read_roofline(struct roofline *roofline, const struct job *job, const
     return code;
 }
 
+/* Does a product have such a move to overlap? */
+static bool overlaps(const struct matmul_plan *plan, enum matmul_move_kind kind)
+{
+    for (int i = 0; i < plan->products; i++) {
+        const struct matmul_product *p = &plan->product[i];
+        if (p->overlap >= 0 && p->move[p->overlap].kind == kind)
+            return true;
+    }
+    return false;
+}
+
+/* Options of schedules are refused where the plan has nothing that they could change. */
+static int check_plan(const struct matmul_plan *plan, const struct point *point, struct status *st)
+{
+    bool reduces = overlaps(plan, MOVE_REDUCE), moves = false;
+    for (int i = 0; i < plan->products; i++)
+        moves |= plan->product[i].moves > 0;
+    if (point->given[option_index(option_by_name("all-reduce"))] && !reduces)
+        return status_fail(st, STATUS_INPUT, "--all-reduce does not apply: no product ends in an all-reduce");
+    if (point->given[option_index(option_by_name("loop"))] && !reduces && !overlaps(plan, MOVE_SCATTER))
+        return status_fail(st, STATUS_INPUT, "--loop does not apply: no product ends in a reduce-scatter");
+    if (point->given[option_index(option_by_name("ring"))] && !moves)
+        return status_fail(st, STATUS_INPUT, "--ring does not apply: nothing is communicated");
+    return 0;
+}
+
 static int read_options(struct matmul_job *m, const struct job *job, struct status *st)
 {
     const struct point *point = job->point;
+    if (check_plan(&m->plan, point, st) < 0)
+        return st->code;
     int strategy = matmul_strategy_by_name(point->strategy, st);
     int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
     if (st->code < 0)
