@@ -148,7 +148,7 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = rows_open(settings, "csv", NULL, &csv.output, st);
     if (code == 0)
-        code = looks_open(&looks, &grid, st);
+        code = looks_open(&looks, &grid, false, st);
     if (code == 0)
         code = compare_grid(&grid, &contest, table, &looks, &csv, st);
     if (code == 0)

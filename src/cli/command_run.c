@@ -22,15 +22,14 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, struct 
 }
 
 /* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
-static int run_grid(const struct grid *grid, struct looks *looks, bool table, struct csv_writer *csv,
-                    struct status *st)
+static int run_grid(const struct grid *grid, struct looks *looks, struct csv_writer *csv, struct status *st)
 {
     struct catalog catalog = {0};
     struct result *result = calloc((size_t)grid->points, sizeof *result);
     int code = result ? look_at_all(grid, &catalog, looks, result, st) : status_nomem(st);
     if (code == 0 && !looks->dump) {
         rows_compare(grid, result);
-        if (table)
+        if (looks->table)
             code = report_table(result, (int)grid->points, stdout, st);
         if (code == 0 && csv->output.file)
             code = rows_write(csv, grid, result, st);
@@ -43,7 +42,7 @@ static int run_grid(const struct grid *grid, struct looks *looks, bool table, st
 /* Which option takes stdout, which then has nothing else? NULL if none does. */
 static const char *taker_of_stdout(const struct settings *settings)
 {
-    static const char *const files[] = {"csv", "trace", "links"};
+    static const char *const files[] = {"csv", "trace", "links", "instructions"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (rows_take_stdout(settings, files[i]))
             return files[i];
@@ -84,9 +83,9 @@ static int run(struct settings *settings, struct status *st)
     if (code == 0)
         code = rows_open(settings, "csv", NULL, &csv.output, st);
     if (code == 0)
-        code = looks_open(&looks, &grid, st);
+        code = looks_open(&looks, &grid, !taker_of_stdout(settings), st);
     if (code == 0)
-        code = run_grid(&grid, &looks, !taker_of_stdout(settings), &csv, st);
+        code = run_grid(&grid, &looks, &csv, st);
     if (code == 0)
         code = csv_commit(&csv, st);
     if (code == 0)

@@ -8,6 +8,7 @@
 
 #include "base/stopwatch.h"
 #include "cli/rows.h"
+#include "report/module_print.h"
 #include "report/report.h"
 
 /* Steps are shown without what they wait for where the single times are too many to keep. */
@@ -35,6 +36,23 @@ static int write_links(const struct job *job, const struct run *run, struct outp
     return code;
 }
 
+/* What single instructions of a module took: the dearest as a table, all of them in a file. */
+static int show_module(const struct module_job *module, const struct run *run, bool table,
+                       struct output *file, struct status *st)
+{
+    struct module_rows rows = {0};
+    int code = module_rows_init(&rows, module, &run->timing.trace, st);
+    if (code == 0 && table)
+        code = module_print(&rows, run->result.time_s, stdout, st);
+    if (code == 0 && file) {
+        struct csv_writer csv = {.output = *file};
+        module_write(&rows, &csv);
+        *file = csv.output;
+    }
+    module_rows_free(&rows);
+    return code;
+}
+
 static int show(const struct job *job, const struct run *run, struct looks *looks, int64_t index,
                 struct status *st)
 {
@@ -49,6 +67,9 @@ static int show(const struct job *job, const struct run *run, struct looks *look
         code = write_trace(run, looks->trace_chips, &looks->trace[index], st);
     if (code == 0 && looks->links)
         code = write_links(job, run, &looks->links[index], st);
+    if (code == 0 && module_job_of(job))
+        code = show_module(module_job_of(job), run, looks->table,
+                           looks->instructions ? &looks->instructions[index] : NULL, st);
     return code;
 }
 
@@ -120,7 +141,7 @@ static int open_files(const char *option, const struct grid *grid, struct output
     return code;
 }
 
-int looks_open(struct looks *looks, const struct grid *grid, struct status *st)
+int looks_open(struct looks *looks, const struct grid *grid, bool table, struct status *st)
 {
     const struct settings *settings = grid->settings;
     *looks = (struct looks){.steps = settings_flag(settings, "steps"),
@@ -128,9 +149,12 @@ int looks_open(struct looks *looks, const struct grid *grid, struct status *st)
                             .timing = settings_flag(settings, "timing"),
                             .dump = settings_flag(settings, "dump-program"),
                             .trace_chips = settings_integer(settings, "trace-chips"),
-                            .points = grid->points};
+                            .points = grid->points,
+                            .table = table};
     int code = open_files("trace", grid, &looks->trace, st);
-    return code == 0 ? open_files("links", grid, &looks->links, st) : code;
+    if (code == 0)
+        code = open_files("links", grid, &looks->links, st);
+    return code == 0 ? open_files("instructions", grid, &looks->instructions, st) : code;
 }
 
 int looks_commit(struct looks *looks, struct status *st)
@@ -141,6 +165,8 @@ int looks_commit(struct looks *looks, struct status *st)
             code = output_commit(&looks->trace[i], st);
         if (code == 0 && looks->links)
             code = output_commit(&looks->links[i], st);
+        if (code == 0 && looks->instructions)
+            code = output_commit(&looks->instructions[i], st);
     }
     return code;
 }
@@ -152,8 +178,11 @@ void looks_close(struct looks *looks)
             output_abandon(&looks->trace[i]);
         if (looks->links)
             output_abandon(&looks->links[i]);
+        if (looks->instructions)
+            output_abandon(&looks->instructions[i]);
     }
     free(looks->trace);
     free(looks->links);
+    free(looks->instructions);
     *looks = (struct looks){0};
 }

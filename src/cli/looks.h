@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * looks: what a run shows besides its row: steps, the critical path, a trace, its links, the program itself.
+ * looks: what a run shows besides its row: steps, the critical path, a trace, its links, a module's instructions, the
+ * program itself.
  *
  * Files are one for each point. Of several points each has a name of its own, with the values that vary before its ending:
  * --ring uni,bidi --trace t.json writes t-uni.json and t-bidi.json. All are opened before the first point runs and get
@@ -23,11 +24,12 @@ struct looks {
     bool dump;   /* instead of running */
     int trace_chips;
     int64_t points;
-    struct output *trace, *links; /* [points], or NULL */
+    bool table;                                  /* stdout is for people */
+    struct output *trace, *links, *instructions; /* [points], or NULL */
 };
 
-/* Reads what is asked for, and opens the files. */
-int looks_open(struct looks *looks, const struct grid *grid, struct status *st);
+/* Reads what is asked for, and opens the files. `table`: stdout is for people. */
+int looks_open(struct looks *looks, const struct grid *grid, bool table, struct status *st);
 
 /* Runs a point and shows it. */
 int looks_run(struct looks *looks, int64_t index, const struct point *point, struct catalog *catalog,

@@ -9,15 +9,16 @@
 #include "base/file.h"
 #include "module/hlo_read.h"
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), e = strlen(end);
+    return n >= e && strcmp(text + n - e, end) == 0;
+}
+
 /* "module_0012.jit_step.cl_...after_optimizations.txt": beside it lie buffer assignments, protos and graphs. */
 static bool is_optimized(const char *name)
 {
-    static const char *const ends[] = {"after_optimizations.txt", "after_optimizations.hlo"};
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (n >= strlen(ends[i]) && strcmp(name + n - strlen(ends[i]), ends[i]) == 0)
-            return true;
-    return false;
+    return ends_with(name, "after_optimizations.txt") || ends_with(name, "after_optimizations.hlo");
 }
 
 /* The largest module of a directory, of equal ones the first by name: a step is larger than what prepares it. */
@@ -45,6 +46,14 @@ static int search(const char *directory, char found[HLO_PATH], struct status *st
                                    "%s: no file of it ends in after_optimizations.txt; dump one with "
                                    "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\"",
                                    directory);
+}
+
+bool hlo_is_path(const char *text)
+{
+    struct stat info;
+    if (ends_with(text, ".hlo") || ends_with(text, ".txt") || strcmp(text, "-") == 0)
+        return true;
+    return !strpbrk(text, " @[") && strchr(text, '/') && stat(text, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],

@@ -19,6 +19,7 @@
 #ifndef ICISIM_HLO_READ_H
 #define ICISIM_HLO_READ_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "module/module.h"
@@ -26,6 +27,9 @@
 /* Reads a text that ends with a zero that `bytes` does not count. `file` names it in messages. */
 int hlo_read(struct module *module, const char *file, const char *text, size_t bytes, const char *trips,
              struct status *st);
+
+/* Is a text where HLO text may be: the name of a file that ends in .hlo or .txt, "-", or a path with a slash to a folder? */
+bool hlo_is_path(const char *text);
 
 /* Reads a file, stdin ("-"), or of a dump directory the largest module after optimizations. `found`, if not NULL, becomes
  * the path of the file that was read. */

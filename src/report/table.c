@@ -32,11 +32,12 @@ static bool is_common(const struct column *column, const struct result result[],
 /* Sizes, bandwidths and formulas are a collective's; the rest is shown where there is any. */
 static bool is_shown(const struct column *column, const struct result result[], int results)
 {
-    bool sized = false, computes = false, compared = false;
+    bool sized = false, computes = false, compared = false, known = false;
     for (int i = 0; i < results; i++) {
         sized |= result[i].size_bytes > 0;
         computes |= result[i].compute_s > 0;
         compared |= !isnan(result[i].speedup);
+        known |= !isnan(column_value(column, &result[i]));
     }
     switch (column->when) {
     case WHEN_ALWAYS:
@@ -49,6 +50,8 @@ static bool is_shown(const struct column *column, const struct result result[], 
         return computes;
     case WHEN_COMPARED:
         return compared;
+    case WHEN_KNOWN:
+        return known;
     }
     return false;
 }

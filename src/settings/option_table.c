@@ -5,6 +5,7 @@
 #include "engine/engine.h"
 #include "fabric/chip.h"
 #include "matmul/matmul.h"
+#include "module/hlo_read.h"
 #include "settings/option.h"
 
 static int choice(const char *what, const char *name, const char *const names[], struct status *st)
@@ -32,6 +33,8 @@ static int engine_index(const char *name, struct status *st)
 unsigned option_op(const char *text)
 {
     struct status unknown = {0};
+    if (hlo_is_path(text))
+        return ON_MODULE;
     if (matmul_is_expr(text))
         return ON_MATMUL;
     const struct collective *collective = collective_by_name(text, &unknown);
@@ -46,7 +49,7 @@ unsigned option_op(const char *text)
 const struct option_row option_table[] = {
     {.name = "op", .positional = true, .argument = "OP", .list = LIST_REPEAT, SHOWN(op), .group = GROUP_WORK,
      .commands = FOR_POINTS | FOR_EVAL, .ops = ON_ANY,
-     .doc = "what runs: a collective, or a matmul in JAX's sharding notation"},
+     .doc = "what runs: a collective, a matmul in JAX's sharding notation, or HLO text in a file or dump directory"},
 
     {.name = "chip", .argument = "NAME", .fallback = "v5e", .list = LIST_COMMA, SHOWN(chip),
      .group = GROUP_MACHINE, .commands = FOR_SLICES | FOR_FIT, .ops = ON_ANY,
@@ -72,16 +75,16 @@ const struct option_row option_table[] = {
      .doc = "latency of a link; default: the chip's"},
 
     {.name = "peak", .argument = "RATES", .list = LIST_REPEAT, .map = true, FIELD(peak), .group = GROUP_MACHINE,
-     .commands = FOR_POINTS, .ops = ON_MATMUL,
+     .commands = FOR_POINTS, .ops = ON_MATMUL | ON_MODULE,
      .doc = "matmul rates by dtype: int32=19.17Tflops; default: the chip's"},
     {.name = "matmul-efficiency", .argument = "0.9", .kind = OPTION_FRACTION, .list = LIST_COMMA,
-     FIELD(matmul_efficiency), .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL,
+     FIELD(matmul_efficiency), .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL | ON_MODULE,
      .doc = "share of the peak that matmuls reach; default: the chip's"},
     {.name = "launch-overhead", .argument = "2us", .kind = OPTION_TIME, .list = LIST_COMMA,
-     FIELD(launch_overhead_s), .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL,
+     FIELD(launch_overhead_s), .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL | ON_MODULE,
      .doc = "of every matmul op; default: the chip's"},
     {.name = "mxu-padding", .fallback = "off", .kind = OPTION_FLAG, FIELD(mxu_padding),
-     .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL,
+     .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MATMUL | ON_MODULE,
      .doc = "matmul dims count as whole MXU tiles"},
     {.name = "dims", .argument = "SIZES", .list = LIST_REPEAT, .map = true, SHOWN(dims), .group = GROUP_WORK,
      .commands = FOR_POINTS, .ops = ON_MATMUL, .doc = "matmul: sizes of dims that have names, B=1024,D=2048"},
@@ -116,7 +119,7 @@ const struct option_row option_table[] = {
      .doc = "collective-permute: disjoint routes that share the bytes"},
     {.name = "algorithm", .argument = "NAME", .fallback = "direct", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      SHOWN(algorithm), .by_name = algorithm_by_name, .group = GROUP_SCHEDULE,
-     .commands = FOR_POINTS | FOR_EVAL | FOR_FIT, .ops = ON_ALL_TO_ALL,
+     .commands = FOR_POINTS | FOR_EVAL | FOR_FIT, .ops = ON_ALL_TO_ALL | ON_MODULE,
      .doc = "all-to-all: direct (every pair at once) or ring"},
     {.name = "keep-ties", .fallback = "off", .kind = OPTION_FLAG, FIELD(keep_ties), .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_EVAL, .ops = ON_ALL_TO_ALL,
@@ -134,9 +137,17 @@ const struct option_row option_table[] = {
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(loop), .by_name = matmul_loop_by_name, .group = GROUP_SCHEDULE, .commands = FOR_POINTS,
      .ops = ON_MATMUL, .doc = "matmul: unrolled (N-1 permutes), or xla (uni reduce-scatter loops have N)"},
+    {.name = "unroll", .fallback = "off", .kind = OPTION_FLAG, FIELD(unroll), .group = GROUP_SCHEDULE,
+     .commands = FOR_POINTS, .ops = ON_MODULE,
+     .doc = "module: simulate every trip of a loop, not only until two take as long"},
+    {.name = "trip-count", .argument = "NAME=N", .list = LIST_LAST, FIELD(trip_count), .group = GROUP_WORK,
+     .commands = FOR_POINTS, .ops = ON_MODULE,
+     .doc = "module: how often loops run that do not say it: while.3=80,while.4=12"},
+    {.name = "ragged", .argument = "uniform", FIELD(ragged), .group = GROUP_WORK, .commands = FOR_POINTS,
+     .ops = ON_MODULE, .doc = "module: ragged all-to-alls send alike to all"},
     {.name = "ring", .argument = "NAME", .kind = OPTION_CHOICE, .list = LIST_COMMA, SHOWN(ring),
      .by_name = ring_kind_by_name, .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_EVAL | FOR_FIT,
-     .ops = ON_RINGS | ON_ALL_TO_ALL | ON_MATMUL,
+     .ops = ON_RINGS | ON_ALL_TO_ALL | ON_MATMUL | ON_MODULE,
      .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
 
     {.name = "engine", .argument = "NAME", .fallback = "auto", .kind = OPTION_CHOICE, .list = LIST_COMMA,
@@ -157,6 +168,8 @@ const struct option_row option_table[] = {
      .doc = "print the time of each step"},
     {.name = "links", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
      .doc = "CSV of all links, a file each point: bytes and share of the bandwidth in use"},
+    {.name = "instructions", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN, .ops = ON_MODULE,
+     .doc = "module: CSV of all instructions, a file each point: executions, time, operations, bytes, exposed time"},
     {.name = "critical-path", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,
      .commands = FOR_RUN,
      .doc = "print what hides behind computes, what waits for what, and the critical path"},

@@ -53,6 +53,11 @@ struct point {
     int chunks;
     int loop; /* enum matmul_loop */
 
+    /* modules */
+    const char *trip_count; /* "while.3=80": of loops that do not say it themselves */
+    const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
+    bool unroll;
+
     int engine; /* index in engine_list(), or CHOICE_OPEN */
     bool fold, check;
 

@@ -72,6 +72,9 @@ const struct column columns[] = {
     {.name = "command", .kind = COLUMN_COMMAND,
      .meaning = "icisim's arguments that give this row again (a speed-up compares rows, and is not in it)"},
 
+    {REAL(overlapped_s), .place = 47, .when = WHEN_KNOWN, .heading = "overlapped", IN_US,
+     .meaning = "module without a schedule: if only data and control dependencies held; time is in text order"},
+
     {.kind = COLUMN_TEXT, OF(fold), .place = 31, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
      .decimals = 2},

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "workload/workloads.h"
 
-static const struct workload *const workloads[] = {&workload_collective, &workload_matmul, NULL};
+static const struct workload *const workloads[] = {&workload_module, &workload_collective, &workload_matmul,
+                                                   NULL};
 
 const struct workload *const *workload_list(void)
 {

@@ -8,6 +8,7 @@
 #include "engine/timing.h"
 #include "matmul/matmul.h"
 #include "settings/option.h"
+#include "workload/rates.h"
 #include "workload/workloads.h"
 
 /* What `auto` chose is part of the name that results show: "auto:bidi". */
@@ -27,57 +28,21 @@ static bool matmul_matches(const struct point *point)
     return matmul_is_expr(point->op);
 }
 
-/* Does a product run at the rate of a type? */
-static bool has_rate(const struct matmul_plan *plan, int dtype)
-{
-    for (int i = 0; i < plan->products; i++)
-        if ((int)matmul_rate(&plan->product[i]) == dtype)
-            return true;
-    return false;
-}
-
-/* "int32=19.17Tflops,bf16=197Tflops": rates of types, of which at least one must be the plan's. */
-static int read_peaks(const char *text, const struct matmul_plan *plan, double peak_flops[DTYPE_COUNT],
-                      struct status *st)
-{
-    bool applies = !text;
-    for (const char *at = text; at && *at;) {
-        char name[32], rate[32];
-        double flops;
-        size_t length = strcspn(at, ","), key = strcspn(at, "=,");
-        if (key >= length || key >= sizeof name || length - key > sizeof rate)
-            return status_fail(st, STATUS_INPUT, "--peak '%s': write TYPE=RATE, such as int32=19.17Tflops",
-                               text);
-        snprintf(name, sizeof name, "%.*s", (int)key, at);
-        snprintf(rate, sizeof rate, "%.*s", (int)(length - key - 1), at + key + 1);
-        int id = dtype_by_name(name, st);
-        if (id < 0 || units_parse_rate("--peak", rate, &flops, st) < 0)
-            return status_prefix(st, st->code == STATUS_INPUT && id < 0 ? "--peak: " : "");
-        if (!(flops > 0))
-            return status_fail(st, STATUS_INPUT, "--peak '%s': a rate must be above 0", text);
-        peak_flops[id] = flops;
-        applies |= has_rate(plan, id);
-        at += length + (at[length] == ',');
-    }
-    return applies ? 0
-                   : status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", text,
-                                 dtype_info(matmul_rate(&plan->product[0]))->name);
-}
-
+/* The rates of the types that the plan's products run at; a rate of another type that was given is a mistake. */
 static int read_roofline(struct roofline *roofline, const struct job *job, const struct matmul_plan *plan,
                          struct status *st)
 {
     const struct point *point = job->point;
     double unused;
-    roofline_init(roofline, job->machine.chip);
-    int code = read_peaks(point->peak, plan, roofline->peak_flops, st);
+    bool applies = !point->peak;
+    int code = rates_read(roofline, point, job->machine.chip, st);
+    for (int i = 0; i < plan->products && code == 0; i++)
+        applies |= !isnan(roofline->peak_flops[matmul_rate(&plan->product[i])]);
+    if (code == 0 && !applies)
+        return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", point->peak,
+                           dtype_info(matmul_rate(&plan->product[0]))->name);
     for (int i = 0; i < plan->products && code == 0; i++)
         code = roofline_peak(roofline, matmul_rate(&plan->product[i]), &unused, st);
-    if (!isnan(point->matmul_efficiency))
-        roofline->efficiency = point->matmul_efficiency;
-    if (!isnan(point->launch_overhead_s))
-        roofline->launch_s = point->launch_overhead_s;
-    roofline->mxu_padding = point->mxu_padding;
     return code;
 }
 

@@ -30,6 +30,7 @@ struct result {
     char ring[RESULT_WORD], strategy[RESULT_WORD], engine[RESULT_WORD], dtype[RESULT_WORD];
     uint64_t size_bytes; /* 0: none */
     int64_t chips;       /* of the slice */
+    double overlapped_s;
     double time_s, formula_exact_s, formula_rule_s, bound_s;
     double algbw_Bps, busbw_Bps;
     double max_link_frac, mean_link_frac, link_bytes;
@@ -67,7 +68,7 @@ enum column_kind {
 };
 
 /* Which tables have a column. A text that is the same in all rows is no column but stands in the line above. */
-enum column_when { WHEN_ALWAYS, WHEN_SIZED, WHEN_UNSIZED, WHEN_COMPUTES, WHEN_COMPARED };
+enum column_when { WHEN_ALWAYS, WHEN_SIZED, WHEN_UNSIZED, WHEN_COMPUTES, WHEN_COMPARED, WHEN_KNOWN };
 
 struct column {
     const char *name;    /* in CSV files; NULL: in tables only */

@@ -77,8 +77,12 @@ static void identify(struct result *result, const struct point *point, const str
 
 static int describe(struct result *result, const struct job *job, const struct metrics *m, struct status *st)
 {
-    struct work work = {
-        .alg_bytes = NAN, .busbw_factor = NAN, .formula_exact_s = NAN, .formula_rule_s = NAN, .bound_s = NAN};
+    struct work work = {.alg_bytes = NAN,
+                        .busbw_factor = NAN,
+                        .formula_exact_s = NAN,
+                        .formula_rule_s = NAN,
+                        .bound_s = NAN,
+                        .overlapped_s = NAN};
     int code = job->workload->describe(job, &work, st);
     if (code < 0)
         return code;
@@ -96,6 +100,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     result->formula_exact_s = work.formula_exact_s;
     result->formula_rule_s = work.formula_rule_s;
     result->bound_s = work.bound_s;
+    result->overlapped_s = work.overlapped_s;
     if (m->time_s > 0) {
         result->algbw_Bps = work.alg_bytes / m->time_s;
         result->busbw_Bps = result->algbw_Bps * work.busbw_factor;

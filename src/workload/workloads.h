@@ -5,6 +5,6 @@
 
 #include "workload/job.h"
 
-extern const struct workload workload_collective, workload_matmul;
+extern const struct workload workload_collective, workload_matmul, workload_module;
 
 #endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lower/lower.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/timing.h"
+#include "lower/lower_walk.h"
+
+int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
+               const struct lower_options *options, struct status *st)
+{
+    enum { FIRST_TRIPS = 3 }; /* the fewest that have two durations to compare */
+    size_t slots = ((size_t)module->groupings + 1) * LOWER_ID_MODES;
+    *lower = (struct lower){.module = module, .placement = placement, .options = options};
+    program_init(&lower->program, placement->slice);
+    lower->written = malloc(((size_t)module->instructions + 1) * sizeof *lower->written);
+    lower->layout = calloc(slots, sizeof *lower->layout);
+    lower->laid = calloc(slots, sizeof *lower->laid);
+    if (!lower->written || !lower->layout || !lower->laid)
+        return status_nomem(st);
+    for (int32_t i = 0; i < module->instructions; i++)
+        lower->written[i] = FIRST_TRIPS;
+    return 0;
+}
+
+void lower_free(struct lower *lower)
+{
+    size_t slots = lower->layout ? ((size_t)lower->module->groupings + 1) * LOWER_ID_MODES : 0;
+    for (size_t s = 0; s < slots; s++)
+        layout_free(&lower->layout[s]);
+    program_free(&lower->program);
+    free(lower->item);
+    free(lower->loop);
+    free(lower->trip_op);
+    free(lower->written);
+    free(lower->layout);
+    free(lower->laid);
+    *lower = (struct lower){0};
+}
+
+int lower_build(struct lower *lower, struct status *st)
+{
+    program_free(&lower->program);
+    program_init(&lower->program, lower->placement->slice);
+    lower->items = lower->loops = lower->trip_ops = 0;
+    int code = lower_walk(lower, st);
+    return code < 0 ? code : program_close(&lower->program, st);
+}
+
+/* When the ops of a trip have all ended; of a trip without ops, when the one before has. */
+static double trip_end_s(const struct trace *trace, const int32_t trip[], int64_t t)
+{
+    double end = -INFINITY;
+    for (int32_t op = trip[t]; op < trip[t + 1]; op++)
+        if (trace->op_end_s[op] > end)
+            end = trace->op_end_s[op];
+    return isinf(end) && t > 0 ? trip_end_s(trace, trip, t - 1) : end;
+}
+
+/* What a trip took, with what the loops inside it add. Inner loops stand after the loop that they are in. */
+static double trip_s(const struct lower *lower, const struct trace *trace, int32_t l, int64_t t,
+                     const double added_s[])
+{
+    const struct lowered_loop *loop = &lower->loop[l];
+    const int32_t *trip = lower->trip_op + loop->first_trip;
+    double start = trip_end_s(trace, trip, t - 1),
+           took = isinf(start) ? 0 : trip_end_s(trace, trip, t) - start;
+    for (int32_t in = l + 1; in < lower->loops; in++)
+        if (lower->loop[in].parent == l && lower->loop[in].parent_trip == t)
+            took += added_s[in];
+    return took;
+}
+
+int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
+                 struct status *st)
+{
+    double *added_s = calloc((size_t)lower->loops + 1, sizeof *added_s);
+    if (!added_s)
+        return status_nomem(st);
+    *again = false;
+    *more_s = 0;
+    for (int32_t l = lower->loops - 1; l >= 0; l--) {
+        const struct lowered_loop *loop = &lower->loop[l];
+        if (loop->written == loop->trips)
+            continue;
+        double before = trip_s(lower, trace, l, loop->written - 2, added_s);
+        double last = trip_s(lower, trace, l, loop->written - 1, added_s);
+        if (fabs(last - before) > 1e-11 * last + 1e-14 * trace->total_s) {
+            int64_t more = 2 * loop->written;
+            lower->written[loop->instruction] = (int32_t)(more < loop->trips ? more : loop->trips);
+            *again = true;
+        }
+        added_s[l] = (double)(loop->trips - loop->written) * last;
+        if (loop->parent < 0)
+            *more_s += added_s[l];
+    }
+    free(added_s);
+    return 0;
+}
+
+int lower_time(struct lower *lower, double *time_s, struct status *st)
+{
+    bool again = true;
+    int code = 0;
+    while (code == 0 && again) {
+        struct timing timing = {0};
+        double more_s = 0;
+        code = lower_build(lower, st);
+        if (code == 0)
+            code = timing_init(&timing, &lower->program, engine_fastest(), true, st);
+        if (code == 0)
+            code = timing_run(&timing, RECORD_NONE, st);
+        if (code == 0)
+            code = lower_settle(lower, &timing.trace, &again, &more_s, st);
+        if (code == 0)
+            *time_s = timing.trace.total_s + more_s;
+        timing_free(&timing);
+    }
+    return code;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * lower: a module as a program: every instruction that is executed becomes a compute or a collective, in schedule order.
+ *
+ * A compute takes its roofline (fabric/roofline.h) on each chip's one queue. A collective that blocks starts when the queue
+ * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
+ * no length. Collectives over the same groups run one after the other, in the order in which they were issued; permutes
+ * all at once, as both directions of a windowed einsum do. With `overlapped` the text is no schedule: then a collective
+ * starts when its operands are there, computes wait for what they read, and both are in an order that hides what can be
+ * hidden (lower_order.h).
+ *
+ * A loop is written out for a few trips only. lower_settle() looks whether the last two took the same time: then the trips
+ * that are missing take as long as the last one each, and what happens in it counts for them too (lowered.times).
+ * Otherwise it asks for more.
+ *
+ *     do lower_build(), engine_run(), lower_settle(); while (again)
+ *
+ * Units: seconds, bytes. Errors: status.h; they name the instruction. Ownership: the caller's struct, freed with
+ * lower_free(), safe when zeroed; module, placement and options are borrowed and must outlive it.
+ */
+#ifndef ICISIM_LOWER_H
+#define ICISIM_LOWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "engine/trace.h"
+#include "fabric/roofline.h"
+#include "fabric/schedule.h"
+#include "lower/placement.h"
+#include "module/cost.h"
+#include "module/module.h"
+#include "program/program.h"
+
+struct lower_options {
+    enum ring_kind kind;
+    enum algorithm algorithm; /* of all-to-alls */
+    double setup_s;           /* of each collective */
+    struct roofline roofline;
+    bool unroll;         /* every loop is written out */
+    bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
+    bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
+};
+
+/* One execution of an instruction, and how many it stands for. */
+struct lowered {
+    int32_t instruction;
+    double times;
+    int32_t first_op,
+        end_op;            /* the program's first op of it, and the op that ends it; -1 where it takes none */
+    int32_t wait_op;       /* the compute of no length by which the queue waits for it, -1 if none does */
+    int32_t queue_op;      /* the last op of the queue before that, -1 if there is none */
+    double seconds;        /* of a compute */
+    enum bound_kind bound; /* of a product */
+};
+
+/* A loop at one place of the run. */
+struct lowered_loop {
+    int32_t instruction;
+    int32_t parent, parent_trip; /* the loop that it runs in, and in which of its trips; -1 */
+    int64_t trips, written;
+    int32_t
+        first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
+};
+
+enum { LOWER_ID_MODES = 8 };
+struct lower {
+    const struct module *module;
+    const struct placement *placement;
+    const struct lower_options *options;
+    struct program program;
+
+    struct lowered *item; /* in the order of execution */
+    int32_t items;
+    struct lowered_loop *loop;
+    int32_t loops;
+    int32_t *trip_op;
+    int32_t trip_ops;
+    int32_t *written; /* [instructions] trips to write of each loop */
+    struct layout
+        *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
+    bool *laid;  /* the same: is it worked out? */
+    int32_t room[3];
+};
+
+int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
+               const struct lower_options *options, struct status *st);
+void lower_free(struct lower *lower);
+
+/* Writes the program anew. */
+int lower_build(struct lower *lower, struct status *st);
+
+/* After a run: `again` if some loop has to be written out further, for lower_build() to do; else the seconds that the
+ * trips not written add to the total. */
+int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
+                 struct status *st);
+
+/* What the module takes by the fastest engine, folded: builds and settles as often as it needs. */
+int lower_time(struct lower *lower, double *time_s, struct status *st);
+
+/* How the groups of a collective lie on the slice; worked out at its first use. */
+int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
+const struct layout *lower_laid(const struct lower *lower,
+                                int32_t instruction); /* NULL if it is not worked out yet */
+
+/* The collective of an instruction: itself, what an async-start wraps, what a fusion contains; -1 if it has none. */
+int32_t lower_collective_in(const struct module *module, int32_t instruction);
+
+/* Appends a collective that waits for `before`; `after` gets the op that ends it. */
+int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+                     struct status *st);
+
+/* Bytes of the whole array of a collective, as --size counts them (README.md), for a group of so many. */
+double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
+
+#endif

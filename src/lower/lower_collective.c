@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A collective instruction as a builder's collective: what it moves, between whom, on which rings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "collective/collective.h"
+#include "lower/lower.h"
+
+int32_t lower_collective_in(const struct module *module, int32_t instruction)
+{
+    const struct instruction *i = module_at(module, instruction);
+    enum opcode_class class = opcode_info(i->opcode)->class;
+    if (class == CLASS_COLLECTIVE ||
+        (class == CLASS_START && i->opcode != HLO_ASYNC_START && i->opcode != HLO_COPY_START))
+        return instruction;
+    if (i->opcode != HLO_ASYNC_START && i->opcode != HLO_FUSION)
+        return -1;
+    int32_t body = (int32_t)module_number(module, instruction, ATTR_CALLS, -1);
+    if (body < 0)
+        return -1;
+    const struct computation *c = &module->computation[body];
+    for (int32_t inner = c->first; inner < c->first + c->count; inner++) {
+        int32_t found = lower_collective_in(module, inner);
+        if (found >= 0)
+            return found;
+    }
+    return -1;
+}
+
+static enum opcode whole_of(const struct module *module, int32_t instruction)
+{
+    return opcode_info(module_at(module, instruction)->opcode)->whole;
+}
+
+static double operands_bytes(const struct module *module, int32_t instruction)
+{
+    double bytes = 0;
+    for (int o = 0; o < module_at(module, instruction)->operands; o++)
+        bytes += shape_bytes(module, module_at(module, module_operand(module, instruction, o))->shape);
+    return bytes;
+}
+
+double lower_collective_bytes(const struct module *module, int32_t instruction, int chips)
+{
+    double bytes = operands_bytes(module, instruction);
+    switch (whole_of(module, instruction)) {
+    case HLO_ALL_GATHER: /* operands are shards */
+        return bytes * chips;
+    case HLO_ALL_TO_ALL: /* of all chips together */
+        return bytes * chips;
+    case HLO_RAGGED_ALL_TO_ALL: /* of its operands the first is the data */
+        return chips * shape_bytes(module, module_at(module, module_operand(module, instruction, 0))->shape);
+    default:
+        return bytes;
+    }
+}
+
+/* The same text means other devices where ids are meant otherwise: by channel_id, use_global_device_ids, and opcode. */
+static int id_mode(const struct module *module, int32_t instruction)
+{
+    enum opcode whole = whole_of(module, instruction);
+    bool of_partitions =
+        whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL || whole == HLO_COLLECTIVE_BROADCAST;
+    return (module_find(module, instruction, ATTR_CHANNEL_ID) ? 1 : 0) +
+           (module_find(module, instruction, ATTR_USE_GLOBAL_DEVICE_IDS) ? 2 : 0) + (of_partitions ? 4 : 0);
+}
+
+static int32_t slot_of(const struct module *module, int32_t instruction)
+{
+    return (int32_t)module_number(module, instruction, ATTR_REPLICA_GROUPS, module->groupings) *
+               LOWER_ID_MODES +
+           id_mode(module, instruction);
+}
+
+const struct layout *lower_laid(const struct lower *lower, int32_t instruction)
+{
+    int32_t slot = slot_of(lower->module, instruction);
+    return lower->laid[slot] ? &lower->layout[slot] : NULL;
+}
+
+int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st)
+{
+    const struct module *module = lower->module;
+    int32_t slot = slot_of(module, instruction);
+    if (!lower->laid[slot]) {
+        struct groups groups = {0};
+        int code = module_groups_of(module, instruction, &groups, st);
+        if (code == 0)
+            code = layout_init(&lower->layout[slot], lower->placement, &groups, st);
+        groups_free(&groups);
+        if (code < 0)
+            return code;
+        lower->laid[slot] = true;
+    }
+    *layout = &lower->layout[slot];
+    return 0;
+}
+
+/* Where each chip sends, -1: nowhere. With a channel ids are partitions, of every replica; without one they are
+ * replicas, of every partition. */
+static void find_targets(const struct lower *lower, int32_t instruction, int32_t target[])
+{
+    const struct module *module = lower->module;
+    const struct placement *placement = lower->placement;
+    bool of_partitions = module_find(module, instruction, ATTR_CHANNEL_ID) != NULL;
+    int others = of_partitions ? module->replicas : module->partitions, numbers;
+    const int64_t *id = module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    for (int c = 0; c < placement->slice->chips; c++)
+        target[c] = -1;
+    for (int p = 0; p + 1 < numbers; p += 2)
+        for (int o = 0; o < others; o++) {
+            int64_t from = of_partitions ? o * module->partitions + id[p] : id[p] * module->partitions + o;
+            int64_t to =
+                of_partitions ? o * module->partitions + id[p + 1] : id[p + 1] * module->partitions + o;
+            target[placement->chip_of[from]] = placement->chip_of[to];
+        }
+}
+
+static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                         int32_t before, int32_t *after, struct status *st)
+{
+    int32_t *target = malloc((size_t)lower->placement->slice->chips * sizeof *target);
+    if (!target)
+        return status_nomem(st);
+    find_targets(lower, instruction, target);
+    spec->target = target;
+    int code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
+    free(target);
+    return code;
+}
+
+/* What the text of a ragged all-to-all does not say: how much each pair moves. */
+static int check_ragged(const struct lower *lower, int32_t instruction, struct status *st)
+{
+    if (lower->options->ragged_uniform)
+        return 0;
+    return status_fail(
+        st, STATUS_INPUT,
+        "%s: how much a ragged-all-to-all sends to whom is known only when it runs; --ragged uniform has "
+        "every device send alike to all",
+        module_word(lower->module, module_at(lower->module, instruction)->name));
+}
+
+/* The ops of a collective are a stage of the instruction's name. */
+static void name_stages(struct lower *lower, int32_t instruction, int32_t first)
+{
+    const char *name = module_word(lower->module, module_at(lower->module, instruction)->name);
+    for (int32_t s = first; s < lower->program.stages; s++) {
+        char *to = lower->program.stage[s].name;
+        size_t n = strlen(name);
+        n = n < STAGE_NAME ? n : STAGE_NAME - 1;
+        memcpy(to, name, n);
+        to[n] = '\0';
+    }
+}
+
+int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+                     struct status *st)
+{
+    const struct module *module = lower->module;
+    enum opcode whole = whole_of(module, instruction);
+    struct collective_spec spec = {.kind = lower->options->kind,
+                                   .algorithm = lower->options->algorithm,
+                                   .elem_bytes = 1,
+                                   .routes = 1,
+                                   .setup_s = lower->options->setup_s,
+                                   .timing_only = true};
+    int32_t stages = lower->program.stages;
+    int code;
+    *after = before;
+    if (whole == HLO_COLLECTIVE_PERMUTE) {
+        spec.elements = (int64_t)lower_collective_bytes(module, instruction, 1);
+        code = build_permute(lower, instruction, &spec, before, after, st);
+    } else {
+        const struct layout *layout;
+        bool ragged = whole == HLO_RAGGED_ALL_TO_ALL;
+        code = lower_layout(lower, instruction, &layout, st);
+        if (code == 0 && ragged)
+            code = check_ragged(lower, instruction, st);
+        if (code < 0)
+            return code;
+        if (layout->chips < 2)
+            return 0;
+        spec.rings = layout->rings;
+        for (int r = 0; r < layout->rings; r++)
+            spec.ring[r] = &layout->ring[r];
+        spec.elements = (int64_t)lower_collective_bytes(module, instruction, layout->chips);
+        const char *name = opcode_info(ragged ? HLO_ALL_TO_ALL : whole)->name;
+        code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
+    }
+    name_stages(lower, instruction, stages);
+    return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
+                    : 0;
+}

@@ -1,0 +1,467 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The walk: instructions in the order of execution, each appended to the program as what it is.
+ *
+ * Two orders. By schedule, the chip's queue does everything in text order: what an instruction waits for is the last op of
+ * the queue, and dones hold the queue. Overlapped, an instruction waits for what its operands come from: so every value
+ * carries the op that makes it, and a tuple its elements, which loops pass on from trip to trip.
+ */
+#include "lower/lower_walk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lower/lower_order.h"
+
+/* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
+ * pool[first .. first + count). */
+struct value {
+    int32_t op, item;
+    int32_t first, count;
+};
+static const struct value no_value = {.op = -1, .item = -1};
+
+struct walker {
+    struct lower *lower;
+    const struct module *module;
+    struct program *program;
+    int32_t queue;      /* last op of the chips' queues, -1: none yet */
+    int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
+    struct value *pool; /* tuples' elements */
+    int32_t pooled, room;
+    int32_t loop; /* the loop that is being written, -1 */
+    int trip;
+    double times;
+    int depth;
+    struct status *st;
+};
+
+/* Values of the instructions of a computation, from its first one on. */
+struct frame {
+    const struct computation *computation;
+    struct value *value;
+    struct value argument;      /* of a body: its one parameter */
+    const struct frame *caller; /* of a call: parameters are operands of `site` there */
+    int32_t site;
+};
+
+enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64, WAITS_MOST = 256 };
+
+static bool room_for(void *array, int32_t count, int32_t *room, size_t size, struct status *st)
+{
+    void **at = array;
+    if (count < *room)
+        return true;
+    int32_t more = 2 * *room + 64;
+    void *grown = realloc(*at, (size_t)more * size);
+    if (!grown) {
+        status_nomem(st);
+        return false;
+    }
+    *at = grown;
+    *room = more;
+    return true;
+}
+
+static struct lowered *add_item(struct walker *w, int32_t instruction)
+{
+    struct lower *lower = w->lower;
+    if (!room_for(&lower->item, lower->items, &lower->room[0], sizeof *lower->item, w->st))
+        return NULL;
+    struct lowered *item = &lower->item[lower->items++];
+    *item = (struct lowered){.instruction = instruction,
+                             .times = w->times,
+                             .first_op = -1,
+                             .end_op = -1,
+                             .wait_op = -1,
+                             .queue_op = -1};
+    return item;
+}
+
+/* An op of the queue. */
+static int32_t add_compute(struct walker *w, int32_t instruction, double seconds)
+{
+    const char *name = module_word(w->module, module_at(w->module, instruction)->name);
+    return program_add(w->program,
+                       (struct op){.kind = OP_COMPUTE,
+                                   .where = WHERE_ALL,
+                                   .amount = amount_of(seconds),
+                                   .payload = NO_PAYLOAD,
+                                   .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
+}
+
+static struct value value_of(const struct frame *f, int32_t instruction)
+{
+    return f->value[instruction - f->computation->first];
+}
+
+/* One op that ends when all elements of a value are there. */
+static int32_t op_of(struct walker *w, struct value value)
+{
+    int32_t op[WAITS_MOST];
+    int n = 0;
+    if (value.count == 0)
+        return value.op;
+    for (int32_t i = 0; i < value.count && n < WAITS_MOST; i++) {
+        int32_t one = op_of(w, w->pool[value.first + i]);
+        bool known = one < 0;
+        for (int k = 0; k < n && !known; k++)
+            known = op[k] == one;
+        if (!known)
+            op[n++] = one;
+    }
+    return program_join_of(w->program, op, n, WHERE_ALL, 0);
+}
+
+/* What an instruction reads, as distinct ops; and what must come before it. */
+static int inputs_of(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST])
+{
+    int n = 0, count;
+    const struct instruction *i = module_at(w->module, instruction);
+    const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+    for (int k = 0; k < i->operands + count && n < WAITS_MOST; k++) {
+        int32_t of =
+            k < i->operands ? module_operand(w->module, instruction, k) : (int32_t)before[k - i->operands];
+        int32_t one = op_of(w, value_of(f, of));
+        bool known = one < 0;
+        for (int j = 0; j < n && !known; j++)
+            known = op[j] == one;
+        if (!known)
+            op[n++] = one;
+    }
+    return n;
+}
+
+static bool is_overlapped(const struct walker *w)
+{
+    return w->lower->options->overlapped;
+}
+
+/* A compute on the queue: of its time, or of none to wait for something. */
+static int32_t queue_op(struct walker *w, int32_t instruction, double seconds, const int32_t wait[],
+                        int waits)
+{
+    int32_t op = add_compute(w, instruction, seconds);
+    for (int i = 0; i < waits; i++)
+        program_wait(w->program, wait[i]);
+    w->queue = op;
+    return op;
+}
+
+static int walk_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct cost cost = module_cost(w->module, instruction);
+    const struct roofline *roofline = &w->lower->options->roofline;
+    double seconds = 0;
+    enum bound_kind bound = BOUND_HBM;
+    int32_t wait[WAITS_MOST];
+    if (cost.product) {
+        if (cost.m > 0)
+            cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
+        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, &bound, w->st) < 0)
+            return w->st->code;
+    } else if (cost.hbm_bytes > 0) {
+        seconds = roofline_memory_s(roofline, cost.hbm_bytes);
+    }
+    int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
+    if (seconds <= 0) {
+        value->op = is_overlapped(w) ? program_join_of(w->program, wait, waits, WHERE_ALL, 0) : -1;
+        return cost.uncosted && !add_item(w, instruction) ? w->st->code : 0;
+    }
+    struct lowered *item = add_item(w, instruction);
+    if (!item)
+        return w->st->code;
+    item->seconds = seconds;
+    item->bound = bound;
+    item->first_op = item->end_op = value->op = queue_op(w, instruction, seconds, wait, waits);
+    return 0;
+}
+
+/* Issues the collective in an instruction; the value is what ends it. */
+static int issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int32_t collective = lower_collective_in(w->module, instruction);
+    int32_t wait[WAITS_MOST + 1];
+    int waits = 0, count;
+    enum opcode whole = opcode_info(module_at(w->module, collective)->opcode)->whole;
+    int32_t *last =
+        &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
+    bool in_turn = whole != HLO_COLLECTIVE_PERMUTE;
+    if (is_overlapped(w)) {
+        waits = inputs_of(w, f, instruction, wait);
+    } else {
+        const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+        wait[waits++] = w->queue;
+        for (int i = 0; i < count && waits < WAITS_MOST; i++)
+            wait[waits++] = value_of(f, (int32_t)before[i]).op;
+    }
+    if (in_turn)
+        wait[waits++] = *last;
+    struct lowered *item = add_item(w, instruction);
+    if (!item)
+        return w->st->code;
+    int32_t first = w->program->ops, at = w->lower->items - 1;
+    int32_t before = program_join_of(w->program, wait, waits, WHERE_ALL, 0);
+    int code = lower_collective(w->lower, collective, before, &value->op, w->st);
+    item = &w->lower->item[at];
+    value->item = at;
+    if (w->program->ops > first) {
+        item->first_op = first;
+        item->end_op = value->op;
+    }
+    if (in_turn && value->op >= 0)
+        *last = value->op;
+    return code;
+}
+
+/* Nothing of the queue goes on until a collective has ended. */
+static void hold_queue(struct walker *w, int32_t instruction, struct value value)
+{
+    if (value.item < 0 || w->lower->item[value.item].first_op < 0 || w->lower->item[value.item].wait_op >= 0)
+        return;
+    struct lowered *item = &w->lower->item[value.item];
+    item->queue_op = w->queue;
+    item->wait_op = queue_op(w, instruction, 0, &value.op, 1);
+}
+
+static int walk_computation(struct walker *w, int32_t computation, struct value argument,
+                            const struct frame *caller, int32_t site, struct value *result);
+
+static int add_trip(struct walker *w)
+{
+    struct lower *lower = w->lower;
+    if (!room_for(&lower->trip_op, lower->trip_ops, &lower->room[2], sizeof *lower->trip_op, w->st))
+        return w->st->code;
+    lower->trip_op[lower->trip_ops++] = w->program->ops;
+    return 0;
+}
+
+/* Trips follow each other in the program, those of inner loops between them: so where a loop's trips begin is kept until
+ * its end, when they are put down in a row. */
+static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64_t written, int64_t trips,
+                      struct value *value)
+{
+    int32_t body = (int32_t)module_number(w->module, instruction, ATTR_BODY, -1), begin_room = 0,
+            *begin = NULL;
+    double times = w->times;
+    int code = 0;
+    for (int64_t t = 0; t < written && code == 0; t++) {
+        if (!room_for(&begin, (int32_t)t + 1, &begin_room, sizeof *begin, w->st)) {
+            code = w->st->code;
+            break;
+        }
+        begin[t] = w->program->ops;
+        w->loop = loop;
+        w->trip = (int)t;
+        w->times = times * (t == written - 1 ? (double)(trips - written + 1) : 1);
+        code = walk_computation(w, body, *value, NULL, -1, value);
+    }
+    w->times = times;
+    w->lower->loop[loop].first_trip = w->lower->trip_ops;
+    for (int64_t t = 0; t < written && code == 0; t++) {
+        if ((code = add_trip(w)) == 0)
+            w->lower->trip_op[w->lower->trip_ops - 1] = begin[t];
+    }
+    if (code == 0)
+        code = add_trip(w);
+    free(begin);
+    return code;
+}
+
+static int walk_while(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct lower *lower = w->lower;
+    int64_t trips = module_trip_count(w->module, instruction);
+    if (trips < 0)
+        return status_fail(w->st, STATUS_INPUT,
+                           "%s: how often it runs does not follow from the text; say --trip-count %s=N",
+                           module_word(w->module, module_at(w->module, instruction)->name),
+                           module_word(w->module, module_at(w->module, instruction)->name));
+    *value = value_of(f, module_operand(w->module, instruction, 0));
+    int64_t written =
+        lower->options->unroll || trips < lower->written[instruction] ? trips : lower->written[instruction];
+    if (!room_for(&lower->loop, lower->loops, &lower->room[1], sizeof *lower->loop, w->st))
+        return w->st->code;
+    int32_t loop = lower->loops++, outer = w->loop;
+    int outer_trip = w->trip;
+    lower->loop[loop] = (struct lowered_loop){.instruction = instruction,
+                                              .parent = outer,
+                                              .parent_trip = outer_trip,
+                                              .trips = trips,
+                                              .written = written};
+    int code = walk_trips(w, instruction, loop, written, trips, value);
+    w->loop = outer;
+    w->trip = outer_trip;
+    return code;
+}
+
+/* Of the branches of a conditional only one runs, and which is not in the text: the one with the most instructions, which
+ * is where the work is. */
+static int32_t likely_branch(const struct module *module, int32_t instruction)
+{
+    static const enum attribute_key keys[] = {ATTR_BRANCHES, ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
+    int32_t best = -1;
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        int count;
+        const int64_t *branch = module_numbers(module, instruction, keys[k], &count);
+        for (int b = 0; b < count; b++)
+            if (best < 0 || module->computation[branch[b]].count > module->computation[best].count)
+                best = (int32_t)branch[b];
+    }
+    return best;
+}
+
+static int walk_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    switch (module_at(w->module, instruction)->opcode) {
+    case HLO_WHILE:
+        return walk_while(w, f, instruction, value);
+    case HLO_CALL:
+        return walk_computation(w, (int32_t)module_number(w->module, instruction, ATTR_TO_APPLY, -1),
+                                no_value, f, instruction, value);
+    case HLO_CONDITIONAL:
+        return walk_computation(w, likely_branch(w->module, instruction), no_value, NULL, -1, value);
+    default: /* a fusion */
+        if (lower_collective_in(w->module, instruction) < 0)
+            return walk_compute(w, f, instruction, value);
+        break;
+    }
+    int code = issue(w, f, instruction, value);
+    if (code == 0 && !is_overlapped(w))
+        hold_queue(w, instruction, *value);
+    return code;
+}
+
+/* Values that are only named or grouped anew. */
+static int walk_free(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    const struct instruction *i = module_at(w->module, instruction);
+    int32_t wait[WAITS_MOST];
+    if (i->opcode == HLO_PARAMETER) {
+        if (f->caller) {
+            int64_t number = module_number(w->module, instruction, ATTR_PARAMETER_NUMBER, 0);
+            *value = value_of(f->caller, module_operand(w->module, f->site, (int)number));
+        } else {
+            *value = f->argument;
+        }
+        return 0;
+    }
+    if (i->opcode == HLO_GET_TUPLE_ELEMENT) {
+        struct value tuple = value_of(f, module_operand(w->module, instruction, 0));
+        int64_t index = module_number(w->module, instruction, ATTR_INDEX, 0);
+        *value = index < tuple.count ? w->pool[tuple.first + index] : tuple;
+        return 0;
+    }
+    if (i->opcode == HLO_TUPLE) {
+        value->first = w->pooled;
+        value->count = i->operands;
+        for (int o = 0; o < i->operands; o++) {
+            if (!room_for(&w->pool, w->pooled, &w->room, sizeof *w->pool, w->st))
+                return w->st->code;
+            w->pool[w->pooled++] = value_of(f, module_operand(w->module, instruction, o));
+        }
+        return 0;
+    }
+    if (i->operands == 1) {
+        *value = value_of(f, module_operand(w->module, instruction, 0));
+        return 0;
+    }
+    if (is_overlapped(w))
+        value->op = program_join_of(w->program, wait, inputs_of(w, f, instruction, wait), WHERE_ALL, 0);
+    return 0;
+}
+
+static int walk_done(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    *value = value_of(f, module_operand(w->module, instruction, 0));
+    if (!is_overlapped(w) && opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_DONE)
+        hold_queue(w, instruction, *value);
+    return 0;
+}
+
+static int walk_instruction(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    enum opcode opcode = module_at(w->module, instruction)->opcode;
+    int code = 0;
+    switch (opcode_info(opcode)->class) {
+    case CLASS_FREE:
+        return walk_free(w, f, instruction, value);
+    case CLASS_ELEMENTWISE:
+    case CLASS_MEMORY:
+    case CLASS_MATMUL:
+    case CLASS_OPAQUE:
+        return walk_compute(w, f, instruction, value);
+    case CLASS_CALL:
+        return walk_call(w, f, instruction, value);
+    case CLASS_UPDATE:
+    case CLASS_DONE:
+        return walk_done(w, f, instruction, value);
+    case CLASS_START:
+        if (lower_collective_in(w->module, instruction) <
+            0) /* of a copy or a compute: it goes on beside the queue */
+            return walk_free(w, f, instruction, value);
+        return issue(w, f, instruction, value);
+    case CLASS_COLLECTIVE:
+        code = issue(w, f, instruction, value);
+        if (code == 0 && !is_overlapped(w))
+            hold_queue(w, instruction, *value);
+        return code;
+    }
+    return 0;
+}
+
+static int walk_computation(struct walker *w, int32_t computation, struct value argument,
+                            const struct frame *caller, int32_t site, struct value *result)
+{
+    const struct computation *c = &w->module->computation[computation];
+    struct frame f = {.computation = c, .argument = argument, .caller = caller, .site = site};
+    int code = 0;
+    f.value = malloc(((size_t)c->count + 1) * sizeof *f.value);
+    if (!f.value)
+        return status_nomem(w->st);
+    w->depth++;
+    if (w->depth > DEPTH_MOST)
+        code = status_fail(w->st, STATUS_LIMIT, "computations call each other more than %d deep", DEPTH_MOST);
+    int32_t *order = is_overlapped(w) ? malloc(((size_t)c->count + 1) * sizeof *order) : NULL;
+    if (code == 0 && is_overlapped(w))
+        code = order ? lower_order(w->lower, computation, order, w->st) : status_nomem(w->st);
+    for (int32_t i = 0; i < c->count && code == 0; i++) {
+        int32_t at = order ? order[i] : c->first + i, first = w->program->ops;
+        f.value[at - c->first] = no_value;
+        code = walk_instruction(w, &f, at, &f.value[at - c->first]);
+        for (int32_t op = first; op < w->program->ops; op++)
+            if (w->program->op[op].times <= 0) /* else of an inner loop */
+                w->program->op[op].times = w->times;
+        if (code == 0 && w->program->ops > OPS_MOST)
+            code = status_fail(w->st, STATUS_LIMIT,
+                               "the module takes more than %d operations; leave --unroll out", OPS_MOST);
+    }
+    if (code == 0)
+        *result = f.value[c->root - c->first];
+    w->depth--;
+    free(order);
+    free(f.value);
+    return code;
+}
+
+int lower_walk(struct lower *lower, struct status *st)
+{
+    const struct module *module = lower->module;
+    struct walker w = {.lower = lower,
+                       .module = module,
+                       .program = &lower->program,
+                       .queue = -1,
+                       .loop = -1,
+                       .times = 1,
+                       .st = st};
+    struct value result;
+    w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);
+    if (!w.on_groups)
+        return status_nomem(st);
+    for (int32_t g = 0; g <= module->groupings; g++)
+        w.on_groups[g] = -1;
+    int code = walk_computation(&w, module->entry, no_value, NULL, -1, &result);
+    free(w.on_groups);
+    free(w.pool);
+    return code;
+}

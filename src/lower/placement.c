@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lower/placement.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int placement_init(struct placement *placement, const struct slice *slice, int devices,
+                   const struct mesh *mesh, struct status *st)
+{
+    char shape[SLICE_TEXT];
+    *placement = (struct placement){.slice = slice, .devices = devices};
+    if (devices != slice->chips)
+        return status_fail(
+            st, STATUS_INPUT,
+            "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",
+            devices, slice_print_shape(slice, shape), slice->chips, devices);
+    placement->chip_of = malloc((size_t)devices * sizeof *placement->chip_of);
+    if (!placement->chip_of)
+        return status_nomem(st);
+    for (int d = 0; d < devices; d++)
+        placement->chip_of[d] = mesh ? mesh_chip(mesh, d) : d;
+    return 0;
+}
+
+void placement_free(struct placement *placement)
+{
+    free(placement->chip_of);
+    placement->chip_of = NULL;
+}
+
+/* The smallest box that holds a group: its lowest corner and its lengths. */
+static void bounding_box(const struct placement *placement, const int member[], int n, int low[], int len[])
+{
+    const struct slice *slice = placement->slice;
+    for (int a = 0; a < slice->axes; a++) {
+        int high = 0;
+        low[a] = slice->len[a];
+        for (int i = 0; i < n; i++) {
+            int c = slice_coord(slice, placement->chip_of[member[i]], a);
+            low[a] = c < low[a] ? c : low[a];
+            high = c > high ? c : high;
+        }
+        len[a] = high - low[a] + 1;
+    }
+}
+
+/* Do all groups fill a box of the same lengths? A box that holds as many different chips as it has is full. */
+static bool find_box(const struct placement *placement, const struct groups *groups, int len[SLICE_AXES])
+{
+    const struct slice *slice = placement->slice;
+    for (int g = 0; g < groups->count; g++) {
+        int low[SLICE_AXES], own[SLICE_AXES], chips = 1;
+        bounding_box(placement, groups->member + (size_t)g * (size_t)groups->size, groups->size, low, own);
+        for (int a = 0; a < slice->axes; a++)
+            chips *= own[a];
+        if (chips != groups->size || (g > 0 && memcmp(own, len, (size_t)slice->axes * sizeof *len) != 0))
+            return false;
+        memcpy(len, own, (size_t)slice->axes * sizeof *len);
+    }
+    return true;
+}
+
+/* Lines of `n` chips along an axis, one after the other: of all chips, each line from its lowest coordinate up. Boxes of
+ * one shape that share no chip may lie anywhere, so a line starts where its box does. */
+static void list_lines(const struct placement *placement, const struct groups *groups, int axis, int n,
+                       int32_t chip[])
+{
+    const struct slice *slice = placement->slice;
+    int at = 0;
+    for (int g = 0; g < groups->count; g++) {
+        const int *member = groups->member + (size_t)g * (size_t)groups->size;
+        int low[SLICE_AXES], len[SLICE_AXES];
+        bounding_box(placement, member, groups->size, low, len);
+        for (int i = 0; i < groups->size; i++) {
+            int first = placement->chip_of[member[i]], coord[SLICE_AXES];
+            if (slice_coord(slice, first, axis) != low[axis])
+                continue;
+            for (int a = 0; a < slice->axes; a++)
+                coord[a] = slice_coord(slice, first, a);
+            for (int k = 0; k < n; k++, coord[axis]++)
+                chip[at++] = slice_chip(slice, coord);
+        }
+    }
+}
+
+static void print_ring(struct layout *layout, const char *name)
+{
+    const struct ring *ring = &layout->ring[layout->rings];
+    size_t n = strlen(layout->text);
+    snprintf(layout->text + n, sizeof layout->text - n, "%s%s %s", layout->rings ? ", " : " (", name,
+             ring->closed ? "ring" : "line");
+}
+
+static int ring_on_axis(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                        int axis, int n, int32_t chip[], struct status *st)
+{
+    const struct slice *slice = placement->slice;
+    struct ring *ring = &layout->ring[layout->rings];
+    if (n == slice->len[axis] && groups->count * groups->size == slice->chips) {
+        bool closed = slice_is_ring(slice, axis);
+        *ring = (struct ring){
+            .n = n, .closed = closed, .axis = axis, .edge_links = 1, .closing_links = closed ? 1 : n - 1};
+        return 0;
+    }
+    list_lines(placement, groups, axis, n, chip);
+    return ring_of_groups(ring, slice, chip, groups->count * groups->size / n, n, st);
+}
+
+static int walk_box(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                    const int len[], int32_t chip[], struct status *st)
+{
+    const struct slice *slice = placement->slice;
+    size_t n =
+        (size_t)snprintf(layout->text, sizeof layout->text, "%s of ", groups->count > 1 ? "boxes" : "box");
+    for (int a = 0; a < slice->axes; a++)
+        n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%d", a ? "x" : "", len[a]);
+    for (int a = 0; a < slice->axes; a++) {
+        char name[] = {slice_axis_name(a), '\0'};
+        if (len[a] < 2)
+            continue;
+        int code = ring_on_axis(layout, placement, groups, a, len[a], chip, st);
+        if (code < 0)
+            return code;
+        print_ring(layout, name);
+        layout->rings++;
+    }
+    n = strlen(layout->text);
+    snprintf(layout->text + n, sizeof layout->text - n, layout->rings ? ")" : "");
+    return 0;
+}
+
+static int walk_list(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                     int32_t chip[], struct status *st)
+{
+    for (int i = 0; i < groups->count * groups->size; i++)
+        chip[i] = placement->chip_of[groups->member[i]];
+    int code = ring_of_groups(&layout->ring[0], placement->slice, chip, groups->count, groups->size, st);
+    if (code < 0)
+        return code;
+    layout->rings = 1;
+    snprintf(layout->text, sizeof layout->text, "one %s of %d, edges of up to %d hops",
+             layout->ring[0].closed ? "ring" : "line", groups->size, layout->ring[0].edge_links);
+    return 0;
+}
+
+int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                struct status *st)
+{
+    int len[SLICE_AXES];
+    *layout = (struct layout){.chips = groups->size};
+    int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    layout->box = find_box(placement, groups, len);
+    int code = layout->box ? walk_box(layout, placement, groups, len, chip, st)
+                           : walk_list(layout, placement, groups, chip, st);
+    free(chip);
+    if (code < 0)
+        layout_free(layout);
+    return code;
+}
+
+void layout_free(struct layout *layout)
+{
+    for (int r = 0; r < COLLECTIVE_RINGS; r++)
+        ring_free(&layout->ring[r]);
+    layout->rings = 0;
+}

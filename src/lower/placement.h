@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * placement: on which chip each of a module's devices is, and what its groups of devices look like there.
+ *
+ * HLO text does not say where devices are: ids are positions in the device assignment. Without anything said, device d is
+ * chip d of the slice, row by row; a mesh or a list of chips says otherwise.
+ *
+ * Groups that fill a box of the slice, the same shape everywhere, walk all axes of the box at once; others walk one ring in
+ * the order of their ids. Which it is is worked out once for every distinct groups of a module.
+ *
+ * Units: none. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the slice is
+ * borrowed.
+ */
+#ifndef ICISIM_PLACEMENT_H
+#define ICISIM_PLACEMENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "fabric/mesh.h"
+#include "fabric/schedule.h"
+#include "fabric/slice.h"
+#include "notation/groups.h"
+
+struct placement {
+    const struct slice *slice;
+    int devices;
+    int32_t *chip_of; /* [devices] */
+};
+
+/* Row by row, or as a mesh lays its devices (NULL: no mesh). Errors: more devices than chips. */
+int placement_init(struct placement *placement, const struct slice *slice, int devices,
+                   const struct mesh *mesh, struct status *st);
+void placement_free(struct placement *placement);
+
+enum { LAYOUT_TEXT = 96 };
+struct layout {
+    int chips; /* of a group */
+    bool box;  /* the groups fill boxes */
+    int rings; /* one for each axis of the box with two chips or more, or one through all */
+    struct ring ring[COLLECTIVE_RINGS];
+    char text[LAYOUT_TEXT]; /* "boxes of 4x8x4 (x line, y ring, z ring)", "one ring of 6" */
+};
+
+int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                struct status *st);
+void layout_free(struct layout *layout);
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/module_print.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "report/sheet.h"
+
+enum { TOP = 10 };
+
+static const struct module *module_of(const struct module_rows *rows)
+{
+    return &rows->job->module;
+}
+
+/* Collectives of one class: the same opcode, groups and bytes. */
+static bool same_class(const struct module_rows *rows, const struct module_row *a, const struct module_row *b)
+{
+    char text[2][MODULE_ROW_TEXT];
+    return strcmp(module_row_opcode(rows, a), module_row_opcode(rows, b)) == 0 && a->bytes == b->bytes &&
+           a->layout == b->layout &&
+           strcmp(module_row_groups(rows, a, text[0]), module_row_groups(rows, b, text[1])) == 0;
+}
+
+/* The collectives of a class as one row, by total time. */
+static int32_t collect_classes(const struct module_rows *rows, struct module_row class[])
+{
+    int32_t classes = 0;
+    for (int32_t r = 0; r < rows->rows; r++) {
+        const struct module_row *row = &rows->row[r];
+        int32_t c = 0;
+        if (row->collective < 0)
+            continue;
+        while (c < classes && !same_class(rows, &class[c], row))
+            c++;
+        if (c == classes) {
+            class[classes++] = *row;
+            continue;
+        }
+        class[c].executions += row->executions;
+        class[c].time_s += row->time_s;
+        class[c].exposed_s += row->exposed_s;
+    }
+    return classes;
+}
+
+/* Longer ones first; what takes as long stays in the order of the module. */
+static int longer_first(const void *a, const void *b)
+{
+    const struct module_row *left = a, *right = b;
+    if (left->time_s != right->time_s)
+        return left->time_s < right->time_s ? 1 : -1;
+    return left->instruction < right->instruction ? -1 : left->instruction > right->instruction;
+}
+
+static int print_classes(const struct module_rows *rows, struct module_row class[], FILE *out,
+                         struct status *st)
+{
+    struct sheet sheet = {0};
+    int32_t classes = collect_classes(rows, class);
+    char text[MODULE_ROW_TEXT];
+    if (classes == 0)
+        return 0;
+    qsort(class, (size_t)classes, sizeof *class, longer_first);
+    fputs("# collectives by class: bytes of the whole array of a group; times of one execution and of all\n",
+          out);
+    sheet_text_column(&sheet, "collective");
+    sheet_text_column(&sheet, "groups");
+    sheet_text_column(&sheet, "on");
+    sheet_column(&sheet, "bytes", "(B)");
+    sheet_column(&sheet, "count", "");
+    sheet_column(&sheet, "each", "(us)");
+    sheet_column(&sheet, "all", "(us)");
+    sheet_column(&sheet, "exposed", "(us)");
+    for (int32_t c = 0; c < classes; c++) {
+        sheet_text(&sheet, module_row_opcode(rows, &class[c]));
+        sheet_text(&sheet, module_row_groups(rows, &class[c], text));
+        sheet_text(&sheet, class[c].layout ? class[c].layout->text : "shortest routes");
+        sheet_real(&sheet, "%.0f", class[c].bytes);
+        sheet_real(&sheet, "%.0f", class[c].executions);
+        sheet_real(&sheet, "%.3f", class[c].time_s / class[c].executions * 1e6);
+        sheet_real(&sheet, "%.3f", class[c].time_s * 1e6);
+        sheet_real(&sheet, "%.3f", class[c].exposed_s * 1e6);
+    }
+    int code = sheet_print(&sheet, out, st);
+    sheet_free(&sheet);
+    return code;
+}
+
+static int print_top(const struct module_rows *rows, struct module_row sorted[], double total_s, FILE *out,
+                     struct status *st)
+{
+    struct sheet sheet = {0};
+    memcpy(sorted, rows->row, (size_t)rows->rows * sizeof *sorted);
+    qsort(sorted, (size_t)rows->rows, sizeof *sorted, longer_first);
+    fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
+    sheet_text_column(&sheet, "instruction");
+    sheet_text_column(&sheet, "opcode");
+    sheet_text_column(&sheet, "bound");
+    sheet_column(&sheet, "count", "");
+    sheet_column(&sheet, "each", "(us)");
+    sheet_column(&sheet, "all", "(us)");
+    sheet_column(&sheet, "exposed", "(us)");
+    sheet_column(&sheet, "share", "(%)");
+    for (int32_t r = 0; r < rows->rows && r < TOP && sorted[r].time_s > 0; r++) {
+        const struct module_row *row = &sorted[r];
+        sheet_text(&sheet, module_word(module_of(rows), module_at(module_of(rows), row->instruction)->name));
+        sheet_text(&sheet, module_row_opcode(rows, row));
+        sheet_text(&sheet,
+                   row->collective >= 0 ? "ICI" : bound_kind_name(row->product ? row->bound : BOUND_HBM));
+        sheet_real(&sheet, "%.0f", row->executions);
+        sheet_real(&sheet, "%.3f", row->time_s / row->executions * 1e6);
+        sheet_real(&sheet, "%.3f", row->time_s * 1e6);
+        sheet_real(&sheet, "%.3f", row->exposed_s * 1e6);
+        sheet_real(&sheet, "%.1f", total_s > 0 ? row->time_s / total_s * 100 : NAN);
+    }
+    int code = sheet_print(&sheet, out, st);
+    sheet_free(&sheet);
+    return code;
+}
+
+/* What a custom call is called: its target, or its opcode. */
+static const char *opaque_name(const struct module_rows *rows, const struct module_row *row)
+{
+    const char *target = module_value(module_of(rows), row->instruction, ATTR_CUSTOM_CALL_TARGET);
+    return *target ? target : module_row_opcode(rows, row);
+}
+
+static void print_uncosted(const struct module_rows *rows, FILE *out)
+{
+    double executions = 0;
+    int32_t kinds = 0;
+    for (int32_t r = 0; r < rows->rows; r++)
+        executions += rows->row[r].uncosted ? rows->row[r].executions : 0;
+    if (executions <= 0)
+        return;
+    fprintf(out,
+            "# not in the time, since the text does not say what they cost (--op-cost FILE does): %.0f "
+            "executions of",
+            executions);
+    for (int32_t r = 0; r < rows->rows; r++) {
+        const struct module_row *row = &rows->row[r];
+        double same = 0;
+        bool before = false;
+        for (int32_t o = 0; o < rows->rows && row->uncosted; o++) {
+            bool alike = rows->row[o].uncosted &&
+                         strcmp(opaque_name(rows, &rows->row[o]), opaque_name(rows, row)) == 0;
+            before |= alike && o < r;
+            same += alike ? rows->row[o].executions : 0;
+        }
+        if (row->uncosted && !before)
+            fprintf(out, "%s %s (%.0f)", kinds++ ? "," : "", opaque_name(rows, row), same);
+    }
+    fputc('\n', out);
+}
+
+static void print_totals(const struct module_rows *rows, FILE *out)
+{
+    double products_s = 0, others_s = 0, flops = 0, collectives_s = 0;
+    for (int32_t r = 0; r < rows->rows; r++) {
+        const struct module_row *row = &rows->row[r];
+        *(row->collective >= 0 ? &collectives_s : row->product ? &products_s : &others_s) += row->time_s;
+        flops += row->flops;
+    }
+    fprintf(out,
+            "# on each chip: products %.6g operations in %.3f us, other instructions %.3f us, collectives "
+            "%.3f us end to end\n",
+            flops, products_s * 1e6, others_s * 1e6, collectives_s * 1e6);
+}
+
+int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    struct module_row *scratch = malloc(((size_t)rows->rows + 1) * sizeof *scratch);
+    if (!scratch)
+        return status_nomem(st);
+    print_totals(rows, out);
+    int code = print_classes(rows, scratch, out, st);
+    if (code == 0)
+        code = print_top(rows, scratch, total_s, out, st);
+    print_uncosted(rows, out);
+    free(scratch);
+    return code;
+}
+
+static void write_row(struct csv_writer *csv, const struct module_rows *rows, const struct module_row *row)
+{
+    const struct module *module = module_of(rows);
+    char text[MODULE_ROW_TEXT], label[MODULE_ROW_TEXT];
+    csv_text(csv, module_word(module, module_at(module, row->instruction)->name));
+    csv_text(csv, module_row_opcode(rows, row));
+    csv_real(csv, row->executions);
+    csv_real(csv, row->time_s);
+    csv_real(csv, row->flops);
+    csv_real(csv, row->collective >= 0 ? row->bytes * row->executions : row->hbm_bytes);
+    csv_real(csv, row->exposed_s);
+    csv_text(csv, row->uncosted          ? "uncosted"
+                  : row->collective >= 0 ? "ICI"
+                                         : bound_kind_name(row->product ? row->bound : BOUND_HBM));
+    csv_text(csv, module_row_groups(rows, row, text));
+    static const char *const labels[] = {"phase", "layer", "what"};
+    for (size_t l = 0; l < sizeof labels / sizeof *labels; l++)
+        csv_text(csv, module_label(module, row->instruction, labels[l], label, sizeof label) ? label : "");
+    csv_end_row(csv);
+}
+
+void module_write(const struct module_rows *rows, struct csv_writer *csv)
+{
+    static const char *const names[] = {"name",      "category", "executions", "time_s", "flops", "bytes",
+                                        "exposed_s", "bound",    "groups",     "phase",  "layer", "what"};
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        csv_text(csv, names[n]);
+    csv_end_row(csv);
+    for (int32_t r = 0; r < rows->rows; r++)
+        write_row(csv, rows, &rows->row[r]);
+}

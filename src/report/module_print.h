@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * module_print: what is shown of a module's run: how its groups lie on the slice, what each class of collectives took, the
+ * instructions that cost most, what nobody could cost; and a CSV with a row for each instruction.
+ *
+ * Units: us in tables, SI units in the CSV. Errors: status.h. Ownership: nothing is kept.
+ */
+#ifndef ICISIM_MODULE_PRINT_H
+#define ICISIM_MODULE_PRINT_H
+
+#include <stdio.h>
+
+#include "base/csv.h"
+#include "report/module_rows.h"
+
+int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
+void module_write(const struct module_rows *rows, struct csv_writer *csv);
+
+#endif

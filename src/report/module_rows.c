@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/module_rows.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void describe(struct module_row *row, const struct module_job *job, int32_t instruction)
+{
+    const struct module *module = &job->module;
+    *row = (struct module_row){.instruction = instruction,
+                               .collective = lower_collective_in(module, instruction)};
+    if (row->collective < 0) {
+        struct cost cost = module_cost(module, instruction);
+        row->product = cost.product;
+        row->uncosted = cost.uncosted;
+        return;
+    }
+    bool permutes = opcode_info(module_at(module, row->collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    row->layout = permutes ? NULL : lower_laid(&job->lower, row->collective);
+    row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->chips : 1);
+}
+
+static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
+                          int32_t item)
+{
+    const struct lowered *lowered = &job->lower.item[item];
+    struct spending spending = module_job_spending(job, trace, item);
+    row->executions += lowered->times;
+    row->time_s += lowered->times * spending.time_s;
+    row->exposed_s += lowered->times * spending.exposed_s;
+    row->bound = lowered->bound;
+    if (row->collective < 0) {
+        struct cost cost = module_cost(&job->module, row->instruction);
+        row->flops += lowered->times * cost.flops;
+        row->hbm_bytes += lowered->times * cost.hbm_bytes;
+    }
+}
+
+int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct trace *trace,
+                     struct status *st)
+{
+    const struct module *module = &job->module;
+    *rows = (struct module_rows){.job = job};
+    int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
+    rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
+    if (!row_of || !rows->row) {
+        free(row_of);
+        return status_nomem(st);
+    }
+    for (int32_t i = 0; i < module->instructions; i++)
+        row_of[i] = -1;
+    for (int32_t i = 0; i < job->lower.items; i++) {
+        int32_t instruction = job->lower.item[i].instruction;
+        if (row_of[instruction] < 0) {
+            row_of[instruction] = rows->rows;
+            describe(&rows->row[rows->rows++], job, instruction);
+        }
+        add_execution(&rows->row[row_of[instruction]], job, trace, i);
+    }
+    free(row_of);
+    return 0;
+}
+
+void module_rows_free(struct module_rows *rows)
+{
+    free(rows->row);
+    rows->row = NULL;
+    rows->rows = 0;
+}
+
+const char *module_row_opcode(const struct module_rows *rows, const struct module_row *row)
+{
+    int32_t instruction = row->collective >= 0 ? row->collective : row->instruction;
+    return opcode_info(opcode_info(module_at(&rows->job->module, instruction)->opcode)->whole)->name;
+}
+
+const char *module_row_groups(const struct module_rows *rows, const struct module_row *row,
+                              char text[static MODULE_ROW_TEXT])
+{
+    const struct module *module = &rows->job->module;
+    int numbers;
+    if (row->collective < 0)
+        return "";
+    int64_t groups = module_number(module, row->collective, ATTR_REPLICA_GROUPS, -1);
+    if (groups >= 0) {
+        snprintf(text, MODULE_ROW_TEXT, "%s", module_word(module, module->groups[groups].text));
+        return text;
+    }
+    module_numbers(module, row->collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    snprintf(text, MODULE_ROW_TEXT, "%d pairs", numbers / 2);
+    return text;
+}

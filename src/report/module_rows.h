@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * module_rows: what a module's run took, a row an instruction: all its executions together.
+ *
+ * Units: in the names. Errors: out of memory. Ownership: the caller's struct, freed with module_rows_free(), safe when
+ * zeroed; the job is borrowed.
+ */
+#ifndef ICISIM_MODULE_ROWS_H
+#define ICISIM_MODULE_ROWS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "fabric/roofline.h"
+#include "workload/job.h"
+#include "workload/module_job.h"
+
+struct module_row {
+    int32_t instruction;
+    int32_t collective;          /* the collective in it, or -1 */
+    const struct layout *layout; /* of its groups; NULL of a permute and of what is no collective */
+    double executions;
+    double time_s, exposed_s; /* of all executions */
+    double flops, hbm_bytes;
+    double bytes; /* of the whole array of a collective, one execution */
+    bool product, uncosted;
+    enum bound_kind bound; /* of a product */
+};
+
+struct module_rows {
+    const struct module_job *job;
+    struct module_row *row; /* in the order of the first execution */
+    int32_t rows;
+};
+
+int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct trace *trace,
+                     struct status *st);
+void module_rows_free(struct module_rows *rows);
+
+/* "all-reduce"; of a fusion "fusion". */
+const char *module_row_opcode(const struct module_rows *rows, const struct module_row *row);
+/* Groups as written: "[2,128]<=[256]"; pairs of a permute: "permute of 4 pairs". */
+enum { MODULE_ROW_TEXT = 64 };
+const char *module_row_groups(const struct module_rows *rows, const struct module_row *row,
+                              char text[static MODULE_ROW_TEXT]);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * module_job: the workload "module": a step of a model, or a program of XLA's, lowered and run.
+ *
+ * The point's op names the file. Reports look in here for what single instructions took.
+ */
+#ifndef WORKLOAD_MODULE_JOB_H
+#define WORKLOAD_MODULE_JOB_H
+
+#include "lower/lower.h"
+#include "module/hlo_read.h"
+#include "workload/job.h"
+
+/* What one execution of an instruction took. Of a compute it is busy; of a collective, from its issue to its end, of which
+ * the queue was idle for the exposed part. */
+struct spending {
+    double time_s, exposed_s;
+};
+
+struct module_job {
+    struct module module;
+    char path[HLO_PATH]; /* what was read */
+    struct placement placement;
+    struct lower_options options;
+    struct lower lower;
+    double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
+};
+
+/* The job's module, NULL where it runs none. */
+const struct module_job *module_job_of(const struct job *job);
+
+/* What item `index` of the lowered module took, by the times of its ops. */
+struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index);
+
+#endif
