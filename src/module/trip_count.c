@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How often a while loop runs. */
+/* How often loops, and with them computations, run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,4 +99,24 @@ int64_t module_trip_count(const struct module *module, int32_t loop)
         __builtin_add_overflow(start.value, moving->value, &from))
         return -1;
     return count(from, step.value, limit->value, moving == &a ? direction : turn(direction));
+}
+
+int module_executions(const struct module *module, double runs[], struct status *st)
+{
+    for (int32_t c = 0; c < module->computations; c++)
+        runs[c] = c == module->entry;
+    /* callers stand after what they call */
+    for (int32_t i = module->instructions - 1; i >= 0; i--) {
+        const struct instruction *at = module_at(module, i);
+        int64_t trips = at->opcode == HLO_WHILE ? module_trip_count(module, i) : 1;
+        if (trips < 0)
+            return status_fail(st, STATUS_INPUT,
+                               "how often %s runs is not in the text; say it with --trip-count %s=N",
+                               module_word(module, at->name), module_word(module, at->name));
+        for (int32_t which = 0, c; (c = module_called(module, i, which)) >= 0; which++) {
+            bool decides = at->opcode == HLO_WHILE && c == module_number(module, i, ATTR_CONDITION, -1);
+            runs[c] += runs[at->computation] * (double)(trips + decides);
+        }
+    }
+    return 0;
 }
