@@ -7,7 +7,9 @@
 
 #include "base/file.h"
 #include "module/hlo_read.h"
+#include "module/module_check.h"
 #include "modules.h"
+#include "random_module.h"
 
 /* print(read(print(m))) == print(m), and the module in between is m. */
 static void comes_back(const struct module *m)
@@ -40,6 +42,25 @@ static void files_come_back(void)
         char path[64];
         snprintf(path, sizeof path, "tests/golden/hlo/%s.hlo", names[i]);
         file_comes_back(path);
+    }
+}
+
+/* And all of them pass the check. */
+static void random_modules_come_back(void)
+{
+    const char *more = getenv("ICISIM_RANDOM");
+    int modules = more ? atoi(more) : 1000;
+    unsigned before = CU_get_number_of_failures();
+    for (int i = 0; i < modules && CU_get_number_of_failures() == before; i++) {
+        struct suite_random r = {(uint64_t)i};
+        struct module m;
+        struct status st = {0};
+        random_module(&m, &r);
+        OKAY(module_check(&m, NULL, &st), st);
+        comes_back(&m);
+        module_free(&m);
+        if (CU_get_number_of_failures() > before)
+            fprintf(stderr, "with seed %d\n", i);
     }
 }
 
@@ -87,4 +108,5 @@ static void prints_as_xla_does(void)
     module_free(&m);
 }
 
-SUITE("hlo_print", TEST(files_come_back), TEST(real_modules_come_back), TEST(prints_as_xla_does))
+SUITE("hlo_print", TEST(files_come_back), TEST(random_modules_come_back), TEST(real_modules_come_back),
+      TEST(prints_as_xla_does))

@@ -350,7 +350,50 @@ static void asks_for_trip_counts(void)
     }
 }
 
+static void write_file(const char *directory, const char *name, const char *module, int padding)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *out = fopen(path, "w");
+    CU_ASSERT_FATAL(out != NULL);
+    fprintf(out, "HloModule %s\nENTRY e { a = f32[] parameter(0) }%*s\n", module, padding, "");
+    fclose(out);
+}
+
+/* Of a dump the largest module after optimizations, whatever lies beside it. */
+static void takes_the_module_of_a_dump(void)
+{
+    char directory[] = "/tmp/icisim-dump-XXXXXX", found[HLO_PATH], path[256];
+    static const char *const names[] = {
+        "module_0001.jit_f.cpu_after_optimizations.txt", "module_0002.jit_step.tpu.after_optimizations.txt",
+        "module_0003.jit_step.tpu.after_optimizations-buffer-assignment.txt",
+        "module_0002.jit_step.before_optimizations.txt", "module_0004.jit_step.tpu.after_optimizations.txt"};
+    static const int padding[] = {10, 300, 9000, 9000, 300};
+    struct module m;
+    struct status st = {0};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(mkdtemp(directory));
+    CU_ASSERT_EQUAL(hlo_load(&m, directory, NULL, found, &st), STATUS_INPUT);
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "no file of it ends in after_optimizations.txt"));
+    st = (struct status){0};
+    for (int i = 0; i < 5; i++) {
+        char module[8];
+        snprintf(module, sizeof module, "m%d", i);
+        write_file(directory, names[i], module, padding[i]);
+    }
+    OKAY(hlo_load(&m, directory, NULL, found, &st), st);
+    CU_ASSERT_STRING_EQUAL(module_word(&m, m.name), "m1");
+    CU_ASSERT_PTR_NOT_NULL(strstr(found, names[1]));
+    module_free(&m);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", directory, names[i]);
+        remove(path);
+    }
+    remove(directory);
+    CU_ASSERT_EQUAL(hlo_load(&m, directory, NULL, NULL, &st), STATUS_IO);
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "cannot read"));
+}
+
 SUITE("hlo_read", TEST(reads_headers), TEST(reads_shapes), TEST(reads_attributes), TEST(reads_literals),
       TEST(reads_long_lines), TEST(infers_devices), TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts),
       TEST(refuses_every_prefix), TEST(refuses_names), TEST(refuses_what_is_not_known), TEST(refuses_syntax),
-      TEST(asks_for_trip_counts))
+      TEST(asks_for_trip_counts), TEST(takes_the_module_of_a_dump))

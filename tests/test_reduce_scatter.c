@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The pass that finds reduce-scatters in disguise, and what passes are written with. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "module/cost.h"
+#include "module/edit.h"
+#include "module/hlo_read.h"
+#include "module/module_check.h"
+#include "module/reduce_scatter.h"
+#include "modules.h"
+#include "random_module.h"
+
+/* A module that is copied instruction by instruction is the same module. */
+static void copies_are_equal(void)
+{
+    for (int seed = 0; seed < 300; seed++) {
+        struct suite_random r = {(uint64_t)seed};
+        struct module from, to;
+        struct edit edit;
+        struct status st = {0};
+        random_module(&from, &r);
+        OKAY(edit_open(&edit, &from, &to, &st), st);
+        for (int32_t c = 0; c < from.computations; c++) {
+            edit_begin(&edit, c);
+            for (int32_t i = 0; i < from.computation[c].count; i++)
+                edit_copy(&edit, from.computation[c].first + i);
+        }
+        OKAY(edit_close(&edit, &st), st);
+        CU_ASSERT(modules_equal(&from, &to));
+        module_free(&from);
+        module_free(&to);
+    }
+}
+
+/* An all-reduce `reduce` of p and a slice `slice` of it; `offset` computes `at`, where it starts. 4 partitions; 2 of 3
+ * fields of the text are replaced in the variants. */
+static const char disguise[] =
+    "HloModule m, num_partitions=4\n"
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  p = f32[12,5] parameter(0)\n  zero = s32[] constant(0)\n  me = u32[] partition-id()\n"
+    "  r = f32[12,5] all-reduce(p), %s, to_apply=sum, metadata={op_name=\"g\"}\n  %s\n"
+    "  s = %s dynamic-slice(r, %s), dynamic_slice_sizes={3,5}, control-predecessors={me}\n"
+    "  ROOT t = f32[3,5] negate(s)\n}\n";
+static const char all[] = "channel_id=1, replica_groups=[1,4]<=[4], use_global_device_ids=true";
+static const char from_table[] =
+    "table = s32[4] constant({0, 3, 6, 9})\n  row = s32[1] dynamic-slice(table, me), "
+    "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)";
+
+static int found_in(const char *groups, const char *offset, const char *shape, const char *starts)
+{
+    char text[1600];
+    struct module from, to;
+    struct status st = {0};
+    int found = -1;
+    snprintf(text, sizeof text, disguise, groups, offset, shape, starts);
+    module_of(&from, text);
+    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(module_check(&to, NULL, &st), st);
+    module_free(&from);
+    module_free(&to);
+    return found;
+}
+
+static void finds_every_kind_of_offset(void)
+{
+    const char *part = "f32[3,5]", *rows = "at, zero";
+    CU_ASSERT_EQUAL(found_in(all, from_table, part, rows), 1);
+    CU_ASSERT_EQUAL(found_in(all, "three = u32[] constant(3)\n  at = u32[] multiply(me, three)", part, rows),
+                    1);
+    /* 2 groups of 2: partitions 0 and 2 take the first half, by (id mod 2) 0 0, (id / 2) 0 6 */
+    const char *apart = "channel_id=1, replica_groups=[2,2]<=[2,2]T(1,0), use_global_device_ids=true";
+    CU_ASSERT_EQUAL(
+        found_in(apart,
+                 "two = u32[] constant(2)\n  q = u32[] divide(me, two)\n  six = u32[] constant(6)\n"
+                 "  at = u32[] multiply(q, six)",
+                 "f32[6,5]", rows),
+        1);
+    CU_ASSERT_EQUAL(
+        found_in(apart,
+                 "two = u32[] constant(2)\n  q = u32[] remainder(me, two)\n  six = u32[] constant(6)\n"
+                 "  at = u32[] multiply(q, six)",
+                 "f32[6,5]", rows),
+        0);
+    /* replicas with all of their partitions: one replica, so all partitions */
+    CU_ASSERT_EQUAL(found_in("channel_id=1, replica_groups={{0}}", from_table, part, rows), 1);
+}
+
+static void leaves_what_is_none(void)
+{
+    const char *part = "f32[3,5]", *rows = "at, zero";
+    /* another's part; a part that is too small, or cut in the other dim; a second reader; offsets from outside */
+    CU_ASSERT_EQUAL(
+        found_in(all,
+                 "table = s32[4] constant({0, 3, 9, 6})\n  row = s32[1] dynamic-slice(table, me), "
+                 "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)",
+                 part, rows),
+        0);
+    CU_ASSERT_EQUAL(found_in(all, from_table, "f32[2,5]", rows), 0);
+    CU_ASSERT_EQUAL(found_in(all, from_table, "f32[3,1]", rows), 0);
+    CU_ASSERT_EQUAL(found_in(all, "at = s32[] constant(3)", part, rows), 0);
+    CU_ASSERT_EQUAL(found_in(all, "at = s32[] parameter(1)", part, rows), 0);
+    CU_ASSERT_EQUAL(found_in(all, "u = f32[12,5] negate(r)\n  at = s32[] constant(0)", part, rows), 0);
+    CU_ASSERT_EQUAL(found_in("channel_id=1, replica_groups=[2,2]<=[4], use_global_device_ids=true",
+                             from_table, part, rows),
+                    0);
+    /* four groups of one device: nothing is scattered */
+    CU_ASSERT_EQUAL(found_in("channel_id=1, replica_groups=[4,1]<=[4], use_global_device_ids=true",
+                             from_table, "f32[12,5]", rows),
+                    0);
+}
+
+static void writes_it(void)
+{
+    char text[1600];
+    struct module from, to;
+    struct status st = {0};
+    int found;
+    snprintf(text, sizeof text, disguise, all, from_table, "f32[3,5]", "at, zero");
+    module_of(&from, text);
+    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    char *got = text_of(&to);
+    CU_ASSERT_STRING_EQUAL(
+        strstr(got, "ENTRY"),
+        "ENTRY %e {\n  %p = f32[12,5] parameter(0)\n"
+        "  %s = f32[3,5] reduce-scatter(%p), dimensions={0}, channel_id=1, replica_groups=[1,4]<=[4], "
+        "use_global_device_ids=true, to_apply=%sum, metadata={op_name=\"g\"}\n"
+        "  ROOT %t = f32[3,5] negate(%s)\n}\n");
+    free(got);
+    module_free(&from);
+    module_free(&to);
+}
+
+/* The partition's id comes into the fusion from outside. */
+static void finds_it_in_fusions(void)
+{
+    struct module from, to;
+    struct status st = {0};
+    int found;
+    module_of(
+        &from,
+        "HloModule m, num_partitions=4\n"
+        "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+        "scatter { p = f32[8] parameter(0)\n  id = u32[] parameter(1)\n  two = u32[] constant(2)\n"
+        "  r = f32[8] all-reduce(p), channel_id=1, replica_groups={}, to_apply=sum\n"
+        "  at = u32[] multiply(two, id)\n  ROOT s = f32[2] dynamic-slice(r, at), dynamic_slice_sizes={2} }\n"
+        "ENTRY e {\n  p = f32[8] parameter(0)\n  me = u32[] partition-id()\n"
+        "  ROOT f = f32[2] fusion(p, me), kind=kCustom, calls=scatter }\n");
+    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(module_check(&to, NULL, &st), st);
+    CU_ASSERT_EQUAL(found, 1);
+    CU_ASSERT_EQUAL(module_at(&to, to.computation[1].root)->opcode, HLO_REDUCE_SCATTER);
+    module_free(&from);
+    module_free(&to);
+}
+
+/* Executions of an opcode, and the FLOPs of the matmuls. */
+static double executed(const struct module *m, enum opcode opcode, double *flops, double *uncosted)
+{
+    struct status st = {0};
+    double *runs = calloc((size_t)m->computations, sizeof *runs), times = 0;
+    OKAY(module_executions(m, runs, &st), st);
+    *flops = *uncosted = 0;
+    for (int32_t i = 0; i < m->instructions; i++) {
+        double n = runs[module_at(m, i)->computation];
+        struct cost cost = module_cost(m, i);
+        times += module_at(m, i)->opcode == opcode ? n : 0;
+        *flops += opcode_info(module_at(m, i)->opcode)->class == CLASS_MATMUL ? n * cost.flops : 0;
+        *uncosted += cost.uncosted ? n : 0;
+    }
+    free(runs);
+    return times;
+}
+
+/* Executed as written, and after the pass: matmul FLOPs by closed forms of the models; counts by an independent reader. */
+static void counts_are(const char *path, double gathers, double reduces, double scatters, double flops,
+                       double custom)
+{
+    struct module from, to;
+    struct status st = {0};
+    double got, uncosted;
+    int found;
+    OKAY(hlo_load(&from, path, NULL, NULL, &st), st);
+    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    CU_ASSERT_EQUAL(executed(&from, HLO_ALL_GATHER, &got, &uncosted), gathers);
+    NEAR(got, flops, 1e-5); /* six digits are published */
+    CU_ASSERT_EQUAL(uncosted, custom);
+    CU_ASSERT_EQUAL(executed(&from, HLO_ALL_REDUCE, &got, &uncosted), reduces);
+    CU_ASSERT_EQUAL(executed(&to, HLO_ALL_REDUCE, &got, &uncosted), reduces - scatters);
+    CU_ASSERT_EQUAL(executed(&to, HLO_REDUCE_SCATTER, &got, &uncosted), scatters);
+    NEAR(got, flops, 1e-5);
+    OKAY(module_check(&to, NULL, &st), st);
+    module_free(&from);
+    module_free(&to);
+}
+
+static void counts_real_modules(void)
+{
+    static const char large[] = "../shared/hlo/xla_bench_hlo_llama31_70b_bf16_32x8.hlo";
+    static const char small[] = "../shared/hlo/xla_bench_hlo_llama31_8b_bf16_1x8.hlo";
+    if (access(large, R_OK) == 0)
+        counts_are(large, 1122, 1323, 562, 8.52843e15, 240);
+    else
+        fprintf(stderr, "skipped, as it is not there: %s\n", large);
+    if (access(small, R_OK) == 0)
+        counts_are(small, 450, 1197, 226, 7.72166e14, 64);
+    else
+        fprintf(stderr, "skipped, as it is not there: %s\n", small);
+    /* outer loop 5 trips of one 2 * 1024^3 matmul, the inner one 3 trips each */
+    struct module m;
+    struct status st = {0};
+    double flops, uncosted;
+    OKAY(hlo_load(&m, "tests/golden/hlo/3_while.hlo", NULL, NULL, &st), st);
+    CU_ASSERT_EQUAL(executed(&m, HLO_ALL_REDUCE, &flops, &uncosted), 15);
+    NEAR(flops, 5 * 2.0 * 1024 * 1024 * 1024, 0);
+    /* conditions run once more than bodies: 5 + 1, and of the inner loop 5 * (3 + 1) */
+    CU_ASSERT_EQUAL(executed(&m, HLO_COMPARE, &flops, &uncosted), 6 + 20);
+    module_free(&m);
+}
+
+SUITE("reduce_scatter", TEST(copies_are_equal), TEST(finds_every_kind_of_offset), TEST(leaves_what_is_none),
+      TEST(writes_it), TEST(finds_it_in_fusions), TEST(counts_real_modules))
