@@ -20,3 +20,8 @@ printf '# left out for want of a time: lines 3, 6\n# left out for want of a size
 icisim fit holes.csv | grep '^# left out' | cmp - want
 icisim fit holes.csv --csv - 2>err >/dev/null
 cmp err want
+
+# More groups than anyone reads are refused, not fitted one by one.
+(echo op,slice,size_bytes,time_s && seq 2 2100 | sed 's/.*/all-gather,&,1024,1e-5/') >groups.csv
+icisim fit groups.csv 2>err && exit 1
+grep -q 'make over 2000 groups; pick some by --where' err

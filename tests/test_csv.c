@@ -265,6 +265,37 @@ static void written_is_read_back(void)
     remove_folder(&f);
 }
 
+/* A header of so many columns, or so many rows of two cells. */
+static int parse_many(bool header, int times, struct status *st)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    fputs(header ? "c" : "a,b\n", out);
+    for (int i = 1; header && i < times; i++)
+        fprintf(out, ",c%d", i);
+    for (int i = 0; !header && i < times; i++)
+        fputs("1,\n", out);
+    fclose(out);
+    struct csv_table table;
+    int code = csv_table_parse(&table, "f.csv", text, bytes, st);
+    csv_table_free(&table);
+    free(text);
+    return code;
+}
+
+static void sizes_have_an_end(void)
+{
+    struct status st = {0}, columns = {0}, cells = {0};
+    OKAY(parse_many(true, CSV_COLUMNS, &st), st);
+    OKAY(parse_many(false, CSV_CELLS / 2, &st), st);
+    CU_ASSERT_EQUAL(parse_many(true, CSV_COLUMNS + 1, &columns), STATUS_LIMIT);
+    CU_ASSERT_STRING_EQUAL(columns.text, "f.csv:1: more than 16384 columns; split the file");
+    CU_ASSERT_EQUAL(parse_many(false, CSV_CELLS / 2 + 1, &cells), STATUS_LIMIT);
+    CU_ASSERT_STRING_EQUAL(cells.text, "f.csv:2097154: more than 4194304 cells; split the file");
+}
+
 SUITE("csv", TEST(tables_are_read), TEST(faults_say_the_line), TEST(tables_are_written),
       TEST(nothing_is_left_half_written), TEST(links_stay_links),
-      TEST(what_cannot_be_written_is_found_at_once), TEST(written_is_read_back))
+      TEST(what_cannot_be_written_is_found_at_once), TEST(written_is_read_back), TEST(sizes_have_an_end))

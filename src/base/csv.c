@@ -49,6 +49,12 @@ static void on_cell(void *text, size_t bytes, void *context)
     struct csv_table *t = r->table;
     if (r->code < 0)
         return;
+    if (r->header_done ? r->used == CSV_CELLS : r->used == CSV_COLUMNS) {
+        r->code =
+            status_fail(r->st, STATUS_LIMIT, "%s:%d: more than %d %s; split the file", t->file, r->row_line,
+                        r->header_done ? CSV_CELLS : CSV_COLUMNS, r->header_done ? "cells" : "columns");
+        return;
+    }
     char ***array = r->header_done ? &t->cell : &t->name;
     void *raw = *array;
     char *copy = strndup(text ? text : "", bytes);
@@ -81,17 +87,38 @@ bool csv_table_is_headless(const struct csv_table *table)
     return table->columns > 0;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const char *const *x = a, *const *y = b;
+    return strcmp(*x, *y);
+}
+
+static int refuse_twice(const struct reader *r)
+{
+    const struct csv_table *t = r->table;
+    size_t n = (size_t)t->columns;
+    const char **sorted = malloc((n + 1) * sizeof *sorted);
+    if (!sorted)
+        return status_nomem(r->st);
+    for (size_t c = 0; c < n; c++)
+        sorted[c] = t->name[c];
+    qsort(sorted, n, sizeof *sorted, by_name);
+    int code = 0;
+    for (size_t c = 1; c < n && code == 0; c++)
+        if (sorted[c][0] && strcmp(sorted[c - 1], sorted[c]) == 0)
+            code = status_fail(r->st, STATUS_INPUT,
+                               "%s:%d: column '%s' appears twice; give each a name of its own", t->file,
+                               r->row_line, sorted[c]);
+    free(sorted);
+    return code;
+}
+
 static int end_header(struct reader *r)
 {
-    struct csv_table *t = r->table;
-    for (int c = 0; c < t->columns && !csv_table_is_headless(t); c++)
-        if (t->name[c][0] && csv_table_column(t, t->name[c]) != c)
-            return status_fail(r->st, STATUS_INPUT,
-                               "%s:%d: column '%s' appears twice; give each a name of its own", t->file,
-                               r->row_line, t->name[c]);
+    int code = csv_table_is_headless(r->table) ? 0 : refuse_twice(r);
     r->header_done = true;
     r->used = r->room = 0;
-    return 0;
+    return code;
 }
 
 static int end_row(struct reader *r)

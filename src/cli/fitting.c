@@ -38,12 +38,20 @@ static char *group_name(const struct measured_row *row)
 
 static int find_group(struct fitting *f, struct fitting_row *row, struct status *st)
 {
+    enum { GROUPS = 2000 };
     char *name = group_name(row->measured);
     if (!name)
         return status_nomem(st);
     int g = 0;
     while (g < f->groups && strcmp(f->group[g].name, name) != 0)
         g++;
+    if (g == GROUPS) {
+        free(name);
+        return status_fail(
+            st, STATUS_LIMIT,
+            "%s: rows that differ in more than their sizes make over %d groups; pick some by --where",
+            f->file, GROUPS);
+    }
     if (g == f->groups)
         f->group[f->groups++] = (struct fitting_group){.name = name, .first = (int)(row - f->row)};
     else

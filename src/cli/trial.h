@@ -3,8 +3,9 @@
  * trial: is there a value in a grid that no point can have?
  *
  * In a product of lists some points may be impossible, as chips have different pods. But a value that is wrong in
- * all of its points is a mistake of who wrote it. Points are opened, not run, and only those with a value that is
- * not known to be good yet, so that a large grid is tried in a moment.
+ * all of its points is a mistake of who wrote it. Points are opened, not run, and only until each value is known to be
+ * good. Of a long range a thousand values are tried, and for each of them some thousand points from all over the grid, so
+ * that a grid of millions is tried in a moment.
  */
 #ifndef TRIAL_H
 #define TRIAL_H

@@ -221,6 +221,10 @@ static int read_rows(struct measured *m, const struct settings *base, struct sta
     if (!kind)
         return st->code;
     m->kind = kind->name;
+    if (m->table.rows > MEASURED_ROWS)
+        return status_fail(st, STATUS_LIMIT,
+                           "%s: %d rows; %d measurements are the most at once: split the file", m->table.file,
+                           m->table.rows, MEASURED_ROWS);
     m->row = calloc((size_t)m->table.rows + 1, sizeof *m->row);
     m->timeless = calloc((size_t)m->table.rows + 1, sizeof *m->timeless);
     if (!m->row || !m->timeless)

@@ -26,6 +26,8 @@
 #include "settings/point.h"
 #include "settings/settings.h"
 
+enum { MEASURED_ROWS = 20000 };
+
 struct measured_row {
     int row, line; /* in the table, in the file */
     double size_bytes, time_s;
