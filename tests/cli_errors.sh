@@ -42,6 +42,19 @@ done <<'END'
 larger than the v5e pod of 16x16|all-gather --chip v5e --slice 17x16 --size 1MiB
 a shape such as 4x4|all-gather --chip v5e --slice 4x4x4 --size 1MiB
 has no axis 'z'|all-gather --slice 4x4 --axis z --size 1MiB
+name the chip by its 2 coordinates on slice 4x4|all-gather --slice 4x4 --size 1MiB --link 1:x+=0.5
+name the chip by its 2 coordinates on slice 4x4|all-gather --slice 4x4 --size 1MiB --link "1,0:x=0 0.5"
+x runs from 0 to 3|all-gather --slice 4x4 --size 1MiB --link 4,0:x+=0.5
+the slice has no such link|all-gather --slice 4x4 --size 1MiB --link 3,0:x+=0.5
+the slice has no such link|all-gather --slice 4x4 --size 1MiB --link 3,0:x=0
+such as 1,0:x+=0.5|all-gather --slice 4x4 --size 1MiB --link 1,0:z+=0.5
+such as 1,0:x+=0.5|all-gather --slice 4x4 --size 1MiB --link 1,0:x+
+is above 1|all-gather --slice 4x4 --size 1MiB --link 1,0:x+=1.5
+--link is empty|all-gather --slice 4x4 --size 1MiB --link 1,0:x=0 --link ""
+no route from chip (0,0) to chip (1,0)|all-gather --slice 4x4 --size 1MiB --link 0,0:x=0 --link 0,0:y=0
+such as 3,3,3=0.8|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0:x
+a share above 0|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0=0
+unknown topology 'twisted'|all-gather --slice 4x4_twisted --size 1MiB
 unknown unit 'm'|all-gather --slice 4x4 --size 64m
 not a whole number of bytes|all-gather --slice 4x4 --size 1.5
 the nearest are v5e, v5p|all-gather --chip v5 --slice 4x4 --size 64MiB

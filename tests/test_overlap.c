@@ -163,8 +163,8 @@ static void computes_as_the_options_say(void)
     unlink(path);
 }
 
-/* On v5e 3x5 or 5x3 without wraps chips have 2 to 4 ports of w = 45 GB/s, 44 links in all, and the corners set the bound
- * of what must come into every chip: products here are thin, and communication is what binds. */
+/* On v5e 3x5 or 5x3 without wraps each group is a line of links of w = 45 GB/s, and what must pass the last of them sets
+ * the bound: products here are thin, and communication is what binds. */
 static void bound_is_what_must_move(void)
 {
     static const double w = 45e9;
@@ -172,13 +172,13 @@ static void bound_is_what_must_move(void)
         const char *op, *mesh;
         double bytes, links; /* over so many links */
     } cases[] = {
-        /* left over X, 3000 x 512: two thirds of it come into a chip */
-        {"bf16[3000@X,512] . bf16[512,8] -> bf16[3000,8]", "X=3,Y=5", 3000 * 512 * 2 * 2 / 3.0, 2},
-        {"bf16[15@Y,510] . bf16[510@X,3000] -> bf16[15@Y,3000]", "X=3,Y=5", 510 * 3000 * 2 * 2 / 3.0, 2},
-        /* sums over Y, 3000 x 7 in each of three groups: 2 (5 - 1) V over all links */
-        {"bf16[3000,5@Y] . bf16[5@Y,7] -> bf16[3000,7]", "X=3,Y=5", 3 * 2 * 4 * 3000 * 7 * 2, 44},
-        /* sums of 3000 x 8 scattered over Y, and 1000 x 8 of each of five gathered over X: the latter is more */
-        {"bf16[3000,3@Y] . bf16[3@Y,40@X] -> bf16[3000@Y,40]", "X=5,Y=3", 1000 * 40 * 2 * 4 / 5.0, 2},
+        /* left over X, 3000 x 512: two thirds of it come into the last chip */
+        {"bf16[3000@X,512] . bf16[512,8] -> bf16[3000,8]", "X=3,Y=5", 3000 * 512 * 2 * 2 / 3.0, 1},
+        {"bf16[15@Y,510] . bf16[510@X,3000] -> bf16[15@Y,3000]", "X=3,Y=5", 510 * 3000 * 2 * 2 / 3.0, 1},
+        /* sums over Y, 300000 x 7: 2 (5 - 1) V over the 8 links of a line */
+        {"bf16[300000,5@Y] . bf16[5@Y,7] -> bf16[300000,7]", "X=3,Y=5", 2 * 4 * 300000 * 7 * 2.0, 8},
+        /* sums of 300000 x 8 scattered over Y, and 100000 x 8 of each of five gathered over X: the latter is more */
+        {"bf16[300000,3@Y] . bf16[3@Y,40@X] -> bf16[300000@Y,40]", "X=5,Y=3", 100000 * 40 * 2 * 4 / 5.0, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point = point_of(cases[i].op, cases[i].mesh, "naive");

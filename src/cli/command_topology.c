@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "cli/command.h"
 #include "engine/platform.h"
+#include "fabric/defects.h"
 #include "report/sheet.h"
 #include "workload/machine.h"
 
@@ -133,6 +134,7 @@ static int show(const struct machine *machine, const struct point *point, struct
     show_axes(slice);
     printf("wrap       %s (by itself: %s)\n", slice_print_wrap(slice, wrap), chip_wrap_name(chip->wrap));
     show_links(chip, slice);
+    defects_show(slice, stdout);
     show_hosts(chip, slice);
     int code = point->mesh || point->axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
     return code < 0 ? code : show_sources(chip, st);

@@ -311,3 +311,17 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
         chip[group * n + at] = mesh_chip(mesh, device);
     }
 }
+
+unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)
+{
+    unsigned axes = 0;
+    for (int i = 0; i < list->count; i++) {
+        int axis = list->axis[i];
+        if (mesh->axes.axis[axis].n == 1)
+            continue;
+        if (mesh->lay[axis].physical < 0)
+            return 0;
+        axes |= 1u << mesh->lay[axis].physical;
+    }
+    return axes;
+}

@@ -66,6 +66,9 @@ static inline int mesh_chip(const struct mesh *mesh, int device)
  * many as it takes. Writes for every group the chips in the order of axis_list_position(): [chips]. */
 void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[]);
 
+/* The axes of the slice, a bit each, that these groups span from end to end, where they are laid on whole ones; else 0. */
+unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list);
+
 struct ring {
     int n;
     bool closed;

@@ -78,7 +78,9 @@ int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[]
 void slice_free(struct slice *slice)
 {
     free(slice->link);
+    free(slice->chip_frac);
     slice->link = NULL;
+    slice->chip_frac = NULL;
 }
 
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
@@ -196,6 +198,7 @@ int slice_set_link(struct slice *slice, int link, double link_Bps, double latenc
     int code = make_table(slice, st);
     if (code < 0)
         return code;
+    slice->link[link].kind = LINK_ICI;
     slice->link[link].bandwidth_Bps = link_Bps;
     slice->link[link].latency_s = latency_s;
     return 0;
@@ -208,6 +211,22 @@ int slice_kill_link(struct slice *slice, int link, struct status *st)
         return code;
     slice->link[link].kind = LINK_DEAD;
     slice->link[link].bandwidth_Bps = 0;
+    return 0;
+}
+
+int slice_slow_chip(struct slice *slice, int chip, double frac, struct status *st)
+{
+    if (!(frac > 0 && frac <= 1))
+        return status_fail(st, STATUS_INPUT, "chip %d at %g of its speed; write a share above 0, at most 1",
+                           chip, frac);
+    if (!slice->chip_frac) {
+        slice->chip_frac = malloc((size_t)slice->chips * sizeof *slice->chip_frac);
+        if (!slice->chip_frac)
+            return status_nomem(st);
+        for (int c = 0; c < slice->chips; c++)
+            slice->chip_frac[c] = 1;
+    }
+    slice->chip_frac[chip] = frac;
     return 0;
 }
 

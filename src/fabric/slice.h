@@ -50,6 +50,7 @@ struct slice {
     double link_Bps;         /* of every link as built */
     double hop_latency_s;    /* of every link as built */
     struct slice_link *link; /* [slice_link_ids]; NULL while every link is as built */
+    double *chip_frac; /* [chips]: share of its peak and HBM bandwidth that a chip has; NULL: all have all */
 };
 
 /* Reads "4x4x8" into `len`; returns the number of axes or a negative code. "4x4x8_NAME" has a topology by its
@@ -122,6 +123,13 @@ static inline double slice_link_latency_s(const struct slice *slice, int link)
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st);
 /* Nothing passes a link any more: routes go round it. */
 int slice_kill_link(struct slice *slice, int link, struct status *st);
+
+/* Makes a chip compute at a share of its speed, above 0 and at most 1. */
+int slice_slow_chip(struct slice *slice, int chip, double frac, struct status *st);
+static inline double slice_chip_frac(const struct slice *slice, int chip)
+{
+    return slice->chip_frac ? slice->chip_frac[chip] : 1;
+}
 
 /* Is the axis a ring: it wraps, and has three chips or more. */
 static inline bool slice_is_ring(const struct slice *slice, int axis)

@@ -1,36 +1,354 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Times that no schedule can beat: what must enter a chip, or cross a cut, or use links at all. */
-#include "formula/shape.h"
+#include "formula/bound.h"
 
-/* Seconds that `bytes` need into the chip with the fewest links. */
-static double into_chip_s(const struct formula_case *c, double bytes)
-{
-    return bytes / (c->least_ports * c->link_Bps);
-}
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Each of N contributions is sent at least once on its way into the sum, each of N results once on its way
- * out: 2(N-1)V bytes cross some link in every group. And a chip without the others' contributions must get V.
- */
-static double all_reduce_s(const struct formula_case *c, double chips)
-{
-    double sends_bytes = c->groups * 2 * (chips - 1) * whole_bytes(c);
-    double links_s = sends_bytes / (c->directed_links * c->link_Bps);
-    return fmax(into_chip_s(c, whole_bytes(c)), links_s);
-}
+#include "fabric/route.h"
 
-double formula_bound_s(const struct formula_case *c)
+/* Bytes that k of the n chips of a group must send to the others; `root`: is the root among them. */
+static double leaving_bytes(const struct bound_case *c, double k, bool root)
 {
-    double chips = (double)shape_of(c).chips, bytes = whole_bytes(c);
-    bool permutes = c->op == COLLECTIVE_PERMUTE;
-    if ((chips < 2 && !permutes) || c->least_ports < 1)
+    double n = c->n, v = c->bytes;
+    if (k <= 0 || k >= n)
         return 0;
-    if (op_gathers(c))
-        return into_chip_s(c, bytes * (chips - 1) / chips);
-    if (c->op == COLLECTIVE_ALL_REDUCE)
-        return all_reduce_s(c, chips);
+    if (c->op == COLLECTIVE_ALL_GATHER)
+        return v * k / n;
+    if (c->op == COLLECTIVE_REDUCE_SCATTER)
+        return v * (n - k) / n;
     if (c->op == COLLECTIVE_ALL_TO_ALL)
-        return bytes / (chips * chips) * c->worst_cut_s_per_byte;
-    if (c->op == COLLECTIVE_BROADCAST || permutes)
-        return into_chip_s(c, bytes);
-    return NAN;
+        return v / (n * n) * k * (n - k);
+    if (c->op == COLLECTIVE_BROADCAST)
+        return root ? v : 0;
+    return v;
+}
+
+/* Every pair of chips that send to each other, and with how many bytes. */
+typedef void take_pair(void *context, int from, int to, double bytes);
+static void each_pair(const struct bound_case *c, take_pair *take, void *context)
+{
+    for (int chip = 0; c->target && chip < c->slice->chips; chip++)
+        if (c->target[chip] >= 0 && c->target[chip] != chip)
+            take(context, chip, c->target[chip], c->bytes);
+    size_t n = (size_t)c->n;
+    for (size_t at = 0; c->pair_bytes && at < (size_t)c->groups * n; at++)
+        for (size_t to = 0; to < n; to++) {
+            double bytes = c->pair_bytes[at % n * n + to];
+            if (to != at % n && bytes > 0)
+                take(context, c->chip[at], c->chip[at - at % n + to], bytes);
+        }
+}
+
+/* The planes of one axis, plane k below coordinate k: what crosses them upwards, [0], and downwards, [1]. Filled in as
+ * differences, from the first plane that something crosses to the one after the last, and then added up. */
+struct planes {
+    const struct slice *slice;
+    int axis, len;
+    double *Bps[2], *bytes[2]; /* [len + 1] */
+};
+
+static void cross(double *const way[2], int from, int to, double amount)
+{
+    double *planes = way[from > to];
+    planes[(from < to ? from : to) + 1] += amount;
+    planes[(from < to ? to : from) + 1] -= amount;
+}
+
+static void add_up(const struct planes *p, double *const way[2])
+{
+    for (int w = 0; w < 2; w++)
+        for (int k = 1; k <= p->len; k++)
+            way[w][k] += way[w][k - 1];
+}
+
+static void cross_links(const struct planes *p, int chip, double times)
+{
+    const struct slice *slice = p->slice;
+    for (int port = 0; port < 2 * slice->axes; port++) {
+        struct slice_link link = slice_link_row(slice, chip * 2 * slice->axes + port);
+        if (link.kind == LINK_ICI)
+            cross(p->Bps, slice_coord(slice, link.from, p->axis), slice_coord(slice, link.to, p->axis),
+                  times * link.bandwidth_Bps);
+    }
+}
+
+/* Chips that come to lie on each other when all are moved along another axis have the same links over the planes of
+ * this one, so that one of them is looked at for all: of a pod that is one for each coordinate. */
+static void add_links(const struct planes *p)
+{
+    const struct slice *slice = p->slice;
+    int step[SLICE_AXES] = {1, 1, 1}, times = 1, at[SLICE_AXES];
+    for (int a = 0; a < slice->axes; a++) {
+        step[a] = slice->link || a == p->axis ? slice->len[a] : slice_period(slice, a);
+        times *= slice->len[a] / step[a];
+    }
+    for (at[0] = 0; at[0] < step[0]; at[0]++)
+        for (at[1] = 0; at[1] < step[1]; at[1]++)
+            for (at[2] = 0; at[2] < step[2]; at[2]++)
+                cross_links(p, slice_chip(slice, at), times);
+    add_up(p, p->Bps);
+}
+
+static void take_crossing(void *context, int from, int to, double bytes)
+{
+    const struct planes *p = context;
+    cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
+}
+
+/* Groups of listed chips: plane by plane, how many of each lie below it. */
+static void add_listed(const struct planes *p, const struct bound_case *c, int32_t below[])
+{
+    size_t n = (size_t)c->n, listed = n * (size_t)c->groups;
+    memset(below, 0, (size_t)c->groups * sizeof *below);
+    for (int k = 1; k < p->len; k++) {
+        for (size_t at = 0; at < listed; at++)
+            below[at / n] += slice_coord(p->slice, c->chip[at], p->axis) == k - 1;
+        for (int g = 0; g < c->groups; g++) {
+            bool root = slice_coord(p->slice, c->chip[(size_t)g * n + (size_t)c->root], p->axis) < k;
+            p->bytes[0][k] += leaving_bytes(c, below[g], root);
+            p->bytes[1][k] += leaving_bytes(c, c->n - below[g], !root);
+        }
+    }
+}
+
+/* Groups that span the whole axis have as many chips at every coordinate; those that do not span it have one. */
+static void add_spanning(const struct planes *p, const struct bound_case *c)
+{
+    for (int k = 1; k < p->len && (c->axes >> p->axis & 1); k++) {
+        double below = (double)c->n / p->len * k;
+        p->bytes[0][k] = c->groups * leaving_bytes(c, below, false);
+        p->bytes[1][k] = c->groups * leaving_bytes(c, c->n - below, false);
+    }
+}
+
+static int cut_axis(const struct bound_case *c, int axis, double *worst_s, struct status *st)
+{
+    size_t planes = (size_t)c->slice->len[axis] + 1;
+    double *room = calloc(4 * planes, sizeof *room);
+    int32_t *below = malloc(((size_t)c->groups + 1) * sizeof *below);
+    if (!room || !below) {
+        free(room);
+        free(below);
+        return status_nomem(st);
+    }
+    struct planes p = {.slice = c->slice,
+                       .axis = axis,
+                       .len = c->slice->len[axis],
+                       .Bps = {room, room + planes},
+                       .bytes = {room + 2 * planes, room + 3 * planes}};
+    add_links(&p);
+    if (c->target || c->pair_bytes) {
+        each_pair(c, take_crossing, &p);
+        add_up(&p, p.bytes);
+    } else if (c->chip) {
+        add_listed(&p, c, below);
+    } else {
+        add_spanning(&p, c);
+    }
+    for (int k = 1; k < p.len; k++)
+        for (int w = 0; w < 2; w++)
+            if (p.bytes[w][k] > 0 && p.Bps[w][k] > 0)
+                *worst_s = fmax(*worst_s, p.bytes[w][k] / p.Bps[w][k]);
+    free(room);
+    free(below);
+    return 0;
+}
+
+/* Does a link lead from one column to another? Chips that differ only on axes that no group spans are a column: what
+ * their groups bring and take passes the links of the other axes. Without such axes every chip is one. */
+static bool leaves_column(const struct bound_case *c, int link)
+{
+    return !c->axes || (c->axes >> slice_link_axis(c->slice, link) & 1);
+}
+
+/* The chip of a column that stands for it. */
+static int column_of(const struct bound_case *c, int chip)
+{
+    int at[SLICE_AXES];
+    if (!c->axes)
+        return chip;
+    for (int a = 0; a < c->slice->axes; a++)
+        at[a] = c->axes >> a & 1 ? slice_coord(c->slice, chip, a) : 0;
+    return slice_chip(c->slice, at);
+}
+
+/* What the links of a column can take out of it, [0], and bring in, [1]; and what they must. */
+struct ports {
+    double *Bps[2], *bytes[2]; /* [chips] */
+};
+
+static void take_ports(void *context, int from, int to, double bytes)
+{
+    const struct ports *p = context;
+    p->bytes[0][from] += bytes;
+    p->bytes[1][to] += bytes;
+}
+
+static void fill_ports(const struct bound_case *c, const struct ports *p)
+{
+    const struct slice *slice = c->slice;
+    for (int id = 0; id < slice_link_ids(slice); id++) {
+        struct slice_link link = slice_link_row(slice, id);
+        if (link.kind != LINK_ICI || !leaves_column(c, id))
+            continue;
+        p->Bps[0][column_of(c, link.from)] += link.bandwidth_Bps;
+        p->Bps[1][column_of(c, link.to)] += link.bandwidth_Bps;
+    }
+    each_pair(c, take_ports, (void *)p);
+    int members = c->target || c->pair_bytes ? 0 : c->chip ? c->groups * c->n : slice->chips;
+    for (int at = 0; at < members; at++) {
+        int chip = column_of(c, c->chip ? c->chip[at] : at);
+        bool root = at % c->n == c->root;
+        p->bytes[0][chip] += leaving_bytes(c, 1, root);
+        p->bytes[1][chip] += leaving_bytes(c, c->n - 1, !root);
+    }
+}
+
+static double largest_s(const struct ports *p, size_t chips)
+{
+    double worst_s = 0;
+    for (size_t chip = 0; chip < chips; chip++)
+        for (int w = 0; w < 2; w++)
+            if (p->bytes[w][chip] > 0 && p->Bps[w][chip] > 0)
+                worst_s = fmax(worst_s, p->bytes[w][chip] / p->Bps[w][chip]);
+    return worst_s;
+}
+
+/* Of an all-reduce: all links between columns together. */
+static double all_links_s(const struct bound_case *c, double Bps)
+{
+    bool sums = c->op == COLLECTIVE_ALL_REDUCE;
+    return sums && Bps > 0 ? c->groups * 2.0 * (c->n - 1) * c->bytes / Bps : 0;
+}
+
+/* Where all links are alike and groups span axes, one chip tells it for those that it comes to lie on. */
+static double regular_ports_s(const struct bound_case *c)
+{
+    const struct slice *slice = c->slice;
+    int step[SLICE_AXES] = {1, 1, 1}, at[SLICE_AXES], times = 1, least = INT_MAX, all = 0;
+    for (int a = 0; a < slice->axes; a++) {
+        step[a] = slice_period(slice, a);
+        times *= slice->len[a] / step[a];
+    }
+    for (at[0] = 0; at[0] < step[0]; at[0]++)
+        for (at[1] = 0; at[1] < step[1]; at[1]++)
+            for (at[2] = 0; at[2] < step[2]; at[2]++) {
+                int chip = slice_chip(slice, at), ports = 0;
+                for (int id = chip * 2 * slice->axes; id < (chip + 1) * 2 * slice->axes; id++)
+                    ports += slice_is_link(slice, id) && leaves_column(c, id);
+                least = ports < least ? ports : least;
+                all += times * ports;
+            }
+    double bytes = fmax(leaving_bytes(c, 1, false), leaving_bytes(c, c->n - 1, false));
+    return fmax(bytes / (least * slice->link_Bps), all_links_s(c, all * slice->link_Bps));
+}
+
+static int pass_ports(const struct bound_case *c, double *worst_s, struct status *st)
+{
+    size_t chips = (size_t)c->slice->chips;
+    double *room, Bps = 0;
+    if (c->axes && !c->slice->link) {
+        *worst_s = fmax(*worst_s, regular_ports_s(c));
+        return 0;
+    }
+    if (!(room = calloc(4 * chips, sizeof *room)))
+        return status_nomem(st);
+    struct ports p = {.Bps = {room, room + chips}, .bytes = {room + 2 * chips, room + 3 * chips}};
+    fill_ports(c, &p);
+    for (size_t chip = 0; chip < chips; chip++)
+        Bps += p.Bps[0][chip];
+    *worst_s = fmax(*worst_s, fmax(largest_s(&p, chips), all_links_s(c, Bps)));
+    free(room);
+    return 0;
+}
+
+static int links_between(const struct slice *slice, int from, int to)
+{
+    struct way way[ROUTE_WAYS];
+    route_ways(slice, from, to, way);
+    return route_length(way[0].hop, way[0].hops);
+}
+
+/* The farthest chip of a group that spans axes, from one whose other coordinates are 0: on every axis by itself. */
+static int farthest_along(const struct bound_case *c)
+{
+    const struct slice *slice = c->slice;
+    int corner[SLICE_AXES] = {0};
+    for (int a = 0; a < slice->axes; a++)
+        for (int to = 1, most = 0; to < slice->len[a] && (c->axes >> a & 1); to++) {
+            int at[SLICE_AXES] = {0};
+            at[a] = to;
+            int links = links_between(slice, 0, slice_chip(slice, at));
+            corner[a] = links > most ? to : corner[a];
+            most = links > most ? links : most;
+        }
+    return links_between(slice, 0, slice_chip(slice, corner));
+}
+
+struct farthest {
+    const struct slice *slice;
+    int links;
+};
+
+static void take_distance(void *context, int from, int to, double bytes)
+{
+    struct farthest *farthest = context;
+    int links = links_between(farthest->slice, from, to);
+    if (bytes > 0 && links > farthest->links)
+        farthest->links = links;
+}
+
+/* The farthest from one chip of a listed group, or from the root; of other collectives also the farthest from that. */
+static int farthest_listed(const struct bound_case *c)
+{
+    struct farthest farthest = {.slice = c->slice};
+    bool broadcast = c->op == COLLECTIVE_BROADCAST;
+    for (int g = 0; g < c->groups; g++) {
+        const int32_t *chip = c->chip + (size_t)g * (size_t)c->n;
+        int from = broadcast ? chip[c->root] : chip[0];
+        for (int pass = 0; pass < (broadcast ? 1 : 2); pass++) {
+            int next = from, most = 0;
+            for (int i = 0; i < c->n; i++) {
+                int links = links_between(c->slice, from, chip[i]);
+                next = links > most ? chip[i] : next;
+                most = links > most ? links : most;
+            }
+            farthest.links = most > farthest.links ? most : farthest.links;
+            from = next;
+        }
+    }
+    return farthest.links;
+}
+
+static double least_latency_s(const struct slice *slice)
+{
+    double least_s = INFINITY;
+    for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
+        if (slice->link[id].kind == LINK_ICI)
+            least_s = fmin(least_s, slice->link[id].latency_s);
+    return slice->link ? least_s : slice->hop_latency_s;
+}
+
+static double distance_s(const struct bound_case *c)
+{
+    struct farthest farthest = {.slice = c->slice};
+    if (c->target || c->pair_bytes)
+        each_pair(c, take_distance, &farthest);
+    else
+        farthest.links = c->chip ? farthest_listed(c) : farthest_along(c);
+    return farthest.links > 0 ? farthest.links * least_latency_s(c->slice) : 0;
+}
+
+int bound_find(const struct bound_case *c, double *bound_s, struct status *st)
+{
+    *bound_s = 0;
+    if (c->n < 2 && !c->target)
+        return 0;
+    *bound_s = distance_s(c);
+    int code = pass_ports(c, bound_s, st);
+    for (int axis = 0; axis < c->slice->axes && code == 0; axis++)
+        code = c->slice->len[axis] > 1 ? cut_axis(c, axis, bound_s, st) : 0;
+    return code;
 }

@@ -24,7 +24,7 @@ struct shape shape_of(const struct formula_case *c)
 /* The first form of a list that speaks of the case, or NULL; its time in `*time_s`. */
 static const struct formula *find(const struct formula list[], const struct formula_case *c, double *time_s)
 {
-    for (const struct formula *form = list; form->id; form++) {
+    for (const struct formula *form = list; form->id && !c->uneven; form++) {
         *time_s = form->time_s(c);
         if (!isnan(*time_s))
             return form;

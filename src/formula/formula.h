@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * formula: closed forms of collectives: exact times of our schedules (E1 to E8), textbook rules (F1 to F11),
- * and bounds that no schedule can beat. Never sees an engine.
+ * formula: closed forms of collectives: exact times of our schedules (E0 to E8) and textbook rules (F1 to F11). Never sees
+ * an engine.
  *
  * V bytes of the whole array, N chips in the ring, w one-way link bandwidth, W = 2w, a latency of one hop. An
  * exact form uses the largest chunk: ceil(elements / N) elements. A rule is what the textbook says, which is
@@ -35,13 +35,9 @@ struct formula_case {
     double link_Bps;
     double setup_s; /* paid once a collective; 0 in the spec profile */
     bool keep_ties; /* direct all-to-all: ties go by + whole */
+    bool uneven;    /* the slice has slow or dead links: no form speaks of it */
     /* permutes: links of the longest route, and how many disjoint routes share the bytes; 0 if routes contend */
     int route_links, routes;
-    /* for bounds, of the slice and all groups together */
-    int groups;
-    int least_ports;    /* fewest links into a chip that has something to receive; 0: nothing moves */
-    int directed_links; /* of the whole slice */
-    double worst_cut_s_per_byte; /* all-to-all: seconds per byte of a pair at the worst plane cut */
 };
 
 /* The form that fits a case best, and its id, "E3" or "F2"; NaN and "" where there is none. */
@@ -49,9 +45,6 @@ double formula_exact_s(const struct formula_case *c);
 double formula_rule_s(const struct formula_case *c);
 const char *formula_exact_id(const struct formula_case *c);
 const char *formula_rule_id(const struct formula_case *c);
-
-/* A time that no schedule can beat on this slice; NaN where none is known. */
-double formula_bound_s(const struct formula_case *c);
 
 /* F11: the bytes below which a hop costs more latency than transfer. */
 double formula_latency_bound_bytes(double hop_latency_s, double link_Bps);

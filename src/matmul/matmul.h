@@ -180,7 +180,7 @@ int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *bui
 void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most);
 
 /* A time that no strategy beats: the compute's least time, and no collective faster than its bound. */
-double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
-                      const struct mesh *mesh);
+int matmul_bound(const struct matmul_plan *plan, const struct matmul_options *options,
+                 const struct mesh *mesh, double *bound_s, struct status *st);
 
 #endif

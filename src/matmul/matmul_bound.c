@@ -1,30 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A time that no strategy of a matmul beats. */
 #include <math.h>
+#include <stdlib.h>
 
-#include "formula/formula.h"
+#include "formula/bound.h"
 #include "matmul/matmul.h"
-
-static int least_ports(const struct slice *slice)
-{
-    int least = slice_count_ports(slice, 0);
-    for (int chip = 1; chip < slice->chips; chip++) {
-        int ports = slice_count_ports(slice, chip);
-        least = ports < least ? ports : least;
-    }
-    return least;
-}
-
-static struct formula_case case_of(enum collective_id op, double elements, double elem_bytes,
-                                   const struct mesh *mesh)
-{
-    return (struct formula_case){.op = op,
-                                 .elements = (int64_t)elements,
-                                 .elem_bytes = elem_bytes,
-                                 .hop_latency_s = mesh->slice->hop_latency_s,
-                                 .link_Bps = mesh->slice->link_Bps,
-                                 .directed_links = slice_count_links(mesh->slice)};
-}
 
 /* Elements of the whole array that a move gathers, sums or scatters, in one group of chips. */
 static double moved_elements(const struct matmul_product *p, const struct matmul_move *move,
@@ -43,33 +23,57 @@ static double moved_elements(const struct matmul_product *p, const struct matmul
     return out * axis_list_size(&move->axes, axes);
 }
 
-static double move_bound_s(const struct matmul_product *p, const struct matmul_move *move,
-                           const struct mesh *mesh, int ports)
+static int move_bound(const struct matmul_product *p, const struct matmul_move *move, const struct mesh *mesh,
+                      double *bound_s, struct status *st)
 {
-    int n = axis_list_size(&move->axes, &mesh->axes);
-    double elements = moved_elements(p, move, &mesh->axes);
+    int chips = mesh->slice->chips, n = axis_list_size(&move->axes, &mesh->axes);
     double elem_bytes = dtype_info(matmul_moved(p, move->kind)->dtype)->bytes;
-    struct formula_case c = case_of(matmul_move_op(move->kind), elements, elem_bytes, mesh);
-    c.rings = 1;
-    c.n[0] = n;
-    c.groups = mesh->slice->chips / n;
-    c.least_ports = ports;
-    double bound_s = n > 1 ? formula_bound_s(&c) : 0;
-    return isnan(bound_s) ? 0 : bound_s;
+    struct bound_case c = {.slice = mesh->slice,
+                           .op = matmul_move_op(move->kind),
+                           .bytes = moved_elements(p, move, &mesh->axes) * elem_bytes,
+                           .n = n,
+                           .groups = chips / n,
+                           .axes = mesh_spanned(mesh, &move->axes)};
+    *bound_s = 0;
+    if (n == 1)
+        return 0;
+    int32_t *chip = c.axes ? NULL : malloc((size_t)chips * sizeof *chip);
+    if (!c.axes && !chip)
+        return status_nomem(st);
+    if (chip)
+        mesh_groups(mesh, &move->axes, chip);
+    c.chip = chip;
+    int code = bound_find(&c, bound_s, st);
+    free(chip);
+    return code;
+}
+
+/* Every chip multiplies its own share, a slow one too. */
+static double compute_bound_s(const struct roofline *roofline, const struct matmul_product *p,
+                              const struct slice *slice)
+{
+    double slowest = 1, least_s = matmul_least_s(roofline, p);
+    for (int chip = 0; slice->chip_frac && chip < slice->chips; chip++)
+        slowest = fmin(slowest, slice_chip_frac(slice, chip));
+    return roofline->launch_s + (least_s - roofline->launch_s) / slowest;
 }
 
 /* T >= max( sum of the products' least times, each collective's own bound ): the products of a chain add up, for a
  * chip's queue runs them one at a time. */
-double matmul_bound_s(const struct matmul_plan *plan, const struct matmul_options *options,
-                      const struct mesh *mesh)
+int matmul_bound(const struct matmul_plan *plan, const struct matmul_options *options,
+                 const struct mesh *mesh, double *bound_s, struct status *st)
 {
     double compute_s = 0, comm_s = 0;
-    int ports = least_ports(mesh->slice);
-    for (int i = 0; i < plan->products; i++) {
+    int code = 0;
+    for (int i = 0; i < plan->products && code == 0; i++) {
         const struct matmul_product *p = &plan->product[i];
-        compute_s += matmul_least_s(&options->roofline, p);
-        for (int j = 0; j < p->moves; j++)
-            comm_s = fmax(comm_s, move_bound_s(p, &p->move[j], mesh, ports));
+        compute_s += compute_bound_s(&options->roofline, p, mesh->slice);
+        for (int j = 0; j < p->moves && code == 0; j++) {
+            double move_s;
+            code = move_bound(p, &p->move[j], mesh, &move_s, st);
+            comm_s = code == 0 ? fmax(comm_s, move_s) : comm_s;
+        }
     }
-    return fmax(compute_s, comm_s);
+    *bound_s = fmax(compute_s, comm_s);
+    return code;
 }

@@ -131,12 +131,13 @@ int32_t writer_matmul(struct writer *w, int32_t stage, int step, int32_t where, 
     /* Outputs start at zero, so that what a product and what arrivals add may come in any order. */
     struct payload payload = {
         .kind = PAYLOAD_MATMUL, .combine = COMBINE_SUM, .a = left, .b = right, .to = out};
-    return program_add(w->program, (struct op){.kind = OP_COMPUTE,
-                                               .where = where,
-                                               .amount = amount_of(seconds),
-                                               .payload = program_payload(w->program, payload),
-                                               .stage = stage,
-                                               .step = step});
+    return program_add(
+        w->program, (struct op){.kind = OP_COMPUTE,
+                                .where = where,
+                                .amount = program_seconds(w->program, seconds, w->options->roofline.launch_s),
+                                .payload = program_payload(w->program, payload),
+                                .stage = stage,
+                                .step = step});
 }
 
 void writer_collective(struct writer *w, const struct matmul_move *move, enum ring_kind kind,

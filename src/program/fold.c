@@ -195,6 +195,7 @@ static bool fold_slice(struct fold *fold, const struct slice *slice)
     struct slice *quotient = &fold->slice;
     *quotient = *slice;
     quotient->link = NULL;
+    quotient->chip_frac = NULL; /* programs have it in their amounts already */
     memcpy(quotient->len, fold->period, sizeof fold->period);
     quotient->chips = slice->chips / fold->orbit;
     if (!slice->link)

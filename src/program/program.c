@@ -276,6 +276,23 @@ struct amount program_amount_table(struct program *program, const double amount[
     return (struct amount){0, keep_amounts(program, amount)};
 }
 
+struct amount program_seconds(struct program *program, double seconds, double fixed_s)
+{
+    const struct slice *slice = program->slice;
+    if (!slice->chip_frac)
+        return amount_of(seconds);
+    double *each = malloc((size_t)slice->chips * sizeof *each);
+    if (!each) {
+        fault(program, STATUS_NOMEM);
+        return amount_of(seconds);
+    }
+    for (int chip = 0; chip < slice->chips; chip++)
+        each[chip] = fixed_s + (seconds - fixed_s) / slice_chip_frac(slice, chip);
+    struct amount amount = program_amount_table(program, each, WHERE_ALL);
+    free(each);
+    return amount;
+}
+
 static int32_t keep_var(struct program *program, struct var var)
 {
     for (int32_t v = 0; v < program->vars; v++) {

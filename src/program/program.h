@@ -183,6 +183,9 @@ int32_t program_index_table(struct program *program, const int32_t index[]);
 struct towards program_towards(struct program *program, const struct hop hop[], int hops);
 struct towards program_towards_table(struct program *program, const int32_t route[], int32_t where);
 struct amount program_amount_table(struct program *program, const double amount[], int32_t where);
+/* Seconds of a compute, of which `fixed_s` do not depend on the chip's speed: a table where the slice has slow
+ * chips. */
+struct amount program_seconds(struct program *program, double seconds, double fixed_s);
 int32_t program_var_axis(struct program *program, int axis);
 int32_t program_var_table(struct program *program, int32_t n, const int32_t index[]);
 int32_t program_stage(struct program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -91,6 +91,13 @@ void report_heading(const struct result result[], int results, FILE *out)
     fprintf(out, "%.*s\n", (int)used, line);
     if (*result[0].plan)
         fprintf(out, "# on each chip: %s\n", result[0].plan);
+    for (int i = 0; i < results; i++) {
+        bool said = !*result[i].rerouted;
+        for (int j = 0; j < i && !said; j++)
+            said = strcmp(result[i].rerouted, result[j].rerouted) == 0;
+        if (!said)
+            fprintf(out, "# dead links: %s\n", result[i].rerouted);
+    }
 }
 
 /* Differences of rounding are no differences: they print as 0.00, never as -0.00. */

@@ -70,6 +70,7 @@ enum option_list {
     LIST_LAST,   /* one value; the last one given counts */
     LIST_REPEAT, /* the option is repeated, as its values have commas of their own: --axis x --axis y */
     LIST_COMMA,  /* commas too: --ring uni,bidi */
+    LIST_JOIN,   /* the option is repeated, and all of it together is one value, a word each */
 };
 
 enum { OPTION_NAME = 40 };

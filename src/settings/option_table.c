@@ -74,6 +74,13 @@ const struct option_row option_table[] = {
      .group = GROUP_MACHINE, .commands = FOR_SLICES, .ops = ON_ANY,
      .doc = "latency of a link; default: the chip's"},
 
+    {.name = "link", .argument = "2,1,0:x+=0.5", .list = LIST_JOIN, FIELD(link), .group = GROUP_MACHINE,
+     .commands = FOR_SLICES, .ops = ON_ANY,
+     .doc = "a link at a share of its speed, 0 for a dead one that routes go round; x for both ways; may be repeated"},
+    {.name = "slow-chip", .argument = "3,3,3=0.8", .list = LIST_JOIN, FIELD(slow_chip), .group = GROUP_MACHINE,
+     .commands = FOR_SLICES, .ops = ON_ANY,
+     .doc = "a chip at a share of its peak and HBM bandwidth; may be repeated"},
+
     {.name = "peak", .argument = "RATES", .list = LIST_REPEAT, .map = true, FIELD(peak), .group = GROUP_MACHINE,
      .commands = FOR_POINTS, .ops = ON_MATMUL | ON_MODULE,
      .doc = "matmul rates by dtype: int32=19.17Tflops; default: the chip's"},

@@ -29,6 +29,7 @@ struct point {
     int profile; /* enum chip_profile */
     const char *slice, *wrap, *mesh;
     double link_Bps, hop_latency_s; /* NaN: the chip's own */
+    const char *link, *slow_chip;   /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
 
     const char *axis, *groups;
     uint64_t size_bytes; /* 0: not given */

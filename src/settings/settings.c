@@ -139,6 +139,21 @@ static int add_item(struct settings *settings, const struct option_row *option, 
     return add_real_range(settings, option, lo, hi, second + 1, st);
 }
 
+/* Appends a word to the one value that there is. */
+static int join_value(struct settings *settings, const struct option_row *option, const char *text,
+                      struct status *st)
+{
+    struct setting *setting = &settings->of[option_index(option)];
+    if (setting->count == 0 || *text == '\0')
+        return add_value(settings, option, text, st);
+    char *joined = NULL;
+    if (asprintf(&joined, "%s %s", setting->text[0], text) < 0)
+        return status_nomem(st);
+    free(setting->text[0]);
+    setting->text[0] = joined;
+    return 0;
+}
+
 int settings_add(struct settings *settings, const struct option_row *option, const char *text,
                  struct status *st)
 {
@@ -146,6 +161,8 @@ int settings_add(struct settings *settings, const struct option_row *option, con
     if (option->list == LIST_LAST)
         while (setting->count > 0)
             free(setting->text[--setting->count]);
+    if (option->list == LIST_JOIN)
+        return join_value(settings, option, text, st);
     if (option->list != LIST_COMMA)
         return add_item(settings, option, text, st);
     char *copy = strdup(text), *rest = copy, *item;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formula/bound.h"
 #include "metrics/metrics.h"
 #include "workload/collective_job.h"
 
@@ -29,69 +30,6 @@ static bool rings_are_axes(const struct collective_job *c)
     return true;
 }
 
-/* The group of each chip: only who is with whom, in no order. */
-static void number_groups(const struct collective_job *c, const struct job *job, int32_t group[])
-{
-    const struct mesh *mesh = &job->machine.mesh;
-    const struct slice *slice = &job->machine.slice;
-    for (int chip = 0; chip < slice->chips; chip++)
-        group[chip] = -1;
-    int groups = 0;
-    for (int chip = 0; chip < slice->chips && job->point->groups; chip++) {
-        for (int at = chip; group[at] < 0; at = ring_next(&c->ring[0], slice, at))
-            group[at] = groups;
-        groups += group[chip] == groups;
-    }
-    for (int chip = 0; chip < slice->chips && !job->point->groups; chip++) {
-        group[chip] = 0;
-        for (int a = 0; a < mesh->axes.count; a++) {
-            bool within = false;
-            for (int i = 0; i < c->axes.count; i++)
-                within |= c->axes.axis[i] == a;
-            if (!within)
-                group[chip] =
-                    group[chip] * mesh->axes.axis[a].n + axes_coord(&mesh->axes, mesh_device(mesh, chip), a);
-        }
-    }
-}
-
-/* Pairs with one chip before a plane of an axis and the other behind it have to cross the plane, and at the
- * other end of a ring the wrap: seconds per byte of a pair, on the plane where that takes longest. */
-static double worst_cut(const struct slice *slice, const int32_t group[], int group_chips, int64_t before[])
-{
-    double worst_s = 0;
-    int groups = slice->chips / group_chips;
-    for (int axis = 0; axis < slice->axes; axis++) {
-        memset(before, 0, (size_t)groups * sizeof *before);
-        double links = (double)slice->chips / slice->len[axis] * (slice_is_ring(slice, axis) ? 2 : 1);
-        for (int plane = 0; plane < slice->len[axis] - 1; plane++) {
-            double pairs = 0;
-            for (int chip = 0; chip < slice->chips; chip++)
-                before[group[chip]] += slice_coord(slice, chip, axis) == plane;
-            for (int g = 0; g < groups; g++)
-                pairs += (double)before[g] * (double)(group_chips - before[g]);
-            worst_s = fmax(worst_s, pairs / (links * slice->link_Bps));
-        }
-    }
-    return worst_s;
-}
-
-static int find_worst_cut(const struct collective_job *c, const struct job *job, struct formula_case *formula,
-                          struct status *st)
-{
-    size_t chips = (size_t)job->machine.slice.chips;
-    int32_t *group = malloc(chips * sizeof *group);
-    int64_t *before = malloc(chips * sizeof *before);
-    if (group && before) {
-        number_groups(c, job, group);
-        formula->worst_cut_s_per_byte = worst_cut(&job->machine.slice, group, c->group_chips, before);
-    }
-    int code = group && before ? 0 : status_nomem(st);
-    free(group);
-    free(before);
-    return code;
-}
-
 /* Do no two sends of the program share a link? */
 static int is_free_of_contention(const struct program *program, double bytes, bool *free_of,
                                  struct status *st)
@@ -108,21 +46,17 @@ static int is_free_of_contention(const struct program *program, double bytes, bo
     return code;
 }
 
-/* A permute: its longest route, and the fewest ports of a chip that gets something from another. */
+/* A permute: its longest route. */
 static int find_routes(const struct collective_job *c, const struct job *job, struct formula_case *formula,
                        struct status *st)
 {
     const struct program *program = &job->program;
     const struct slice *slice = &job->machine.slice;
     int longest = 0;
-    formula->least_ports = 0;
     for (int chip = 0; chip < slice->chips; chip++) {
         int to = c->target[chip];
         if (to < 0 || to == chip)
             continue;
-        int ports = slice_count_ports(slice, to);
-        if (formula->least_ports == 0 || ports < formula->least_ports)
-            formula->least_ports = ports;
         for (int32_t o = 0; o < program->ops; o++) {
             struct route route = op_route(program, &program->op[o], chip);
             int links = route_length(program->hop + route.first, route.hops);
@@ -153,14 +87,74 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                                      .setup_s = job->machine.chip->setup_s,
                                      .keep_ties = job->point->keep_ties,
                                      .routes = job->point->routes > 0 ? job->point->routes : 1,
-                                     .groups = slice->chips / c->group_chips,
-                                     .least_ports = slice_count_ports(slice, 0), /* a corner has the fewest */
-                                     .directed_links = slice_count_links(slice)};
+                                     .uneven = slice->link != NULL};
     for (int r = 0; r < c->rings; r++) {
         formula->n[r] = c->ring[r].n;
         formula->closed[r] = c->ring[r].closed;
     }
-    if (c->target)
-        return find_routes(c, job, formula, st);
-    return formula->op == COLLECTIVE_ALL_TO_ALL ? find_worst_cut(c, job, formula, st) : 0;
+    return c->target ? find_routes(c, job, formula, st) : 0;
+}
+
+/* Who is in which group, by their pieces: group by group. */
+static void list_members(const struct collective_job *c, const struct job *job, int32_t chip[])
+{
+    const struct slice *slice = &job->machine.slice;
+    if (!job->point->groups) {
+        mesh_groups(&job->machine.mesh, &c->axes, chip);
+        return;
+    }
+    const struct ring *ring = &c->ring[0];
+    int groups = 0;
+    for (int first = 0; first < slice->chips; first++) {
+        if (ring_piece(ring, slice, first) != 0)
+            continue;
+        for (int i = 0, at = first; i < ring->n; i++, at = ring_next(ring, slice, at))
+            chip[groups * ring->n + i] = at;
+        groups++;
+    }
+}
+
+/* Bytes of each pair of positions, from elements. */
+static double *pair_bytes(const struct collective_job *c)
+{
+    size_t pairs = (size_t)c->group_chips * (size_t)c->group_chips;
+    double *bytes = malloc(pairs * sizeof *bytes);
+    for (size_t i = 0; bytes && i < pairs; i++)
+        bytes[i] = (double)c->pair_elements[i] * c->dtype->bytes;
+    return bytes;
+}
+
+int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
+                     struct status *st)
+{
+    const struct slice *slice = &job->machine.slice;
+    struct bound_case bound = {.slice = slice,
+                               .op = c->collective->id,
+                               .bytes = (double)c->elements * c->dtype->bytes,
+                               .n = c->group_chips,
+                               .groups = slice->chips / c->group_chips,
+                               .root = job->point->root,
+                               .target = c->target};
+    bool has_places = c->target || c->pair_elements || c->collective->id == COLLECTIVE_BROADCAST;
+    if (!job->point->groups && !has_places)
+        bound.axes = mesh_spanned(&job->machine.mesh, &c->axes);
+    int32_t *chip = NULL;
+    double *bytes = NULL;
+    int code = 0;
+    if (!c->target && !bound.axes) {
+        bound.chip = chip = malloc((size_t)slice->chips * sizeof *chip);
+        if (chip)
+            list_members(c, job, chip);
+        else
+            code = status_nomem(st);
+    }
+    if (code == 0 && c->pair_elements) {
+        bound.pair_bytes = bytes = pair_bytes(c);
+        code = bytes ? 0 : status_nomem(st);
+    }
+    if (code == 0)
+        code = bound_find(&bound, bound_s, st);
+    free(chip);
+    free(bytes);
+    return code;
 }

@@ -142,6 +142,8 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     const struct collective_job *c = job->state;
     struct formula_case formula;
     int code = collective_case(c, job, &formula, st);
+    if (code == 0)
+        code = collective_bound(c, job, &work->bound_s, st);
     if (code < 0)
         return code;
     work->op = c->collective->name;
@@ -159,7 +161,6 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     work->busbw_factor = c->collective->busbw_factor(c->group_chips);
     work->formula_exact_s = formula_exact_s(&formula);
     work->formula_rule_s = formula_rule_s(&formula);
-    work->bound_s = formula_bound_s(&formula);
     work->exact_id = formula_exact_id(&formula);
     work->rule_id = formula_rule_id(&formula);
     return 0;

@@ -37,4 +37,8 @@ int members_open(struct collective_job *c, const struct job *job, struct status 
 int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
                     struct status *st);
 
+/* A time that no schedule of it can beat. */
+int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
+                     struct status *st);
+
 #endif

@@ -94,4 +94,8 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
                        const struct status *why);
 
+/* What dead links change for a job that was built: "rings over x become lines; rerouted: (1,0) to (2,0) by y+1 x+1 y-1".
+ * "" where no link is dead. */
+int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct status *st);
+
 #endif

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/defects.h"
+
 struct catalog_entry {
     struct catalog_entry *next;
     char *name;
@@ -74,6 +76,10 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     if (code >= 0)
         code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
                           point->hop_latency_s, &machine->slice, st);
+    if (code >= 0)
+        code = defects_read_links(&machine->slice, point->link, st);
+    if (code >= 0)
+        code = defects_read_chips(&machine->slice, point->slow_chip, st);
     if (code >= 0)
         code = mesh_init(&machine->mesh, &machine->slice, point->mesh, st);
     return code < 0 ? code : 0;

@@ -313,17 +313,15 @@ static void print_plan(const struct matmul_job *m, const struct axes *axes, char
 static int matmul_describe(const struct job *job, struct work *work, struct status *st)
 {
     const struct matmul_job *m = job->state;
-    (void)st;
     work->op = m->op;
     work->dtype = dtype_info(m->expr.operand[0].dtype)->name;
     work->ring = has_collectives(m, &job->machine.mesh.axes) ? ring_kind_name(m->options.kind) : "";
     work->strategy = m->strategy;
     work->axes = m->axes;
-    work->bound_s = matmul_bound_s(&m->plan, &m->options, &job->machine.mesh);
     print_plan(m, &job->machine.mesh.axes, work->plan);
     work->reference_option = "strategy";
     work->reference = matmul_strategy_name(STRATEGY_NAIVE);
-    return 0;
+    return matmul_bound(&m->plan, &m->options, &job->machine.mesh, &work->bound_s, st);
 }
 
 static const char *matmul_variants(const struct point *point, const char **values)

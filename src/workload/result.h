@@ -46,6 +46,7 @@ struct result {
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */

@@ -144,6 +144,8 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
+        code = reroutes_print(job, run->result.rerouted, st);
+    if (code == 0)
         measure(&run->result, &metrics);
     run->measuring = stopwatch_lap(&stopwatch);
     return code;

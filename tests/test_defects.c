@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slow links, dead links and slow chips: what they do to times, worked out by hand, in both engines and folded. */
+#include <math.h>
+#include <string.h>
+
+#include "engine/engine.h"
+#include "fabric/defects.h"
+#include "settings/option.h"
+#include "suite.h"
+#include "workload/job.h"
+
+static const double a = 1e-6, w = 45e9;
+
+static struct point gather(const char *slice, int ring, const char *link)
+{
+    struct point point;
+    point_init(&point);
+    point.op = "all-gather";
+    point.slice = slice;
+    point.axis = "x";
+    point.size_bytes = 16u << 20;
+    point.ring = ring;
+    point.link = link;
+    return point;
+}
+
+/* In both engines, and in the event engine with and without folding, which must be equal. */
+static struct result takes(struct point point, double time_s)
+{
+    struct catalog catalog = {0};
+    struct result result;
+    struct status st = {0};
+    point.check = true;
+    for (int run = 0; run < 3; run++) {
+        point.fold = run == 2;
+        for (point.engine = 0; engine_list()[point.engine] != engine_by_name(run ? "event" : "simgrid");)
+            point.engine++;
+        OKAY(job_result(&point, &catalog, &result, &st), st);
+        NEAR(result.time_s, time_s, 1e-9);
+        CU_ASSERT(result.bound_s <= result.time_s);
+        CU_ASSERT(isnan(result.formula_exact_s) && isnan(result.formula_rule_s));
+    }
+    catalog_free(&catalog);
+    return result;
+}
+
+/* v5e 4x4 has lines of 4. A chunk c = 4 MiB / w crosses a link in c, the slow one from chip 1 to 2 in 2c. By + it has
+ * two to carry: the chip's own, done at a + 2c, then that of chip 0, done at 2a + 4c, which chip 2 passes on: 3a + 5c.
+ * bidi-half is the line algorithm, too. */
+static void a_slow_link(void)
+{
+    double c = 4194304 / w;
+    takes(gather("4x4", RING_BIDI, "1,0:x+=0.5"), 3 * a + 5 * c);
+    takes(gather("4x4", RING_BIDI_HALF, "1,0:x+=50%"), 3 * a + 5 * c);
+    /* A tenth both ways: 2c becomes 20c. */
+    takes(gather("4x4", RING_BIDI, "1,0:x=0.1"), 3 * a + 21 * c);
+    /* The last of two counts, and 1 is what it was: 3a + 3c. */
+    takes(gather("4x4", RING_BIDI, "1,0:x=0.1 1,0:x=1"), 3 * a + 3 * c);
+}
+
+/* With it dead, row 0 goes by the link of row 1 beside it, L, three links instead of one:
+ *     a          row 1's first chunk begins on L; from 3a on, row 0's has a share
+ *     2c - a     row 1's has ended: it was alone for 2a and then had half. Row 0's has 2a of its time left
+ *     2c         row 1's second chunk begins on L; row 0's first has a left, which takes 2a of half
+ *     2c + 2a    row 0's first chunk has ended; its second begins on L at 2c + 5a, until when row 1 is alone
+ *     4c - 3a    row 1's second has ended: at 2c + 5a c - 4a of it were left
+ *     4c + a     row 0's second has ended; chip 2 passes it on to chip 3: 5c + 2a */
+static void a_dead_link(void)
+{
+    double c = 4194304 / w;
+    struct result result = takes(gather("4x4", RING_BIDI, "1,0:x+=0"), 5 * c + 2 * a);
+    CU_ASSERT_STRING_EQUAL(result.rerouted, "rerouted: (1,0) to (2,0) by y+1 x+1 y-1");
+    result = takes(gather("4x4", RING_BIDI, "1,0:x=0"), 5 * c + 2 * a);
+    CU_ASSERT_STRING_EQUAL(result.rerouted,
+                           "rerouted: (1,0) to (2,0) by y+1 x+1 y-1, (2,0) to (1,0) by y+1 x-1 y-1");
+    /* What nobody uses changes nothing: 3a + 3c. */
+    result = takes(gather("4x4", RING_BIDI, "1,0:y=0"), 3 * a + 3 * c);
+    CU_ASSERT_STRING_EQUAL(result.rerouted, "nothing passes them");
+}
+
+/* Rings of 16 along x; where a cable of one is dead all are walked as lines, this one from behind the break, so that
+ * nothing goes round: E4, 15 (a + c) with c = V/16. */
+static void a_ring_becomes_a_line(void)
+{
+    double c = 1048576 / w;
+    struct result result = takes(gather("16x4", RING_BIDI_HALF, "5,2:x=0"), 15 * (a + c));
+    CU_ASSERT_STRING_EQUAL(result.rerouted, "rings over x become lines");
+    takes(gather("16x4", RING_BIDI, "5,2:x-=0"), 15 * (a + c));
+    /* Each ring has its own break. */
+    takes(gather("16x4", RING_BIDI_HALF, "5,2:x=0 15,0:x=0 11,3:x+=0"), 15 * (a + c));
+    /* By + only, a ring whose + links are alive is as good as ever: E1. */
+    takes(gather("16x4", RING_UNI, "5,2:x-=0"), 15 * (a + c));
+}
+
+/* Three slow links, one in each row of 4x3 at the same place along x, leave the rows alike: folding keeps that. */
+static void what_is_alike_still_folds(void)
+{
+    struct catalog catalog = {0};
+    struct result result;
+    struct status st = {0};
+    struct point point = gather("4x3", RING_UNI, "1,0:x+=0.5 1,1:x+=0.5 1,2:x+=0.5");
+    point.wrap = "all";
+    for (point.engine = 0; engine_list()[point.engine] != engine_by_name("event");)
+        point.engine++;
+    OKAY(job_result(&point, &catalog, &result, &st), st);
+    CU_ASSERT_STRING_EQUAL(result.fold, "4x3 -> 4x1");
+    /* uni: every chunk passes the slow link but one, which ends there: 3 steps of 2c, and latencies. The first step of
+     * the slow link ends at a + 2c, and from then on it is never idle; the last chunk has to be passed on no more. */
+    NEAR(result.time_s, 3 * (a + 2 * 4194304 / w), 1e-9);
+    point.link = "1,0:x+=0.5 1,1:x+=0.5";
+    OKAY(job_result(&point, &catalog, &result, &st), st);
+    CU_ASSERT_STRING_EQUAL(result.fold, "");
+    catalog_free(&catalog);
+}
+
+/* 1024 x 4096 x 4096 on one chip is 2 * 2^34 flops: 174.4 us at 197 Tflops. At 0.8 of it 218 us, and the launch takes
+ * as long as ever. A chip whose links pass everything is no slower for that. */
+static void a_slow_chip(void)
+{
+    struct catalog catalog = {0};
+    struct result result;
+    struct status st = {0};
+    struct point point;
+    point_init(&point);
+    point.op = "bf16[4096@(X,Y),4096] . bf16[4096,4096] -> bf16[4096@(X,Y),4096]";
+    point.mesh = "X=2,Y=2";
+    point.launch_overhead_s = 2e-6;
+    double product_s = 2.0 * 1024 * 4096 * 4096 / 197e12;
+    OKAY(job_result(&point, &catalog, &result, &st), st);
+    NEAR(result.time_s, product_s + 2e-6, 1e-9);
+    point.slow_chip = "1,0=0.8 0,1=0.9";
+    OKAY(job_result(&point, &catalog, &result, &st), st);
+    NEAR(result.time_s, product_s / 0.8 + 2e-6, 1e-9);
+    NEAR(result.bound_s, result.time_s, 1e-9);
+    point.op = "all-gather";
+    point.size_bytes = 1 << 20;
+    point.axis = "X";
+    point.launch_overhead_s = NAN;
+    OKAY(job_result(&point, &catalog, &result, &st), st);
+    NEAR(result.time_s, result.formula_exact_s, 1e-9);
+    catalog_free(&catalog);
+}
+
+SUITE("defects", TEST(a_slow_link), TEST(a_dead_link), TEST(a_ring_becomes_a_line),
+      TEST(what_is_alike_still_folds), TEST(a_slow_chip))
