@@ -49,7 +49,7 @@ static void the_book_values_are_there(void)
          1.4e14,
          32e9,
          9.0e11,
-         1.0e11,
+         7.0e10,
          7.0e10,
          1.6e10,
          NAN,
@@ -353,9 +353,13 @@ static void files_start_from_a_base(void)
     CU_ASSERT_PTR_NULL(chip_source(&c, "link_bandwidth")); /* the file does not say */
     CU_ASSERT_PTR_NOT_NULL(chip_source(&c, "hbm_bandwidth"));
     CU_ASSERT(chip_matmul_efficiency(&c, DTYPE_S8, 47e9) == 0.9);
-    CU_ASSERT(chip_matmul_efficiency(&c, DTYPE_BF16, 1) == 0.5);    /* level below ... */
-    CU_ASSERT(chip_matmul_efficiency(&c, DTYPE_BF16, 1e12) == 0.9); /* ... and above */
-    NEAR(chip_matmul_efficiency(&c, DTYPE_BF16, 1e10), 0.7, 1e-12); /* half way in the logarithm */
+    CU_ASSERT(chip_matmul_efficiency(&c, DTYPE_BF16, 1e12) == 0.9); /* level above */
+    NEAR(chip_matmul_efficiency(&c, DTYPE_BF16, 1e9), 0.5, 1e-12);
+    NEAR(chip_matmul_efficiency(&c, DTYPE_BF16, 1e11), 0.9, 1e-12);
+    /* In units of the peak 1 Gflop takes 2 G and 100 Gflop 1000/9 G: 982/9 G more for 99 G more. So 12 Gflop take
+     * 2 G + 11/99 * 982/9 G = 1144/81 G, and no work 2 G - 982/891 G = 800/891 G. */
+    NEAR(chip_matmul_efficiency(&c, DTYPE_BF16, 12e9), 12 * 81.0 / 1144, 1e-12);
+    NEAR(chip_matmul_efficiency(&c, DTYPE_BF16, 1e3), 1e3 / (800e9 / 891 + 1e3 * 982 / 891), 1e-9);
     chip_free(&c);
     OKAY(parse(&c, text, CHIP_MEASURED, &st), st);
     CU_ASSERT(c.setup_s == 5e-6);
@@ -364,6 +368,25 @@ static void files_start_from_a_base(void)
     chip_free(&c);
     OKAY(chip_load(&c, "v5e", CHIP_SPEC, &st), st);
     CU_ASSERT(chip_matmul_efficiency(&c, DTYPE_BF16, 1e10) == 1);
+    chip_free(&c);
+}
+
+/* The measured efficiency of v7x leaps from step to step; times do not: 160^3 and 192^3, whose times were the wrong way
+ * round where efficiency was interpolated, and 1,000 products more. */
+static void larger_products_take_longer(void)
+{
+    struct chip c;
+    struct status st = {0};
+    OKAY(chip_load(&c, "v7x", CHIP_MEASURED, &st), st);
+    double last_s = 0;
+    for (double m = 8; m < 60000; m *= 1.009) {
+        double flop = 2 * m * m * m, time_s = flop / chip_matmul_efficiency(&c, DTYPE_BF16, flop);
+        CU_ASSERT(time_s > last_s);
+        last_s = time_s;
+    }
+    double small = 2 * pow(160, 3), large = 2 * pow(192, 3);
+    CU_ASSERT(small / chip_matmul_efficiency(&c, DTYPE_BF16, small) <
+              large / chip_matmul_efficiency(&c, DTYPE_BF16, large));
     chip_free(&c);
 }
 
@@ -395,6 +418,8 @@ static void faulty_files_say_where(void)
         {"name: n\nbase: v4\nspec:\n  matmul_efficiency: {all: {steps: [[2Gflop, 0.5], [1Gflop, 0.6]]}}\n",
          "steps of matmul_efficiency.all must rise; '1Gflop' does not"},
         {"name: n\nbase: v4\nspec:\n  matmul_efficiency: {all: {steps: [0.5]}}\n", "must be a pair"},
+        {"name: n\nbase: v4\nspec:\n  matmul_efficiency: {all: {steps: [[1Gflop, 0.2], [2Gflop, 0.5]]}}\n",
+         "a product of 2Gflop takes no longer"},
         {"name: n\nbase: v4\nspec:\n  pod: 4y4\n", "my.yaml:4:8: slice '4y4': not a shape"},
         {"name: n\nbase: v4\nspec: {}\nextra: 1\n", "unknown name 'extra'"},
         /* Faults of the other profile show too. */
@@ -439,5 +464,5 @@ static void chips_are_found(void)
 SUITE("chip", TEST(the_book_values_are_there), TEST(every_value_has_a_source),
       TEST(measured_replaces_only_what_it_has), TEST(types_borrow_rates), TEST(types_have_names),
       TEST(slices_wrap_by_the_rule), TEST(slices_that_are_not_there_are_refused),
-      TEST(links_may_have_their_own_speed), TEST(files_start_from_a_base), TEST(faulty_files_say_where),
-      TEST(chips_are_found))
+      TEST(links_may_have_their_own_speed), TEST(files_start_from_a_base), TEST(larger_products_take_longer),
+      TEST(faulty_files_say_where), TEST(chips_are_found))

@@ -44,21 +44,24 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
     return 0;
 }
 
+/* Between two steps the time, work / efficiency, goes in a straight line, so that more work never takes less time, as it
+ * may where the efficiency itself is interpolated. Below the first step the line goes on: it says what a product
+ * costs whose work is nothing. */
 double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop)
 {
     const struct chip_efficiency *e = &chip->efficiency[dtype];
-    int last = e->steps - 1;
+    int last = e->steps - 1, i = 0;
     if (e->steps == 0)
         return 1;
-    if (flop <= e->flop[0])
-        return e->frac[0];
-    if (flop >= e->flop[last])
+    if (last == 0 || flop >= e->flop[last])
         return e->frac[last];
-    int i = 0;
     while (flop >= e->flop[i + 1])
         i++;
-    double way = log(flop / e->flop[i]) / log(e->flop[i + 1] / e->flop[i]);
-    return e->frac[i] + way * (e->frac[i + 1] - e->frac[i]);
+    double first = e->flop[i] / e->frac[i], second = e->flop[i + 1] / e->frac[i + 1];
+    double slope = (second - first) / (e->flop[i + 1] - e->flop[i]);
+    double fixed = first - slope * e->flop[i];
+    bool small = flop < e->flop[0];
+    return small && (fixed <= 0 || !(flop > 0)) ? e->frac[0] : flop / (fixed + slope * flop);
 }
 
 static int by_length(const void *a, const void *b)

@@ -65,8 +65,8 @@ struct chip_fact {
     bool measured;
 };
 
-/* Share of the peak that a matmul reaches, by its operations: straight lines over log(flop) between the
- * steps, level beyond them. No steps: 1. */
+/* Share of the peak that a matmul reaches, by its operations: between the steps, and below the first, such that its time
+ * goes in straight lines; level above the last. A larger step takes longer than a smaller one. No steps: 1. */
 enum { CHIP_STEPS = 16 };
 struct chip_efficiency {
     int steps;

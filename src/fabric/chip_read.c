@@ -225,9 +225,14 @@ static int read_step(const struct node *step, const char *key, struct chip_effic
         code = node_fail(work, st, STATUS_INPUT, "steps of %s must rise; '%s' does not", key, text);
     if (code == 0)
         code = read_frac(node_child(step, 1), key, &e->frac[e->steps], st);
-    if (code == 0)
-        e->steps++;
-    return code;
+    if (code < 0)
+        return code;
+    int i = e->steps++;
+    if (i > 0 && !(e->flop[i] / e->frac[i] > e->flop[i - 1] / e->frac[i - 1]))
+        return node_fail(step, st, STATUS_INPUT,
+                         "by the steps of %s a product of %s takes no longer than the smaller one before it",
+                         key, text);
+    return 0;
 }
 
 static int read_efficiency(const struct node *node, const char *key, struct chip_efficiency *e,
