@@ -14,7 +14,7 @@ BAND = 0.20  # each prediction, as icisim validate judges it
 
 
 def draw(path, target):
-    table = figure.read(path, ("expected_s", "simulated_s", "difference_frac"), ("part", "what", "verdict"))
+    table = figure.read(path, ("expected_s", "simulated_s", "difference_frac"), ("part", "what", "verdict", "kind"))
     table = table[(table["part"] == "published") & table["expected_s"].notna() & table["simulated_s"].notna()]
     if table.empty:
         figure.fail(f"{path}: no measurements in it; write it by icisim validate --published --csv")
@@ -28,11 +28,12 @@ def draw(path, target):
     error.axhline(0, color="black", linewidth=0.8)
     known = sorted(chips.unique())
     colours = dict(zip(known, (colour for colour, _ in figure.looks(known))))
-    for (chip, fitted), rows in table.groupby([chips, table["verdict"] == "fitted"]):
+    kinds = table["kind"].where(table["verdict"] != "fitted", "fitted").replace("", "predicted")
+    for (chip, kind), rows in table.groupby([chips, kinds]):
         measured = rows["expected_s"] * 1e6
-        look = {"color": colours[chip], "linestyle": "none", "marker": "o", "markersize": 6.5,
-                "markerfacecolor": "none" if fitted else colours[chip]}
-        against.plot(measured, rows["simulated_s"] * 1e6, label=f"{chip}, {'fitted' if fitted else 'predicted'}", **look)
+        look = {"color": colours[chip], "linestyle": "none", "marker": "D" if kind == "transferred" else "o",
+                "markersize": 6.5, "markerfacecolor": "none" if kind == "fitted" else colours[chip]}
+        against.plot(measured, rows["simulated_s"] * 1e6, label=f"{chip}, {kind}", **look)
         error.plot(measured, 100 * rows["difference_frac"], **look)
     against.set_yscale("log")
     against.set_ylabel("simulated time (us)")

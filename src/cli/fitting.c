@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "validate/simulate.h"
 
 /* The settings of a row but for its size, as a command line; NULL if memory is out. */
@@ -216,14 +217,26 @@ static int read_case(struct fitting_row *row, struct catalog *catalog, struct st
     return 0;
 }
 
+/* "overhead,hop=0.7us": held at the chip's value, or at one that is given. */
 static int hold(struct fit_machine *machine, const char *list, struct status *st)
 {
-    char name[32];
+    char name[64];
     for (const char *at = list; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
         snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        char *value = strchr(name, '=');
+        if (value)
+            *value++ = '\0';
         int k = text_index(name, fit_machine_names);
         if (k < 0)
             return text_unknown("parameter of --hold", name, fit_machine_names, st);
+        double *held = &machine->fit.parameter[k].value;
+        int code = !value              ? 0
+                   : k == MACHINE_LINK ? units_parse_bandwidth("--hold link", value, held, st)
+                                       : units_parse_time("--hold", value, held, st);
+        if (code == 0 && k == MACHINE_LINK && !(*held > 0))
+            code = status_fail(st, STATUS_INPUT, "--hold link: must be above 0, such as 45GBps");
+        if (code < 0)
+            return code;
         machine->held[k] = true;
     }
     return 0;

@@ -204,7 +204,7 @@ const struct option_row option_table[] = {
     {.name = "robust", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK, .commands = FOR_FIT,
      .doc = "bisquare weights: far points count less"},
     {.name = "hold", .argument = "NAMES", .group = GROUP_WORK, .commands = FOR_FIT,
-     .doc = "leave overhead, hop or link at the chip's value: --hold hop,link"},
+     .doc = "hold overhead, hop or link at the chip's value or another: --hold link,overhead=4us"},
     {.name = "predict", .argument = "SIZES", .group = GROUP_OUTPUT, .commands = FOR_FIT,
      .doc = "predict times for sizes, such as 1MiB:1GiB:x4"},
     {.name = "write-profile", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_FIT,

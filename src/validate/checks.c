@@ -84,7 +84,7 @@ void checks_print(const struct checks *checks, FILE *out)
         print_check(&checks->check[i], out);
 }
 
-/* A line of the summary: the checks of one part and, but for measurements, one id, judged or beyond its range. */
+/* A line of the summary: the checks of one part and one id, or of measurements one kind, judged or beyond its range. */
 struct group {
     const struct check *first;
     bool judged, fitted;
@@ -101,7 +101,7 @@ static bool by_id(const struct check *check)
 
 static bool belongs(const struct group *group, const struct check *check)
 {
-    return strcmp(group->first->part, check->part) == 0 &&
+    return strcmp(group->first->part, check->part) == 0 && strcmp(group->first->kind, check->kind) == 0 &&
            (!by_id(check) || strcmp(group->first->id, check->id) == 0) &&
            group->judged == is_predicted(check) && group->fitted == (check->verdict == VERDICT_FITTED);
 }
@@ -127,8 +127,8 @@ static void print_group(const struct group *group, FILE *out)
 {
     const char *kind = group->fitted ? "fitted" : !group->judged ? "beyond" : group->out ? "OUT" : "ok";
     fprintf(out, "%-9s %-17s %7d %6d %12.3g %12.3g  %s\n", group->first->part,
-            by_id(group->first) ? group->first->id : "", group->count, group->out, 100 * group->largest,
-            100 * group->median, kind);
+            by_id(group->first) ? group->first->id : group->first->kind, group->count, group->out,
+            100 * group->largest, 100 * group->median, kind);
 }
 
 /* Gathers the group that begins at check i, if it does. */
@@ -185,7 +185,8 @@ void checks_write(const struct checks *checks, struct csv_writer *csv)
                                         "tolerance_frac",
                                         "verdict",
                                         "what",
-                                        "note"};
+                                        "note",
+                                        "kind"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         csv_text(csv, names[i]);
     csv_end_row(csv);
@@ -202,6 +203,7 @@ void checks_write(const struct checks *checks, struct csv_writer *csv)
         csv_text(csv, verdict_names[check->verdict]);
         csv_text(csv, check->what);
         csv_text(csv, check->note);
+        csv_text(csv, check->kind);
         csv_end_row(csv);
     }
 }

@@ -5,8 +5,12 @@
  *
  * A check is one number from the simulation beside the number it should be. It is OK or OUT by its tolerance;
  * BEYOND where a rule is asked outside the range in which it claims to hold (the difference shows by how much it is
- * off there); FITTED where a measurement shaped the very profile that now meets it, so that agreement says nothing.
- * Only OUT is a failure.
+ * off there); FITTED where a measurement shaped the very profile that now meets it, so that agreement proves
+ * nothing. Only OUT is a failure.
+ *
+ * Of measurements that the profile did not see, some differ from one that it saw in their size only: what is met there is
+ * the line between two points (interpolated). Others are of another shape or schedule: what is met there is the model
+ * (transferred), and that is what a prediction for a machine nobody has is worth.
  *
  * Units: seconds, fractions. Errors: status.h. Ownership: the caller's list, freed with checks_free().
  */
@@ -27,7 +31,8 @@ enum check_unit { CHECK_SECONDS, CHECK_BYTES, CHECK_RATIO };
 
 enum { CHECK_PART = 16, CHECK_ID = 24, CHECK_TEXT = 200 };
 struct check {
-    char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "worked" */
+    char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "median", "worked" */
+    char kind[CHECK_PART]; /* of a measurement: "interpolated", "transferred"; else empty */
     char id[CHECK_ID];     /* E3, F1, AG-v5e-4M: what the summary groups by, or names */
     char what[CHECK_TEXT]; /* the simulation as `icisim run` takes it, or what it is */
     char note[CHECK_TEXT]; /* for people; may be empty */
