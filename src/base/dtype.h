@@ -12,6 +12,8 @@
 #ifndef ICISIM_DTYPE_H
 #define ICISIM_DTYPE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 /* id, XLA's name, JAX's, short one (or the same), bits, type whose peak rate it uses if it has none */
@@ -62,6 +64,12 @@ struct dtype {
 
 /* Information on a type; never NULL. */
 const struct dtype *dtype_info(enum dtype_id id);
+
+/* Is it pred or a whole number? They stand first in the table. */
+static inline bool dtype_is_whole(enum dtype_id id)
+{
+    return id < DTYPE_F8E4M3FN;
+}
 
 /* The type of a name, in any of its spellings; a negative code and the nearest names if there is none. */
 int dtype_by_name(const char *name, struct status *st);
