@@ -97,8 +97,9 @@ int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *o
 int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_list *over, int dim);
 int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *over);
 int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *over, int dim);
-/* What position target[p] of the list gets, position p has. */
+/* What position p of the list has, position target[p] gets; or by pairs of devices, source and target. */
 int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[]);
+int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs);
 /* The device's own block of a dim that all devices of the list have whole. */
 int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *over, int dim);
 

@@ -131,6 +131,14 @@ int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *o
     return made == a ? a : builder_label(b, made);
 }
 
+int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs)
+{
+    int32_t made = builder_add(b, HLO_COLLECTIVE_PERMUTE, module_at(b->module, a)->shape, &a, 1);
+    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
+    module_attribute(b->module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    return builder_label(b, made);
+}
+
 int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[])
 {
     struct groups groups;
@@ -147,12 +155,10 @@ int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over
             pair[2 * pairs] = groups.member[g * groups.size + p];
             pair[2 * pairs++ + 1] = groups.member[g * groups.size + target[p]];
         }
-    int32_t made = builder_add(b, HLO_COLLECTIVE_PERMUTE, module_at(b->module, a)->shape, &a, 1);
-    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
-    module_attribute(b->module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    int32_t made = build_permute_pairs(b, a, pair, pairs);
     groups_free(&groups);
     free(pair);
-    return builder_label(b, made);
+    return made;
 }
 
 /* The first element of the block of each device, by its position in the list. */

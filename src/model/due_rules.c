@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is due to the operands of an instruction, by its opcode. `c` is what is due to its result y.
+ *
+ *   y = a + b        c; c                    y = exp a        c y
+ *   y = a - b        c; -c                   y = log a        c / a
+ *   y = a b          c b; c a                y = tanh a       c (1 - y y)
+ *   y = a / b        c / b; -(c y / b)       y = logistic a   c y (1 - y)
+ *   y = -a           -c                      y = sqrt a       c / (2 y)
+ *   y = max(a, b)    c where a > b; else     y = rsqrt a      -c y y y / 2
+ *   y = select p     c where p; where not    y = convert a    c in the type of a
+ */
+#include "model/due.h"
+
+struct rule {
+    struct due *due;
+    struct builder *b;
+    int32_t at, c;
+    unsigned axes;
+};
+
+static int32_t operand(const struct rule *r, int which)
+{
+    return module_operand(r->b->module, r->at, which);
+}
+
+static bool wants(const struct rule *r, int which)
+{
+    return due_wanted(r->due, operand(r, which));
+}
+
+static void give(struct rule *r, int which, int32_t value)
+{
+    due_add(r->due, operand(r, which), value, r->axes);
+}
+
+static int32_t times(struct rule *r, int32_t a, int32_t c)
+{
+    return build_binary(r->b, HLO_MULTIPLY, a, c);
+}
+
+static int32_t zeros(struct rule *r, int32_t like)
+{
+    return build_fill(r->b, 0, like);
+}
+
+static void of_add(struct rule *r)
+{
+    give(r, 0, r->c);
+    give(r, 1, r->c);
+}
+
+static void of_subtract(struct rule *r)
+{
+    give(r, 0, r->c);
+    if (wants(r, 1))
+        give(r, 1, build_unary(r->b, HLO_NEGATE, r->c));
+}
+
+static void of_multiply(struct rule *r)
+{
+    for (int o = 0; o < 2; o++)
+        if (wants(r, o))
+            give(r, o, times(r, r->c, operand(r, 1 - o)));
+}
+
+static void of_divide(struct rule *r)
+{
+    if (wants(r, 0))
+        give(r, 0, build_binary(r->b, HLO_DIVIDE, r->c, operand(r, 1)));
+    if (wants(r, 1)) {
+        int32_t part = build_binary(r->b, HLO_DIVIDE, times(r, r->c, r->at), operand(r, 1));
+        give(r, 1, build_unary(r->b, HLO_NEGATE, part));
+    }
+}
+
+static void of_negate(struct rule *r)
+{
+    give(r, 0, build_unary(r->b, HLO_NEGATE, r->c));
+}
+
+static void of_maximum(struct rule *r)
+{
+    int32_t first = build_compare(r->b, "GT", operand(r, 0), operand(r, 1)), zero = zeros(r, r->c);
+    if (wants(r, 0))
+        give(r, 0, build_select(r->b, first, r->c, zero));
+    if (wants(r, 1))
+        give(r, 1, build_select(r->b, first, zero, r->c));
+}
+
+static void of_select(struct rule *r)
+{
+    int32_t zero = zeros(r, r->c);
+    if (wants(r, 1))
+        give(r, 1, build_select(r->b, operand(r, 0), r->c, zero));
+    if (wants(r, 2))
+        give(r, 2, build_select(r->b, operand(r, 0), zero, r->c));
+}
+
+static void of_exponential(struct rule *r)
+{
+    give(r, 0, times(r, r->c, r->at));
+}
+
+static void of_log(struct rule *r)
+{
+    give(r, 0, build_binary(r->b, HLO_DIVIDE, r->c, operand(r, 0)));
+}
+
+static int32_t one_less(struct rule *r, int32_t a)
+{
+    return build_binary(r->b, HLO_SUBTRACT, build_fill(r->b, 1, a), a);
+}
+
+static void of_tanh(struct rule *r)
+{
+    give(r, 0, times(r, r->c, one_less(r, times(r, r->at, r->at))));
+}
+
+static void of_logistic(struct rule *r)
+{
+    give(r, 0, times(r, r->c, times(r, r->at, one_less(r, r->at))));
+}
+
+static void of_sqrt(struct rule *r)
+{
+    int32_t half = times(r, r->c, build_fill(r->b, 0.5, r->c));
+    give(r, 0, build_binary(r->b, HLO_DIVIDE, half, r->at));
+}
+
+static void of_rsqrt(struct rule *r)
+{
+    int32_t half = times(r, r->c, build_fill(r->b, -0.5, r->c));
+    give(r, 0, times(r, half, times(r, r->at, times(r, r->at, r->at))));
+}
+
+static void of_convert(struct rule *r)
+{
+    give(r, 0, build_convert(r->b, r->c, builder_dtype(r->b, operand(r, 0))));
+}
+
+/* Dims that were repeated are summed; those that came from the operand are brought back into its order. */
+static void of_broadcast(struct rule *r)
+{
+    int64_t dim[BUILDER_DIMS], over[BUILDER_DIMS], order[BUILDER_DIMS];
+    int dims = builder_dims(r->b, r->c, dim), from, overs = 0;
+    const int64_t *at = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &from);
+    for (int d = 0; d < dims; d++) {
+        int i = 0;
+        while (i < from && at[i] != d)
+            i++;
+        if (i == from)
+            over[overs++] = d;
+    }
+    for (int i = 0; i < from; i++) {
+        order[i] = 0;
+        for (int j = 0; j < from; j++)
+            order[i] += at[j] < at[i];
+    }
+    int32_t sum = overs ? build_reduce(r->b, HLO_ADD, r->c, over, overs) : r->c;
+    give(r, 0, build_transpose(r->b, sum, order));
+}
+
+static void of_reduce(struct rule *r)
+{
+    int64_t dim[BUILDER_DIMS], at[BUILDER_DIMS];
+    int dims = builder_dims(r->b, operand(r, 0), dim), overs, left = 0;
+    const int64_t *over = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &overs);
+    int32_t body = (int32_t)module_number(r->b->module, r->at, ATTR_TO_APPLY, -1);
+    if (body != r->b->sum[builder_dtype(r->b, r->at)])
+        return; /* a maximum */
+    for (int d = 0; d < dims; d++) {
+        int i = 0;
+        while (i < overs && over[i] != d)
+            i++;
+        if (i == overs)
+            at[left++] = d;
+    }
+    give(r, 0, build_broadcast(r->b, r->c, dim, dims, at));
+}
+
+static void of_transpose(struct rule *r)
+{
+    int64_t back[BUILDER_DIMS];
+    int dims;
+    const int64_t *order = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &dims);
+    for (int d = 0; d < dims; d++)
+        back[order[d]] = d;
+    give(r, 0, build_transpose(r->b, r->c, back));
+}
+
+static void of_reshape(struct rule *r)
+{
+    int64_t dim[BUILDER_DIMS];
+    int dims = builder_dims(r->b, operand(r, 0), dim);
+    give(r, 0, build_reshape(r->b, r->c, dim, dims));
+}
+
+/* The bounds of the one dim that is sliced or padded. */
+static int changed_dim(const struct rule *r, int64_t size[], int64_t was[])
+{
+    int dims = builder_dims(r->b, r->at, size), changed = 0;
+    builder_dims(r->b, operand(r, 0), was);
+    for (int d = 0; d < dims; d++)
+        changed = size[d] != was[d] ? d : changed;
+    return changed;
+}
+
+static void of_slice(struct rule *r)
+{
+    int64_t size[BUILDER_DIMS], was[BUILDER_DIMS];
+    int count, d = changed_dim(r, size, was);
+    int64_t start = module_numbers(r->b->module, r->at, ATTR_SLICE, &count)[3 * d];
+    give(r, 0, build_pad(r->b, r->c, d, start, was[d] - start - size[d]));
+}
+
+static void of_pad(struct rule *r)
+{
+    int64_t size[BUILDER_DIMS], was[BUILDER_DIMS];
+    int count, d = changed_dim(r, size, was);
+    int64_t low = module_numbers(r->b->module, r->at, ATTR_PADDING, &count)[3 * d];
+    give(r, 0, build_slice(r->b, r->c, d, low, low + was[d]));
+}
+
+static void of_concatenate(struct rule *r)
+{
+    int64_t size[BUILDER_DIMS], low = 0;
+    int d = (int)module_number(r->b->module, r->at, ATTR_DIMENSIONS, 0);
+    for (int o = 0; o < module_at(r->b->module, r->at)->operands; o++) {
+        builder_dims(r->b, operand(r, o), size);
+        if (wants(r, o))
+            give(r, o, build_slice(r->b, r->c, d, low, low + size[d]));
+        low += size[d];
+    }
+}
+
+static int find(const int64_t list[], int n, int64_t dim)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == dim)
+            return i;
+    return -1;
+}
+
+/* The dims of a dot, and those of each operand that are neither batch nor contracted. */
+struct dot_sides {
+    struct dot_dims dims;
+    int owns[2];
+    int64_t own[2][BUILDER_DIMS];
+};
+
+static void read_dot(const struct rule *r, struct dot_sides *s)
+{
+    static const enum attribute_key contract[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING},
+                                    batch[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH};
+    *s = (struct dot_sides){.owns = {0}};
+    for (int side = 0; side < 2; side++) {
+        int64_t dim[BUILDER_DIMS];
+        int dims = builder_dims(r->b, operand(r, side), dim);
+        const int64_t *list = module_numbers(r->b->module, r->at, batch[side], &s->dims.batches);
+        for (int i = 0; i < s->dims.batches; i++)
+            s->dims.batch[side][i] = list[i];
+        list = module_numbers(r->b->module, r->at, contract[side], &s->dims.contracted);
+        for (int i = 0; i < s->dims.contracted; i++)
+            s->dims.contract[side][i] = list[i];
+        for (int d = 0; d < dims; d++)
+            if (find(s->dims.batch[side], s->dims.batches, d) < 0 &&
+                find(s->dims.contract[side], s->dims.contracted, d) < 0)
+                s->own[side][s->owns[side]++] = d;
+    }
+}
+
+/* From y's batch, own and the other's contracted dims (of c: batch, contracted, own) to the operand's. */
+static int32_t in_order(struct rule *r, int32_t made, const struct dot_sides *s, int which)
+{
+    int64_t order[BUILDER_DIMS];
+    const struct dot_dims *dims = &s->dims;
+    for (int i = 0; i < dims->batches; i++)
+        order[dims->batch[which][i]] = i;
+    for (int i = 0; i < s->owns[which]; i++)
+        order[s->own[which][i]] = dims->batches + (which == 1 ? dims->contracted : 0) + i;
+    for (int i = 0; i < dims->contracted; i++) {
+        int rank = 0;
+        for (int j = 0; j < dims->contracted; j++)
+            rank += dims->contract[1 - which][j] < dims->contract[1 - which][i];
+        order[dims->contract[which][i]] = dims->batches + (which == 0 ? s->owns[0] : 0) + rank;
+    }
+    return build_transpose(r->b, made, order);
+}
+
+/* Of y[batch, a's, b's] = a . b: to a comes (due to y) . b over b's own dims, to b comes a . (due to y) over a's. */
+static void of_dot(struct rule *r, int which)
+{
+    struct dot_sides s;
+    char what[24];
+    const char *before = r->b->what;
+    int other = 1 - which;
+    read_dot(r, &s);
+    struct dot_dims how = {.batches = s.dims.batches, .contracted = s.owns[other]};
+    for (int i = 0; i < how.batches; i++) {
+        how.batch[which][i] = i;
+        how.batch[other][i] = s.dims.batch[other][i];
+    }
+    for (int i = 0; i < how.contracted; i++) {
+        how.contract[which][i] = how.batches + (other == 1 ? s.owns[0] : 0) + i;
+        how.contract[other][i] = s.own[other][i];
+    }
+    if (module_label(r->b->module, operand(r, which), "what", what, sizeof what))
+        r->b->what = what;
+    enum dtype_id dtype = builder_dtype(r->b, operand(r, which));
+    int32_t side[2];
+    side[which] = build_convert(r->b, r->c, dtype);
+    side[other] = operand(r, other);
+    int32_t made = build_dot(r->b, side[0], side[1], &how, dtype);
+    give(r, which, in_order(r, made, &s, which));
+    r->b->what = before;
+}
+
+/* Weights first: what is due to them can be on its way while the rest is multiplied. */
+static void of_dot_both(struct rule *r)
+{
+    for (int which = 1; which >= 0; which--)
+        if (wants(r, which))
+            of_dot(r, which);
+}
+
+static const struct {
+    enum opcode opcode;
+    void (*apply)(struct rule *r);
+} rules[] = {
+    {HLO_ADD, of_add},
+    {HLO_SUBTRACT, of_subtract},
+    {HLO_MULTIPLY, of_multiply},
+    {HLO_DIVIDE, of_divide},
+    {HLO_NEGATE, of_negate},
+    {HLO_MAXIMUM, of_maximum},
+    {HLO_SELECT, of_select},
+    {HLO_EXPONENTIAL, of_exponential},
+    {HLO_LOG, of_log},
+    {HLO_TANH, of_tanh},
+    {HLO_LOGISTIC, of_logistic},
+    {HLO_SQRT, of_sqrt},
+    {HLO_RSQRT, of_rsqrt},
+    {HLO_CONVERT, of_convert},
+    {HLO_BROADCAST, of_broadcast},
+    {HLO_REDUCE, of_reduce},
+    {HLO_TRANSPOSE, of_transpose},
+    {HLO_RESHAPE, of_reshape},
+    {HLO_SLICE, of_slice},
+    {HLO_PAD, of_pad},
+    {HLO_CONCATENATE, of_concatenate},
+    {HLO_DOT, of_dot_both},
+};
+
+int due_pass_on(struct due *due, int32_t at, int32_t c, unsigned axes, struct status *st)
+{
+    struct rule rule = {due, due->b, at, c, axes};
+    enum opcode opcode = module_at(due->b->module, at)->opcode;
+    if (due_pass_on_collective(due, at, c, axes))
+        return 0;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].opcode == opcode) {
+            rules[i].apply(&rule);
+            return 0;
+        }
+    return status_fail(st, STATUS_INPUT, "%s: no rule says what its backward pass is",
+                       module_word(due->b->module, module_at(due->b->module, at)->name));
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model: a step of a model as a module for one device of a mesh, with what goes in and what comes out.
+ *
+ * A front end declares what the step is given (model_input), appends its forward pass with tensors (tensor.h), and ends it
+ * (model_end): with the backward pass from a loss, or from an output and what is due to it. The module's parameters are the
+ * inputs in their order, its root a tuple of the outputs: what the forward pass gives, then the gradient of each input that
+ * is trained, cut as it is cut.
+ *
+ * Units: elements. Errors: status.h. Ownership: the caller's struct, freed with model_free(), safe when zeroed.
+ */
+#ifndef ICISIM_MODEL_H
+#define ICISIM_MODEL_H
+
+#include "base/status.h"
+#include "model/tensor.h"
+#include "module/builder.h"
+#include "module/module.h"
+#include "notation/axes.h"
+#include "settings/point.h"
+
+struct model_tensor {
+    char name[TENSOR_NAME]; /* "w3"; of a gradient that of the input */
+    struct tensor tensor;
+    enum dtype_id dtype;
+    bool trained; /* of inputs */
+};
+
+struct model {
+    struct axes axes;
+    struct module module;
+    struct builder builder; /* while it is built */
+    int inputs, outputs, rooms[2];
+    struct model_tensor *input, *output;
+};
+
+/* Reads the workload file of a point: `model:` and its keys, on the mesh. model_free() is safe after a failure. */
+int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st);
+
+/* Begins a step on a mesh. `dtype`: the types that are summed. */
+void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
+                 int dtypes);
+void model_free(struct model *model);
+
+/* Adds an input whose dims and cuts are set, and have been checked; its value comes back. */
+int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,
+                bool trained, struct status *st);
+
+/* Ends it with one output; `backward`: the gradients too, of a scalar, or else from a last input, named d and the output's
+ * name, that is due to the output. */
+int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
+              struct status *st);
+
+#endif

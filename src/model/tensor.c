@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "model/tensor.h"
+
+#include <stdio.h>
+#include <string.h>
+
+char *tensor_print(const struct tensor *t, const struct axes *axes, char text[static TENSOR_TEXT])
+{
+    size_t used = (size_t)snprintf(text, TENSOR_TEXT, "[");
+    for (int d = 0; d < t->dims && used < TENSOR_TEXT; d++) {
+        char list[AXES_TEXT];
+        const struct tensor_dim *dim = &t->dim[d];
+        used += (size_t)snprintf(text + used, TENSOR_TEXT - used, "%s%s%s%lld%s%s", d ? "," : "", dim->name,
+                                 dim->name[0] ? "=" : "", (long long)dim->n, dim->shard.count ? "@" : "",
+                                 dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
+    }
+    if (used < TENSOR_TEXT)
+        snprintf(text + used, TENSOR_TEXT - used, "]");
+    return text;
+}
+
+int tensor_check(const struct tensor *t, const struct axes *axes, const char *name, struct status *st)
+{
+    unsigned seen = 0;
+    for (int d = 0; d < t->dims; d++) {
+        const struct tensor_dim *dim = &t->dim[d];
+        char list[AXES_TEXT];
+        int parts = axis_list_size(&dim->shard, axes);
+        for (int i = 0; i < dim->shard.count; i++) {
+            if (seen & 1u << dim->shard.axis[i])
+                return status_fail(st, STATUS_INPUT, "%s: axis %s cuts two dims; an axis can cut only one",
+                                   name, axes->axis[dim->shard.axis[i]].name);
+            seen |= 1u << dim->shard.axis[i];
+        }
+        if (dim->n % parts)
+            return status_fail(
+                st, STATUS_INPUT,
+                "%s: dim %d of %lld does not divide into %d parts over %s; the next size that does "
+                "is %lld",
+                name, d, (long long)dim->n, parts, axis_list_print(&dim->shard, axes, list),
+                (long long)((dim->n / parts + 1) * parts));
+    }
+    return 0;
+}
+
+int tensor_cut(struct tensor *t, const struct axes *axes, const struct spec *spec, const char *name,
+               struct status *st)
+{
+    char text[SPEC_TEXT], shape[TENSOR_TEXT];
+    for (int d = t->dims; d < spec->dims; d++)
+        if (spec->dim[d].count)
+            return status_fail(st, STATUS_INPUT, "%s: %s cuts dim %d, but %s has %d dims", name,
+                               spec_print(spec, axes, text), d, tensor_print(t, axes, shape), t->dims);
+    for (int d = 0; d < t->dims; d++)
+        t->dim[d].shard = d < spec->dims ? spec->dim[d] : (struct axis_list){0};
+    return tensor_check(t, axes, name, st);
+}
+
+struct spec tensor_spec(const struct tensor *t)
+{
+    struct spec spec = {.dims = t->dims};
+    for (int d = 0; d < t->dims; d++)
+        spec.dim[d] = t->dim[d].shard;
+    return spec;
+}
+
+int tensor_local(const struct tensor *t, const struct axes *axes, int64_t dim[static TENSOR_DIMS])
+{
+    for (int d = 0; d < t->dims; d++)
+        dim[d] = t->dim[d].n / axis_list_size(&t->dim[d].shard, axes);
+    return t->dims;
+}
+
+void tensor_parameter(struct builder *b, struct tensor *t, const char *name, enum dtype_id dtype)
+{
+    int64_t dim[TENSOR_DIMS];
+    struct spec spec = tensor_spec(t);
+    tensor_local(t, b->axes, dim);
+    t->value = build_parameter(b, name, dtype, dim, t->dims, &spec);
+}
+
+/* The dim of `large` that dim d of `small` meets, -1 if there is none. */
+static int meets(const struct tensor *large, const struct tensor *small, int d)
+{
+    int at = large->dims - small->dims + d;
+    for (int i = 0; small->dim[d].name[0] && i < large->dims; i++)
+        if (strcmp(large->dim[i].name, small->dim[d].name) == 0)
+            at = i;
+    return at >= 0 && large->dim[at].n == small->dim[d].n ? at : -1;
+}
+
+/* Moves the smaller tensor to the cuts of the larger one and repeats it to its shape. */
+static int fit(struct builder *b, const struct tensor *large, struct tensor small, struct tensor *out,
+               struct status *st)
+{
+    struct tensor wanted = small;
+    int64_t at[TENSOR_DIMS], dim[TENSOR_DIMS];
+    bool same = small.dims == large->dims;
+    for (int d = 0; d < small.dims; d++) {
+        int to = meets(large, &small, d);
+        char text[2][TENSOR_TEXT];
+        if (to < 0 || (d > 0 && to <= at[d - 1]))
+            return status_fail(st, STATUS_INPUT, "%s does not fit %s element by element",
+                               tensor_print(&small, b->axes, text[0]), tensor_print(large, b->axes, text[1]));
+        at[d] = to;
+        same = same && to == d;
+        wanted.dim[d].shard = large->dim[to].shard;
+    }
+    if (tensor_reshard(b, &small, &wanted, st) < 0)
+        return st->code;
+    *out = *large;
+    tensor_local(large, b->axes, dim);
+    out->value = same ? small.value : build_broadcast(b, small.value, dim, large->dims, at);
+    return 0;
+}
+
+int tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left, const struct tensor *right,
+               struct tensor *out, struct status *st)
+{
+    bool left_larger = left->dims >= right->dims;
+    const struct tensor *large = left_larger ? left : right;
+    struct tensor other = {0};
+    if (fit(b, large, left_larger ? *right : *left, &other, st) < 0)
+        return st->code;
+    *out = *large;
+    out->value = left_larger ? build_binary(b, opcode, left->value, other.value)
+                             : build_binary(b, opcode, other.value, right->value);
+    return 0;
+}
+
+struct tensor tensor_sum(struct builder *b, const struct tensor *t, const int dim[], int dims)
+{
+    int64_t over[TENSOR_DIMS];
+    struct axis_list partial = {0};
+    struct tensor sum = *t;
+    for (int i = 0; i < dims; i++) {
+        over[i] = dim[i];
+        for (int a = 0; a < t->dim[dim[i]].shard.count; a++)
+            partial.axis[partial.count++] = t->dim[dim[i]].shard.axis[a];
+    }
+    sum.dims = 0;
+    for (int d = 0; d < t->dims; d++) {
+        bool goes = false;
+        for (int i = 0; i < dims; i++)
+            goes = goes || dim[i] == d;
+        if (!goes)
+            sum.dim[sum.dims++] = t->dim[d];
+    }
+    sum.value = build_reduce(b, HLO_ADD, t->value, over, dims);
+    sum.value = build_all_reduce(b, sum.value, &partial);
+    return sum;
+}
+
+struct tensor tensor_scale(struct builder *b, const struct tensor *t, double factor)
+{
+    struct tensor scaled = *t;
+    if (factor != 1)
+        scaled.value = build_binary(b, HLO_MULTIPLY, t->value, build_fill(b, factor, t->value));
+    return scaled;
+}
