@@ -8,10 +8,11 @@
 #include "module/hlo_read.h"
 #include "suite.h"
 
-static const char sums[] = "%sum (a: f32[], b: f32[]) -> f32[] {\n %a = f32[] parameter(0)\n %b = f32[] parameter(1)\n"
-                           " ROOT %c = f32[] add(%a, %b)\n}\n"
-                           "%most (a: f32[], b: f32[]) -> f32[] {\n %a = f32[] parameter(0)\n"
-                           " %b = f32[] parameter(1)\n ROOT %c = f32[] maximum(%a, %b)\n}\n";
+static const char sums[] =
+    "%sum (a: f32[], b: f32[]) -> f32[] {\n %a = f32[] parameter(0)\n %b = f32[] parameter(1)\n"
+    " ROOT %c = f32[] add(%a, %b)\n}\n"
+    "%most (a: f32[], b: f32[]) -> f32[] {\n %a = f32[] parameter(0)\n"
+    " %b = f32[] parameter(1)\n ROOT %c = f32[] maximum(%a, %b)\n}\n";
 
 /* The results of a module on each device, "1 2 | 3 4": its input x holds, on device d, x[i] + 100 d. */
 static int run(int devices, const char *called, const char *body, const char *x, char *printed, size_t room,
@@ -21,9 +22,9 @@ static int run(int devices, const char *called, const char *body, const char *x,
     struct module module = {0};
     struct array *argument = calloc((size_t)devices, sizeof *argument);
     struct interpretation out = {0};
-    int n = asprintf(&text,
-                     "HloModule m, num_partitions=%d, is_scheduled=true\n%s%s\nENTRY %%main () -> f32[] {\n%s\n}\n",
-                     devices, sums, called, body);
+    int n = asprintf(
+        &text, "HloModule m, num_partitions=%d, is_scheduled=true\n%s%s\nENTRY %%main () -> f32[] {\n%s\n}\n",
+        devices, sums, called, body);
     CU_ASSERT_FATAL(n > 0 && argument);
     int code = hlo_read(&module, "test", text, (size_t)n, NULL, st);
     for (int d = 0; d < devices && code == 0; d++) {
@@ -73,8 +74,8 @@ static void gives(const struct example examples[], size_t n, const char *called)
 static void elements(void)
 {
     static const struct example examples[] = {
-        {1, "[1, -2, 3]", "%x = f32[3] parameter(0)\n %n = f32[3] negate(%x)\n ROOT %m = f32[3] maximum(%x, %n)",
-         "1 2 3"},
+        {1, "[1, -2, 3]",
+         "%x = f32[3] parameter(0)\n %n = f32[3] negate(%x)\n ROOT %m = f32[3] maximum(%x, %n)", "1 2 3"},
         {1, "[1, -2, 3]",
          "%x = f32[3] parameter(0)\n %c = f32[3] constant({0.5, -3, 3})\n"
          " %p = pred[3] compare(%x, %c), direction=GT\n ROOT %s = f32[3] select(%p, %x, %c)",
@@ -98,22 +99,27 @@ static void shapes(void)
     static const struct example examples[] = {
         {1, "[[1, 2, 3], [4, 5, 6]]",
          "%x = f32[2,3] parameter(0)\n ROOT %t = f32[3,2] transpose(%x), dimensions={1,0}", "1 4 2 5 3 6"},
-        {1, "[1, 2]", "%x = f32[2] parameter(0)\n ROOT %b = f32[2,3] broadcast(%x), dimensions={0}", "1 1 1 2 2 2"},
+        {1, "[1, 2]", "%x = f32[2] parameter(0)\n ROOT %b = f32[2,3] broadcast(%x), dimensions={0}",
+         "1 1 1 2 2 2"},
         {1, "[0, 1, 2, 3, 4, 5, 6]", "%x = f32[7] parameter(0)\n ROOT %s = f32[3] slice(%x), slice={[1:7:2]}",
          "1 3 5"},
         {1, "[[1, 2], [3, 4]]",
-         "%x = f32[2,2] parameter(0)\n %z = f32[] constant(9)\n ROOT %p = f32[3,4] pad(%x, %z), padding=0_1x1_0_1",
+         "%x = f32[2,2] parameter(0)\n %z = f32[] constant(9)\n ROOT %p = f32[3,4] pad(%x, %z), "
+         "padding=0_1x1_0_1",
          "9 1 9 2 9 3 9 4 9 9 9 9"},
         {1, "[1, 2, 3, 4]",
-         "%x = f32[4] parameter(0)\n %z = f32[] constant(9)\n ROOT %p = f32[3] pad(%x, %z), padding=-2_1", "3 4 9"},
+         "%x = f32[4] parameter(0)\n %z = f32[] constant(9)\n ROOT %p = f32[3] pad(%x, %z), padding=-2_1",
+         "3 4 9"},
         {1, "[1, 2, 3]", "%x = f32[3] parameter(0)\n ROOT %r = f32[3] reverse(%x), dimensions={0}", "3 2 1"},
         {1, "[[1, 2], [3, 4]]",
-         "%x = f32[2,2] parameter(0)\n ROOT %c = f32[2,4] concatenate(%x, %x), dimensions={1}", "1 2 1 2 3 4 3 4"},
+         "%x = f32[2,2] parameter(0)\n ROOT %c = f32[2,4] concatenate(%x, %x), dimensions={1}",
+         "1 2 1 2 3 4 3 4"},
         {1, "[[1, 2], [3, 4]]",
          "%x = f32[2,2] parameter(0)\n %z = f32[] constant(10)\n"
          " ROOT %r = f32[2] reduce(%x, %z), dimensions={1}, to_apply=%sum",
          "13 17"},
-        {1, "[[1, 2], [3, 4]]", "%x = f32[2,2] parameter(0)\n ROOT %i = s32[2,2] iota(), iota_dimension=1", "0 1 0 1"},
+        {1, "[[1, 2], [3, 4]]", "%x = f32[2,2] parameter(0)\n ROOT %i = s32[2,2] iota(), iota_dimension=1",
+         "0 1 0 1"},
         /* starts beyond the end are moved back, 3 to 1 */
         {1, "[0, 1, 2]",
          "%x = f32[3] parameter(0)\n %i = s32[] constant(3)\n"
@@ -139,19 +145,23 @@ static void collectives(void)
 {
     static const struct example examples[] = {
         {4, "[1, 2]",
-         "%x = f32[2] parameter(0)\n ROOT %g = f32[4] all-gather(%x), channel_id=1, use_global_device_ids=true,"
+         "%x = f32[2] parameter(0)\n ROOT %g = f32[4] all-gather(%x), channel_id=1, "
+         "use_global_device_ids=true,"
          " replica_groups={{0,2},{3,1}}, dimensions={0}",
          "1 2 201 202 | 301 302 101 102 | 1 2 201 202 | 301 302 101 102"},
         {2, "[1, 2]",
-         "%x = f32[2] parameter(0)\n ROOT %r = f32[2] all-reduce(%x), channel_id=1, use_global_device_ids=true,"
+         "%x = f32[2] parameter(0)\n ROOT %r = f32[2] all-reduce(%x), channel_id=1, "
+         "use_global_device_ids=true,"
          " replica_groups={{0,1}}, to_apply=%sum",
          "102 104 | 102 104"},
         {2, "[1, 2]",
-         "%x = f32[2] parameter(0)\n ROOT %r = f32[2] all-reduce(%x), channel_id=1, use_global_device_ids=true,"
+         "%x = f32[2] parameter(0)\n ROOT %r = f32[2] all-reduce(%x), channel_id=1, "
+         "use_global_device_ids=true,"
          " replica_groups={{0,1}}, to_apply=%most",
          "101 102 | 101 102"},
         {2, "[1, 2]",
-         "%x = f32[2] parameter(0)\n ROOT %r = f32[1] reduce-scatter(%x), channel_id=1, use_global_device_ids=true,"
+         "%x = f32[2] parameter(0)\n ROOT %r = f32[1] reduce-scatter(%x), channel_id=1, "
+         "use_global_device_ids=true,"
          " replica_groups={{1,0}}, dimensions={0}, to_apply=%sum",
          "104 | 102"},
         {2, "[1, 2]",
@@ -165,7 +175,8 @@ static void collectives(void)
          "0 | 1 | 101"},
         {2, "[1]",
          "%x = f32[1] parameter(0)\n %s = (f32[1], f32[2]) all-gather-start(%x), channel_id=1,"
-         " use_global_device_ids=true, replica_groups={{0,1}}, dimensions={0}\n ROOT %d = f32[2] all-gather-done(%s)",
+         " use_global_device_ids=true, replica_groups={{0,1}}, dimensions={0}\n ROOT %d = f32[2] "
+         "all-gather-done(%s)",
          "1 101 | 1 101"},
         {2, "[1]",
          "%x = f32[1] parameter(0)\n %s = (f32[1], f32[1]) collective-permute-start(%x), channel_id=1,"
@@ -194,7 +205,8 @@ static void calls(void)
         " ROOT %c = pred[] compare(%i, %n), direction=LT\n}\n"
         "%twice (x: f32[1]) -> f32[1] {\n %x = f32[1] parameter(0)\n ROOT %y = f32[1] add(%x, %x)\n}\n"
         "%same (x: f32[1]) -> f32[1] {\n ROOT %x = f32[1] parameter(0)\n}\n"
-        "%gather (x: f32[1]) -> f32[3] {\n %x = f32[1] parameter(0)\n ROOT %y = f32[3] all-gather(%x), channel_id=2,"
+        "%gather (x: f32[1]) -> f32[3] {\n %x = f32[1] parameter(0)\n ROOT %y = f32[3] all-gather(%x), "
+        "channel_id=2,"
         " use_global_device_ids=true, replica_groups={{0,1,2}}, dimensions={0}\n}\n";
     static const struct example examples[] = {
         /* four steps round a ring of three: one */
@@ -203,7 +215,8 @@ static void calls(void)
          " %w = (s32[], f32[1]) while(%t), condition=%more, body=%body\n"
          " ROOT %g = f32[1] get-tuple-element(%w), index=1",
          "201 | 1 | 101"},
-        {3, "[1]", "%x = f32[1] parameter(0)\n ROOT %f = f32[1] fusion(%x), kind=kLoop, calls=%twice", "2 | 202 | 402"},
+        {3, "[1]", "%x = f32[1] parameter(0)\n ROOT %f = f32[1] fusion(%x), kind=kLoop, calls=%twice",
+         "2 | 202 | 402"},
         /* devices 1 and 2 double theirs */
         {3, "[1]",
          "%x = f32[1] parameter(0)\n %d = u32[] partition-id()\n %t = pred[3] constant({false, true, true})\n"

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The numbers of a model's inputs: from files that the workload names, or drawn. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/random.h"
+#include "call/cases.h"
+#include "model/numbers.h"
+
+enum { PATH = 1024 };
+
+/* The node for w3: w3's own, or that of w, in whose text {} stands for 3. */
+static const struct node *find_node(const struct node *data, const char *name, const char **number)
+{
+    char stem[TENSOR_NAME];
+    const struct node *own = node_get(data, name);
+    size_t letters = strlen(name);
+    while (letters > 0 && isdigit((unsigned char)name[letters - 1]))
+        letters--;
+    snprintf(stem, sizeof stem, "%.*s", (int)letters, name);
+    *number = name + letters;
+    return own ? own : node_get(data, stem);
+}
+
+/* A path of the file, beside the workload's own; {} in it is replaced. */
+static int find_path(const struct node *node, const char *file, const char *number, char path[static PATH],
+                     struct status *st)
+{
+    const char *text;
+    int code = node_text(node, "a file of numbers", &text, st);
+    if (code < 0)
+        return code;
+    const char *slash = strrchr(file, '/'), *hole = strstr(text, "{}");
+    int folder = slash && text[0] != '/' ? (int)(slash - file) + 1 : 0,
+        before = hole ? (int)(hole - text) : 0;
+    int n = snprintf(path, PATH, "%.*s%.*s%s%s", folder, file, before, text, hole ? number : "",
+                     hole ? hole + 2 : text);
+    return n < PATH ? 0 : node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", PATH - 1);
+}
+
+static int read_one(const struct node *node, const char *file, const char *number,
+                    const struct model_tensor *input, struct array *array, struct status *st)
+{
+    char path[PATH], text[ARRAY_TEXT], wanted[TENSOR_TEXT];
+    int64_t shape[TENSOR_DIMS];
+    struct tensor whole = input->tensor;
+    int code = find_path(node, file, number, path, st);
+    if (code < 0 || (code = case_read_array(path, array, st)) < 0)
+        return code;
+    int64_t elements = 1;
+    for (int d = 0; d < whole.dims; d++) {
+        shape[d] = whole.dim[d].n;
+        whole.dim[d].shard.count = 0;
+        elements *= shape[d];
+    }
+    array->integer = false;
+    if (array_elements(array) == elements)
+        return array_reshape(array, whole.dims, shape, st);
+    code =
+        node_fail(node, st, STATUS_INPUT, "%s holds %s, but %s is %s", path, array_print_shape(array, text),
+                  input->name, tensor_print(&whole, &(struct axes){0}, wanted));
+    array_free(array);
+    return code;
+}
+
+/* Numbers from -1 to 1, smaller where many are summed: over the square root of the first dim, where there are several. */
+static int draw(const struct model_tensor *input, uint64_t seed, struct array *array, struct status *st)
+{
+    int64_t shape[TENSOR_DIMS];
+    uint64_t random = seed;
+    for (int d = 0; d < input->tensor.dims; d++)
+        shape[d] = input->tensor.dim[d].n;
+    double scale = input->tensor.dims > 1 ? 1 / sqrt((double)shape[0]) : 1;
+    if (array_init(array, input->tensor.dims, shape, false, st) < 0)
+        return st->code;
+    int64_t n = array_elements(array);
+    for (int64_t i = 0; i < n; i++)
+        array->data[i] = scale * (2 * random_unit(&random) - 1);
+    return 0;
+}
+
+int numbers_read(const char *file, const struct model *model, struct array in[], struct status *st)
+{
+    struct document document = {0};
+    int code = document_load(&document, file, st), read = 0;
+    const struct node *data = code == 0 ? node_get(document.root, "data") : NULL;
+    if (data)
+        code = node_is_mapping(data, "data", st);
+    for (; read < model->inputs && code == 0; read++) {
+        const char *number;
+        const struct node *node = data ? find_node(data, model->input[read].name, &number) : NULL;
+        code = node ? read_one(node, file, number, &model->input[read], &in[read], st)
+                    : draw(&model->input[read], (uint64_t)read + 1, &in[read], st);
+    }
+    while (code < 0 && read > 0)
+        array_free(&in[--read]);
+    document_free(&document);
+    return code;
+}

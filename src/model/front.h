@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * front: the ways in which a workload file can say what a step does. Each is a const struct in a file of its own and a row
+ * in front_list(); the file's `model:` names it.
+ *
+ * Errors: with file, line and column. Ownership: nodes are borrowed while a model is built.
+ */
+#ifndef FRONT_H
+#define FRONT_H
+
+#include "base/document.h"
+#include "model/model.h"
+#include "settings/point.h"
+
+struct front {
+    const char *name;
+    const char *const *keys; /* of the file, besides options; ends with NULL */
+    /* Writes the step with its backward pass. */
+    int (*build)(const struct node *root, const struct point *point, const struct axes *axes,
+                 struct model *model, struct status *st);
+};
+
+extern const struct front front_mlp;
+const struct front *const *front_list(void);
+
+/* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */
+int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
+              struct status *st);
+
+/* A whole number above 0, which has to be there; `what` says it in words. */
+int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
+                struct status *st);
+
+/* A function of one tensor by name: relu, tanh ..., "none". Returns its index, or a failure with the nearest names. */
+int front_function(const char *name, struct status *st);
+void front_apply(struct builder *b, int function, struct tensor *tensor);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* From a workload file to a model. */
+#include <stdio.h>
+
+#include "base/text.h"
+#include "model/front.h"
+#include "settings/option.h"
+
+enum { FRONT_KEYS = 16 };
+
+/* All that the file may say: options, what every model has, and the front's own. */
+static int check_keys(const struct node *root, const struct front *front, struct status *st)
+{
+    const char *names[OPTIONS_MAX + FRONT_KEYS + 3];
+    int n = 0;
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].of_point)
+            names[n++] = option_table[i].name;
+    names[n++] = "about";
+    names[n++] = "model";
+    for (int i = 0; front->keys[i]; i++)
+        names[n++] = front->keys[i];
+    names[n] = NULL;
+    return node_only(root, names, st);
+}
+
+static int find_front(const struct node *root, const struct front **front, struct status *st)
+{
+    const char *names[FRONT_KEYS] = {NULL}, *name;
+    const struct node *node = NULL;
+    int code = node_need(root, "model", &node, st);
+    if (code == 0)
+        code = node_text(node, "model", &name, st);
+    if (code < 0)
+        return code;
+    for (int i = 0; front_list()[i]; i++)
+        names[i] = front_list()[i]->name;
+    int which = text_index(name, names);
+    if (which < 0) {
+        code = text_unknown("model", name, names, st);
+        return node_prefix(node, st, code);
+    }
+    *front = front_list()[which];
+    return 0;
+}
+
+int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st)
+{
+    struct document document = {0};
+    const struct front *front = NULL;
+    *model = (struct model){0};
+    int code = document_load(&document, point->file, st);
+    if (code == 0)
+        code = find_front(document.root, &front, st);
+    if (code == 0)
+        code = check_keys(document.root, front, st);
+    if (code == 0)
+        code = front->build(document.root, point, axes, model, st);
+    if (code < 0)
+        model_free(model);
+    document_free(&document);
+    return code;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "pass/pass.h"
+#include "pass/rewrite.h"
+
+static const char *const remats[] = {"none", "products", "full", NULL};
+
+const char *pass_remat_name(enum remat remat)
+{
+    return remats[remat];
+}
+
+int pass_remat_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, remats);
+    return index >= 0 ? index : text_unknown("remat", name, remats, st);
+}
+
+/* What the pass knows of each instruction of the entry. */
+struct fact {
+    bool backward;
+    bool gathered; /* by an all-gather, maybe in another type or shape */
+    int32_t layer; /* 0: none */
+    int32_t again; /* in the new module: found again, or -1 */
+};
+
+struct recompute {
+    struct rewrite r;
+    enum remat remat;
+    struct fact *fact; /* [instructions of the entry] */
+};
+
+static struct fact *fact_of(struct recompute *c, int32_t at)
+{
+    return &c->fact[at - rewrite_old_entry(&c->r)->first];
+}
+
+/* Another name, type or shape for what the operand has. */
+static bool renames(enum opcode opcode)
+{
+    return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_SLICE || opcode == HLO_CONVERT ||
+           opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
+}
+
+static void find_facts(struct recompute *c)
+{
+    const struct module *from = c->r.from;
+    const struct computation *entry = rewrite_old_entry(&c->r);
+    for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
+        struct fact *fact = fact_of(c, at);
+        char text[24];
+        *fact = (struct fact){.again = -1};
+        fact->backward = module_label(from, at, "phase", text, sizeof text) && strcmp(text, "bwd") == 0;
+        fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
+        enum opcode opcode = module_at(from, at)->opcode;
+        fact->gathered = opcode == HLO_ALL_GATHER ||
+                         (renames(opcode) && fact_of(c, module_operand(from, at, 0))->gathered);
+    }
+}
+
+/* Is a value of the forward pass kept for a user of some layer. */
+static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
+{
+    const struct fact *fact = fact_of(c, at);
+    enum opcode opcode = module_at(c->r.from, at)->opcode;
+    enum opcode_class class = opcode_info(opcode)->class;
+    if (fact->backward || opcode == HLO_PARAMETER || opcode == HLO_CONSTANT)
+        return true;
+    if (fact->gathered)
+        return false;
+    if (c->remat == REMAT_NONE || fact->layer == 0 || (c->remat == REMAT_FULL && fact->layer != layer))
+        return true;
+    return c->remat == REMAT_PRODUCTS &&
+           (class == CLASS_MATMUL || class == CLASS_COLLECTIVE || class == CLASS_OPAQUE);
+}
+
+/* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"} */
+static void label_again(struct recompute *c, int32_t at)
+{
+    static const char *const keys[] = {"layer", "what"};
+    char text[160], value[48];
+    size_t used = (size_t)snprintf(text, sizeof text, "{");
+    for (int i = 0; i < 2; i++)
+        if (module_label(c->r.from, at, keys[i], value, sizeof value))
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s=\"%s\",%s", keys[i], value,
+                                     i == 0 ? "phase=\"bwd\"," : "");
+    snprintf(text + used, sizeof text - used, "%sagain=\"true\"}",
+             strstr(text, "phase=") ? "" : "phase=\"bwd\",");
+    module_attribute_text(c->r.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+}
+
+/* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */
+static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
+{
+    struct fact *fact = fact_of(c, at);
+    if (is_kept(c, at, layer))
+        return c->r.map[at];
+    if (fact->again >= 0)
+        return fact->again;
+    const struct module *from = c->r.from;
+    const struct instruction *i = module_at(from, at);
+    char name[160];
+    snprintf(name, sizeof name, "%.140s.remat", module_word(from, i->name));
+    for (int o = 0; o < i->operands; o++)
+        rewrite_push(&c->r, find_again(c, module_operand(from, at, o), layer));
+    fact->again = rewrite_add(&c->r, i->opcode, name, rewrite_shape(&c->r, i->shape), i->operands);
+    rewrite_attributes(&c->r, at, false);
+    label_again(c, at);
+    return fact->again;
+}
+
+static void copy_backward(struct recompute *c, int32_t at)
+{
+    const struct module *from = c->r.from;
+    const struct instruction *i = module_at(from, at);
+    int32_t layer = fact_of(c, at)->layer;
+    for (int o = 0; o < i->operands; o++)
+        rewrite_push(&c->r, find_again(c, module_operand(from, at, o), layer));
+    c->r.map[at] = rewrite_add(&c->r, i->opcode, module_word(from, i->name), rewrite_shape(&c->r, i->shape),
+                               i->operands);
+    rewrite_attributes(&c->r, at, true);
+}
+
+int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st)
+{
+    struct recompute c = {.remat = remat};
+    int code = rewrite_open(&c.r, in, out, st);
+    const struct computation *entry = rewrite_old_entry(&c.r);
+    c.fact = malloc((size_t)entry->count * sizeof *c.fact);
+    if (!c.fact && code == 0)
+        code = status_nomem(st);
+    if (code == 0) {
+        find_facts(&c);
+        rewrite_called(&c.r);
+        rewrite_entry(&c.r);
+    }
+    for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++)
+        if (fact_of(&c, at)->backward)
+            copy_backward(&c, at);
+        else
+            rewrite_copy(&c.r, at);
+    free(c.fact);
+    return rewrite_close(&c.r, code, st);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The course's network under its five ways of being cut: what is issued, and that loss and gradients are those of one chip;
+ * that a module which is wrong is found out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "model/numbers.h"
+#include "module/module_check.h"
+#include "module/tally.h"
+#include "pass/pass.h"
+#include "settings/option.h"
+#include "suite.h"
+
+enum { INPUTS = 16 };
+
+/* A set-up as it runs: gathers are done again in the backward pass. */
+static void load(const char *name, const char *mesh, struct model *model, struct module *module)
+{
+    char path[128];
+    struct status st = {0};
+    struct axes axes;
+    struct point point;
+    point_init(&point);
+    snprintf(path, sizeof path, "workloads/%s.yaml", name);
+    point.file = path;
+    point.dtype = "f32";
+    OKAY(axes_parse(mesh, &axes, &st), st);
+    OKAY(model_read(&point, &axes, model, &st), st);
+    OKAY(pass_recompute(&model->module, REMAT_NONE, module, &st), st);
+    OKAY(module_check(module, NULL, &st), st);
+}
+
+static void close_both(struct model *model, struct module *module)
+{
+    model_free(model);
+    module_free(module);
+}
+
+struct row {
+    const char *phase, *op, *axes;
+    int group;
+    const char *what;
+    bool again;
+    double count, in_bytes, out_bytes;
+};
+
+/* Weights 32 x 128 + 128 x 256 + 256 x 128 + 128 x 4 = 70,144 elements, 280,576 B; biases 128 + 256 + 128 + 4 = 516, 2,064 B.
+ * Without the first layer's 4,096 weights 66,048, 264,192 B. Activations: 16 rows. */
+static const struct row dp[] = {
+    {"fwd", "all-reduce", "dp,tp", 8, "loss", false, 1, 4, 4},
+    {"bwd", "all-reduce", "dp,tp", 8, "b", false, 4, 2064, 2064},
+    {"bwd", "all-reduce", "dp,tp", 8, "w", false, 4, 280576, 280576},
+    {0},
+};
+static const struct row fsdp_a[] = {
+    {"fwd", "all-gather", "dp,tp", 8, "w", false, 4, 35072, 280576},
+    {"fwd", "all-gather", "tp", 2, "b", false, 4, 1032, 2064},
+    {"fwd", "all-reduce", "dp,tp", 8, "loss", false, 1, 4, 4},
+    {"bwd", "all-gather", "dp,tp", 8, "w", true, 3, 33024, 264192},
+    {"bwd", "reduce-scatter", "dp,tp", 8, "w", false, 4, 280576, 35072},
+    {"bwd", "all-reduce", "dp", 4, "b", false, 4, 2064, 2064},
+    {"bwd", "reduce-scatter", "tp", 2, "b", false, 4, 2064, 1032},
+    {0},
+};
+static const struct row fsdp_b[] = {
+    {"fwd", "all-gather", "tp", 2, "w", false, 4, 35072, 70144},
+    {"fwd", "all-gather", "dp", 4, "w", false, 4, 70144, 280576},
+    {"fwd", "all-gather", "tp", 2, "b", false, 4, 1032, 2064},
+    {"fwd", "all-reduce", "dp,tp", 8, "loss", false, 1, 4, 4},
+    {"bwd", "all-gather", "tp", 2, "w", true, 3, 33024, 66048},
+    {"bwd", "all-gather", "dp", 4, "w", true, 3, 66048, 264192},
+    {"bwd", "reduce-scatter", "dp", 4, "w", false, 4, 280576, 70144},
+    {"bwd", "reduce-scatter", "tp", 2, "w", false, 4, 70144, 35072},
+    {"bwd", "all-reduce", "dp", 4, "b", false, 4, 2064, 2064},
+    {"bwd", "reduce-scatter", "tp", 2, "b", false, 4, 2064, 1032},
+    {0},
+};
+static const struct row tp[] = {
+    {"fwd", "reduce-scatter", "tp", 2, "activations", false, 4, 33024, 16512},
+    {"fwd", "all-reduce", "tp", 2, "loss", false, 1, 64, 64},
+    {"bwd", "all-gather", "tp", 2, "activations", false, 4, 16512, 33024},
+    {0},
+};
+static const struct row fsdp_tp[] = {
+    {"fwd", "all-gather", "dp", 4, "w", false, 4, 35072, 140288},
+    {"fwd", "reduce-scatter", "tp", 2, "activations", false, 4, 8256, 4128},
+    {"fwd", "all-reduce", "tp", 2, "loss", false, 1, 16, 16},
+    {"fwd", "all-reduce", "dp", 4, "loss", false, 1, 4, 4},
+    {"bwd", "all-gather", "dp", 4, "w", true, 3, 33024, 132096},
+    {"bwd", "all-gather", "tp", 2, "activations", false, 4, 4128, 8256},
+    {"bwd", "reduce-scatter", "dp", 4, "w", false, 4, 140288, 35072},
+    {"bwd", "all-reduce", "dp", 4, "b", false, 4, 1032, 1032},
+    {0},
+};
+static const struct {
+    const char *name;
+    const struct row *row;
+} setups[] = {
+    {"network/net-dp", dp}, {"network/net-fsdp-a", fsdp_a},   {"network/net-fsdp-b", fsdp_b},
+    {"network/net-tp", tp}, {"network/net-fsdp-tp", fsdp_tp},
+};
+enum { SETUPS = sizeof setups / sizeof *setups };
+
+static bool is_row(const struct tally_row *got, const struct row *want)
+{
+    return strcmp(got->phase, want->phase) == 0 && strcmp(opcode_info(got->opcode)->name, want->op) == 0 &&
+           strcmp(got->axes, want->axes) == 0 && got->group == want->group &&
+           strcmp(got->what, want->what) == 0 && got->again == want->again && got->count == want->count &&
+           got->in_bytes == want->in_bytes && got->out_bytes == want->out_bytes;
+}
+
+static void collectives_issued(void)
+{
+    for (int s = 0; s < SETUPS; s++) {
+        struct model model;
+        struct module module;
+        struct tally tally;
+        struct status st = {0};
+        load(setups[s].name, "dp=4,tp=2", &model, &module);
+        OKAY(tally_collectives(&module, &tally, &st), st);
+        int rows = 0;
+        for (; setups[s].row[rows].phase; rows++)
+            ;
+        CU_ASSERT_EQUAL(tally.rows, rows);
+        for (int r = 0; r < tally.rows; r++) {
+            const struct tally_row *got = &tally.row[r];
+            bool found = false;
+            for (int w = 0; w < rows; w++)
+                found = found || is_row(got, &setups[s].row[w]);
+            if (!found)
+                fprintf(stderr, "%s: not in the table: %s %s%s %s %d %s %g: %g to %g\n", setups[s].name,
+                        got->phase, opcode_info(got->opcode)->name, got->again ? " (again)" : "", got->axes,
+                        got->group, got->what, got->count, got->in_bytes, got->out_bytes);
+            CU_ASSERT(found);
+        }
+        tally_free(&tally);
+        close_both(&model, &module);
+    }
+}
+
+static void free_all(struct array array[], int n)
+{
+    for (int i = 0; i < n; i++)
+        array_free(&array[i]);
+}
+
+static double difference(const struct array *a, const struct array *b)
+{
+    double most = 0, largest = 0;
+    int64_t n = array_elements(b);
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a->data[i] - b->data[i]));
+        largest = fmax(largest, fabs(b->data[i]));
+    }
+    return most / largest;
+}
+
+static void run_file(const struct model *model, const struct module *module, struct array out[])
+{
+    struct array in[INPUTS] = {0};
+    struct status st = {0};
+    OKAY(numbers_read("workloads/network/net-dp.yaml", model, in, &st), st);
+    CU_ASSERT_EQUAL_FATAL(st.code, 0);
+    OKAY(numbers_run(model, module, in, 1e-12, out, &st), st);
+    free_all(in, INPUTS);
+}
+
+/* 4.0431547: worked out by an independent SPMD machine, and by the course in f32. */
+static void numbers_are_one_chips(void)
+{
+    struct array one[INPUTS] = {0};
+    struct model model;
+    struct module module;
+    load("network/net-dp", "dp=1,tp=1", &model, &module);
+    run_file(&model, &module, one);
+    CU_ASSERT_EQUAL(model.outputs, 9);
+    NEAR(one[0].data[0], 4.0431547, 1e-7);
+    close_both(&model, &module);
+    for (int s = 0; s < SETUPS; s++) {
+        struct array out[INPUTS] = {0};
+        load(setups[s].name, "dp=4,tp=2", &model, &module);
+        run_file(&model, &module, out);
+        for (int o = 0; o < model.outputs; o++) {
+            double off = difference(&out[o], &one[o]);
+            CU_ASSERT(off < 1e-13);
+            if (!(off < 1e-13))
+                fprintf(stderr, "%s: %s differs by %g\n", setups[s].name, model.output[o].name, off);
+        }
+        free_all(out, INPUTS);
+        close_both(&model, &module);
+    }
+    free_all(one, INPUTS);
+}
+
+SUITE("network", TEST(collectives_issued), TEST(numbers_are_one_chips))
