@@ -34,6 +34,9 @@ expect 1141.092582 3_while.hlo --slice 4
 expect 1141.092582 3_while.hlo --slice 4 --unroll
 expect 708.602880 4_groups.hlo --slice 4x4
 expect 119.595018 5_permutes.hlo --slice 4
+expect 119.603796 6_fusions.hlo --slice 4
+expect 349.557586 7_reduce_scatter.hlo --slice 4
+expect 423.860754 7_reduce_scatter.hlo --slice 4 --as-written
 expect 254.658240 8_all_to_all.hlo --slice 4 --ragged uniform
 
 # 2_async_pair hides 128.829120 + 85.899346 of 257.658240 us
@@ -67,6 +70,48 @@ assert abs(float(row["time_s"]) - 2877.608190e-6) < 1e-12, row["time_s"]
 assert abs(float(row["overlapped_s"]) - 2748.779070e-6) < 1e-12, row["overlapped_s"]
 END
 
+# each collective costs what it costs by itself on its box
+"$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 --instructions - >"$out"
+python3 - "$out" "$("$icisim" run all-reduce --chip round.yaml --wrap all --slice 4x4 --size 16MiB --csv - | tail -n 1 |
+    python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[12])')" <<'END' || fail "r5 is an all-reduce over the slice"
+import csv, sys
+rows = {row["name"]: row for row in csv.DictReader(open(sys.argv[1]))}
+assert abs(float(rows["r5"]["time_s"]) / float(sys.argv[2]) - 1) < 1e-8, (rows["r5"], sys.argv[2])
+END
+
+# devices: the ring of 4 as 0 2 1 3 has edges of 2 hops; the same order as its chips' coordinates
+printf 'chip\n0\n2\n1\n3\n' >"$out"
+apart=$("$icisim" run 1_ag_dot.hlo --chip round.yaml --wrap none --slice 4 --devices "$out" --csv - | tail -n 1)
+printf 'x\n0\n2\n1\n3\n' >"$out"
+[ "$apart" = "$("$icisim" run 1_ag_dot.hlo --chip round.yaml --wrap none --slice 4 --devices "$out" --csv - | tail -n 1)" ] ||
+    fail "--devices by chips and by coordinates differ"
+printf '0\n1\n2\n3\n' >"$out"
+"$icisim" run 1_ag_dot.hlo --chip round.yaml --wrap none --slice 4 --devices "$out" --csv - >"$out.plain"
+"$icisim" run 1_ag_dot.hlo --chip round.yaml --wrap none --slice 4 --csv - | cut -d, -f13 | cmp -s - <(cut -d, -f13 "$out.plain") ||
+    fail "devices in the order of the chips are the default"
+rm -f "$out.plain"
+
+# what custom calls cost: by target, by name; 3 times 7 us, and 1 Gflop at 100 Tflop/s
+cat >"$out.hlo" <<'END'
+HloModule calls, is_scheduled=true, num_partitions=4
+ENTRY main {
+  x = bf16[8,8]{1,0} parameter(0)
+  a = bf16[8,8]{1,0} custom-call(x), custom_call_target="attend"
+  b = bf16[8,8]{1,0} custom-call(a), custom_call_target="attend"
+  c = bf16[8,8]{1,0} custom-call(b), custom_call_target="other"
+  ROOT d = bf16[8,8]{1,0} custom-call(c), custom_call_target="more"
+}
+END
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 | grep -q '4 executions of "attend" (2), "other" (1), "more" (1)' ||
+    fail "custom calls are counted"
+printf 'name,time_s,flops,bytes\nattend,7e-6,,\nc,7e-6,,\nmore,,1e9,0\n' >"$out.csv"
+[ "$("$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 --op-cost "$out.csv" --csv - | tail -n 1 | cut -d, -f13)" = 3.1e-05 ] ||
+    fail "--op-cost"
+printf 'name,time_s\nattend,\n' >"$out.csv"
+said=$("$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 --op-cost "$out.csv" 2>&1) && fail "an empty cost is not refused"
+grep -q 'csv:2: ' <<<"$said" || fail "an empty cost: $said"
+rm -f "$out.hlo" "$out.csv"
+
 # refusals: one line with the cure, status 2
 refuse() {
     local want=$1 said
@@ -77,5 +122,10 @@ refuse() {
 refuse '--ragged uniform' 8_all_to_all.hlo --slice 4
 refuse 'give a --slice of 4 chips' 1_ag_dot.hlo --slice 8
 refuse '--size does not apply to a module' 1_ag_dot.hlo --slice 4 --size 1MiB
+printf 'chip\n0\n2\n1\n2\n' >"$out"
+refuse 'devices 1 and 3 are both on chip 2' 1_ag_dot.hlo --slice 4 --devices "$out"
+printf 'chip\n0\n2\n1\n' >"$out"
+refuse '3 devices for 4 chips' 1_ag_dot.hlo --slice 4 --devices "$out"
+refuse 'leave one of them out' 1_ag_dot.hlo --slice 4 --devices "$out" --mesh d=4
 refuse 'write uniform' 1_ag_dot.hlo --slice 4 --ragged random
 refuse 'ends in after_optimizations.txt' ./ --slice 4

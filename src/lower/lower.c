@@ -120,3 +120,29 @@ int lower_time(struct lower *lower, double *time_s, struct status *st)
     }
     return code;
 }
+
+struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds)
+{
+    const struct lower_options *options = lower->options;
+    struct cost cost = module_cost(lower->module, instruction);
+    *seconds = NAN;
+    if (options->op_costs == 0)
+        return cost;
+    const char *name = module_word(lower->module, module_at(lower->module, instruction)->name);
+    const char *target = module_value(lower->module, instruction, ATTR_CUSTOM_CALL_TARGET);
+    size_t n =
+        strlen(target) > 1 && *target == '"' ? strlen(target) - 2 : strlen(target); /* kept with its quotes */
+    for (int i = 0; i < options->op_costs; i++) {
+        const struct op_cost *given = &options->op_cost[i];
+        bool of_target =
+            n > 0 && strlen(given->name) == n && strncmp(target + (*target == '"'), given->name, n) == 0;
+        if (!of_target && strcmp(given->name, name) != 0)
+            continue;
+        *seconds = given->seconds;
+        cost = (struct cost){.flops = given->flops,
+                             .hbm_bytes = given->hbm_bytes,
+                             .product = given->flops > 0,
+                             .dtype = cost.dtype};
+    }
+    return cost;
+}

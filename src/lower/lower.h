@@ -33,11 +33,20 @@
 #include "module/module.h"
 #include "program/program.h"
 
+/* What instructions cost that the text does not know: by name, or by the target of a custom call. */
+struct op_cost {
+    const char *name;
+    double seconds;          /* NaN: by the roofline of ... */
+    double flops, hbm_bytes; /* ... these */
+};
+
 struct lower_options {
     enum ring_kind kind;
     enum algorithm algorithm; /* of all-to-alls */
     double setup_s;           /* of each collective */
     struct roofline roofline;
+    const struct op_cost *op_cost; /* [op_costs], borrowed */
+    int op_costs;
     bool unroll;         /* every loop is written out */
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
@@ -64,7 +73,7 @@ struct lowered_loop {
         first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
 };
 
-enum { LOWER_ID_MODES = 8 };
+enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
     const struct placement *placement;
@@ -98,6 +107,9 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
 
 /* What the module takes by the fastest engine, folded: builds and settles as often as it needs. */
 int lower_time(struct lower *lower, double *time_s, struct status *st);
+
+/* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */
+struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds);
 
 /* How the groups of a collective lie on the slice; worked out at its first use. */
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);

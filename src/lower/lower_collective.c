@@ -55,21 +55,12 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
     }
 }
 
-/* The same text means other devices where ids are meant otherwise: by channel_id, use_global_device_ids, and opcode. */
-static int id_mode(const struct module *module, int32_t instruction)
-{
-    enum opcode whole = whole_of(module, instruction);
-    bool of_partitions =
-        whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL || whole == HLO_COLLECTIVE_BROADCAST;
-    return (module_find(module, instruction, ATTR_CHANNEL_ID) ? 1 : 0) +
-           (module_find(module, instruction, ATTR_USE_GLOBAL_DEVICE_IDS) ? 2 : 0) + (of_partitions ? 4 : 0);
-}
-
+/* The same text means other devices where ids are meant otherwise. */
 static int32_t slot_of(const struct module *module, int32_t instruction)
 {
     return (int32_t)module_number(module, instruction, ATTR_REPLICA_GROUPS, module->groupings) *
                LOWER_ID_MODES +
-           id_mode(module, instruction);
+           (int32_t)module_ids_of(module, instruction);
 }
 
 const struct layout *lower_laid(const struct lower *lower, int32_t instruction)
@@ -96,35 +87,28 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
-/* Where each chip sends, -1: nowhere. With a channel ids are partitions, of every replica; without one they are
- * replicas, of every partition. */
-static void find_targets(const struct lower *lower, int32_t instruction, int32_t target[])
+/* Where each chip sends, -1: nowhere. */
+static int find_targets(const struct lower *lower, int32_t instruction, int32_t target[], struct status *st)
 {
-    const struct module *module = lower->module;
     const struct placement *placement = lower->placement;
-    bool of_partitions = module_find(module, instruction, ATTR_CHANNEL_ID) != NULL;
-    int others = of_partitions ? module->replicas : module->partitions, numbers;
-    const int64_t *id = module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
-    for (int c = 0; c < placement->slice->chips; c++)
+    struct groups pairs = {0};
+    int code = module_groups_of(lower->module, instruction, &pairs, st);
+    for (int c = 0; code == 0 && c < placement->slice->chips; c++)
         target[c] = -1;
-    for (int p = 0; p + 1 < numbers; p += 2)
-        for (int o = 0; o < others; o++) {
-            int64_t from = of_partitions ? o * module->partitions + id[p] : id[p] * module->partitions + o;
-            int64_t to =
-                of_partitions ? o * module->partitions + id[p + 1] : id[p + 1] * module->partitions + o;
-            target[placement->chip_of[from]] = placement->chip_of[to];
-        }
+    for (int p = 0; code == 0 && p < pairs.count; p++)
+        target[placement->chip_of[pairs.member[2 * p]]] = placement->chip_of[pairs.member[2 * p + 1]];
+    groups_free(&pairs);
+    return code;
 }
 
 static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                          int32_t before, int32_t *after, struct status *st)
 {
     int32_t *target = malloc((size_t)lower->placement->slice->chips * sizeof *target);
-    if (!target)
-        return status_nomem(st);
-    find_targets(lower, instruction, target);
+    int code = target ? find_targets(lower, instruction, target, st) : status_nomem(st);
     spec->target = target;
-    int code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
+    if (code == 0)
+        code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
     free(target);
     return code;
 }
@@ -141,19 +125,6 @@ static int check_ragged(const struct lower *lower, int32_t instruction, struct s
         module_word(lower->module, module_at(lower->module, instruction)->name));
 }
 
-/* The ops of a collective are a stage of the instruction's name. */
-static void name_stages(struct lower *lower, int32_t instruction, int32_t first)
-{
-    const char *name = module_word(lower->module, module_at(lower->module, instruction)->name);
-    for (int32_t s = first; s < lower->program.stages; s++) {
-        char *to = lower->program.stage[s].name;
-        size_t n = strlen(name);
-        n = n < STAGE_NAME ? n : STAGE_NAME - 1;
-        memcpy(to, name, n);
-        to[n] = '\0';
-    }
-}
-
 int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
                      struct status *st)
 {
@@ -164,8 +135,8 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
                                    .elem_bytes = 1,
                                    .routes = 1,
                                    .setup_s = lower->options->setup_s,
+                                   .name = module_word(module, module_at(module, instruction)->name),
                                    .timing_only = true};
-    int32_t stages = lower->program.stages;
     int code;
     *after = before;
     if (whole == HLO_COLLECTIVE_PERMUTE) {
@@ -188,7 +159,6 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
         const char *name = opcode_info(ragged ? HLO_ALL_TO_ALL : whole)->name;
         code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
     }
-    name_stages(lower, instruction, stages);
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
                     : 0;
 }

@@ -78,10 +78,13 @@ static double estimate_s(const struct scheduler *s, int32_t i)
     int32_t at = s->computation->first + i, collective = lower_collective_in(s->module, at);
     const struct roofline *roofline = &s->lower->options->roofline;
     struct status unused = {0};
-    double seconds = 0;
+    double seconds;
     if (collective >= 0)
         return lower_collective_bytes(s->module, collective, 1) / s->lower->placement->slice->link_Bps;
-    struct cost cost = module_cost(s->module, at);
+    struct cost cost = lower_cost(s->lower, at, &seconds);
+    if (!isnan(seconds))
+        return seconds;
+    seconds = 0;
     if (cost.product)
         roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, NULL, &unused);
     else if (cost.hbm_bytes > 0)

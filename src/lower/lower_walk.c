@@ -8,6 +8,7 @@
  */
 #include "lower/lower_walk.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,18 +151,20 @@ static int32_t queue_op(struct walker *w, int32_t instruction, double seconds, c
 
 static int walk_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
-    struct cost cost = module_cost(w->module, instruction);
+    double seconds;
+    struct cost cost = lower_cost(w->lower, instruction, &seconds);
     const struct roofline *roofline = &w->lower->options->roofline;
-    double seconds = 0;
     enum bound_kind bound = BOUND_HBM;
     int32_t wait[WAITS_MOST];
-    if (cost.product) {
+    if (!isnan(seconds)) {
+        bound = BOUND_LAUNCH;
+    } else if (cost.product) {
         if (cost.m > 0)
             cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
         if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, &bound, w->st) < 0)
             return w->st->code;
-    } else if (cost.hbm_bytes > 0) {
-        seconds = roofline_memory_s(roofline, cost.hbm_bytes);
+    } else {
+        seconds = cost.hbm_bytes > 0 ? roofline_memory_s(roofline, cost.hbm_bytes) : 0;
     }
     int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
     if (seconds <= 0) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 int placement_init(struct placement *placement, const struct slice *slice, int devices,
-                   const struct mesh *mesh, struct status *st)
+                   const struct mesh *mesh, const int32_t chip_of[], struct status *st)
 {
     char shape[SLICE_TEXT];
     *placement = (struct placement){.slice = slice, .devices = devices};
@@ -19,7 +19,7 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
     if (!placement->chip_of)
         return status_nomem(st);
     for (int d = 0; d < devices; d++)
-        placement->chip_of[d] = mesh ? mesh_chip(mesh, d) : d;
+        placement->chip_of[d] = chip_of ? chip_of[d] : mesh ? mesh_chip(mesh, d) : d;
     return 0;
 }
 

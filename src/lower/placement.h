@@ -28,9 +28,10 @@ struct placement {
     int32_t *chip_of; /* [devices] */
 };
 
-/* Row by row, or as a mesh lays its devices (NULL: no mesh). Errors: more devices than chips. */
+/* Row by row; or as a mesh lays its devices; or by the chip of each (NULL: it is not said). Errors: not as many devices as
+ * chips. */
 int placement_init(struct placement *placement, const struct slice *slice, int devices,
-                   const struct mesh *mesh, struct status *st);
+                   const struct mesh *mesh, const int32_t chip_of[], struct status *st);
 void placement_free(struct placement *placement);
 
 enum { LAYOUT_TEXT = 96 };

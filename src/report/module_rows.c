@@ -10,7 +10,8 @@ static void describe(struct module_row *row, const struct module_job *job, int32
     *row = (struct module_row){.instruction = instruction,
                                .collective = lower_collective_in(module, instruction)};
     if (row->collective < 0) {
-        struct cost cost = module_cost(module, instruction);
+        double seconds;
+        struct cost cost = lower_cost(&job->lower, instruction, &seconds);
         row->product = cost.product;
         row->uncosted = cost.uncosted;
         return;
@@ -30,7 +31,8 @@ static void add_execution(struct module_row *row, const struct module_job *job, 
     row->exposed_s += lowered->times * spending.exposed_s;
     row->bound = lowered->bound;
     if (row->collective < 0) {
-        struct cost cost = module_cost(&job->module, row->instruction);
+        double seconds;
+        struct cost cost = lower_cost(&job->lower, row->instruction, &seconds);
         row->flops += lowered->times * cost.flops;
         row->hbm_bytes += lowered->times * cost.hbm_bytes;
     }

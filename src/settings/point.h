@@ -57,7 +57,9 @@ struct point {
     /* modules */
     const char *trip_count; /* "while.3=80": of loops that do not say it themselves */
     const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
-    bool unroll;
+    const char *devices;    /* a CSV of the chips of devices */
+    const char *op_cost;    /* a CSV of what custom calls cost */
+    bool unroll, as_written;
 
     int engine; /* index in engine_list(), or CHOICE_OPEN */
     bool fold, check;

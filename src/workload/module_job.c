@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "module/reduce_scatter.h"
 #include "settings/option.h"
+#include "workload/module_files.h"
 #include "workload/rates.h"
 #include "workload/workloads.h"
 
@@ -16,10 +17,33 @@ static bool module_matches(const struct point *point)
     return option_op(point->op) == ON_MODULE;
 }
 
-/* Modules that cannot be laid on the machine are found before anything is lowered. */
+/* As compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
 static int read_module(struct module_job *m, const struct point *point, struct status *st)
 {
-    return hlo_load(&m->module, point->op, point->trip_count, m->path, st);
+    struct module written = {0};
+    if (point->as_written)
+        return hlo_load(&m->module, point->op, point->trip_count, m->path, st);
+    int code = hlo_load(&written, point->op, point->trip_count, m->path, st);
+    if (code == 0)
+        code = module_reduce_scatters(&written, &m->module, &m->disguised, st);
+    module_free(&written);
+    return code;
+}
+
+static int place(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    const struct slice *slice = &job->machine.slice;
+    int32_t *chip_of = NULL;
+    if (point->devices && point->mesh)
+        return status_fail(st, STATUS_INPUT,
+                           "--devices and --mesh both say where devices are; leave one of them out");
+    int code = point->devices ? devices_read(point->devices, slice, &chip_of, st) : 0;
+    if (code == 0)
+        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas,
+                              point->mesh ? &job->machine.mesh : NULL, chip_of, st);
+    free(chip_of);
+    return code;
 }
 
 static int read_options(struct module_job *m, const struct job *job, struct status *st)
@@ -35,6 +59,12 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
                                         .setup_s = job->machine.chip->setup_s,
                                         .unroll = point->unroll,
                                         .ragged_uniform = point->ragged != NULL};
+    if (point->op_cost) {
+        int code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
+        if (code < 0)
+            return code;
+        m->options.op_cost = m->op_cost;
+    }
     return rates_read(&m->options.roofline, point, job->machine.chip, st);
 }
 
@@ -52,8 +82,7 @@ static int module_open(struct job *job, struct status *st)
     if (code == 0)
         code = read_options(m, job, st);
     if (code == 0)
-        code = placement_init(&m->placement, &job->machine.slice, m->module.partitions * m->module.replicas,
-                              point->mesh ? &job->machine.mesh : NULL, st);
+        code = place(m, job, st);
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 
@@ -65,6 +94,8 @@ static void module_close_job(struct job *job)
     lower_free(&m->lower);
     placement_free(&m->placement);
     module_free(&m->module);
+    csv_table_free(&m->op_cost_table);
+    free(m->op_cost);
     free(m);
     job->state = NULL;
 }

@@ -20,7 +20,10 @@ struct spending {
 struct module_job {
     struct module module;
     char path[HLO_PATH]; /* what was read */
+    int disguised;       /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
+    struct csv_table op_cost_table;
+    struct op_cost *op_cost;
     struct lower_options options;
     struct lower lower;
     double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
