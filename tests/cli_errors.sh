@@ -116,7 +116,7 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --peak does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --peak bf16=1Tflops
 --mxu-padding does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --mxu-padding
 --ring does not apply to collective-permute|ppermute --slice 4x4 --size 1MiB --ring uni
---offset does not apply beside --pairs|ppermute --slice 4x4 --size 1MiB --offset 2 --pairs 0-1
+--offset does not apply together with --pairs|ppermute --slice 4x4 --size 1MiB --offset 2 --pairs 0-1
 --keep-ties does not apply without --algorithm direct|all-to-all --slice 4x4 --size 1MiB --algorithm ring --keep-ties
 --fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --fold on
 --size does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --size 1MiB
@@ -137,14 +137,14 @@ END
 
 # What does not apply beside other options of one command.
 try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --size 1MiB --trace-chips 3
-try '--csv does not apply beside --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
+try '--csv does not apply together with --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
 try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
 try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
 try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
 try '--profile does not apply without --published' validate --engines --profile spec
 try '--axis does not apply to topology export' topology export --slice 4x4 --axis x
 try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
-try '--offset does not apply beside --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
+try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
 
 # A CSV that cannot be written is found before the work begins.
 for command in run compare sweep; do

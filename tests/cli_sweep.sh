@@ -19,7 +19,7 @@ arguments=(all-reduce all-gather --chip v5e,v5p --slice "4x4,8x8,4x4x4" --size "
 for jobs in 1 2 5 40; do
     "$program" sweep "${arguments[@]}" -j $jobs --csv $jobs.csv 2>$jobs.err || fail "-j $jobs: exit $?"
     cmp -s 1.csv $jobs.csv || fail "-j $jobs writes other bytes than -j 1"
-    [ "$(cat $jobs.err)" = "icisim: 24 of $points points cannot be; their status says why" ] || fail "$(cat $jobs.err)"
+    [ "$(cat $jobs.err)" = "icisim: 24 of $points points are invalid; their status says why" ] || fail "$(cat $jobs.err)"
 done
 "$program" sweep "${arguments[@]}" 2>/dev/null | cmp -s - 1.csv || fail 'stdout is not what the file is'
 [ "$(wc -l <1.csv)" -eq $((points + 1)) ] || fail "$(wc -l <1.csv) lines"
@@ -48,8 +48,8 @@ done
 # A point that goes wrong, here for want of the engine, is exit status 1; its row is there and says why.
 cp "$program" alone
 ./alone sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine simgrid,event --csv wrong.csv 2>wrong.err
-[ $? -eq 1 ] || fail "exit $? after points that went wrong"
-grep -q '^icisim: 4 of 8 points went wrong' wrong.err || fail "$(cat wrong.err)"
+[ $? -eq 1 ] || fail "exit $? after points that failed"
+grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "$(cat wrong.err)"
 [ "$(grep -c 'cannot load the SimGrid engine' wrong.csv)" -eq 4 ] || fail 'a row does not say what went wrong'
 [ "$(grep -c ',ok,' wrong.csv)" -eq 4 ] || fail 'the other rows are not there'
 

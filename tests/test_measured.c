@@ -190,7 +190,7 @@ static void test_refusals(void)
     refused("size_bytes,time_s\n4096,soon\n", "times.csv:2");
     refused("size_bytes,time_s\n", "no row");
     refused("ring,size_bytes,time_s\nsquare,4096,1e-5\n", "times.csv:2");
-    refused("run,size_bytes,time_s\nall-gather --colour red,4096,1e-5\n", "'--colour' is no option");
+    refused("run,size_bytes,time_s\nall-gather --colour red,4096,1e-5\n", "'--colour' is not an option");
     refused("run,size_bytes,time_s\nall-gather --slice,4096,1e-5\n", "--slice needs a value");
     refused("run,size_bytes,time_s\n'all-gather,4096,1e-5\n", "quote");
     refused("ring,size_bytes,time_s\n\"uni,bidi\",4096,1e-5\n", "one point");

@@ -160,7 +160,7 @@ static void what_means_nothing_beside_others_is_found(void)
         {{{"chunks", "2"}, {"all-reduce", "scatter-gather,chunks"}}, NULL},
         {{{"loop", "xla"}, {"strategy", "bidi,bidi-half"}}, "without --strategy uni"},
         {{{"loop", "xla"}, {"strategy", "bidi,auto"}}, NULL},
-        {{{"offset", "2"}, {"pairs", "0-1"}}, "beside --pairs"},
+        {{{"offset", "2"}, {"pairs", "0-1"}}, "together with --pairs"},
         {{{"trace-chips", "2"}}, "without --trace;"},
         {{{"trace-chips", "2"}, {"trace", "t.json"}}, NULL},
     };

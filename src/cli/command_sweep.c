@@ -3,7 +3,7 @@
  * icisim sweep: one CSV row a point, by workers.
  *
  * Rows are written in the order of the points, as soon as they and what they compare with are there, so the bytes
- * do not depend on the number of workers. A point that cannot be has a row that says why, and so has one whose
+ * do not depend on the number of workers. An invalid point has a row that says why, and so has one whose
  * worker died; but a value that no point can have is refused before anything runs (trial.h).
  */
 #include <inttypes.h>
@@ -136,12 +136,12 @@ static int run_all(struct sweep *sweep, int jobs, struct status *st)
 static int summarise(const struct sweep *sweep, struct status *st)
 {
     if (sweep->refused > 0)
-        fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points cannot be; their status says why\n",
+        fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points are invalid; their status says why\n",
                 sweep->refused, sweep->grid->points);
     if (sweep->failed > 0)
         return status_fail(st, STATUS_ENGINE,
-                           "%" PRId64 " of %" PRId64 " points went wrong; their status says how",
-                           sweep->failed, sweep->grid->points);
+                           "%" PRId64 " of %" PRId64 " points failed; their status says how", sweep->failed,
+                           sweep->grid->points);
     return 0;
 }
 

@@ -34,7 +34,7 @@ static char *on_one_line(const char *text)
     return line;
 }
 
-/* Behind a label that is `width` wide: on its line if it fits, else below. */
+/* After a label that is `width` wide: on its line if it fits, else below. */
 static int print_array(const char *label, int width, const struct array *array, FILE *out, struct status *st)
 {
     char *text = NULL;

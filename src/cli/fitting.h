@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The parts of `icisim fit`: measurements in groups that differ in size only, a line through each group, one machine
- * behind all groups of a chip; printed, written as CSV and as a chip profile.
+ * that explains all groups of a chip; printed, written as CSV and as a chip profile.
  */
 #ifndef FITTING_H
 #define FITTING_H

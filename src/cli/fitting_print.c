@@ -125,7 +125,7 @@ void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FI
 
 static void print_chip(const struct fitting_chip *chip)
 {
-    printf("machine behind %d point%s of %s", chip->points, chip->points == 1 ? "" : "s", chip->name);
+    printf("machine from %d point%s of %s", chip->points, chip->points == 1 ? "" : "s", chip->name);
     if (chip->left_out)
         printf(", %d outlier%s left out", chip->left_out, chip->left_out == 1 ? "" : "s");
     putchar('\n');

@@ -161,7 +161,7 @@ static char *filter_help(int key, const char *text, void *input)
     return (char *)text;
 }
 
-/* The command's summary and, behind a vertical tab, what --help prints below the options: for what runs
+/* The command's summary and, after a vertical tab, what --help prints below the options: for what runs
  * collectives, their names and what --size counts of them. */
 static char *write_doc(const struct command *command)
 {

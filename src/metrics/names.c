@@ -11,28 +11,28 @@ char *names_op(const struct program *program, int32_t op, char text[static NAMES
     return text;
 }
 
-char *names_way(const struct program *program, int32_t op, int chip, char text[static NAMES_WAY])
+char *names_route(const struct program *program, int32_t op, int chip, char text[static NAMES_ROUTE])
 {
     struct route route = op_route(program, &program->op[op], chip);
     size_t n = 0;
     text[0] = '\0';
-    for (int32_t h = 0; h < route.hops && n + 5 < NAMES_WAY; h++) {
+    for (int32_t h = 0; h < route.hops && n + 5 < NAMES_ROUTE; h++) {
         struct hop hop = program->hop[route.first + h];
         bool minus = hop.delta < 0 && program->slice->span[hop.axis] != 2;
         if (hop.delta != 0)
-            n += (size_t)snprintf(text + n, NAMES_WAY - n, "%s%c%c", n ? " " : "", slice_axis_name(hop.axis),
-                                  minus ? '-' : '+');
+            n += (size_t)snprintf(text + n, NAMES_ROUTE - n, "%s%c%c", n ? " " : "",
+                                  slice_axis_name(hop.axis), minus ? '-' : '+');
     }
     return text;
 }
 
-char *names_op_way(const struct program *program, int32_t op, int chip, char text[static NAMES_OP_WAY])
+char *names_op_route(const struct program *program, int32_t op, int chip, char text[static NAMES_OP_ROUTE])
 {
-    char way[NAMES_WAY] = "";
+    char direction[NAMES_ROUTE] = "";
     names_op(program, op, text);
-    if (program->op[op].kind == OP_SEND && *names_way(program, op, chip, way)) {
+    if (program->op[op].kind == OP_SEND && *names_route(program, op, chip, direction)) {
         size_t n = strlen(text);
-        snprintf(text + n, NAMES_OP_WAY - n, " %s", way);
+        snprintf(text + n, NAMES_OP_ROUTE - n, " %s", direction);
     }
     return text;
 }

@@ -67,7 +67,7 @@ static void say_wait(struct sentence *s, const struct critical *critical, const 
                      bool stage_too)
 {
     const struct program *program = critical->waits->program;
-    char op[NAMES_OP], way[NAMES_WAY], time[UNITS_TEXT];
+    char op[NAMES_OP], direction[NAMES_ROUTE], time[UNITS_TEXT];
     if (idle->op < 0)
         say(s, "; the end");
     else if (critical->computes == 1)
@@ -79,7 +79,7 @@ static void say_wait(struct sentence *s, const struct critical *critical, const 
     say(s, " waits %s for ", units_print_time(idle->end_s - idle->start_s, time));
     struct cell cell = idle->cause.cell;
     if (program->op[cell.op].kind == OP_SEND && names_links(program, cell.op, cell.chip) > 0)
-        say(s, "%s", names_way(program, cell.op, cell.chip, way));
+        say(s, "%s", names_route(program, cell.op, cell.chip, direction));
     else
         say(s, "%s of TPU:%d", names_op(program, cell.op, op), cell.chip);
 }
@@ -136,8 +136,8 @@ static void put_us(struct sheet *sheet, double time_s)
 
 static void put_op(struct sheet *sheet, const struct program *program, struct cell cell)
 {
-    char text[NAMES_OP_WAY];
-    sheet_text(sheet, names_op_way(program, cell.op, cell.chip, text));
+    char text[NAMES_OP_ROUTE];
+    sheet_text(sheet, names_op_route(program, cell.op, cell.chip, text));
 }
 
 static void put_chip(struct sheet *sheet, int32_t chip)

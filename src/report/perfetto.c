@@ -89,14 +89,14 @@ static const char *category(const struct program *program, const struct event *e
     return computes && event->kind < EVENT_ARROW_START ? "compute" : "comm";
 }
 
-static void put_axis(struct json *json, unsigned ways)
+static void put_axis(struct json *json, unsigned directions)
 {
     char text[4 * SLICE_AXES * 2 + 1] = "";
     int n = 0;
-    for (int way = 0; way < 2 * SLICE_AXES; way++)
-        if (ways >> way & 1)
-            n += snprintf(text + n, sizeof text - (size_t)n, "%s%c%c", n ? " " : "", slice_axis_name(way / 2),
-                          way % 2 ? '-' : '+');
+    for (int direction = 0; direction < 2 * SLICE_AXES; direction++)
+        if (directions >> direction & 1)
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%c%c", n ? " " : "",
+                          slice_axis_name(direction / 2), direction % 2 ? '-' : '+');
     if (n > 0)
         put_text(json, "axis", text);
 }
@@ -126,7 +126,7 @@ static void put_args(struct json *json, const struct program *program, const str
         json_number(json, "%.15g", event->bytes);
     }
     if (op->kind == OP_SEND)
-        put_axis(json, event->ways);
+        put_axis(json, event->directions);
     put_int(json, many ? "steps" : "step", many ? event->steps : op->step);
     if (op->kind == OP_SEND && (kind == EVENT_PERMUTE || kind == EVENT_LINK || kind == EVENT_WAIT)) {
         put_int(json, "hops", names_links(program, event->cell.op, event->cell.chip));
@@ -252,7 +252,7 @@ int perfetto_write(const struct program *program, const struct fold *fold, const
 {
     if (!(trace->total_s <= total_max_s))
         return status_fail(st, STATUS_LIMIT,
-                           "a run of %g s is too long for a trace in picoseconds; %g s can be",
+                           "a run of %g s is too long for a trace in picoseconds; the most is %g s",
                            trace->total_s, total_max_s);
     struct waits waits = {0};
     struct events events = {0};

@@ -27,18 +27,18 @@ static const struct op *op_of(const struct events *events, struct cell cell)
     return &events->waits->program->op[cell.op];
 }
 
-static unsigned ways_of(const struct events *events, struct cell cell)
+static unsigned directions_of(const struct events *events, struct cell cell)
 {
     const struct program *program = events->waits->program;
     struct route route = op_route(program, op_of(events, cell), cell.chip);
-    unsigned ways = 0;
+    unsigned directions = 0;
     for (int32_t h = route.first; h < route.first + route.hops; h++) {
         struct hop hop = program->hop[h];
         bool minus = hop.delta < 0 && program->slice->span[hop.axis] != 2;
         if (hop.delta != 0)
-            ways |= 1U << (2 * hop.axis + minus);
+            directions |= 1U << (2 * hop.axis + minus);
     }
-    return ways;
+    return directions;
 }
 
 /* What an op is to a chip: from the first to the last of what it does itself and what comes to it. A join is
@@ -62,7 +62,7 @@ static bool span_of(const struct events *events, int32_t o, int32_t chip, struct
     }
     if (span->end_ps >= 0 && op_of(events, own)->kind == OP_SEND) {
         span->bytes = op_amount(waits->program, op_of(events, own), span->cell.chip);
-        span->ways = ways_of(events, span->cell);
+        span->directions = directions_of(events, span->cell);
     }
     return span->end_ps >= 0;
 }
@@ -79,11 +79,11 @@ static void span_join(struct event *sum, const struct event *more)
     sum->start_ps = more->start_ps < sum->start_ps ? more->start_ps : sum->start_ps;
     sum->end_ps = more->end_ps > sum->end_ps ? more->end_ps : sum->end_ps;
     sum->bytes += more->bytes;
-    sum->ways |= more->ways;
+    sum->directions |= more->directions;
 }
 
 /* Ops in the order of stages and their steps. Where the phases of a stage count their steps anew, the sends
- * that they stand behind tell them apart. */
+ * that they come after tell them apart. */
 struct order {
     int32_t op, stage, depth, step;
 };
@@ -195,7 +195,7 @@ static void add_wait(struct events *events, int32_t chip, int64_t start_ps, int6
         return;
     struct event wait = {.pid = chip, .cell = cause.cell, .start_ps = start_ps, .end_ps = end_ps};
     if (op_of(events, cause.cell)->kind == OP_SEND)
-        wait.ways = ways_of(events, cause.cell);
+        wait.directions = directions_of(events, cause.cell);
     put(events, wait, EVENT_WAIT, GROUP_OPS);
 }
 
@@ -238,7 +238,7 @@ static void add_send(struct events *events, struct cell cell, int link[])
     struct event event = {.start_ps = picoseconds(start_s),
                           .end_ps = picoseconds(end_s),
                           .cell = cell,
-                          .ways = ways_of(events, cell),
+                          .directions = directions_of(events, cell),
                           .bytes = op_amount(waits->program, op, cell.chip)};
     for (int l = 0; l < links; l++) {
         int from = slice_link_start(slice, link[l]);

@@ -27,7 +27,7 @@ enum event_kind {
     EVENT_ARROW_END
 };
 
-/* Rows of a chip; a link's group is GROUP_LINKS + 2 * axis, + 1 for the way by -. */
+/* Rows of a chip; a link's group is GROUP_LINKS + 2 * axis, + 1 for the direction -. */
 enum { GROUP_STEPS, GROUP_OPS, GROUP_ASYNC, GROUP_LINKS, GROUPS = GROUP_LINKS + 2 * SLICE_AXES };
 
 struct event {
@@ -37,7 +37,7 @@ struct event {
     struct cell cell;    /* the op; for a send, by whom */
     int32_t steps;       /* EVENT_STAGE, EVENT_COLLECTIVE: how many */
     int32_t link;        /* EVENT_LINK: how many links of the route come before */
-    unsigned ways;       /* directions as bits: 1 << (2 * axis), << 1 more by - */
+    unsigned directions; /* which directions, as bits: 1 << (2 * axis), << 1 more by - */
     double bytes;        /* of sends */
     double use_frac;     /* EVENT_LINK: mean; EVENT_USE: from now on */
     int64_t arrow;       /* id of an arrow */

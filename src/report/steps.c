@@ -10,7 +10,7 @@
 #include "report/report.h"
 #include "report/sheet.h"
 
-enum { WAYS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
+enum { DIRECTIONS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
 /* The sends of a stage that come after equally many sends are one step, numbered by how many these are; computes have
  * their own count. Both count from 0. */
@@ -37,12 +37,12 @@ struct steps {
     bool computes;             /* with them: does anything compute, and so wait in a queue */
     int32_t critical;
     int count;
-    struct step *step;  /* [ops] */
-    int32_t *depth;     /* [ops] */
-    int32_t *step_of;   /* [ops] id of an op's step; -1: a join */
-    struct op *part;    /* [ops] room for the ops of a step */
-    double *link_bytes; /* [slice_link_ids] */
-    bool way[WAYS];     /* does anything move that way */
+    struct step *step;          /* [ops] */
+    int32_t *depth;             /* [ops] */
+    int32_t *step_of;           /* [ops] id of an op's step; -1: a join */
+    struct op *part;            /* [ops] room for the ops of a step */
+    double *link_bytes;         /* [slice_link_ids] */
+    bool direction[DIRECTIONS]; /* does anything move in that direction */
 };
 
 static int by_stage_and_index(const void *a, const void *b)
@@ -81,9 +81,9 @@ static void gather_steps(struct steps *all)
     qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_index);
 }
 
-/* What one chip sends, at most; and the busiest link of each way carries. */
+/* What one chip sends, at most; and the busiest link of each direction carries. */
 struct step_bytes {
-    double sent, way[WAYS];
+    double sent, direction[DIRECTIONS];
 };
 
 static double most_sent(const struct program *part)
@@ -113,20 +113,20 @@ static int count_bytes(const struct steps *all, const struct step *step, struct 
     *bytes = (struct step_bytes){.sent = most_sent(&part)};
     int code = metrics_link_bytes(&part, all->link_bytes, st);
     for (int link = 0; code == 0 && link < slice_link_ids(slice); link++) {
-        double *of = &bytes->way[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)];
+        double *of = &bytes->direction[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)];
         *of = fmax(*of, all->link_bytes[link]);
     }
     return code;
 }
 
-/* The ways that anything moves, in the whole program. */
-static int find_ways(struct steps *all, struct status *st)
+/* The directions in which anything moves, in the whole program. */
+static int find_directions(struct steps *all, struct status *st)
 {
     const struct slice *slice = all->run->timing.program->slice;
     int code = metrics_link_bytes(all->run->timing.program, all->link_bytes, st);
     for (int link = 0; code == 0 && link < slice_link_ids(slice); link++)
         if (all->link_bytes[link] > 0)
-            all->way[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)] = true;
+            all->direction[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)] = true;
     return code;
 }
 
@@ -164,18 +164,18 @@ static void add_wait(struct sheet *sheet, const struct steps *all, const struct 
         cause = waits_cause(all->waits, cell, true);
     if (all->computes)
         sheet_real(sheet, "%.3f", idle_s * 1e6);
-    char text[NAMES_OP_WAY];
+    char text[NAMES_OP_ROUTE];
     sheet_text(sheet, cause.kind == CAUSE_START
                           ? NULL
-                          : names_op_way(all->waits->program, cause.cell.op, cause.cell.chip, text));
+                          : names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, text));
 }
 
 static int add_step(struct sheet *sheet, const struct steps *all, const struct step *step, struct status *st)
 {
     const struct program *program = all->run->timing.program;
     struct step_bytes bytes = {.sent = NAN};
-    for (int way = 0; way < WAYS; way++)
-        bytes.way[way] = NAN;
+    for (int direction = 0; direction < DIRECTIONS; direction++)
+        bytes.direction[direction] = NAN;
     int code = step->kind == OP_SEND ? count_bytes(all, step, &bytes, st) : 0;
     sheet_text(sheet, program->stages > 0 ? program->stage[step->stage].name : "");
     sheet_count(sheet, step->index);
@@ -185,9 +185,9 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
     sheet_real(sheet, "%.3f", (step->end_s - step->start_s) * 1e6);
     sheet_count(sheet, step->ops);
     sheet_real(sheet, "%.0f", bytes.sent);
-    for (int way = 0; code == 0 && way < WAYS; way++)
-        if (all->way[way])
-            sheet_real(sheet, "%.0f", bytes.way[way]);
+    for (int direction = 0; code == 0 && direction < DIRECTIONS; direction++)
+        if (all->direction[direction])
+            sheet_real(sheet, "%.0f", bytes.direction[direction]);
     if (code == 0 && all->waits)
         add_wait(sheet, all, step);
     return code;
@@ -199,7 +199,7 @@ static void print_heading(const struct steps *all, FILE *out)
           "for\n"
           "# the last; start of the first chip, end of the last; ops: of all chips; bytes: the most that one "
           "chip\n"
-          "# sends; x+ and so on: the most over one link that way\n",
+          "# sends; x+ and so on: the most over one link in that direction\n",
           out);
     if (all->computes)
         fprintf(out, "# waits: how long the compute queue of TPU:%d idles; after: what it starts after\n",
@@ -210,7 +210,7 @@ static void print_heading(const struct steps *all, FILE *out)
 
 static int print_steps(const struct steps *all, FILE *out, struct status *st)
 {
-    static const char *const names[WAYS] = {"x+", "x-", "y+", "y-", "z+", "z-"};
+    static const char *const names[DIRECTIONS] = {"x+", "x-", "y+", "y-", "z+", "z-"};
     struct sheet sheet = {0};
     int code = 0;
     sheet_text_column(&sheet, "stage");
@@ -221,9 +221,9 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
     sheet_column(&sheet, "took", "(us)");
     sheet_column(&sheet, "ops", "");
     sheet_column(&sheet, "bytes", "(B)");
-    for (int way = 0; way < WAYS; way++)
-        if (all->way[way])
-            sheet_column(&sheet, names[way], "(B)");
+    for (int direction = 0; direction < DIRECTIONS; direction++)
+        if (all->direction[direction])
+            sheet_column(&sheet, names[direction], "(B)");
     if (all->computes)
         sheet_column(&sheet, "waits", "(us)");
     if (all->waits)
@@ -254,7 +254,7 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
         all.critical = code == 0 ? waits_critical_chip(&waits) : 0;
     }
     if (code == 0)
-        code = find_ways(&all, st);
+        code = find_directions(&all, st);
     if (code == 0) {
         gather_steps(&all);
         code = print_steps(&all, out, st);

@@ -110,8 +110,9 @@ int settings_check(const struct settings *settings, struct status *st)
         if (settings_count(settings, rule->option) == 0 || !is_broken(rule, settings))
             continue;
         if (rule->excludes)
-            return status_fail(st, STATUS_INPUT, "--%s does not apply beside --%s; leave one of them out",
-                               rule->option, rule->other);
+            return status_fail(st, STATUS_INPUT,
+                               "--%s does not apply together with --%s; leave one of them out", rule->option,
+                               rule->other);
         const char *values = rule->values ? rule->values : "";
         return status_fail(st, STATUS_INPUT,
                            "--%s does not apply without %s%s%s%.*s; leave it out or add that", rule->option,

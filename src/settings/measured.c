@@ -38,7 +38,7 @@ static int add_word(struct settings *settings, const char *word, const char **at
     char *value = NULL;
     int code = 0;
     if (!option || !option->of_point)
-        return status_fail(st, STATUS_INPUT, "'%s' is no option of a simulation", word);
+        return status_fail(st, STATUS_INPUT, "'%s' is not an option of a simulation", word);
     if (word[0] == '-' && option->argument && (code = shell_next(at, &value, st)) == 0 && !value)
         code = status_fail(st, STATUS_INPUT, "%s needs a value", word);
     if (code == 0)

@@ -99,8 +99,8 @@ static int parse(const struct option_row *option, const char *text, union value 
     case OPTION_FRACTION:
         code = units_parse_fraction(what, text, &value->real, st);
         if (code == 0 && !(value->real > 0 && value->real <= 1))
-            return status_fail(st, STATUS_INPUT, "%s '%s': a share above 0, at most 1, such as 0.9", what,
-                               text);
+            return status_fail(st, STATUS_INPUT,
+                               "%s '%s': must be a share above 0 and at most 1, such as 0.9", what, text);
         return code < 0 ? code : (int)sizeof value->real;
     }
     assert(!"every kind has a case");

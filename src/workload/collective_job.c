@@ -32,7 +32,7 @@ static int read_size(struct collective_job *c, const struct point *point, struct
     c->elements = (int64_t)elements;
     if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
         return status_fail(st, STATUS_INPUT,
-                           "--size %s is no whole number of %s elements; write a multiple of %s",
+                           "--size %s is not a whole number of %s elements; write a multiple of %s",
                            units_print_bytes(point->size_bytes, text), c->dtype->name,
                            units_print_bytes((uint64_t)c->dtype->bytes, least));
     return 0;

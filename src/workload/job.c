@@ -25,7 +25,8 @@ const struct workload *workload_of(const struct point *point, struct status *st)
     if (!point->op)
         status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
     else
-        status_fail(st, STATUS_INPUT, "'%s' is no collective, such as all-gather, and no matmul", point->op);
+        status_fail(st, STATUS_INPUT, "'%s' is neither a collective, such as all-gather, nor a matmul",
+                    point->op);
     return NULL;
 }
 

@@ -70,7 +70,7 @@ static int read_table(const struct csv_table *table, int n, const struct dtype *
         double elements = bytes / dtype->bytes;
         if (floor(elements) < elements)
             return csv_table_fail(table, row, size_column, st, STATUS_INPUT,
-                                  "is no whole number of %s elements", dtype->name);
+                                  "is not a whole number of %s elements", dtype->name);
         pair_elements[(size_t)from * (size_t)n + (size_t)to] += (int64_t)elements;
         *sum_bytes += bytes;
     }
