@@ -43,6 +43,13 @@ larger than the v5e pod of 16x16|all-gather --chip v5e --slice 17x16 --size 1MiB
 a shape such as 4x4|all-gather --chip v5e --slice 4x4x4 --size 1MiB
 has no axis 'z'|all-gather --slice 4x4 --axis z --size 1MiB
 name the chip by its 2 coordinates on slice 4x4|all-gather --slice 4x4 --size 1MiB --link 1:x+=0.5
+such as 0-3,7,6|all-gather --slice 4x4 --size 1MiB --mesh d=4 --on 0-
+such as 0-3,7,6|all-gather --slice 4x4 --size 1MiB --mesh d=4 --on 0,1,2,3,
+more chips than the slice has|all-gather --slice 4x4 --size 1MiB --mesh d=16 --on 0-16
+has 4 devices, but 3 chips are listed|all-gather --slice 4x4 --size 1MiB --mesh d=4 --on 2-0
+listed twice|all-gather --slice 4x4 --size 1MiB --mesh d=4 --on 0-2,1
+its chips are 0 to 15|all-gather --slice 4x4 --size 1MiB --mesh d=2 --on 15,16
+add --mesh|all-gather --slice 4x4 --size 1MiB --on 0-3
 name the chip by its 2 coordinates on slice 4x4|all-gather --slice 4x4 --size 1MiB --link "1,0:x=0 0.5"
 x runs from 0 to 3|all-gather --slice 4x4 --size 1MiB --link 4,0:x+=0.5
 the slice has no such link|all-gather --slice 4x4 --size 1MiB --link 3,0:x+=0.5

@@ -61,6 +61,27 @@ static void break_cables(struct round *r, struct status *st)
     }
 }
 
+/* A mesh of up to three axes over some of the chips, in any order. */
+static void lay_over_list(struct round *r, struct status *st)
+{
+    int32_t chip[CHIPS_MAX];
+    int chips = r->slice.chips, n[3] = {1, 1, 1}, devices = 1;
+    for (int c = 0; c < chips; c++) {
+        int other = (int)suite_random(&r->random, (unsigned)c + 1);
+        chip[c] = chip[other];
+        chip[other] = c;
+    }
+    for (int a = 0; a < 3; a++) {
+        n[a] = 1 + (int)suite_random(&r->random, 4);
+        n[a] = devices * n[a] > chips ? 1 : n[a];
+        devices *= n[a];
+    }
+    char text[32];
+    snprintf(text, sizeof text, "a=%d,b=%d,c=%d", n[0], n[1], n[2]);
+    OKAY(mesh_init_on(&r->mesh, &r->slice, text, chip, devices, st), *st);
+    OKAY(mesh_check(&r->mesh, st), *st);
+}
+
 static void make_slice(struct round *r, struct status *st)
 {
     int axes, len[SLICE_AXES], chips;
@@ -76,7 +97,10 @@ static void make_slice(struct round *r, struct status *st)
     } while (chips > CHIPS_MAX);
     OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
     break_cables(r, st);
-    OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);
+    if (suite_random(&r->random, 4) > 0)
+        OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);
+    else
+        lay_over_list(r, st);
 }
 
 /* Some of the axes in some order, each a ring of its own or all of them one ring. */
@@ -106,12 +130,14 @@ static void find_groups(struct round *r)
 {
     for (int chip = 0; chip < r->slice.chips; chip++) {
         r->index[chip] = 0;
+        r->group[chip] = -1;
+        if (mesh_device(&r->mesh, chip) < 0)
+            continue;
         for (int i = 0; i < r->spec.rings; i++)
             r->index[chip] = r->index[chip] * r->ring[i].n + ring_piece(&r->ring[i], &r->slice, chip);
-        r->group[chip] = -1;
     }
     for (int chip = 0; chip < r->slice.chips; chip++) {
-        if (r->group[chip] >= 0)
+        if (r->group[chip] >= 0 || mesh_device(&r->mesh, chip) < 0)
             continue;
         int steps[COLLECTIVE_RINGS] = {0};
         for (int at = chip, i = 0; i >= 0;) {
@@ -189,7 +215,7 @@ static void prepare(struct round *r, int op, struct memory *memory, struct memor
     for (int chip = 0; chip < r->slice.chips; chip++) {
         fill(want, chip, in, false);
         fill(memory, chip, in, op == 0 || (op == 6 && r->index[chip] != r->spec.root));
-        if (op == 0) { /* all-gather: the own chunk of what the group shares */
+        if (op == 0 && r->group[chip] >= 0) { /* all-gather: the own chunk of what the group shares */
             struct view own = chunk_view(r, in, r->index[chip]);
             double value[4096];
             CU_ASSERT_FATAL(view_elements(&r->program, &own, chip) <= 4096);
@@ -222,6 +248,8 @@ static bool delivered(const struct round *r, int op, const struct memory *got, c
     if (out < 0) /* in place; or a chip is alone in its group */
         out = in;
     for (int chip = 0; chip < r->slice.chips && right; chip++) {
+        if (r->group[chip] < 0 && op != 5)
+            continue;
         struct view own = chunk_view(r, in, r->index[chip]);
         if (op == 0 || op == 2)
             right = same(got, &all, chip, want, &all, chip);

@@ -74,7 +74,8 @@ int icisim_slice_coordinate(const struct icisim_slice *slice, int chip, int axis
 
 int icisim_slice_chip(const struct icisim_slice *slice, int device)
 {
-    return has_chip(slice, device) ? mesh_chip(&slice->machine.mesh, device) : -1;
+    bool known = device >= 0 && device < slice->machine.mesh.devices;
+    return known ? mesh_chip(&slice->machine.mesh, device) : -1;
 }
 
 int icisim_slice_device(const struct icisim_slice *slice, int chip)

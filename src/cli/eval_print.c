@@ -78,11 +78,11 @@ static int print_blocks(const struct mesh *mesh, const struct array block[], FIL
 {
     char label[LABEL];
     int width = 0, code = 0;
-    for (int device = 0; device < mesh->slice->chips; device++) {
+    for (int device = 0; device < mesh->devices; device++) {
         print_label(mesh, device, label);
         width = (int)strlen(label) > width ? (int)strlen(label) : width;
     }
-    for (int device = 0; device < mesh->slice->chips && code == 0; device++) {
+    for (int device = 0; device < mesh->devices && code == 0; device++) {
         print_label(mesh, device, label);
         code = print_array(label, width, &block[device], out, st);
     }
@@ -124,7 +124,7 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
         fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&e->start[0], shape));
         return print_blocks(e->mesh, e->start, out, st);
     }
-    struct array *block = calloc((size_t)e->mesh->slice->chips, sizeof *block);
+    struct array *block = calloc((size_t)e->mesh->devices, sizeof *block);
     code =
         block ? spec_shard(&example->in_spec, &example->axes, &example->input, block, st) : status_nomem(st);
     if (code == 0) {
@@ -135,7 +135,7 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
         fprintf(out, "blocks after %s, %s each\n", eval->local, array_print_shape(&e->start[0], shape));
         code = print_blocks(e->mesh, e->start, out, st);
     }
-    case_free_blocks(block, e->mesh->slice->chips);
+    case_free_blocks(block, e->mesh->devices);
     return code;
 }
 
@@ -190,7 +190,7 @@ static int check_out_spec(const struct eval *eval, struct status *st)
     struct status own = {0};
     struct array result = {0};
     char text[SPEC_TEXT];
-    for (int device = 1; device < e->mesh->slice->chips; device++)
+    for (int device = 1; device < e->mesh->devices; device++)
         if (!array_same_shape(&e->want[device], &e->want[0]))
             return eval->has_out_spec
                        ? status_fail(st, STATUS_INPUT,

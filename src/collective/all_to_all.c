@@ -18,8 +18,10 @@
 
 #include "fabric/route.h"
 
+enum { NO_MEMBER = 255 };
+
 /* What the recursion over offsets carries. to[k] holds for every chip where the offsets on the first k rings
- * lead. */
+ * lead, -1 for chips that are in no group. */
 struct direct {
     struct walk *walk;
     int32_t before;
@@ -31,7 +33,7 @@ struct direct {
     struct collective_buffers buffer;
     double bytes;
     int32_t *way;      /* [chips][ROUTE_WAYS]: routes */
-    uint8_t *tie;      /* [chips]: set of axes that tie */
+    uint8_t *tie;      /* [chips]: set of axes that tie; or NO_MEMBER */
     int32_t *route;    /* scratch [chips] */
     uint8_t *mask;     /* scratch [chips] */
     double *amount;    /* scratch [chips], ragged only */
@@ -118,8 +120,10 @@ static unsigned find_routes(struct direct *d, int from, int to, int32_t route[])
 
 static void find_ways(struct direct *d)
 {
-    for (int chip = 0; chip < d->looked_at; chip++)
-        d->tie[chip] = (uint8_t)find_routes(d, chip, d->to[d->walk->rings][chip], &d->way[chip * ROUTE_WAYS]);
+    for (int chip = 0; chip < d->looked_at; chip++) {
+        int to = d->to[d->walk->rings][chip];
+        d->tie[chip] = to < 0 ? NO_MEMBER : (uint8_t)find_routes(d, chip, to, &d->way[chip * ROUTE_WAYS]);
+    }
 }
 
 static void send_offset(struct direct *d)
@@ -146,11 +150,12 @@ static void send_ragged_offset(struct direct *d)
     const struct collective_spec *spec = walk->spec;
     for (int chip = 0; chip < d->looked_at; chip++) {
         int to = d->to[walk->rings][chip];
-        int64_t elements = spec->pair_elements[d->position[chip] * walk->chips + d->position[to]];
+        int64_t elements =
+            to < 0 ? 0 : spec->pair_elements[d->position[chip] * walk->chips + d->position[to]];
         d->mask[chip] = elements > 0;
         d->amount[chip] = (double)elements * spec->elem_bytes;
         d->route[chip] = elements > 0 ? program_route_between(program, chip, to) : -1;
-        walk->index[chip] = d->position[to];
+        walk->index[chip] = to < 0 ? -1 : d->position[to];
     }
     int32_t where = program_mask(program, d->mask);
     if (where != WHERE_ALL && !memchr(d->mask, 1, (size_t)d->looked_at))
@@ -182,7 +187,7 @@ static void each_offset(struct direct *d, int r)
     for (d->offset[r] = 0; d->offset[r] < d->walk->ring[r]->n; d->offset[r]++) {
         each_offset(d, r + 1);
         for (int chip = 0; chip < d->looked_at; chip++)
-            to[chip] = ring_next(d->walk->ring[r], slice, to[chip]);
+            to[chip] = to[chip] < 0 ? -1 : ring_next(d->walk->ring[r], slice, to[chip]);
     }
 }
 
@@ -226,7 +231,7 @@ static int make_ragged_buffers(struct direct *d, struct status *st)
         return 0;
     int64_t *sends = calloc(chips * n, sizeof *sends), *gets = calloc(chips * n, sizeof *gets);
     for (size_t chip = 0; chip < chips && sends && gets; chip++) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && d->position[chip] >= 0; i++) {
             sends[chip * n + i] = spec->pair_elements[(size_t)d->position[chip] * n + i];
             gets[chip * n + i] = spec->pair_elements[i * n + (size_t)d->position[chip]];
         }
@@ -249,8 +254,8 @@ static void number_group(struct direct *d)
     const struct walk *walk = d->walk;
     const struct slice *slice = walk->program->slice;
     for (int chip = 0; chip < slice->chips; chip++) {
-        d->position[chip] = 0;
-        for (int r = 0; r < walk->rings; r++)
+        d->position[chip] = d->to[0][chip] < 0 ? -1 : 0;
+        for (int r = 0; r < walk->rings && d->position[chip] >= 0; r++)
             d->position[chip] = d->position[chip] * walk->ring[r]->n + ring_piece(walk->ring[r], slice, chip);
     }
 }
@@ -288,7 +293,8 @@ static int direct_init(struct direct *d, struct walk *walk, bool ragged, int32_t
         return status_nomem(st);
     }
     for (int chip = 0; chip < (int)chips; chip++)
-        d->to[0][chip] = chip;
+        d->to[0][chip] =
+            walk->rings == 0 || ring_position(walk->ring[0], walk->program->slice, chip) >= 0 ? chip : -1;
     return 0;
 }
 

@@ -119,7 +119,7 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
                           int64_t rows, int64_t cols, bool by_cols);
 struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer);
 
-/* Targets of a collective-permute, for every chip of the slice; `chip` is scratch of [chips].
+/* Targets of a collective-permute, for every chip of the slice, -1 for those out of the mesh; `chip` is scratch of [chips].
  * permute_shift(): what is at position k over the axes listed, in the order listed, goes to position k +
  * offset. permute_pairs(): pairs of positions over the axes in the order of the mesh, as ppermute numbers
  * them; a chip that is no source sends nothing

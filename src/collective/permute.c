@@ -219,7 +219,9 @@ void permute_shift(const struct mesh *mesh, const struct axis_list *list, int of
 {
     int n = axis_list_size(list, &mesh->axes);
     mesh_groups(mesh, list, chip);
-    for (int at = 0; at < mesh->slice->chips; at++) {
+    for (int c = 0; c < mesh->slice->chips; c++)
+        target[c] = -1;
+    for (int at = 0; at < mesh->devices; at++) {
         int to = ((at % n + offset) % n + n) % n;
         target[chip[at]] = chip[at - at % n + to];
     }
@@ -247,7 +249,7 @@ int permute_pairs(const struct mesh *mesh, const struct axis_list *list, const i
                     "pairs: %d-%d and %d-%d: a chip sends to one chip at most and receives from one; name "
                     "each source and each target once",
                     pair[j][0], pair[j][1], from, to);
-        for (int group = 0; group < chips / n; group++)
+        for (int group = 0; group < mesh->devices / n; group++)
             target[chip[group * n + from]] = chip[group * n + to];
     }
     return 0;

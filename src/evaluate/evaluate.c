@@ -12,7 +12,7 @@
 
 static int devices_of(const struct evaluation *e)
 {
-    return e->mesh->slice->chips;
+    return e->mesh->devices;
 }
 
 /* The mesh must be the example's, however it is laid. */

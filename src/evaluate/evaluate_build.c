@@ -81,6 +81,8 @@ static int find_targets(const struct evaluation *e, int32_t target[], struct sta
     int n = e->groups.size, chips = e->mesh->slice->chips;
     int32_t *chip = malloc((size_t)chips * sizeof *chip);
     int code = chip ? 0 : status_nomem(st);
+    for (int c = 0; c < chips; c++)
+        target[c] = -1;
     if (code == 0 && call->op == CALL_PPERMUTE) {
         int32_t(*pair)[2] = malloc(((size_t)call->pairs + 1) * sizeof *pair);
         for (int i = 0; i < 2 * call->pairs && pair; i++)
@@ -92,7 +94,7 @@ static int find_targets(const struct evaluation *e, int32_t target[], struct sta
     } else if (code == 0 && call->divide.count == 0) {
         permute_shift(e->mesh, &call->axes, call->offset, chip, target);
     } else if (code == 0) {
-        for (int i = 0; i < chips; i++) {
+        for (int i = 0; i < e->groups.count * n; i++) {
             int to = ((i % n + call->offset % n) + n) % n;
             target[mesh_chip(e->mesh, e->groups.member[i])] =
                 mesh_chip(e->mesh, e->groups.member[i - i % n + to]);

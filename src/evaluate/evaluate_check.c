@@ -12,7 +12,7 @@ static double rounding(const struct evaluation *e, double epsilon)
 {
     double largest = 0, n = e->groups.size;
     bool whole = true;
-    for (int device = 0; device < e->mesh->slice->chips; device++)
+    for (int device = 0; device < e->mesh->devices; device++)
         for (int64_t i = 0; i < array_elements(&e->start[device]); i++) {
             double value = e->start[device].data[i];
             largest = fmax(largest, fabs(value));
@@ -57,7 +57,7 @@ int evaluation_check(const struct evaluation *e, struct status *st)
     enum call_op op = e->example->call.op;
     bool sums = call_reduces(op) && op != CALL_PMAX && op != CALL_PMIN;
     double tolerance = sums ? rounding(e, DBL_EPSILON) : 0;
-    for (int device = 0; device < e->mesh->slice->chips; device++)
+    for (int device = 0; device < e->mesh->devices; device++)
         if (compare(&e->got[device], &e->want[device], tolerance, st) < 0)
             return status_prefix(st, "device %d: ", device);
     return 0;
@@ -75,7 +75,7 @@ int evaluation_check_output(const struct evaluation *e, struct status *st)
 
 bool evaluation_is_even(const struct evaluation *e)
 {
-    for (int device = 1; device < e->mesh->slice->chips; device++)
+    for (int device = 1; device < e->mesh->devices; device++)
         if (!array_same_shape(&e->got[device], &e->got[0]))
             return false;
     return true;

@@ -229,7 +229,7 @@ static bool is_identity(const struct mesh *mesh, const struct laying *laying)
 
 int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st)
 {
-    *mesh = (struct mesh){.slice = slice};
+    *mesh = (struct mesh){.slice = slice, .devices = slice->chips};
     if (!text || !*text)
         return mesh_of_slice(mesh, st);
     struct laying laying;
@@ -265,6 +265,47 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
         }
     }
     return is_identity(mesh, &laying) ? 0 : number_chips(mesh, &laying, st);
+}
+
+/* Takes the list over; every chip of the slice learns which device it is. */
+static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
+{
+    const struct slice *slice = mesh->slice;
+    mesh->chip_of = malloc(((size_t)mesh->devices + 1) * sizeof *mesh->chip_of);
+    mesh->device_of = malloc((size_t)slice->chips * sizeof *mesh->device_of);
+    if (!mesh->chip_of || !mesh->device_of)
+        return status_nomem(st);
+    memset(mesh->device_of, -1, (size_t)slice->chips * sizeof *mesh->device_of);
+    for (int device = 0; device < mesh->devices; device++) {
+        int32_t c = chip[device];
+        if (c < 0 || c >= slice->chips)
+            return status_fail(st, STATUS_INPUT, "chip %d is not on the slice; its chips are 0 to %d", (int)c,
+                               slice->chips - 1);
+        if (mesh->device_of[c] >= 0)
+            return status_fail(st, STATUS_INPUT, "chip %d is listed twice; a mesh has each chip once",
+                               (int)c);
+        mesh->chip_of[device] = c;
+        mesh->device_of[c] = device;
+    }
+    return 0;
+}
+
+int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
+                 int chips, struct status *st)
+{
+    *mesh = (struct mesh){.slice = slice, .devices = chips};
+    int code = axes_parse(text, &mesh->axes, st), devices = code < 0 ? 0 : axes_devices(&mesh->axes);
+    if (code < 0)
+        return code;
+    if (devices != chips)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' has %d devices, but %d chips are listed; they must be equal", text,
+                           devices, chips);
+    for (int a = 0; a < mesh->axes.count; a++) {
+        mesh->lay[a].physical = -1;
+        snprintf(mesh->lay[a].how, MESH_HOW, "listed chips");
+    }
+    return keep_list(mesh, chip, st);
 }
 
 void mesh_free(struct mesh *mesh)
@@ -305,11 +346,17 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
             others.axis[others.count++] = a;
     }
     int n = axis_list_size(list, &mesh->axes);
-    for (int device = 0; device < mesh->slice->chips; device++) {
+    for (int device = 0; device < mesh->devices; device++) {
         int group = axis_list_position(&others, &mesh->axes, device);
         int at = axis_list_position(list, &mesh->axes, device);
         chip[group * n + at] = mesh_chip(mesh, device);
     }
+}
+
+void mesh_mask(const struct mesh *mesh, uint8_t mask[])
+{
+    for (int chip = 0; chip < mesh->slice->chips; chip++)
+        mask[chip] = mesh_device(mesh, chip) >= 0;
 }
 
 unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)

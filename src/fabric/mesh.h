@@ -8,6 +8,9 @@
  * are the physical ones. Numbering matters: a ring over (tp,dp) steps in the order given, ppermute numbers
  * chips in the order of the mesh; taking one for the other permutes the data silently.
  *
+ * A mesh may also be laid over a list of chips in an order, so that two meshes share a slice, or a dead chip is left out:
+ * then device i is the i-th chip of the list, and the other chips of the slice take no part in what runs on it.
+ *
  * A ring is the way round one axis (or through a list of chips): who stands at which position, who is next.
  * It is closed if stepping from the last to the first costs no more links than the other steps; else it is a
  * line. A ring that a dead link breaks becomes a line that begins after the break: then positions are counted
@@ -32,18 +35,24 @@ enum { MESH_HOW = 32, MESH_TEXT = 512 };
 struct mesh {
     const struct slice *slice;
     struct axes axes; /* names and sizes */
+    int devices;      /* the slice's chips, or those listed */
     struct {
         int physical;       /* the whole physical axis that it is, coordinate by coordinate, or -1 */
         char how[MESH_HOW]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
     } lay[AXES_MAX];
-    int32_t *chip_of;   /* [chips]: of the mesh's device number; NULL where the two are equal */
-    int32_t *device_of; /* [chips]: the way back; NULL too */
+    int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
+    int32_t
+        *device_of; /* [chips of the slice]: the way back, -1 for chips that are not in the mesh; NULL too */
 };
 
 /* Lays "dp=4,tp=2" or "X=x*y,Z=z" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
  * Sizes alone are laid one to one where they fit (in order if they can), else merged, else split in order.
  * Errors: names given twice, sizes that do not multiply to the number of chips or cannot be laid. */
 int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st);
+/* Lays "dp=4,tp=2" over chips of the slice in the order listed. Errors: a list that is not as long as the mesh has
+ * devices, a chip that is not there or listed twice. */
+int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
+                 int chips, struct status *st);
 void mesh_free(struct mesh *mesh);
 
 /* "dp on x, tp on y"; returns `text`. */
@@ -52,7 +61,7 @@ char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT]);
 /* Reads "x", "x,y" or "(tp,dp)"; NULL or "" is all axes. */
 int mesh_parse_axes(const struct mesh *mesh, const char *text, struct axis_list *list, struct status *st);
 
-/* Device number of a chip and back. */
+/* Device number of a chip, -1 if it is in no mesh, and back. */
 static inline int mesh_device(const struct mesh *mesh, int chip)
 {
     return mesh->device_of ? mesh->device_of[chip] : chip;
@@ -63,8 +72,11 @@ static inline int mesh_chip(const struct mesh *mesh, int device)
 }
 
 /* The chips that take part in a collective over some axes together: groups of axis_list_size() chips each, as
- * many as it takes. Writes for every group the chips in the order of axis_list_position(): [chips]. */
+ * many as it takes. Writes for every group the chips in the order of axis_list_position(): [devices]. */
 void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[]);
+
+/* Marks the chips of the mesh by 1, all others by 0: [chips of the slice]. */
+void mesh_mask(const struct mesh *mesh, uint8_t mask[]);
 
 /* The axes of the slice, a bit each, that these groups span from end to end, where they are laid on whole ones; else 0. */
 unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list);
@@ -82,6 +94,8 @@ struct ring {
     int closing_links; /* links of the step from the last to the first */
 };
 
+/* The rings along a whole axis of the slice, of all its chips. */
+int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st);
 /* The ring along one mesh axis. */
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st);
 /* One ring through all chips of several mesh axes: along neighbours, closed where that can be. Its slots give

@@ -11,7 +11,7 @@ static void show_devices(const struct mesh *mesh, FILE *out)
     for (int a = 0; a < mesh->axes.count; a++)
         fprintf(out, "  %s", mesh->axes.axis[a].name);
     fputc('\n', out);
-    for (int device = 0; device < mesh->slice->chips; device++) {
+    for (int device = 0; device < mesh->devices; device++) {
         int chip = mesh_chip(mesh, device);
         fprintf(out, "%8d  %4d  (", device, chip);
         for (int a = 0; a < mesh->slice->axes; a++)
@@ -51,11 +51,11 @@ static int show_logical_ring(const struct mesh *mesh, const struct axis_list *li
     int n = axis_list_size(list, &mesh->axes);
     char name[AXES_TEXT];
     struct ring ring;
-    int32_t *chip = malloc((size_t)mesh->slice->chips * sizeof *chip);
+    int32_t *chip = malloc((size_t)mesh->devices * sizeof *chip);
     if (!chip)
         return status_nomem(st);
     mesh_groups(mesh, list, chip);
-    int code = ring_of_groups(&ring, mesh->slice, chip, mesh->slice->chips / n, n, st);
+    int code = ring_of_groups(&ring, mesh->slice, chip, mesh->devices / n, n, st);
     free(chip);
     if (code < 0)
         return code;
@@ -81,7 +81,13 @@ int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, 
 
 int mesh_check(const struct mesh *mesh, struct status *st)
 {
-    for (int device = 0; device < mesh->slice->chips; device++) {
+    int devices = 0;
+    for (int chip = 0; chip < mesh->slice->chips; chip++)
+        devices += mesh_device(mesh, chip) >= 0;
+    if (devices != mesh->devices || axes_devices(&mesh->axes) != devices)
+        return status_fail(st, STATUS_CHECK, "mesh: %d chips are among its %d devices, its axes make %d",
+                           devices, mesh->devices, axes_devices(&mesh->axes));
+    for (int device = 0; device < mesh->devices; device++) {
         int chip = mesh_chip(mesh, device);
         if (chip < 0 || chip >= mesh->slice->chips || mesh_device(mesh, chip) != device)
             return status_fail(st, STATUS_CHECK, "mesh: device %d is on chip %d, which is device %d", device,
@@ -92,10 +98,10 @@ int mesh_check(const struct mesh *mesh, struct status *st)
         if (ring_along(&ring, mesh, a, st) < 0)
             return st->code;
         int bad = -1;
-        for (int chip = 0; chip < mesh->slice->chips && bad < 0; chip++) {
-            int at = ring_piece(&ring, mesh->slice, chip);
+        for (int device = 0; device < mesh->devices && bad < 0; device++) {
+            int chip = mesh_chip(mesh, device), at = ring_piece(&ring, mesh->slice, chip);
             int next = ring_piece(&ring, mesh->slice, ring_next(&ring, mesh->slice, chip));
-            if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, mesh_device(mesh, chip), a) != at)
+            if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, device, a) != at)
                 bad = chip;
         }
         ring_free(&ring);

@@ -159,25 +159,41 @@ static bool is_alive(const struct slice *slice, int axis)
     return true;
 }
 
-int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)
+int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
 {
-    int n = mesh->axes.axis[axis].n, physical = mesh->lay[axis].physical;
-    if (physical >= 0 && is_alive(mesh->slice, physical)) {
-        bool closed = slice_is_ring(mesh->slice, physical);
-        *ring = (struct ring){.n = n, .closed = closed, .axis = physical, .edge_links = n > 1};
+    int n = slice->len[axis], at = 0;
+    if (is_alive(slice, axis)) {
+        bool closed = slice_is_ring(slice, axis);
+        *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1};
         ring->closing_links = closed ? 1 : n - 1;
         return 0;
     }
+    int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    for (int first = 0; first < slice->chips; first++) {
+        int coord[SLICE_AXES];
+        for (int a = 0; a < slice->axes; a++)
+            coord[a] = slice_coord(slice, first, a);
+        for (int first_at = coord[axis]; first_at == 0 && coord[axis] < n; coord[axis]++)
+            chip[at++] = slice_chip(slice, coord);
+    }
+    int code = ring_of_groups(ring, slice, chip, slice->chips / n, n, st);
+    free(chip);
+    return code;
+}
+
+int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)
+{
     struct axis_list list = {.count = 1, .axis = {axis}};
     return ring_through(ring, mesh, &list, st);
 }
 
 int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
 {
-    if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0 &&
-        is_alive(mesh->slice, mesh->lay[list->axis[0]].physical))
-        return ring_along(ring, mesh, list->axis[0], st);
-    int chips = mesh->slice->chips, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
+    if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0)
+        return ring_of_axis(ring, mesh->slice, mesh->lay[list->axis[0]].physical, st);
+    int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
     bool closed[AXES_MAX];
     *ring = (struct ring){.axis = -1};
     int32_t *chip = malloc((size_t)chips * sizeof *chip), *way = malloc((size_t)chips * sizeof *way);

@@ -83,12 +83,13 @@ static struct lowered *add_item(struct walker *w, int32_t instruction)
 static int32_t add_compute(struct walker *w, int32_t instruction, double seconds)
 {
     const char *name = module_word(w->module, module_at(w->module, instruction)->name);
-    return program_add(w->program,
-                       (struct op){.kind = OP_COMPUTE,
-                                   .where = WHERE_ALL,
-                                   .amount = amount_of(seconds),
-                                   .payload = NO_PAYLOAD,
-                                   .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
+    return program_add(
+        w->program,
+        (struct op){.kind = OP_COMPUTE,
+                    .where = WHERE_ALL,
+                    .amount = program_seconds(w->program, seconds, w->lower->options->roofline.launch_s),
+                    .payload = NO_PAYLOAD,
+                    .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
 }
 
 static struct value value_of(const struct frame *f, int32_t instruction)

@@ -98,10 +98,7 @@ static int ring_on_axis(struct layout *layout, const struct placement *placement
     const struct slice *slice = placement->slice;
     struct ring *ring = &layout->ring[layout->rings];
     if (n == slice->len[axis] && groups->count * groups->size == slice->chips) {
-        bool closed = slice_is_ring(slice, axis);
-        *ring = (struct ring){
-            .n = n, .closed = closed, .axis = axis, .edge_links = 1, .closing_links = closed ? 1 : n - 1};
-        return 0;
+        return ring_of_axis(ring, slice, axis, st);
     }
     list_lines(placement, groups, axis, n, chip);
     return ring_of_groups(ring, slice, chip, groups->count * groups->size / n, n, st);

@@ -316,17 +316,17 @@ struct tensor writer_reduce_chunks(struct writer *w, const struct matmul_product
             of_left.pick[0] = of_right.pick[0] = one.pick[0] = pick_fixed(q);
         }
         int32_t product =
-            writer_matmul(w, fusion, q, WHERE_ALL,
+            writer_matmul(w, fusion, q, w->members,
                           matmul_cost_s(&w->options->roofline, p, size[0], (double)p->k, size[1], false),
                           of_left, of_right, chunk.place.own);
         program_wait(w->program, left->ready);
         program_wait(w->program, right->ready);
         /* One all-reduce after the other: they would only slow each other down. */
-        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, product}, 2, WHERE_ALL, fusion);
+        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, product}, 2, w->members, fusion);
         writer_collective(w, move, kind_of(w->options->strategy), &chunk);
         reduced = chunk.ready;
         /* And one chunk put in its place after the other: the last one ends them all. */
-        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, placed}, 2, WHERE_ALL, fusion);
+        chunk.ready = program_join_of(w->program, (int32_t[]){reduced, placed}, 2, w->members, fusion);
         writer_place(w, &chunk, one, NULL);
         placed = chunk.ready;
     }

@@ -26,7 +26,7 @@ static double moved_elements(const struct matmul_product *p, const struct matmul
 static int move_bound(const struct matmul_product *p, const struct matmul_move *move, const struct mesh *mesh,
                       double *bound_s, struct status *st)
 {
-    int chips = mesh->slice->chips, n = axis_list_size(&move->axes, &mesh->axes);
+    int chips = mesh->devices, n = axis_list_size(&move->axes, &mesh->axes);
     double elem_bytes = dtype_info(matmul_moved(p, move->kind)->dtype)->bytes;
     struct bound_case c = {.slice = mesh->slice,
                            .op = matmul_move_op(move->kind),

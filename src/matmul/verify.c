@@ -85,8 +85,8 @@ static int visit_shard(const struct matmul_place *place, const struct matmul_ten
 static int load(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
                 const struct matrix operand[], struct memory *memory, struct status *st)
 {
-    int chips = mesh->slice->chips;
-    for (int chip = 0; chip < chips; chip++) {
+    for (int device = 0; device < mesh->devices; device++) {
+        int chip = mesh_chip(mesh, device);
         for (int32_t b = 0; b < memory->program->buffers; b++) {
             double *buffer = memory_of(memory, chip, b);
             for (int64_t i = 0; i < memory_elements(memory->program, chip, b); i++)
@@ -121,9 +121,9 @@ int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *bui
         code = load(plan, build, mesh, operand, &memory, st);
     if (code == 0)
         code = execute(&memory, &options, st);
-    for (int chip = 0; chip < mesh->slice->chips && code == 0; chip++)
+    for (int device = 0; device < mesh->devices && code == 0; device++)
         code = visit_shard(&build->output, &plan->product[plan->products - 1].out, &product[plan->products],
-                           mesh, &memory, chip, false, st);
+                           mesh, &memory, mesh_chip(mesh, device), false, st);
     for (int i = 0; i < MATMUL_OPERANDS; i++) {
         free(operand[i].at);
         free(product[i].at);

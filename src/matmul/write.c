@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a plan to a program: gathers, product and sums of one product after the other. */
+#include <stdlib.h>
+
 #include "matmul/writer.h"
 
 /* The product as one op. */
@@ -14,7 +16,7 @@ static struct tensor whole_product(struct writer *w, const struct matmul_product
     writer_place(w, right, of_right, NULL);
     int32_t fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
     double seconds = matmul_cost_s(&w->options->roofline, p, (double)p->m, (double)p->k, (double)p->n, false);
-    int32_t op = writer_matmul(w, fusion, 0, WHERE_ALL, seconds, of_left, of_right, out.place.own);
+    int32_t op = writer_matmul(w, fusion, 0, w->members, seconds, of_left, of_right, out.place.own);
     program_wait(w->program, left->ready);
     program_wait(w->program, right->ready);
     out.ready = op;
@@ -63,6 +65,18 @@ static struct tensor operand(const struct matmul_tensor *t, int index, const str
     return tensor;
 }
 
+/* The mask of the mesh's chips. */
+static int find_members(struct writer *w)
+{
+    uint8_t *mask = malloc((size_t)w->mesh->slice->chips);
+    if (!mask)
+        return status_nomem(w->st);
+    mesh_mask(w->mesh, mask);
+    w->members = program_mask(w->program, mask);
+    free(mask);
+    return 0;
+}
+
 int matmul_write(const struct matmul_plan *plan, const struct matmul_options *options,
                  const struct mesh *mesh, struct program *program, struct matmul_build *build,
                  struct status *st)
@@ -70,6 +84,8 @@ int matmul_write(const struct matmul_plan *plan, const struct matmul_options *op
     *build = (struct matmul_build){.rings = 0};
     struct writer w = {
         .options = options, .mesh = mesh, .program = program, .build = build, .copies = -1, .st = st};
+    if (find_members(&w) < 0)
+        return st->code;
     struct tensor out = operand(&plan->product[0].left, 0, &mesh->axes);
     for (int i = 0; i < plan->products && st->code == 0; i++)
         out = write_product(&w, &plan->product[i], out, operand(&plan->product[i].right, i + 1, &mesh->axes));

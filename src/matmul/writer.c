@@ -75,7 +75,7 @@ static int32_t copy(struct writer *w, struct view from, struct view to, int32_t 
         bytes = own > bytes ? own : bytes;
     }
     int32_t op = program_add(program, (struct op){.kind = OP_SEND,
-                                                  .where = WHERE_ALL,
+                                                  .where = w->members,
                                                   .towards = program_towards(program, NULL, 0),
                                                   .amount = amount_of(bytes),
                                                   .payload = program_payload(program, payload),

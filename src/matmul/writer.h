@@ -15,7 +15,8 @@ struct writer {
     const struct mesh *mesh;
     struct program *program;
     struct matmul_build *build;
-    int32_t copies; /* the stage of copies on the chip, or -1 */
+    int32_t members; /* mask of the mesh's chips */
+    int32_t copies;  /* the stage of copies on the chip, or -1 */
     struct status *st;
 };
 

@@ -28,6 +28,7 @@ struct point {
     const char *chip;
     int profile; /* enum chip_profile */
     const char *slice, *wrap, *mesh;
+    const char *on;                 /* chips that the mesh is laid over, in order: "0-3,7,6" */
     double link_Bps, hop_latency_s; /* NaN: the chip's own */
     const char *link, *slow_chip;   /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
 

@@ -132,7 +132,7 @@ int collective_bound(const struct collective_job *c, const struct job *job, doub
                                .op = c->collective->id,
                                .bytes = (double)c->elements * c->dtype->bytes,
                                .n = c->group_chips,
-                               .groups = slice->chips / c->group_chips,
+                               .groups = job->machine.mesh.devices / c->group_chips,
                                .root = job->point->root,
                                .target = c->target};
     bool has_places = c->target || c->pair_elements || c->collective->id == COLLECTIVE_BROADCAST;

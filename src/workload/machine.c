@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload/machine.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +64,47 @@ static int shape_of_mesh(const char *mesh, char shape[static SLICE_TEXT], struct
     return 0;
 }
 
+/* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
+static int read_chips(const char *text, int32_t chip[], int most, struct status *st)
+{
+    int chips = 0;
+    for (const char *at = text;; at++) {
+        char *end = NULL;
+        long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1, last = first;
+        if (end && *end == '-')
+            last = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
+        if (first < 0 || last < 0 || first > INT_MAX - 1 || last > INT_MAX - 1 || (*end && *end != ','))
+            return status_fail(st, STATUS_INPUT, "--on '%s': write chips and ranges of them, such as 0-3,7,6",
+                               text);
+        for (long c = first; first <= last ? c <= last : c >= last; c += first <= last ? 1 : -1) {
+            if (chips == most)
+                return status_fail(st, STATUS_INPUT, "--on '%s': more chips than the slice has, %d", text,
+                                   most);
+            chip[chips++] = (int32_t)c;
+        }
+        at = end;
+        if (*at == '\0')
+            return chips;
+    }
+}
+
+static int lay_mesh(struct machine *machine, const struct point *point, struct status *st)
+{
+    const struct slice *slice = &machine->slice;
+    if (!point->on)
+        return mesh_init(&machine->mesh, slice, point->mesh, st);
+    if (!point->mesh)
+        return status_fail(st, STATUS_INPUT, "--on lays a mesh over chips; add --mesh, such as --mesh d=4");
+    int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    int code = read_chips(point->on, chip, slice->chips, st);
+    if (code >= 0 && mesh_init_on(&machine->mesh, slice, point->mesh, chip, code, st) < 0)
+        code = status_prefix(st, "--on '%s': ", point->on);
+    free(chip);
+    return code < 0 ? code : 0;
+}
+
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st)
 {
@@ -81,7 +124,7 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     if (code >= 0)
         code = defects_read_chips(&machine->slice, point->slow_chip, st);
     if (code >= 0)
-        code = mesh_init(&machine->mesh, &machine->slice, point->mesh, st);
+        code = lay_mesh(machine, point, st);
     return code < 0 ? code : 0;
 }
 

@@ -41,7 +41,7 @@ static int open_groups(struct collective_job *c, const struct job *job, struct s
         return status_fail(st, STATUS_INPUT,
                            "--groups and --axis both say who takes part; leave one of them out");
     struct groups groups = {0};
-    int chips = machine->slice.chips;
+    int chips = machine->mesh.devices;
     int32_t *chip = malloc((size_t)chips * sizeof *chip);
     int code = chip ? groups_parse(job->point->groups, chips, &groups, st) : status_nomem(st);
     for (int i = 0; code == 0 && i < chips; i++)
