@@ -129,3 +129,11 @@ refuse '3 devices for 4 chips' 1_ag_dot.hlo --slice 4 --devices "$out"
 refuse 'leave one of them out' 1_ag_dot.hlo --slice 4 --devices "$out" --mesh d=4
 refuse 'write uniform' 1_ag_dot.hlo --slice 4 --ragged random
 refuse 'ends in after_optimizations.txt' ./ --slice 4
+
+# models: the same time by both engines, to 1e-9
+cd ../../..
+for file in workloads/net-*.yaml; do
+    for engine in event simgrid; do
+        "$icisim" run "$file" --engine $engine --csv - | tail -n 1 | python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[12])'
+    done | python3 -c "import sys; a, b = map(float, sys.stdin); sys.exit(not abs(a / b - 1) < 1e-9)" || fail "$file: the engines differ"
+done

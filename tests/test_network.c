@@ -100,8 +100,7 @@ static const struct {
     const char *name;
     const struct row *row;
 } setups[] = {
-    {"network/net-dp", dp}, {"network/net-fsdp-a", fsdp_a},   {"network/net-fsdp-b", fsdp_b},
-    {"network/net-tp", tp}, {"network/net-fsdp-tp", fsdp_tp},
+    {"net-dp", dp}, {"net-fsdp-a", fsdp_a}, {"net-fsdp-b", fsdp_b}, {"net-tp", tp}, {"net-fsdp-tp", fsdp_tp},
 };
 enum { SETUPS = sizeof setups / sizeof *setups };
 
@@ -163,7 +162,7 @@ static void run_file(const struct model *model, const struct module *module, str
 {
     struct array in[INPUTS] = {0};
     struct status st = {0};
-    OKAY(numbers_read("workloads/network/net-dp.yaml", model, in, &st), st);
+    OKAY(numbers_read("workloads/net-dp.yaml", model, in, &st), st);
     CU_ASSERT_EQUAL_FATAL(st.code, 0);
     OKAY(numbers_run(model, module, in, 1e-12, out, &st), st);
     free_all(in, INPUTS);
@@ -175,7 +174,7 @@ static void numbers_are_one_chips(void)
     struct array one[INPUTS] = {0};
     struct model model;
     struct module module;
-    load("network/net-dp", "dp=1,tp=1", &model, &module);
+    load("net-dp", "dp=1,tp=1", &model, &module);
     run_file(&model, &module, one);
     CU_ASSERT_EQUAL(model.outputs, 9);
     NEAR(one[0].data[0], 4.0431547, 1e-7);

@@ -82,3 +82,9 @@ int document_load(struct document *document, const char *path, struct status *st
     file_free(&file);
     return code;
 }
+
+bool document_is_path(const char *text)
+{
+    const char *dot = strrchr(text, '.');
+    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
+}

@@ -31,6 +31,9 @@ struct document {
     struct document_block *blocks; /* where nodes and texts are */
 };
 
+/* Is it the name of a file that document_load() takes for one of ours: .yaml, .yml or .json? */
+bool document_is_path(const char *text);
+
 /* Reads a file ("-" is stdin) or a text; `name` stands in messages. Files named .json, and no others, are
  * held to JSON's own rules. */
 int document_load(struct document *document, const char *path, struct status *st);

@@ -54,7 +54,7 @@ static int check_looks(const struct settings *settings, int64_t points, struct s
 {
     enum { POINTS_MAX = 10000 };
     const char *taker = taker_of_stdout(settings);
-    static const char *const printed[] = {"steps", "critical-path", "dump-program"};
+    static const char *const printed[] = {"steps", "critical-path", "collectives", "dump-program"};
     bool prints = false;
     for (size_t i = 0; i < sizeof printed / sizeof *printed; i++)
         prints |= settings_flag(settings, printed[i]);

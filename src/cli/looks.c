@@ -37,12 +37,14 @@ static int write_links(const struct job *job, const struct run *run, struct outp
 }
 
 /* What single instructions of a module took: the dearest as a table, all of them in a file. */
-static int show_module(const struct module_job *module, const struct run *run, bool table,
+static int show_module(const struct module_job *module, const struct run *run, const struct looks *looks,
                        struct output *file, struct status *st)
 {
     struct module_rows rows = {0};
     int code = module_rows_init(&rows, module, &run->timing.trace, st);
-    if (code == 0 && table)
+    if (code == 0 && looks->collectives)
+        code = module_print_issued(&module->module, stdout, st);
+    if (code == 0 && looks->table)
         code = module_print(&rows, run->result.time_s, stdout, st);
     if (code == 0 && file) {
         struct csv_writer csv = {.output = *file};
@@ -68,7 +70,7 @@ static int show(const struct job *job, const struct run *run, struct looks *look
     if (code == 0 && looks->links)
         code = write_links(job, run, &looks->links[index], st);
     if (code == 0 && module_job_of(job))
-        code = show_module(module_job_of(job), run, looks->table,
+        code = show_module(module_job_of(job), run, looks,
                            looks->instructions ? &looks->instructions[index] : NULL, st);
     return code;
 }
@@ -146,6 +148,7 @@ int looks_open(struct looks *looks, const struct grid *grid, bool table, struct 
     const struct settings *settings = grid->settings;
     *looks = (struct looks){.steps = settings_flag(settings, "steps"),
                             .critical = settings_flag(settings, "critical-path"),
+                            .collectives = settings_flag(settings, "collectives"),
                             .timing = settings_flag(settings, "timing"),
                             .dump = settings_flag(settings, "dump-program"),
                             .trace_chips = settings_integer(settings, "trace-chips"),

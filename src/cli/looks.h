@@ -19,7 +19,7 @@
 enum { LOOKS_FILES_MAX = 256 };
 
 struct looks {
-    bool steps, critical;
+    bool steps, critical, collectives;
     bool timing; /* of the program itself */
     bool dump;   /* instead of running */
     int trace_chips;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "collective/collective.h"
@@ -71,19 +72,13 @@ static const struct option_row *positional_of(const struct command *command)
     return NULL;
 }
 
-static bool is_workload_file(const char *text)
-{
-    const char *dot = strrchr(text, '.');
-    return dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0);
-}
-
 static int add_argument(struct parsing *parsing, const char *text)
 {
     const struct option_row *option = positional_of(parsing->command);
     if (!option)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': %s takes options only", text,
                            parsing->command->name);
-    if (strcmp(option->name, "op") != 0 || !is_workload_file(text))
+    if (strcmp(option->name, "op") != 0 || !document_is_path(text))
         return settings_add(parsing->settings, option, text, parsing->st);
     if (parsing->settings->file)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': one workload file at a time", text);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* All options, a row each. Their order is that of a sweep's rows; --help sorts each group by name. */
+#include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "fabric/chip.h"
 #include "matmul/matmul.h"
 #include "module/hlo_read.h"
+#include "pass/pass.h"
 #include "settings/option.h"
 
 static int choice(const char *what, const char *name, const char *const names[], struct status *st)
@@ -33,7 +35,7 @@ static int engine_index(const char *name, struct status *st)
 unsigned option_op(const char *text)
 {
     struct status unknown = {0};
-    if (hlo_is_path(text))
+    if (hlo_is_path(text) || document_is_path(text))
         return ON_MODULE;
     if (matmul_is_expr(text))
         return ON_MATMUL;
@@ -157,6 +159,9 @@ const struct option_row option_table[] = {
      .ops = ON_MODULE, .doc = "module: CSV of the chip (x,y,z or chip) of each device; default: row by row"},
     {.name = "op-cost", .argument = "FILE", FIELD(op_cost), .group = GROUP_WORK, .commands = FOR_POINTS,
      .ops = ON_MODULE, .doc = "module: CSV of what custom calls cost: name, and time_s or flops,bytes"},
+    {.name = "remat", .argument = "NAME", .fallback = "none", .kind = OPTION_CHOICE, .list = LIST_COMMA, FIELD(remat),
+     .by_name = pass_remat_by_name, .group = GROUP_SCHEDULE, .commands = FOR_POINTS, .ops = ON_MODULE,
+     .doc = "model: what the backward pass finds again: none (but gathers), products (all but these), full"},
     {.name = "trip-count", .argument = "NAME=N", .list = LIST_LAST, FIELD(trip_count), .group = GROUP_WORK,
      .commands = FOR_POINTS, .ops = ON_MODULE,
      .doc = "module: how often loops run that do not say it: while.3=80,while.4=12"},
@@ -185,6 +190,8 @@ const struct option_row option_table[] = {
      .doc = "print the time of each step"},
     {.name = "links", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
      .doc = "CSV of all links, a file each point: bytes and share of the bandwidth in use"},
+    {.name = "collectives", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
+     .ops = ON_MODULE, .doc = "module: print which collectives are issued, how many and of how many bytes"},
     {.name = "instructions", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN, .ops = ON_MODULE,
      .doc = "module: CSV of all instructions, a file each point: executions, time, operations, bytes, exposed time"},
     {.name = "critical-path", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,

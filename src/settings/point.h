@@ -60,6 +60,7 @@ struct point {
     const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
     const char *devices;    /* a CSV of the chips of devices */
     const char *op_cost;    /* a CSV of what custom calls cost */
+    int remat;              /* enum remat: of models */
     bool unroll, as_written;
 
     int engine; /* index in engine_list(), or CHOICE_OPEN */

@@ -226,22 +226,23 @@ static int read_key(struct settings *settings, const struct option_row *option, 
     return 0;
 }
 
-/* Keys that are no options: `about` is for people, `stages` is read by the workload itself. */
-static const char *const other_keys[] = {"about", "stages"};
-enum { OTHER_KEYS = sizeof other_keys / sizeof *other_keys };
+/* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
+static bool is_model(const struct node *root)
+{
+    return node_kind(root) == NODE_MAPPING && node_get(root, "model");
+}
 
 static int read_keys(struct settings *settings, const struct node *root, struct status *st)
 {
-    const char *names[OPTIONS_MAX + OTHER_KEYS + 1];
+    const char *names[OPTIONS_MAX + 2];
     int n = 0;
     for (int i = 0; i < option_count; i++)
         if (option_table[i].of_point)
             names[n++] = option_table[i].name;
-    for (int i = 0; i < OTHER_KEYS; i++)
-        names[n++] = other_keys[i];
+    names[n++] = "about";
     names[n] = NULL;
     int code = node_is_mapping(root, "a workload file", st);
-    if (code == 0)
+    if (code == 0 && !is_model(root))
         code = node_only(root, names, st);
     for (int i = 0; code == 0 && i < node_count(root); i++) {
         const struct option_row *option = option_by_name(node_name(root, i));
@@ -260,7 +261,7 @@ int settings_read(struct settings *settings, const char *path, struct status *st
     if (code == 0 && !(settings->file = strdup(path)))
         code = status_nomem(st);
     if (code == 0 && settings_count(settings, "op") == 0) {
-        code = node_get(document.root, "stages")
+        code = is_model(document.root)
                    ? add_value(settings, option_by_name("op"), path, st)
                    : node_fail(document.root, st, STATUS_INPUT, "a workload needs 'op:', such as all-gather");
     }

@@ -3,10 +3,13 @@
 #include "workload/module_job.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/model.h"
 #include "module/reduce_scatter.h"
+#include "pass/pass.h"
 #include "settings/option.h"
 #include "workload/module_files.h"
 #include "workload/rates.h"
@@ -17,8 +20,8 @@ static bool module_matches(const struct point *point)
     return option_op(point->op) == ON_MODULE;
 }
 
-/* As compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
-static int read_module(struct module_job *m, const struct point *point, struct status *st)
+/* HLO text as compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
+static int read_hlo(struct module_job *m, const struct point *point, struct status *st)
 {
     struct module written = {0};
     if (point->as_written)
@@ -27,6 +30,19 @@ static int read_module(struct module_job *m, const struct point *point, struct s
     if (code == 0)
         code = module_reduce_scatters(&written, &m->module, &m->disguised, st);
     module_free(&written);
+    return code;
+}
+
+/* A model's step, as the passes leave it. */
+static int read_model(struct module_job *m, const struct point *point, const struct axes *axes,
+                      struct status *st)
+{
+    struct model model = {0};
+    snprintf(m->path, sizeof m->path, "%s", point->file);
+    int code = model_read(point, axes, &model, st);
+    if (code == 0)
+        code = pass_recompute(&model.module, (enum remat)point->remat, &m->module, st);
+    model_free(&model);
     return code;
 }
 
@@ -78,7 +94,8 @@ static int module_open(struct job *job, struct status *st)
     m->overlapped_s = NAN;
     int code = option_check(point, ON_MODULE, "a module", st);
     if (code == 0)
-        code = read_module(m, point, st);
+        code = document_is_path(point->op) ? read_model(m, point, &job->machine.mesh.axes, st)
+                                           : read_hlo(m, point, st);
     if (code == 0)
         code = read_options(m, job, st);
     if (code == 0)
