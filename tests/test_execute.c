@@ -448,7 +448,8 @@ static void move_chunks(const struct call *call, int n, const int32_t order[], d
     int place = 0; /* of the chunks of `position` in a buffer */
     while (order[place] != position)
         place++;
-    int64_t chunk = unpack_chunks(call, n) == n ? out_elements / n : out_elements;
+    bool many = call->op == CALL_ALL_GATHER || call->op == CALL_ALL_TO_ALL || call->op == CALL_RAGGED;
+    int64_t chunk = many ? out_elements / n : out_elements;
     for (int i = 0; call->op != CALL_PSUM_SCATTER && i < n; i++)
         memcpy(out + i * chunk, in[order[i]] + (call->op == CALL_ALL_TO_ALL ? place * chunk : 0),
                (size_t)chunk * sizeof *out);

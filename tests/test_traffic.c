@@ -50,6 +50,7 @@ static int count_links(const struct point *point, double link_bytes[static LINKS
     struct job job;
     struct status st = {0};
     int code = job_open(&job, point, &catalog, &st);
+    job.has_data = true; /* for program_check() */
     if (code == 0)
         code = job_build(&job, &st);
     OKAY(code, st);

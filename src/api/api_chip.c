@@ -74,6 +74,5 @@ int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, do
 
 const char *icisim_chip_source(const struct icisim_chip *chip, const char *key)
 {
-    const struct chip_fact *fact = chip_fact(&chip->chip, key);
-    return fact && fact->source && *fact->source ? fact->source : NULL;
+    return chip_source(&chip->chip, key);
 }

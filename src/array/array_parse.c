@@ -6,6 +6,7 @@
 
 #include "array/array.h"
 #include "base/cursor.h"
+#include "base/grow.h"
 
 /* Whole numbers beyond this are not exact in a double. */
 static const int64_t exact = (int64_t)1 << 53;
@@ -21,17 +22,11 @@ struct list {
 
 static int append(struct cursor *c, struct list *list, double value)
 {
-    if (list->used == list->room) {
-        int64_t room = list->room ? 2 * list->room : 64;
-        double *moved = room > ARRAY_ELEMENTS ? NULL : realloc(list->data, (size_t)room * sizeof *moved);
-        if (!moved)
-            return room > ARRAY_ELEMENTS
-                       ? status_fail(c->st, STATUS_LIMIT, "array: more than %lld elements in a list",
-                                     (long long)ARRAY_ELEMENTS)
-                       : status_nomem(c->st);
-        list->data = moved;
-        list->room = room;
-    }
+    if (list->used == ARRAY_ELEMENTS)
+        return status_fail(c->st, STATUS_LIMIT, "array: more than %lld elements in a list",
+                           (long long)ARRAY_ELEMENTS);
+    if (!GROW(list->data, list->used, list->room))
+        return status_nomem(c->st);
     list->data[list->used++] = value;
     return 0;
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
 
 /* What the parser's callbacks fill. The cells of the header go to table->name, the others to table->cell. */
@@ -26,22 +27,8 @@ struct reader {
     bool header_done;
     int cells;         /* of the row being parsed */
     size_t used, room; /* of table->cell, or of table->name while in the header */
-    size_t line_room;
+    int line_room;
 };
-
-/* Makes room for one more of `size` bytes in an array of `used`. */
-static bool grow(void **array, size_t used, size_t *room, size_t size)
-{
-    if (used < *room)
-        return true;
-    size_t more = *room ? 2 * *room : 64;
-    void *grown = more < *room || more > SIZE_MAX / size ? NULL : realloc(*array, more * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
 
 static void on_cell(void *text, size_t bytes, void *context)
 {
@@ -56,14 +43,12 @@ static void on_cell(void *text, size_t bytes, void *context)
         return;
     }
     char ***array = r->header_done ? &t->cell : &t->name;
-    void *raw = *array;
     char *copy = strndup(text ? text : "", bytes);
-    if (!copy || !grow(&raw, r->used, &r->room, sizeof **array)) {
+    if (!copy || !GROW(*array, r->used, r->room)) {
         free(copy);
         r->code = status_nomem(r->st);
         return;
     }
-    *array = raw;
     (*array)[r->used++] = copy;
     r->cells++;
     if (!r->header_done)
@@ -127,10 +112,8 @@ static int end_row(struct reader *r)
     if (r->cells != t->columns)
         return status_fail(r->st, STATUS_INPUT, "%s:%d: %d cells where the header has %d", t->file,
                            r->row_line, r->cells, t->columns);
-    void *raw = t->line;
-    if (t->rows == INT_MAX || !grow(&raw, (size_t)t->rows, &r->line_room, sizeof *t->line))
+    if (t->rows == INT_MAX || !GROW(t->line, t->rows, r->line_room))
         return status_nomem(r->st);
-    t->line = raw;
     t->line[t->rows++] = r->row_line;
     return 0;
 }

@@ -6,24 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static int fail(const char *name, struct status *st)
 {
     return status_fail(st, STATUS_IO, "cannot read '%s': %s", name, strerror(errno));
 }
 
 /* Reads to the end: a pipe does not say how long it is. */
+enum { READ_BYTES = 1 << 16 };
 static int read_all(struct file *file, FILE *in, struct status *st)
 {
     size_t room = 0;
     for (;;) {
-        if (room - file->bytes < 2) {
-            size_t more = room ? 2 * room : 1 << 16;
-            char *grown = realloc(file->text, more);
-            if (!grown)
-                return status_nomem(st);
-            file->text = grown;
-            room = more;
-        }
+        if (!GROW_BY(file->text, file->bytes, room, READ_BYTES))
+            return status_nomem(st);
         size_t n = fread(file->text + file->bytes, 1, room - file->bytes - 1, in);
         file->bytes += n;
         if (file->bytes > FILE_BYTES_MAX)

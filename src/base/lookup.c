@@ -1,72 +1,101 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/lookup.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* Where memory ends, an entry is not added, and that is said; by itself uthash would end the process. */
+#define HASH_NONFATAL_OOM          1
+#define uthash_nonfatal_oom(entry) (no_memory = true)
+#include <uthash.h>
+
+/* Entries stay where they are, for uthash links them; so they are made in blocks. */
+struct lookup_entry {
+    uint32_t hash;
+    int32_t index;
+    struct lookup_entry *next; /* of the same hash, the one added before */
+    UT_hash_handle hh;
+};
+enum { BLOCK_ENTRIES = 126 };
+struct lookup_block {
+    struct lookup_block *next;
+    int used;
+    struct lookup_entry entry[BLOCK_ENTRIES];
+};
+
 void lookup_free(struct lookup *table)
 {
-    free(table->slot);
+    HASH_CLEAR(hh, table->first);
+    for (struct lookup_block *block = table->block, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
     *table = (struct lookup){0};
 }
 
-int32_t lookup_next(const struct lookup *table, uint32_t hash, uint32_t *at)
+static struct lookup_entry *find(const struct lookup *table, uint32_t hash)
 {
-    if (table->slots == 0)
-        return -1;
-    for (;;) {
-        const struct lookup_slot *slot = &table->slot[(hash + (*at)++) & (table->slots - 1)];
-        if (slot->index == 0)
-            return -1;
-        if (slot->hash == hash)
-            return slot->index - 1;
+    struct lookup_entry *found;
+    HASH_FIND_BYHASHVALUE(hh, table->first, &hash, sizeof hash, hash, found);
+    return found;
+}
+
+int32_t lookup_next(const struct lookup *table, uint32_t hash, const struct lookup_entry **at)
+{
+    *at = *at ? (*at)->next : find(table, hash);
+    return *at ? (*at)->index : -1;
+}
+
+static struct lookup_entry *new_entry(struct lookup *table)
+{
+    if (!table->block || table->block->used == BLOCK_ENTRIES) {
+        struct lookup_block *block = malloc(sizeof *block);
+        if (!block)
+            return NULL;
+        block->next = table->block;
+        block->used = 0;
+        table->block = block;
     }
-}
-
-static void put(struct lookup *table, struct lookup_slot entry)
-{
-    uint32_t at = entry.hash;
-    while (table->slot[at & (table->slots - 1)].index != 0)
-        at++;
-    table->slot[at & (table->slots - 1)] = entry;
-}
-
-static int widen(struct lookup *table)
-{
-    struct lookup wide = {.slots = table->slots ? 2 * table->slots : 64, .used = table->used};
-    if (table->slots > UINT32_MAX / 4)
-        return STATUS_LIMIT;
-    wide.slot = calloc(wide.slots, sizeof *wide.slot);
-    if (!wide.slot)
-        return STATUS_NOMEM;
-    for (uint32_t i = 0; i < table->slots; i++)
-        if (table->slot[i].index != 0)
-            put(&wide, table->slot[i]);
-    free(table->slot);
-    *table = wide;
-    return 0;
+    return &table->block->entry[table->block->used++];
 }
 
 int lookup_add(struct lookup *table, uint32_t hash, int32_t index)
 {
-    int code = 2 * table->used < table->slots ? 0 : widen(table);
-    if (code < 0)
-        return code;
-    put(table, (struct lookup_slot){hash, index + 1});
-    table->used++;
-    return 0;
+    struct lookup_entry *entry = new_entry(table);
+    if (!entry)
+        return STATUS_NOMEM;
+    struct lookup_entry *same = find(table, hash);
+    *entry = (struct lookup_entry){.hash = hash, .index = index};
+    if (same) { /* the table keeps one of a hash, the others hang on it */
+        entry->next = same->next;
+        same->next = entry;
+        return 0;
+    }
+    bool no_memory = false;
+    HASH_ADD_BYHASHVALUE(hh, table->first, hash, sizeof entry->hash, hash, entry);
+    return no_memory ? STATUS_NOMEM : 0;
 }
 
 /* Eight bytes at a time, each multiplied into 2^64 / golden ratio; the upper half has seen every bit. */
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 32;
+}
+
 uint32_t lookup_hash(uint32_t seed, const void *bytes, size_t n)
 {
     const unsigned char *from = bytes;
-    uint64_t hash = seed ^ (uint64_t)n << 32;
-    for (; n > 0; n -= n < 8 ? n : 8, from += 8) {
-        uint64_t word = 0;
-        memcpy(&word, from, n < 8 ? n : 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 32;
+    uint64_t hash = seed ^ (uint64_t)n << 32, word = 0;
+    for (; n >= sizeof word; n -= sizeof word, from += sizeof word) {
+        memcpy(&word, from, sizeof word);
+        hash = mix(hash, word);
+    }
+    if (n > 0) {
+        word = 0;
+        memcpy(&word, from, n);
+        hash = mix(hash, word);
     }
     return (uint32_t)(hash ^ hash >> 29);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/node.h"
 
 /* A name given to a node with &. */
@@ -36,18 +37,9 @@ int tree_fail(const struct tree *tree, int code, const char *what)
 
 static int children_add(struct children *c, const char *name, const struct node *node, struct status *st)
 {
-    if (c->count == c->room) {
-        int room = c->room ? 2 * c->room : 8;
-        const char **names = realloc(c->name, (size_t)room * sizeof *names);
-        if (names)
-            c->name = names;
-        const struct node **nodes = realloc(c->node, (size_t)room * sizeof *nodes);
-        if (nodes)
-            c->node = nodes;
-        if (!names || !nodes)
-            return status_nomem(st);
-        c->room = room;
-    }
+    int room = c->room; /* both arrays grow alike */
+    if (!GROW(c->name, c->count, room) || !GROW(c->node, c->count, c->room))
+        return status_nomem(st);
     c->name[c->count] = name;
     c->node[c->count++] = node;
     return 0;

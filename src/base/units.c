@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 
 /* The products of a size of 64 bits with a unit of 40 need more than 64. */
@@ -296,14 +297,8 @@ static int sizes_add(struct sizes *sizes, const char *what, const char *text, ui
     if (sizes->count == UNITS_EXPAND_MAX)
         return status_fail(st, STATUS_LIMIT, "%s '%s' makes more than %d sizes; take larger steps", what,
                            text, UNITS_EXPAND_MAX);
-    if (sizes->count == sizes->room) {
-        int room = sizes->room ? 2 * sizes->room : 16;
-        uint64_t *grown = realloc(sizes->bytes, (size_t)room * sizeof *grown);
-        if (!grown)
-            return status_nomem(st);
-        sizes->bytes = grown;
-        sizes->room = room;
-    }
+    if (!GROW(sizes->bytes, sizes->count, sizes->room))
+        return status_nomem(st);
     sizes->bytes[sizes->count++] = bytes;
     return 0;
 }

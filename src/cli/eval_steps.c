@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "cli/eval.h"
 
 enum { VALUES_MOST = 12 };
@@ -65,15 +66,9 @@ static void print_buffers(const struct evaluation *e, FILE *out)
 static void record(void *user, const struct execute_move *move)
 {
     struct moves *moves = user;
-    if (moves->count == moves->room) {
-        int64_t room = moves->room > 0 ? 2 * moves->room : 64;
-        struct moved *item = realloc(moves->item, (size_t)room * sizeof *item);
-        if (!item) {
-            moves->nomem = true;
-            return;
-        }
-        moves->item = item;
-        moves->room = room;
+    if (!GROW(moves->item, moves->count, moves->room)) {
+        moves->nomem = true;
+        return;
     }
     /* An op's depth counts itself if it crosses links; what stays on its chip goes along with the sends that wait for as
      * much. */

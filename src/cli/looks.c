@@ -92,6 +92,7 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     struct stopwatch stopwatch = stopwatch_start();
     int code = job_open(&job, point, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
+    job.has_data |= looks->dump;
     if (code == 0)
         code = job_build(&job, st);
     struct spent building = stopwatch_lap(&stopwatch);

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int unpack_chunks(const struct call *call, int n)
-{
-    return call->op == CALL_ALL_GATHER || call->op == CALL_ALL_TO_ALL || call->op == CALL_RAGGED ? n : 1;
-}
-
 /* Are chunks cut from, or joined to, dims of a block: ragged rows lie in order already. */
 static bool cuts(const struct call *call)
 {

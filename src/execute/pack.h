@@ -34,9 +34,6 @@ struct seat {
     const int32_t *order; /* [n] or NULL */
 };
 
-/* How many chunks the output buffer has: n or 1. */
-int unpack_chunks(const struct call *call, int n);
-
 /* How many elements the device's buffers have. */
 int64_t pack_elements(const struct seat *seat, const struct array block[]);
 int unpack_elements(const struct call *call, const struct seat *seat, const struct array block[],

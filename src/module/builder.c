@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "module/builder_add.h"
 
 /* %name (a, b) = a + b, or the larger one. */
@@ -80,14 +81,12 @@ static bool reserve(struct builder *b, int32_t at)
 {
     if (at < b->notes)
         return true;
-    int32_t room = 2 * at + 64;
-    struct builder_note *note = realloc(b->note, (size_t)room * sizeof *note);
-    if (!note) {
+    int32_t room = b->notes;
+    if (!GROW_BY(b->note, b->notes, room, at + 1 - b->notes)) {
         builder_fail(b, STATUS_NOMEM);
         return false;
     }
-    memset(note + b->notes, 0, (size_t)(room - b->notes) * sizeof *note);
-    b->note = note;
+    memset(b->note + b->notes, 0, (size_t)(room - b->notes) * sizeof *b->note);
     b->notes = room;
     return true;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 #include "module/hlo_reader.h"
 
@@ -26,7 +27,8 @@ static bool same(const struct module *module, int32_t word, struct span name)
 
 int32_t hlo_find_instruction(const struct hlo_reader *r, struct span name)
 {
-    uint32_t at = 0, hash = hash_name(current(r), name.at, name.length);
+    uint32_t hash = hash_name(current(r), name.at, name.length);
+    const struct lookup_entry *at = NULL;
     for (int32_t i; (i = lookup_next(&r->instruction_names, hash, &at)) >= 0;)
         if (r->module->instruction[i].computation == current(r) &&
             same(r->module, r->module->instruction[i].name, name))
@@ -36,7 +38,8 @@ int32_t hlo_find_instruction(const struct hlo_reader *r, struct span name)
 
 int32_t hlo_find_computation(const struct hlo_reader *r, struct span name)
 {
-    uint32_t at = 0, hash = lookup_hash(0, name.at, (size_t)name.length);
+    uint32_t hash = lookup_hash(0, name.at, (size_t)name.length);
+    const struct lookup_entry *at = NULL;
     for (int32_t c; (c = lookup_next(&r->computation_names, hash, &at)) >= 0;)
         if (same(r->module, r->module->computation[c].name, name))
             return c;
@@ -52,14 +55,8 @@ int hlo_name_computation(struct hlo_reader *r, struct span name, int32_t computa
 /* Where it stands, for what can only be said of it later; and that it can be found by its name. */
 static int remember(struct hlo_reader *r, int32_t instruction, struct span name)
 {
-    if (instruction >= r->place_room) {
-        int32_t room = 2 * instruction + 64;
-        int32_t *grown = realloc(r->place, (size_t)room * sizeof *grown);
-        if (!grown)
-            return status_nomem(r->lexer.st);
-        r->place = grown;
-        r->place_room = room;
-    }
+    if (!GROW(r->place, instruction, r->place_room))
+        return status_nomem(r->lexer.st);
     r->place[instruction] = (int32_t)(name.at - r->lexer.text);
     int code = lookup_add(&r->instruction_names, hash_name(current(r), name.at, name.length), instruction);
     return code < 0 ? status_nomem(r->lexer.st) : 0;

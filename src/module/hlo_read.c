@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "module/hlo_reader.h"
 
 int hlo_push(struct hlo_reader *r, int64_t number)
 {
-    if (r->numbers == r->number_room) {
-        int32_t room = 2 * r->number_room + 256;
-        int64_t *grown = room > 0 ? realloc(r->number, (size_t)room * sizeof *grown) : NULL;
-        if (!grown)
-            return status_nomem(r->lexer.st);
-        r->number = grown;
-        r->number_room = room;
-    }
+    if (!GROW(r->number, r->numbers, r->number_room))
+        return status_nomem(r->lexer.st);
     r->number[r->numbers++] = number;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/lookup.h"
 
 /* Where an equal text or shape may be. */
@@ -21,30 +22,17 @@ static void fail(struct module *module, int code)
         module->error = code;
 }
 
-/* Makes room for `more` elements after `count` of an array; false where there is none. */
-static bool grow(struct module *module, void *array, int which, int32_t count, int32_t more, size_t size)
+static bool no_room(struct module *module, bool too_many)
 {
-    void **at = array;
-    if (module->error < 0)
-        return false;
-    if (count > INT32_MAX / 2 - more) {
-        fail(module, STATUS_LIMIT);
-        return false;
-    }
-    if (count + more <= module->room[which])
-        return true;
-    int32_t room = 2 * (count + more) + 16;
-    void *grown = realloc(*at, (size_t)room * size);
-    if (!grown) {
-        fail(module, STATUS_NOMEM);
-        return false;
-    }
-    *at = grown;
-    module->room[which] = room;
-    return true;
+    fail(module, too_many ? STATUS_LIMIT : STATUS_NOMEM);
+    return false;
 }
-#define GROW(module, field, which, count, more)                                                              \
-    grow(module, &(module)->field, which, count, more, sizeof *(module)->field)
+
+/* Is there room for `more` elements after `count` of module->array? If not, that is the fault. */
+#define HAS_ROOM(module, array, which, count, more)                                                          \
+    ((module)->error >= 0 &&                                                                                 \
+     (((count) <= INT32_MAX / 2 - (more) && GROW_BY((module)->array, count, (module)->room[which], more)) || \
+      no_room(module, (count) > INT32_MAX / 2 - (more))))
 
 void module_init(struct module *module, const char *name, int partitions)
 {
@@ -128,7 +116,7 @@ int32_t module_name(struct module *module, const char *name, int length)
     int32_t at = module->texts;
     if (n > INT32_MAX / 4)
         fail(module, STATUS_LIMIT);
-    if (!GROW(module, text, TEXTS, at, (int32_t)n + 1))
+    if (!HAS_ROOM(module, text, TEXTS, at, (int32_t)n + 1))
         return 0;
     memcpy(module->text + at, name, n);
     module->text[(size_t)at + n] = '\0';
@@ -141,7 +129,8 @@ int32_t module_text(struct module *module, const char *text, int length)
     size_t n = length < 0 ? strlen(text) : (size_t)length;
     if (module->error < 0)
         return 0;
-    uint32_t hash = lookup_hash(0, text, n), probe = 0;
+    uint32_t hash = lookup_hash(0, text, n);
+    const struct lookup_entry *probe = NULL;
     for (int32_t t; (t = lookup_next(&module->index->texts, hash, &probe)) >= 0;)
         if (strncmp(module->text + t, text, n) == 0 && module->text[(size_t)t + n] == '\0')
             return t;
@@ -153,8 +142,8 @@ int32_t module_text(struct module *module, const char *text, int length)
 static int32_t add_numbers(struct module *module, const int64_t number[], int numbers)
 {
     int32_t first = module->numbers;
-    if (!GROW(module, number, NUMBERS, first,
-              numbers + 1)) /* one more: a pointer past an empty list is inside */
+    if (!HAS_ROOM(module, number, NUMBERS, first,
+                  numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
     if (numbers > 0)
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
@@ -166,7 +155,8 @@ int32_t module_shape(struct module *module, struct shape shape, const int64_t nu
 {
     size_t bytes = (size_t)shape.count * sizeof *number;
     int32_t key[4] = {shape.dtype, shape.count, shape.layout, shape.on_chip};
-    uint32_t hash = lookup_hash(lookup_hash(0, key, sizeof key), number, bytes), probe = 0;
+    uint32_t hash = lookup_hash(lookup_hash(0, key, sizeof key), number, bytes);
+    const struct lookup_entry *probe = NULL;
     if (module->error < 0)
         return 0;
     for (int32_t s; (s = lookup_next(&module->index->shapes, hash, &probe)) >= 0;) {
@@ -178,7 +168,7 @@ int32_t module_shape(struct module *module, struct shape shape, const int64_t nu
     }
     int32_t at = module->shapes;
     shape.first = add_numbers(module, number, shape.count);
-    if (!GROW(module, shape, SHAPES, at, 1))
+    if (!HAS_ROOM(module, shape, SHAPES, at, 1))
         return 0;
     module->shape[module->shapes++] = shape;
     add_index(module, &module->index->shapes, hash, at);
@@ -210,7 +200,7 @@ int32_t module_groups(struct module *module, const char *text, const struct grou
     for (int32_t g = 0; g < at; g++)
         if (module->groups[g].text == word)
             return g;
-    if (!GROW(module, groups, GROUPINGS, at, 1))
+    if (!HAS_ROOM(module, groups, GROUPINGS, at, 1))
         return 0;
     struct module_groups *made = &module->groups[at];
     *made = (struct module_groups){.text = word};
@@ -231,7 +221,7 @@ int32_t module_begin(struct module *module, const char *name)
 {
     int32_t at = module->computations;
     int32_t word = module_text(module, name, -1);
-    if (!GROW(module, computation, COMPUTATIONS, at, 1))
+    if (!HAS_ROOM(module, computation, COMPUTATIONS, at, 1))
         return 0;
     module->computation[module->computations++] =
         (struct computation){.name = word, .first = module->instructions, .root = -1};
@@ -242,8 +232,8 @@ int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name
                          const int32_t operand[], int operands)
 {
     int32_t at = module->instructions, first = module->operands;
-    if (!GROW(module, instruction, INSTRUCTIONS, at, 1) ||
-        !GROW(module, operand, OPERANDS, first, operands + 1))
+    if (!HAS_ROOM(module, instruction, INSTRUCTIONS, at, 1) ||
+        !HAS_ROOM(module, operand, OPERANDS, first, operands + 1))
         return 0;
     assert(module->computations > 0);
     if (operands > 0)
@@ -276,7 +266,7 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
 
 static void add_attribute(struct module *module, struct attribute attribute)
 {
-    if (!GROW(module, attribute, ATTRIBUTES_, module->attributes, 1))
+    if (!HAS_ROOM(module, attribute, ATTRIBUTES_, module->attributes, 1))
         return;
     module->attribute[module->attributes++] = attribute;
     module->instruction[module->instructions - 1].attributes++;

@@ -30,6 +30,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/lookup.h"
 #include "base/status.h"
 #include "fabric/route.h"
 #include "fabric/slice.h"
@@ -147,6 +148,9 @@ struct payload {
     struct view a, b, to;
 };
 
+/* Of what equal ones are kept once. */
+enum program_part { PART_ROUTE, PART_MASK, PART_INDEX_TABLE, PART_AMOUNT_TABLE, PART_VAR, PARTS };
+
 struct program {
     const struct slice *slice; /* borrowed */
     int error;                 /* first fault while building */
@@ -166,8 +170,7 @@ struct program {
     struct payload *payload;
     struct stage *stage;
 
-    int32_t *route_slot; /* [route_slots], while building: a route + 1 where its hash puts it, or 0 */
-    int32_t route_slots; /* a power of two, twice the routes at least */
+    struct lookup known[PARTS]; /* while building: where equal parts are */
 };
 
 void program_init(struct program *program, const struct slice *slice);

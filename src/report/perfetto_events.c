@@ -5,19 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "metrics/names.h"
 
 void events_add(struct events *events, struct event event)
 {
-    if (events->count == events->room) {
-        int64_t room = events->room ? 2 * events->room : 256;
-        struct event *moved = realloc(events->event, (size_t)room * sizeof *moved);
-        if (!moved) {
-            events->failed = true;
-            return;
-        }
-        events->event = moved;
-        events->room = room;
+    if (!GROW(events->event, events->count, events->room)) {
+        events->failed = true;
+        return;
     }
     events->event[events->count++] = event;
 }

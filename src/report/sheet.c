@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/text.h"
 
 static void add_column(struct sheet *sheet, const char *name, const char *unit, bool left)
@@ -30,15 +31,9 @@ void sheet_text_column(struct sheet *sheet, const char *name)
 
 void sheet_text(struct sheet *sheet, const char *text)
 {
-    if (sheet->cells == sheet->room) {
-        int room = sheet->room ? 2 * sheet->room : 64;
-        char **moved = realloc(sheet->cell, (size_t)room * sizeof *moved);
-        if (!moved) {
-            sheet->failed = true;
-            return;
-        }
-        sheet->cell = moved;
-        sheet->room = room;
+    if (!GROW(sheet->cell, sheet->cells, sheet->room)) {
+        sheet->failed = true;
+        return;
     }
     char *kept = text_one_line_new(text && *text ? text : "-");
     sheet->failed |= !kept;

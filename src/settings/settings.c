@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/grow.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -35,15 +36,7 @@ static int add_value(struct settings *settings, const struct option_row *option,
     if (code < 0)
         return code;
     struct setting *setting = &settings->of[option_index(option)];
-    if (setting->count == setting->room) {
-        int room = setting->room ? 2 * setting->room : 4;
-        char **moved = realloc(setting->text, (size_t)room * sizeof *moved);
-        if (!moved)
-            return status_nomem(st);
-        setting->text = moved;
-        setting->room = room;
-    }
-    char *kept = strdup(text);
+    char *kept = GROW(setting->text, setting->count, setting->room) ? strdup(text) : NULL;
     if (!kept)
         return status_nomem(st);
     setting->text[setting->count++] = kept;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/units.h"
 #include "validate/validate.h"
 
@@ -23,14 +24,8 @@ double check_difference(const struct check *check)
 
 int checks_add(struct checks *checks, struct check check, struct status *st)
 {
-    if (checks->count == checks->room) {
-        int room = checks->room ? 2 * checks->room : 256;
-        struct check *moved = realloc(checks->check, (size_t)room * sizeof *moved);
-        if (!moved)
-            return status_nomem(st);
-        checks->check = moved;
-        checks->room = room;
-    }
+    if (!GROW(checks->check, checks->count, checks->room))
+        return status_nomem(st);
     if (check.verdict == VERDICT_OK && !(fabs(check_difference(&check)) <= check.tolerance_frac))
         check.verdict = VERDICT_OUT;
     checks->check[checks->count++] = check;

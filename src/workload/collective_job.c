@@ -124,7 +124,8 @@ struct collective_spec collective_job_spec(const struct job *job)
                                    .root = job->point->root,
                                    .target = c->target,
                                    .routes = job->point->routes,
-                                   .pair_elements = c->pair_elements};
+                                   .pair_elements = c->pair_elements,
+                                   .timing_only = !job->has_data};
     for (int r = 0; r < c->rings; r++)
         spec.ring[r] = &c->ring[r];
     return spec;

@@ -31,6 +31,9 @@ struct job {
     const struct point *point;
     const struct workload *workload;
     struct machine machine;
+    /* The program says what data its ops move, too, which only checks and dumps look at; set by job_open() for --check,
+     * before job_build() by others who want it. */
+    bool has_data;
     struct program program;
     void *state; /* the workload's own, from open() to close() */
 };

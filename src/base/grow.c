@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_ROOM = 16 };
+
+/* Pointers and integers of whatever type are read and written as bytes. */
+bool grow_array(void *array, size_t element_bytes, int64_t count, int64_t more, void *room, size_t room_bytes)
+{
+    int64_t most = room_bytes == sizeof(int32_t) ? INT32_MAX : INT64_MAX;
+    if (most > (int64_t)(SIZE_MAX / 2 / element_bytes))
+        most = (int64_t)(SIZE_MAX / 2 / element_bytes);
+    if (more < 0 || count > most - more)
+        return false;
+    int64_t wide = count < FIRST_ROOM / 2 ? FIRST_ROOM : count > most / 2 ? most : 2 * count;
+    if (wide < count + more)
+        wide = count + more;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    void *moved = realloc(old, (size_t)wide * element_bytes);
+    if (!moved)
+        return false;
+    memcpy(array, &moved, sizeof moved);
+    int32_t narrow = (int32_t)wide;
+    if (room_bytes == sizeof narrow)
+        memcpy(room, &narrow, sizeof narrow);
+    else
+        memcpy(room, &wide, sizeof wide);
+    return true;
+}
