@@ -10,6 +10,13 @@ fail() {
     exit 1
 }
 
+# Reads all of its input, so that whoever writes it is not stopped.
+has() {
+    local text
+    text=$(cat)
+    grep -q "$@" <<<"$text"
+}
+
 # time_us FILE OPTION...: the column time_s in us
 time_us() {
     "$icisim" run "$@" --chip round.yaml --wrap all --ring bidi-half --csv - >"$out" || fail "$* fails"
@@ -51,9 +58,9 @@ assert near(rows["y"]["time_s"], 1374.389535e-6) and rows["y"]["bound"] == "MXU"
 assert near(rows["y"]["flops"], 2 * 4096**3) and near(rows["y"]["bytes"], 3 * 2 * 4096**2)
 END
 # 15 all-reduces and 5 matmuls, of which the loops write out 9 and 3
-"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | grep -q '^r,all-reduce,15,' ||
+"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^r,all-reduce,15,' ||
     fail "3_while.hlo has 15 all-reduces"
-"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | grep -q '^d,dot,5,' ||
+"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^d,dot,5,' ||
     fail "3_while.hlo has 5 matmuls"
 # r5 and r7 are written alike, but r7 has no channel: its groups are single devices
 "$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 | grep -c 'box of 4x4 (x ring, y ring)' | grep -qx 2 ||
@@ -102,7 +109,7 @@ ENTRY main {
   ROOT d = bf16[8,8]{1,0} custom-call(c), custom_call_target="more"
 }
 END
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 | grep -q '4 executions of "attend" (2), "other" (1), "more" (1)' ||
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 | has '4 executions of "attend" (2), "other" (1), "more" (1)' ||
     fail "custom calls are counted"
 printf 'name,time_s,flops,bytes\nattend,7e-6,,\nc,7e-6,,\nmore,,1e9,0\n' >"$out.csv"
 [ "$("$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 --op-cost "$out.csv" --csv - | tail -n 1 | cut -d, -f13)" = 3.1e-05 ] ||
