@@ -21,7 +21,7 @@ struct command {
 };
 
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
-    command_validate, command_fit;
+    command_validate, command_fit, command_lower;
 
 /* Reads the arguments after the command's name, argv[0], and a workload file if there is one among them. Returns
  * COMMAND_HELPED if it has printed the help that was asked for. */

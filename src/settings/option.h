@@ -43,8 +43,9 @@ enum command_set {
     FOR_EVAL = 1 << 4,
     FOR_VALIDATE = 1 << 5,
     FOR_FIT = 1 << 6,
+    FOR_LOWER = 1 << 7,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
-    FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL,
+    FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
 };
 
 /* What can run, as a set: the collectives, eval's shifts and calls without any, and the rest. */

@@ -15,35 +15,50 @@
 #include "workload/rates.h"
 #include "workload/workloads.h"
 
-static bool module_matches(const struct point *point)
+bool module_job_matches(const struct point *point)
 {
     return option_op(point->op) == ON_MODULE;
 }
 
 /* HLO text as compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
-static int read_hlo(struct module_job *m, const struct point *point, struct status *st)
+static int read_hlo(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
+                    struct status *st)
 {
     struct module written = {0};
+    *disguised = 0;
     if (point->as_written)
-        return hlo_load(&m->module, point->op, point->trip_count, m->path, st);
-    int code = hlo_load(&written, point->op, point->trip_count, m->path, st);
+        return hlo_load(module, point->op, point->trip_count, path, st);
+    int code = hlo_load(&written, point->op, point->trip_count, path, st);
     if (code == 0)
-        code = module_reduce_scatters(&written, &m->module, &m->disguised, st);
+        code = module_reduce_scatters(&written, module, disguised, st);
     module_free(&written);
     return code;
 }
 
 /* A model's step, as the passes leave it. */
-static int read_model(struct module_job *m, const struct point *point, const struct axes *axes,
+static int read_model(const struct point *point, const struct axes *axes, struct module *module,
                       struct status *st)
 {
     struct model model = {0};
-    snprintf(m->path, sizeof m->path, "%s", point->file);
     int code = model_read(point, axes, &model, st);
     if (code == 0)
-        code = pass_recompute(&model.module, (enum remat)point->remat, &m->module, st);
+        code = pass_recompute(&model.module, (enum remat)point->remat, module, st);
     model_free(&model);
     return code;
+}
+
+int module_job_read(const struct point *point, const struct mesh *mesh, struct module *module,
+                    char path[HLO_PATH], int *disguised, struct status *st)
+{
+    *module = (struct module){0};
+    *disguised = 0;
+    int code = option_check(point, ON_MODULE, "a module", st);
+    if (code < 0)
+        return code;
+    if (!document_is_path(point->op))
+        return read_hlo(point, module, path, disguised, st);
+    snprintf(path, HLO_PATH, "%s", point->file);
+    return read_model(point, &mesh->axes, module, st);
 }
 
 static int place(struct module_job *m, const struct job *job, struct status *st)
@@ -92,10 +107,7 @@ static int module_open(struct job *job, struct status *st)
         return status_nomem(st);
     job->state = m;
     m->overlapped_s = NAN;
-    int code = option_check(point, ON_MODULE, "a module", st);
-    if (code == 0)
-        code = document_is_path(point->op) ? read_model(m, point, &job->machine.mesh.axes, st)
-                                           : read_hlo(m, point, st);
+    int code = module_job_read(point, &job->machine.mesh, &m->module, m->path, &m->disguised, st);
     if (code == 0)
         code = read_options(m, job, st);
     if (code == 0)
@@ -198,7 +210,7 @@ struct spending module_job_spending(const struct module_job *m, const struct tra
 }
 
 const struct workload workload_module = {.name = "module",
-                                         .matches = module_matches,
+                                         .matches = module_job_matches,
                                          .open = module_open,
                                          .build = module_build,
                                          .settle = module_settle,

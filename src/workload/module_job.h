@@ -29,6 +29,14 @@ struct module_job {
     double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
 };
 
+/* Is what runs at the point a module? */
+bool module_job_matches(const struct point *point);
+
+/* Reads the module that a point is: HLO text, with reduce-scatters for those in disguise unless it is as_written; or the
+ * step of a model on a mesh, which HLO text does not need. `path` becomes what was read, `disguised` how many were found. */
+int module_job_read(const struct point *point, const struct mesh *mesh, struct module *module,
+                    char path[HLO_PATH], int *disguised, struct status *st);
+
 /* The job's module, NULL where it runs none. */
 const struct module_job *module_job_of(const struct job *job);
 

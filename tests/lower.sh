@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# icisim lower: what it prints reads back as the same text, and takes the same time to the bit.
+set -euo pipefail
+icisim=$(realpath "$1")
+cd tests/golden/hlo
+fail() {
+    echo "lower: $*"
+    exit 1
+}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The rows of a file with all but the columns that name the file.
+row() {
+    "$icisim" run "$@" --chip round.yaml --wrap all --csv - >"$scratch/row.csv" || fail "$* fails"
+    python3 -c '
+import csv, sys
+for row in csv.DictReader(open(sys.argv[1])):
+    print(*(f"{k}={v}" for k, v in row.items() if k not in ("op", "command")))' "$scratch/row.csv"
+}
+for file in *.hlo; do
+    slice=4
+    [ "$file" != 4_groups.hlo ] || slice=4x4
+    "$icisim" lower "$file" >"$scratch/lowered.hlo" || fail "$file"
+    "$icisim" lower - <"$scratch/lowered.hlo" >"$scratch/again.hlo" || fail "the text of $file"
+    cmp "$scratch/lowered.hlo" "$scratch/again.hlo" || fail "$file: the second text is another"
+    [ "$(row "$file" --slice $slice --ragged uniform)" = "$(row "$scratch/lowered.hlo" --slice $slice --ragged uniform)" ] ||
+        fail "$file: what is printed takes another time"
+done
+"$icisim" lower 7_reduce_scatter.hlo | grep -q '%c = f32\[1024,1024\]{1,0} reduce-scatter(%h), dimensions={0}' ||
+    fail "a reduce-scatter in disguise"
+"$icisim" lower 7_reduce_scatter.hlo --as-written | grep -q '%c = f32\[1024,1024\]{1,0} dynamic-slice(%r, %at, %zero)' ||
+    fail "--as-written"
+
+# the steps of the course's five set-ups
+for workload in ../../../workloads/net-*.yaml; do
+    "$icisim" lower "$workload" >"$scratch/lowered.hlo" || fail "$workload"
+    "$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail "$workload: the second text is another"
+    [ "$(row "$workload")" = "$(row "$scratch/lowered.hlo" --mesh dp=4,tp=2)" ] ||
+        fail "$workload: what is printed takes another time"
+done
+
+# refusals: one line with the cure, status 2
+refuse() {
+    local want=$1 said
+    shift
+    said=$("$icisim" lower "$@" 2>&1 >/dev/null) && fail "$* is not refused"
+    [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$want" <<<"$said" || fail "$*: says '$said', not '$want'"
+}
+refuse "'all-gather' is no module; give HLO text" all-gather
+refuse 'lower prints one module; these are 2' 1_ag_dot.hlo 2_async_pair.hlo
+refuse "there is no while 'w.1'" 1_ag_dot.hlo --trip-count w.1=3
+refuse "lower has no option '--size'" 1_ag_dot.hlo --size 4
+sed '$d' 1_ag_dot.hlo >"$scratch/cut.hlo"
+refuse 'ENTRY is cut; the file ends at line 11' "$scratch/cut.hlo"
