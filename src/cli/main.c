@@ -13,7 +13,7 @@
 
 static const struct command *const commands[] = {&command_run,  &command_compare,  &command_sweep,
                                                  &command_eval, &command_topology, &command_validate,
-                                                 &command_fit, &command_lower};
+                                                 &command_fit,  &command_lower};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_help(void)
