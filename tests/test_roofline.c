@@ -77,6 +77,7 @@ static void reaches_and_pads(void)
     NEAR(roofline_product_flops(&roofline, 13, 130, 257), 2.0 * 13 * 130 * 257, 1e-15);
     roofline.mxu_padding = true;
     NEAR(roofline_product_flops(&roofline, 13, 130, 257), 2.0 * 16 * 256 * 384, 1e-15);
+    NEAR(roofline_product_flops(&roofline, 16, 256, 384), 2.0 * 16 * 256 * 384, 1e-15); /* whole tiles stay */
 }
 
 SUITE("roofline", TEST(binds), TEST(takes_passes), TEST(reaches_and_pads))
