@@ -53,6 +53,8 @@ static const struct problem problems[] = {
      "all-gather left columns over (X,Y), then multiply 64x32 . 32x8"},
     {"4x4", "X=4,Y=4", "bf16[64@(Y,X),32] . bf16[32,128] . bf16[128,32] -> bf16[64,32]",
      "multiply 4x32 . 32x128"},
+    {"4x4", "X=4,Y=4", "bf16[32@X,48@Y] . bf16[48@Y,64] -> bf16[32,64]",
+     "multiply 8x12 . 12x64, then all-reduce over Y, then all-gather output rows over X"},
     /* 9 columns a chip, which halves do not divide */
     {"4", "X=4", "bf16[48,48@X] . bf16[48@X,36] -> bf16[48,36@X]",
      "multiply 48x12 . 12x36, then reduce-scatter columns over X"},

@@ -30,6 +30,9 @@ static void lays_axes(void)
         {"4x8", "X=8,Y=4", "X on y, Y on x"}, /* as jax.make_mesh finds the axis of 8 */
         {"2x2", "x=4", "x on x*y"},
         {"2x2x4", "a=4,b=4", "a on z, b on x*y"}, /* single axes before merged ones */
+        {"2x2x2", "a=4,b=2", "a on x*y, b on z"}, /* and of pairs x*y first, then x*z */
+        {"2x4x2", "a=4,b=4", "a on y, b on x*z"},
+        {"4x2x2", "a=8,b=2", "a on x*y, b on z"},
         {"8", "dp=2,tp=4", "dp on x:2, tp on x:4"},
         {"4x4", "a=2,b=8", "a on x:2, b on x:2*y"},
         {"4x2", "X=y*x", "X on y*x"},
@@ -95,6 +98,12 @@ static void closes_where_it_can(void)
         CU_ASSERT_EQUAL(ring.edge_links, 1);
         ring_free(&ring);
     }
+    /* Half of an axis of 8 has no ends that meet; snaked through 3 others it comes back. */
+    struct ring snake = ring_of("8x3", true, "a=2,b=12", "b");
+    CU_ASSERT_TRUE(snake.closed);
+    CU_ASSERT_EQUAL(snake.edge_links, 1);
+    CU_ASSERT_EQUAL(snake.closing_links, 1);
+    ring_free(&snake);
     /* A part of an axis that is split is a line; the slower part steps over the faster: 4 links an edge. */
     struct ring ring = ring_of("8", true, "dp=2,tp=4", "tp");
     CU_ASSERT_FALSE(ring.closed);

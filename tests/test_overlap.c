@@ -160,6 +160,13 @@ static void computes_as_the_options_say(void)
         NEAR(result.compute_s, compute_s, 1e-12);
         NEAR(result.bound_s, compute_s, 1e-12);
     }
+    /* the products of a chain add up: 2 . 1003 . 1000 . 1100 operations and 2 . 1003 . 1100 . 900 */
+    struct point point =
+        point_of("bf16[1003,1000] . bf16[1000,1100] . bf16[1100,900] -> bf16[1003,900]", "X=1", "naive");
+    set(&point, "chip", path);
+    struct result result = run(&point);
+    NEAR(result.compute_s, 2.0 * 1003 * 1100 * (1000 + 900) / (0.8 * 197e12), 1e-12);
+    NEAR(result.bound_s, result.compute_s, 1e-12);
     unlink(path);
 }
 
@@ -179,6 +186,8 @@ static void bound_is_what_must_move(void)
         {"bf16[300000,5@Y] . bf16[5@Y,7] -> bf16[300000,7]", "X=3,Y=5", 2 * 4 * 300000 * 7 * 2.0, 8},
         /* sums of 300000 x 8 scattered over Y, and 100000 x 8 of each of five gathered over X: the latter is more */
         {"bf16[300000,3@Y] . bf16[3@Y,40@X] -> bf16[300000@Y,40]", "X=5,Y=3", 100000 * 40 * 2 * 4 / 5.0, 1},
+        /* here the sums, 300000 x 14, are more than what is gathered of them */
+        {"bf16[300000,5@Y] . bf16[5@Y,42@X] -> bf16[300000@Y,42]", "X=3,Y=5", 300000 * 14 * 2 * 4 / 5.0, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point = point_of(cases[i].op, cases[i].mesh, "naive");
