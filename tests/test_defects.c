@@ -78,7 +78,7 @@ static void a_dead_link(void)
     CU_ASSERT_STRING_EQUAL(result.rerouted, "nothing passes them");
 }
 
-/* Rings of 16 along x; where a cable of one is dead all are walked as lines, this one from behind the break, so that
+/* Rings of 16 along x; where a cable of one is dead all are walked as lines, this one from beyond the break, so that
  * nothing goes round: E4, 15 (a + c) with c = V/16. */
 static void a_ring_becomes_a_line(void)
 {

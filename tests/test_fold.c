@@ -173,7 +173,7 @@ static void ragged_bytes_do_not_fold(void)
 }
 
 /* What a table says of a chip that takes no part may be anything. */
-static void entries_behind_a_mask_do_not_count(void)
+static void entries_under_a_mask_do_not_count(void)
 {
     struct world w;
     uint8_t mask[8];
@@ -287,5 +287,5 @@ static void random_programs_take_the_same_time(void)
 
 SUITE("fold", TEST(uniform_program_folds_to_one_chip), TEST(lines_do_not_fold), TEST(directions_stay_apart),
       TEST(a_mask_breaks_its_axes_only), TEST(ragged_bytes_do_not_fold),
-      TEST(entries_behind_a_mask_do_not_count), TEST(route_tables_fold_as_they_repeat),
+      TEST(entries_under_a_mask_do_not_count), TEST(route_tables_fold_as_they_repeat),
       TEST(a_slow_link_does_not_fold), TEST(random_programs_take_the_same_time))

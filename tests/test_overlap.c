@@ -195,7 +195,7 @@ static void bound_is_what_must_move(void)
     }
 }
 
-/* Chunks of an all-reduce go one after the other, each behind the product of the next: on a line of 4, 5 of them and V =
+/* Chunks of an all-reduce go one after the other, each during the product of the next: on a line of 4, 5 of them and V =
  * 4000 x 512 sums of 2 bytes, with thin products: 5 times 2 * 3 (1 us + V/5 / (4 w)), after the first product. */
 static void chunks_of_all_reduces_are_chained(void)
 {

@@ -16,7 +16,7 @@ enum { NUMBER = 344 };
 struct format {
     bool integer, exponent;
     int left;   /* columns before the point */
-    int digits; /* behind it */
+    int digits; /* after it */
 };
 
 struct printer {
@@ -26,7 +26,7 @@ struct printer {
     FILE *out;
 };
 
-/* The digits of a number behind its point, without the zeros at their end. */
+/* The digits of a number after its point, without the zeros at their end. */
 static int needed_digits(double value, bool exponent)
 {
     char text[NUMBER];
@@ -50,7 +50,7 @@ static int format_number(const struct format *format, double value, char text[st
     if (format->integer)
         return snprintf(text, NUMBER, "%*.0f", format->left, value);
     if (format->exponent) {
-        /* %e leaves the point out where there are no digits behind it, NumPy does not. */
+        /* %e leaves the point out where there are no digits after it, NumPy does not. */
         return snprintf(text, NUMBER, format->digits ? "%*.*e" : "%#*.*e", format->left + format->digits + 5,
                         format->digits, value);
     }
@@ -68,7 +68,7 @@ static int64_t after_gap(const struct printer *p, int64_t i, int64_t length)
 /* What the printed elements need, gathered one by one. */
 struct survey {
     double least, most;  /* magnitudes, without zeros */
-    int left, digits[2]; /* columns before the point; digits behind it, fixed and with exponent */
+    int left, digits[2]; /* columns before the point; digits after it, fixed and with exponent */
     bool negative, special;
 };
 
@@ -119,8 +119,8 @@ static struct format choose_format(const struct printer *p)
             format.left = s.negative ? 2 : 1;
     }
     if (s.special) {
-        int width = s.negative ? 4 : 3, behind = format.integer ? 0 : 1 + format.digits;
-        format.left = format.left + behind < width ? width - behind : format.left;
+        int width = s.negative ? 4 : 3, after = format.integer ? 0 : 1 + format.digits;
+        format.left = format.left + after < width ? width - after : format.left;
     }
     return format;
 }

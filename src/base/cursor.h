@@ -25,7 +25,7 @@ struct cursor {
 
 struct cursor cursor_of(const char *what, const char *text, struct status *st);
 
-/* Is the next token `token`; accept also moves behind it. */
+/* Is the next token `token`; accept also moves past it. */
 bool cursor_sees(struct cursor *c, const char *token);
 bool cursor_accept(struct cursor *c, const char *token);
 int cursor_expect(struct cursor *c, const char *token);

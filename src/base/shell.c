@@ -45,7 +45,7 @@ static char read_escape(const char **at)
     return (char)strtol(digits, NULL, 16);
 }
 
-/* Copies what stands between quotes, from behind the first on; returns where the second stands, NULL if there is none. */
+/* Copies what stands between quotes, from after the first on; returns where the second stands, NULL if there is none. */
 static const char *read_quoted(const char *at, char quote, bool escapes, char **to)
 {
     for (; *at && *at != quote; at++) {

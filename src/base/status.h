@@ -39,7 +39,7 @@ int status_fail(struct status *st, int code, const char *format, ...) __attribut
 /* Puts "file:line:column: " or the like before the text of a fault already recorded. Returns its code. */
 int status_prefix(struct status *st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* And behind it. */
+/* And after it. */
 int status_suffix(struct status *st, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Out of memory, in one word; returns STATUS_NOMEM. */

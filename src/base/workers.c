@@ -131,7 +131,7 @@ static const char *cause_of_death(int wait_status, char text[static 64])
     return text;
 }
 
-/* The index that it was at is lost; the one behind it goes to its successor. */
+/* The index that it was at is lost; the one after it goes to its successor. */
 static int replace(struct crew *crew, struct worker *worker)
 {
     char text[64];

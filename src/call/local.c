@@ -19,7 +19,7 @@ int local_parse(const char *text, struct local *local, struct status *st)
         local->kind = LOCAL_SLICE;
         if ((code = cursor_integer(&c, "the first row", 0, far, &local->low)) == 0 &&
             (code = cursor_expect(&c, ":")) == 0)
-            code = cursor_integer(&c, "the row behind the last", local->low, far, &local->high);
+            code = cursor_integer(&c, "the row after the last", local->low, far, &local->high);
     } else if (cursor_accept(&c, "add:")) {
         local->kind = LOCAL_ADD;
         code = cursor_number(&c, &local->add, &local->whole);

@@ -8,7 +8,7 @@
 #include "call/cases.h"
 #include "call/node_array.h"
 
-/* Copies a node's numbers behind `at`; every list must have the length that the first ones had. */
+/* Copies a node's numbers to the array from `at` on; every list must have the length that the first ones had. */
 static int fill(const struct node *node, int depth, struct array *array, double **at, struct status *st)
 {
     if (depth == array->dims) {

@@ -63,7 +63,7 @@ struct leg {
 };
 int walk_legs(const struct walk *walk, const struct part *part, int ring, struct leg leg[static 2]);
 /* Step t: the chip at position p sends chunk p + offset; and who sends. A gather passes on what started t steps
- * behind; a scatter is its time reverse: what is sent at step t has steps - t still to go. */
+ * ago; a scatter is its time reverse: what is sent at step t has steps - t still to go. */
 int32_t leg_offset(const struct leg *leg, bool gather, int t);
 int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t);
 

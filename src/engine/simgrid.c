@@ -79,7 +79,7 @@ static void release_followers(struct run *run, int32_t op, int chip, enum after_
             release(run, run->follower[f].op, chip, next);
 }
 
-/* The chip's first compute behind an op, in program order; -1 if there is none. */
+/* The chip's first compute after an op, in program order; -1 if there is none. */
 static int32_t next_compute(const struct program *program, int32_t op, int chip)
 {
     for (op++; op < program->ops; op++)

@@ -53,7 +53,7 @@ static void remove_entry(struct spec *spec, int d)
 static void insert_entry(struct spec *spec, int d)
 {
     if (d >= spec->dims || spec->dims == ARRAY_DIMS)
-        return; /* dims behind the last entry are whole anyway */
+        return; /* dims after the last entry are whole anyway */
     memmove(spec->dim + d + 1, spec->dim + d, (size_t)(spec->dims - d) * sizeof *spec->dim);
     spec->dim[d] = (struct axis_list){0};
     spec->dims++;

@@ -135,7 +135,7 @@ static void count_waits(struct run *run)
             }
 }
 
-/* The next compute of a chip behind `op`, -1 if there is none. */
+/* The next compute of a chip after `op`, -1 if there is none. */
 static int32_t next_compute(const struct run *run, int32_t op, int chip)
 {
     for (int32_t o = op + 1; o < run->program->ops; o++)

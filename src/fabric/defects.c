@@ -21,7 +21,7 @@ static int bad(const struct defect *defect, const char *cure, struct status *st)
     return status_fail(st, STATUS_INPUT, "%s '%s': %s", defect->option, defect->word, cure);
 }
 
-/* Reads "2,1,0" and moves `*at` behind it. */
+/* Reads "2,1,0" and moves `*at` past it. */
 static int read_chip(const struct slice *slice, struct defect *defect, const char **at, struct status *st)
 {
     int coord[SLICE_AXES];

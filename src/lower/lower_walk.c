@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "lower/lower_order.h"
 
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
@@ -48,27 +49,13 @@ struct frame {
 
 enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64, WAITS_MOST = 256 };
 
-static bool room_for(void *array, int32_t count, int32_t *room, size_t size, struct status *st)
-{
-    void **at = array;
-    if (count < *room)
-        return true;
-    int32_t more = 2 * *room + 64;
-    void *grown = realloc(*at, (size_t)more * size);
-    if (!grown) {
-        status_nomem(st);
-        return false;
-    }
-    *at = grown;
-    *room = more;
-    return true;
-}
-
 static struct lowered *add_item(struct walker *w, int32_t instruction)
 {
     struct lower *lower = w->lower;
-    if (!room_for(&lower->item, lower->items, &lower->room[0], sizeof *lower->item, w->st))
+    if (!GROW(lower->item, lower->items, lower->room[0])) {
+        status_nomem(w->st);
         return NULL;
+    }
     struct lowered *item = &lower->item[lower->items++];
     *item = (struct lowered){.instruction = instruction,
                              .times = w->times,
@@ -234,8 +221,8 @@ static int walk_computation(struct walker *w, int32_t computation, struct value 
 static int add_trip(struct walker *w)
 {
     struct lower *lower = w->lower;
-    if (!room_for(&lower->trip_op, lower->trip_ops, &lower->room[2], sizeof *lower->trip_op, w->st))
-        return w->st->code;
+    if (!GROW(lower->trip_op, lower->trip_ops, lower->room[2]))
+        return status_nomem(w->st);
     lower->trip_op[lower->trip_ops++] = w->program->ops;
     return 0;
 }
@@ -250,8 +237,8 @@ static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64
     double times = w->times;
     int code = 0;
     for (int64_t t = 0; t < written && code == 0; t++) {
-        if (!room_for(&begin, (int32_t)t + 1, &begin_room, sizeof *begin, w->st)) {
-            code = w->st->code;
+        if (!GROW(begin, t, begin_room)) {
+            code = status_nomem(w->st);
             break;
         }
         begin[t] = w->program->ops;
@@ -284,8 +271,8 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     *value = value_of(f, module_operand(w->module, instruction, 0));
     int64_t written =
         lower->options->unroll || trips < lower->written[instruction] ? trips : lower->written[instruction];
-    if (!room_for(&lower->loop, lower->loops, &lower->room[1], sizeof *lower->loop, w->st))
-        return w->st->code;
+    if (!GROW(lower->loop, lower->loops, lower->room[1]))
+        return status_nomem(w->st);
     int32_t loop = lower->loops++, outer = w->loop;
     int outer_trip = w->trip;
     lower->loop[loop] = (struct lowered_loop){.instruction = instruction,
@@ -360,8 +347,8 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
         value->first = w->pooled;
         value->count = i->operands;
         for (int o = 0; o < i->operands; o++) {
-            if (!room_for(&w->pool, w->pooled, &w->room, sizeof *w->pool, w->st))
-                return w->st->code;
+            if (!GROW(w->pool, w->pooled, w->room))
+                return status_nomem(w->st);
             w->pool[w->pooled++] = value_of(f, module_operand(w->module, instruction, o));
         }
         return 0;

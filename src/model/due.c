@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 int due_init(struct due *due, struct builder *b, int32_t first, int32_t count, struct status *st)
 {
     *due = (struct due){.b = b, .first = first, .count = count};
@@ -32,15 +34,9 @@ void due_add(struct due *due, int32_t value, int32_t part, unsigned axes)
 {
     if (!due_wanted(due, value))
         return;
-    if (due->parts == due->room) {
-        int32_t room = 2 * due->room + 64;
-        struct due_part *grown = realloc(due->part, (size_t)room * sizeof *grown);
-        if (!grown) {
-            due->b->module->error = STATUS_NOMEM;
-            return;
-        }
-        due->part = grown;
-        due->room = room;
+    if (!GROW(due->part, due->parts, due->room)) {
+        due->b->module->error = STATUS_NOMEM;
+        return;
     }
     axes |= builder_note(due->b, value)->differs;
     due->part[due->parts] = (struct due_part){part, axes, due->head[value - due->first]};

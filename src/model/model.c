@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "model/gradient.h"
 
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
@@ -26,14 +27,8 @@ void model_free(struct model *model)
 static int append(struct model_tensor **list, int *count, int *room, const char *name,
                   const struct tensor *tensor, enum dtype_id dtype, struct status *st)
 {
-    if (*count == *room) {
-        int more = 2 * *room + 16;
-        struct model_tensor *grown = realloc(*list, (size_t)more * sizeof *grown);
-        if (!grown)
-            return status_nomem(st);
-        *list = grown;
-        *room = more;
-    }
+    if (!GROW(*list, *count, *room))
+        return status_nomem(st);
     struct model_tensor *made = &(*list)[(*count)++];
     *made = (struct model_tensor){.tensor = *tensor, .dtype = dtype};
     snprintf(made->name, sizeof made->name, "%s", name);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* "mesh['dp'=4,'tp'=2] {'dp','tp'}" is over dp,tp; other groups are as they are written. */
 static void name_axes(const struct module *module, int32_t at, struct tally_row *row)
 {
@@ -57,15 +59,9 @@ static int add(struct tally *tally, const struct tally_row *one, double times, s
     int r = 0;
     while (r < tally->rows && !alike(&tally->row[r], one))
         r++;
-    if (r == tally->room) {
-        int room = 2 * tally->room + 16;
-        struct tally_row *grown = realloc(tally->row, (size_t)room * sizeof *grown);
-        if (!grown)
-            return status_nomem(st);
-        tally->row = grown;
-        tally->room = room;
-    }
     if (r == tally->rows) {
+        if (!GROW(tally->row, tally->rows, tally->room))
+            return status_nomem(st);
         tally->row[tally->rows++] = *one;
         tally->row[r].count = tally->row[r].in_bytes = tally->row[r].out_bytes = 0;
     }

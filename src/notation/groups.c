@@ -61,7 +61,7 @@ static int count_commas(const char *text)
     return n;
 }
 
-/* "{0,1},{2,3}}": behind the bracket that opens the list. No group can start behind the last device, so the
+/* "{0,1},{2,3}}": after the bracket that opens the list. No group can start after the last device, so the
  * room of `devices` members is enough, and a device that comes twice fills it before it overflows. */
 static int parse_listed(struct cursor *c, const char *open, const char *close, int devices,
                         struct groups *groups)

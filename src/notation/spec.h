@@ -18,7 +18,7 @@
 enum { SPEC_DIMS = 8, SPEC_TEXT = 256 };
 
 struct spec {
-    int dims; /* entries; dims of the array behind them are whole */
+    int dims; /* entries; dims of the array after them are whole */
     struct axis_list dim[SPEC_DIMS];
 };
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 static void fail(struct rewrite *r, int code)
 {
     if (r->to->error == 0)
@@ -110,15 +112,9 @@ void rewrite_attributes(struct rewrite *r, int32_t instruction, bool with_labels
 
 void rewrite_push(struct rewrite *r, int32_t operand)
 {
-    if (r->pushes == r->room) {
-        int32_t room = 2 * r->room + 64;
-        int32_t *grown = realloc(r->pushed, (size_t)room * sizeof *grown);
-        if (!grown) {
-            fail(r, STATUS_NOMEM);
-            return;
-        }
-        r->pushed = grown;
-        r->room = room;
+    if (!GROW(r->pushed, r->pushes, r->room)) {
+        fail(r, STATUS_NOMEM);
+        return;
     }
     r->pushed[r->pushes++] = operand;
 }

@@ -6,6 +6,8 @@
 
 #include "workload/job.h"
 
+#include "base/grow.h"
+
 enum { SHOWN = 3 };
 
 /* A send whose regular route is dead. */
@@ -28,14 +30,8 @@ static int by_pair(const void *a, const void *b)
 
 static int note(struct detours *list, struct detour detour, struct status *st)
 {
-    if (list->count == list->room) {
-        int room = list->room ? 2 * list->room : 64;
-        struct detour *moved = realloc(list->detour, (size_t)room * sizeof *moved);
-        if (!moved)
-            return status_nomem(st);
-        list->detour = moved;
-        list->room = room;
-    }
+    if (!GROW(list->detour, list->count, list->room))
+        return status_nomem(st);
     list->detour[list->count++] = detour;
     return 0;
 }
