@@ -144,3 +144,16 @@ for file in workloads/net-*.yaml; do
         "$icisim" run "$file" --engine $engine --csv - | tail -n 1 | python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[12])'
     done | python3 -c "import sys; a, b = map(float, sys.stdin); sys.exit(not abs(a / b - 1) < 1e-9)" || fail "$file: the engines differ"
 done
+# what computes take, and what collectives leave exposed, is the time of the step
+for file in workloads/net-*.yaml; do
+    "$icisim" run "$file" --instructions "$out" --csv "$out.csv" >/dev/null
+    python3 - "$out" "$out.csv" <<'END' || fail "$file: the instructions are not the step"
+import csv, sys
+rows, run = list(csv.DictReader(open(sys.argv[1]))), next(csv.DictReader(open(sys.argv[2])))
+computes = sum(float(r["time_s"]) for r in rows if r["bound"] != "ICI")
+exposed = sum(float(r["exposed_s"]) for r in rows)
+assert abs((computes + exposed) / float(run["time_s"]) - 1) < 1e-7, (computes, exposed, run["time_s"])
+assert abs(computes / float(run["compute_s"]) - 1) < 1e-7
+END
+done
+rm -f "$out.csv"

@@ -14,6 +14,9 @@
 #include "report/module_rows.h"
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
+/* By phase and layer, where instructions have these labels; by collective and mesh axes. Part of module_print(). */
+int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st);
+
 /* What is issued, those that are alike together: --collectives. */
 int module_print_issued(const struct module *module, FILE *out, struct status *st);
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A module's run by its labels: what each phase and layer took, and what moved over which mesh axes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/module_print.h"
+#include "report/sheet.h"
+
+enum { PART_WORD = 24 };
+
+struct part {
+    char phase[PART_WORD], name[MODULE_ROW_TEXT]; /* of a layer its label; or the mesh axes */
+    double executions, products_s, others_s, collectives_s, exposed_s, bytes;
+};
+
+/* "dp,tp" of mesh['dp'=4,'tp'=2] {'dp','tp'}; other groups as they are written. */
+static void print_axes(const struct module_rows *rows, const struct module_row *row,
+                       char text[static MODULE_ROW_TEXT])
+{
+    char groups[MODULE_ROW_TEXT];
+    const char *written = module_row_groups(rows, row, groups), *at = strrchr(written, '{');
+    int n = 0;
+    snprintf(text, MODULE_ROW_TEXT, "%s", written);
+    if (strncmp(written, "mesh[", 5) != 0 || !at)
+        return;
+    for (at++; *at && *at != '}' && n < MODULE_ROW_TEXT - 1; at++)
+        if (*at != '\'')
+            text[n++] = *at;
+    text[n] = '\0';
+}
+
+static struct part *part_of(struct part part[], int32_t *parts, const char *phase, const char *name)
+{
+    for (int32_t p = 0; p < *parts; p++)
+        if (strcmp(part[p].phase, phase) == 0 && strcmp(part[p].name, name) == 0)
+            return &part[p];
+    struct part *made = &part[(*parts)++];
+    *made = (struct part){0};
+    snprintf(made->phase, sizeof made->phase, "%s", phase);
+    snprintf(made->name, sizeof made->name, "%s", name);
+    return made;
+}
+
+static void add(struct part *part, const struct module_row *row)
+{
+    *(row->collective >= 0 ? &part->collectives_s
+      : row->product       ? &part->products_s
+                           : &part->others_s) += row->time_s;
+    part->executions += row->executions;
+    part->exposed_s += row->exposed_s;
+    part->bytes += row->bytes * row->executions;
+}
+
+static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
+{
+    const struct module *module = &rows->job->module;
+    struct sheet sheet = {0};
+    int32_t parts = 0;
+    for (int32_t r = 0; r < rows->rows; r++) {
+        char phase[PART_WORD] = "", layer[PART_WORD] = "-";
+        int32_t instruction = rows->row[r].instruction;
+        if (module_label(module, instruction, "phase", phase, sizeof phase)) {
+            module_label(module, instruction, "layer", layer, sizeof layer);
+            add(part_of(part, &parts, phase, layer), &rows->row[r]);
+        }
+    }
+    if (parts == 0)
+        return 0;
+    fputs("# by phase and layer; collectives from issue to end, of which the exposed part is what the chip "
+          "waited\n",
+          out);
+    sheet_text_column(&sheet, "phase");
+    sheet_text_column(&sheet, "layer");
+    sheet_column(&sheet, "products", "(us)");
+    sheet_column(&sheet, "others", "(us)");
+    sheet_column(&sheet, "collectives", "(us)");
+    sheet_column(&sheet, "exposed", "(us)");
+    for (int32_t p = 0; p < parts; p++) {
+        sheet_text(&sheet, part[p].phase);
+        sheet_text(&sheet, part[p].name);
+        sheet_real(&sheet, "%.3f", part[p].products_s * 1e6);
+        sheet_real(&sheet, "%.3f", part[p].others_s * 1e6);
+        sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);
+        sheet_real(&sheet, "%.3f", part[p].exposed_s * 1e6);
+    }
+    int code = sheet_print(&sheet, out, st);
+    sheet_free(&sheet);
+    return code;
+}
+
+static int print_over_axes(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
+{
+    struct sheet sheet = {0};
+    int32_t parts = 0;
+    for (int32_t r = 0; r < rows->rows; r++) {
+        char axes[MODULE_ROW_TEXT];
+        if (rows->row[r].collective < 0)
+            continue;
+        print_axes(rows, &rows->row[r], axes);
+        add(part_of(part, &parts, module_row_opcode(rows, &rows->row[r]), axes), &rows->row[r]);
+    }
+    if (parts == 0)
+        return 0;
+    fputs("# by collective and mesh axes: bytes of the whole arrays; hidden is what the chip did not wait "
+          "for\n",
+          out);
+    sheet_text_column(&sheet, "collective");
+    sheet_text_column(&sheet, "axes");
+    sheet_column(&sheet, "count", "");
+    sheet_column(&sheet, "bytes", "(B)");
+    sheet_column(&sheet, "time", "(us)");
+    sheet_column(&sheet, "hidden", "(us)");
+    sheet_column(&sheet, "exposed", "(us)");
+    for (int32_t p = 0; p < parts; p++) {
+        sheet_text(&sheet, part[p].phase);
+        sheet_text(&sheet, part[p].name);
+        sheet_real(&sheet, "%.0f", part[p].executions);
+        sheet_real(&sheet, "%.0f", part[p].bytes);
+        sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);
+        sheet_real(&sheet, "%.3f", (part[p].collectives_s - part[p].exposed_s) * 1e6);
+        sheet_real(&sheet, "%.3f", part[p].exposed_s * 1e6);
+    }
+    int code = sheet_print(&sheet, out, st);
+    sheet_free(&sheet);
+    return code;
+}
+
+int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st)
+{
+    struct part *part = malloc(((size_t)rows->rows + 1) * sizeof *part);
+    if (!part)
+        return status_nomem(st);
+    int code = print_layers(rows, part, out, st);
+    if (code == 0)
+        code = print_over_axes(rows, part, out, st);
+    free(part);
+    return code;
+}
