@@ -210,7 +210,10 @@ int hlo_read(struct module *module, const char *file, const char *text, size_t b
     };
     module_init(module, "", 0);
     module->replicas = 0; /* not said */
-    int code = hlo_read_module(&r);
+    int code = hlo_push(&r, 0); /* so that the stack is somewhere when it is empty, too */
+    r.numbers = 0;
+    if (code == 0)
+        code = hlo_read_module(&r);
     /* a fault while building is the reason for any other */
     if (module->error < 0 || code == 0)
         code = module_close(module, st);
