@@ -290,10 +290,50 @@ static void refuses_what_is_not_known(void)
                      "m.hlo:6:35: send is not simulated");
     entry_is_refused("  t = token[] after-all()\n  a = (f32[8,16], u32[], token[]) recv(t), channel_id=1",
                      "compile with collective-permute instead");
+    text_is_refused("HloModule m\nENTRY e {\n  p = f32[8] parameter(0), sharding={mesh['a'=4], [{'a'}]}\n}\n",
+                    "m.hlo:3:3: shardings, but no collectives");
     text_is_refused(
         "HloModule m, num_partitions=8\nENTRY e {\n  p = f32[8] parameter(0), sharding={devices=[8]<=[8]}\n"
         "  ROOT q = f32[8] add(p, p)\n}\n",
         "m.hlo:3:3: shardings, but no collectives: this is HLO before SPMD partitioning");
+}
+
+/* XLA's newer and rarer spellings, each from one of its own kinds of dump. */
+static void reads_rare_instructions(void)
+{
+    struct module m;
+    entry_of(
+        &m,
+        "  c = s32[] constant(0)\n  o = (s32[], s32[]) tuple(c, c)\n  b = f32[8,64] broadcast(c), "
+        "dimensions={}\n"
+        "  q = f32[8,64] collective-permute(p, b, o, o), source_target_pairs={{0,0}}, slice_sizes={{8,16}}\n"
+        "  e = f32[8,16] collective-broadcast(p, c), replica_groups={{0}}, has_dynamic_root=true\n"
+        "  s = ((f32[8,16]), f32[4,16], s32[]) slice-start(p), slice={[0:4], [0:16]}\n"
+        "  d = f32[4,16] slice-done(s)\n"
+        "  r = ((f32[8,16]), f32[1,16]) reduce-scatter-start(p), channel_id=3, to_apply=sum, "
+        "dimensions={0},\n"
+        "      replica_groups={{0,1,2,3,4,5,6,7}}, use_global_device_ids=true\n"
+        "  rd = f32[1,16] reduce-scatter-done(r)\n"
+        "  w = (f32[8,16], f32[64,16]) all-gather-start(p), channel_id=4, dimensions={0}, "
+        "replica_groups={{0}}\n"
+        "  wd = f32[64,16] all-gather-done(w)\n"
+        "  y = f32[4] constant({...})\n"
+        "  x = (f32[8,16], f32[4]) all-reduce-start(p, y), replica_groups={}, to_apply=sum\n"
+        "  xd = (f32[8,16], f32[4]) all-reduce-done(x)\n"
+        "  k = (c64[2], f8e5m2fnuz[]) constant(( {(-1.5, inf), (nan, 0)}, 3 )), origin={{\"a\"}}, "
+        "statistics={x-1=3}\n"
+        "  n = f32[8,16] domain(p), domain={kind=\"sharding\", entry={maximal device=0}, exit={replicated}}\n"
+        "  f = f32[7] custom-call(p), custom_call_target=\"foo\\\"bar\", window={size=2x2}, "
+        "dim_labels=?b01f_0?1io->b01?f");
+    CU_ASSERT_EQUAL(module_result(&m, instruction_of(&m, NULL, "r")),
+                    module_at(&m, instruction_of(&m, NULL, "rd"))->shape);
+    CU_ASSERT_EQUAL(module_result(&m, instruction_of(&m, NULL, "s")),
+                    module_at(&m, instruction_of(&m, NULL, "d"))->shape);
+    CU_ASSERT_EQUAL(module_result(&m, instruction_of(&m, NULL, "x")),
+                    module_at(&m, instruction_of(&m, NULL, "xd"))->shape);
+    words_are(&m, "k", ATTR_LITERAL, "( {(-1.5, inf), (nan, 0)}, 3 )");
+    words_are(&m, "f", ATTR_DIM_LABELS, "?b01f_0?1io->b01?f");
+    module_free(&m);
 }
 
 static void refuses_syntax(void)
@@ -394,6 +434,7 @@ static void takes_the_module_of_a_dump(void)
 }
 
 SUITE("hlo_read", TEST(reads_headers), TEST(reads_shapes), TEST(reads_attributes), TEST(reads_literals),
-      TEST(reads_long_lines), TEST(infers_devices), TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts),
-      TEST(refuses_every_prefix), TEST(refuses_names), TEST(refuses_what_is_not_known), TEST(refuses_syntax),
-      TEST(asks_for_trip_counts), TEST(takes_the_module_of_a_dump))
+      TEST(reads_long_lines), TEST(reads_rare_instructions), TEST(infers_devices),
+      TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts), TEST(refuses_every_prefix), TEST(refuses_names),
+      TEST(refuses_what_is_not_known), TEST(refuses_syntax), TEST(asks_for_trip_counts),
+      TEST(takes_the_module_of_a_dump))

@@ -75,8 +75,8 @@ int check_collective(const struct module *module, int32_t instruction, struct st
     if (whole == HLO_ALL_TO_ALL && i->operands > 1 && i->operands != size)
         return status_fail(st, STATUS_INPUT, "it has %d operands for groups of %lld devices", i->operands,
                            (long long)size);
-    /* a permute into slices of a buffer has operands of its own kind */
-    if (whole == HLO_COLLECTIVE_PERMUTE && i->operands > 1)
+    /* a permute into slices of a buffer has operands of its own kind; a broadcast may be told its root */
+    if ((whole == HLO_COLLECTIVE_PERMUTE || whole == HLO_COLLECTIVE_BROADCAST) && i->operands > 1)
         return 0;
     return check_shapes(module, instruction, size, st);
 }

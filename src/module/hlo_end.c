@@ -57,6 +57,12 @@ static int check_trips(struct hlo_reader *r)
     return 0;
 }
 
+/* {devices=[2,4]<=[8]} or {mesh['x'=2,'y'=4], [{'x'}, {}]}, and not {replicated} or {mesh['x'=2,'y'=4], replicated} */
+static bool is_cut(const char *sharding)
+{
+    return strstr(sharding, "devices=[") || (strstr(sharding, "mesh[") && strstr(sharding, "{'"));
+}
+
 /* A program for many devices that never communicates has not been through the partitioner, if its arrays are cut. */
 static int check_partitioned(struct hlo_reader *r)
 {
@@ -66,7 +72,7 @@ static int check_partitioned(struct hlo_reader *r)
         enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
         if (opcode_info(whole)->class == CLASS_COLLECTIVE)
             return 0;
-        if (cut < 0 && strstr(module_value(module, i, ATTR_SHARDING), "devices=["))
+        if (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING)))
             cut = i;
     }
     if (cut < 0)

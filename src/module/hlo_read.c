@@ -209,7 +209,7 @@ int hlo_read(struct module *module, const char *file, const char *text, size_t b
         .trips = trips,
     };
     module_init(module, "", 0);
-    module->replicas = 0; /* not said */
+    module->replicas = 0;       /* not said */
     int code = hlo_push(&r, 0); /* so that the stack is somewhere when it is empty, too */
     r.numbers = 0;
     if (code == 0)

@@ -87,7 +87,6 @@ enum attribute_kind {
     X(BATCH_GROUP_COUNT, "batch_group_count", NUMBER)                                                        \
     X(SLICE, "slice", RANGES)                                                                                \
     X(DYNAMIC_SLICE_SIZES, "dynamic_slice_sizes", LIST)                                                      \
-    X(SLICE_SIZES, "slice_sizes", LIST)                                                                      \
     X(PADDING, "padding", PADS)                                                                              \
     X(DIRECTION, "direction", TEXT)                                                                          \
     X(KIND, "kind", TEXT)                                                                                    \
