@@ -260,11 +260,15 @@ static bool delivered(const struct round *r, int op, const struct memory *got, c
         for (int k = 0; (op == 3 || op == 4) && k < r->n && right; k++) {
             int from = peer(r, chip, k);
             struct view came = chunk_view(r, out, k), left = chunk_view(r, in, r->index[chip]);
-            if (op == 4) {
-                came.pick[0] = pick_fixed(k);
-                left.pick[0] = pick_fixed(r->index[chip]);
+            /* a ragged block is so many pieces one after the other */
+            int pieces = op == 4 ? r->program.buffer[in].dim[0].n / r->n : 1;
+            for (int w = 0; w < pieces && right; w++) {
+                if (op == 4) {
+                    came.pick[0] = pick_fixed(k * pieces + w);
+                    left.pick[0] = pick_fixed(r->index[chip] * pieces + w);
+                }
+                right = same(got, &came, chip, want, &left, from);
             }
-            right = same(got, &came, chip, want, &left, from);
         }
         if (op == 5 && r->target[chip] >= 0) {
             struct view there = {.buffer = out}, here = {.buffer = in};

@@ -213,6 +213,37 @@ static void all_to_all_loads_links_alike(void)
     }
 }
 
+/* Blocks that are all alike take the time of an all-to-all, ties split in as many parts; on v4 4x4x4, 1 MiB a pair, as E6
+ * has it: the busiest link carries 32 blocks, a + 32 MiB / 45 GB/s. With ties whole by + it carries half as much again:
+ * of the 4 chips whose offset is 2 all send by +, so 3 pairs of a ring of 4 share a link, and not 2. */
+static void ragged_blocks_split_ties(void)
+{
+    static const struct {
+        const char *slice, *wrap;
+        int chips;
+    } cases[] = {{"4x4x4", "all", 64}, {"8", "all", 8},    {"4x6", "x", 24},
+                 {"2x6", "all", 12},   {"5x3", "all", 15}, {"2x2x2", "none", 8}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct point point =
+            make_point("all-to-all", "v4", cases[i].slice, NULL,
+                       UINT64_C(1048576) * (uint64_t)(cases[i].chips * cases[i].chips), CHOICE_OPEN);
+        point.wrap = cases[i].wrap;
+        point.engine = engine_number("event");
+        struct result equal = run(&point);
+        point.op = "ragged-all-to-all";
+        point.pair_sizes = "uniform";
+        struct result ragged = run(&point);
+        NEAR(ragged.time_s, equal.time_s, 1e-9);
+        NEAR(ragged.max_link_bytes, equal.max_link_bytes, 1e-12);
+        NEAR(ragged.link_bytes, equal.link_bytes, 1e-12);
+        if (i > 0)
+            continue;
+        NEAR(ragged.time_s, 1e-6 + 32 * 1048576 / 45e9, 1e-9);
+        point.keep_ties = true;
+        NEAR(run(&point).max_link_bytes, 48 * 1048576, 1e-12);
+    }
+}
+
 /* 16 MiB from corner to corner of a 4x4 without wraps, 6 hops: by one route 6 us + V/w = 378.83 us, by two
  * 192.41 us; algbw counts the bytes that each sender sends. */
 static void permutes_share_disjoint_routes(void)
@@ -364,7 +395,7 @@ static void impossible_points_say_why(void)
 
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
       TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
-      TEST(permutes_share_disjoint_routes), TEST(permutes_take_detours),
+      TEST(ragged_blocks_split_ties), TEST(permutes_share_disjoint_routes), TEST(permutes_take_detours),
       TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_agree_and_are_chosen),
       TEST(axes_of_one_chip_count_for_nothing), TEST(results_say_what_they_are),
       TEST(impossible_points_say_why))

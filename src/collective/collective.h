@@ -57,7 +57,7 @@ struct collective_spec {
     double elem_bytes;
     enum combine combine;
     double setup_s; /* of the first send of each chain */
-    bool keep_ties; /* direct all-to-all: ties go by + whole and are not split */
+    bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */
     int root;       /* broadcast: index in the group */
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */
     const int32_t *target;

@@ -40,6 +40,14 @@ static int deal(const char *seed_text, int n, int64_t elements, int64_t pair_ele
     return 0;
 }
 
+/* The same for every ordered pair; what does not divide goes to the first pairs, an element each. */
+static void share(int n, int64_t elements, int64_t pair_elements[])
+{
+    int64_t pairs = (int64_t)n * n;
+    for (int64_t i = 0; i < pairs; i++)
+        pair_elements[i] = elements / pairs + (i < elements % pairs);
+}
+
 /* A number of a row that is whole and in [0, most]. */
 static int read_whole(const struct csv_table *table, int row, int column, double most, double *value,
                       struct status *st)
@@ -97,8 +105,9 @@ int ragged_read(const char *text, int n, int64_t elements, const struct dtype *d
 {
     static const char random[] = "random:";
     if (!text)
-        return status_fail(st, STATUS_INPUT,
-                           "--pair-sizes is missing: a CSV file with from,to,size_bytes, or random:1");
+        return status_fail(
+            st, STATUS_INPUT,
+            "--pair-sizes is missing: a CSV file with from,to,size_bytes, random:1 or uniform");
     if (n > RAGGED_CHIPS)
         return status_fail(
             st, STATUS_LIMIT,
@@ -111,5 +120,9 @@ int ragged_read(const char *text, int n, int64_t elements, const struct dtype *d
     *pair_elements = sizes;
     if (strncmp(text, random, strlen(random)) == 0)
         return deal(text + strlen(random), n, elements, sizes, st);
+    if (strcmp(text, "uniform") == 0) {
+        share(n, elements, sizes);
+        return 0;
+    }
     return read_file(text, n, elements, dtype, sizes, st);
 }

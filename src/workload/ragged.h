@@ -2,8 +2,8 @@
 /*
  * ragged: how much each pair of a ragged all-to-all moves.
  *
- * "random:SEED" deals the elements to pairs, each another share, the same for a seed everywhere; the name of
- * a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).
+ * "uniform" gives every ordered pair, a chip with itself included, the same; "random:SEED" deals the elements to pairs,
+ * each another share, the same for a seed everywhere; the name of a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).
  *
  * Units: elements. Errors: STATUS_INPUT; STATUS_LIMIT for groups of more than RAGGED_CHIPS, whose pairs no engine would
  * see through. Ownership: the array [n][n] is the caller's.

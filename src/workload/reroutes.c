@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "workload/job.h"
-
 #include "base/grow.h"
+#include "workload/job.h"
 
 enum { SHOWN = 3 };
 

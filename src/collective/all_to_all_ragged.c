@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Ragged all-to-all: every pair of a group has a block of its own size. Pairs are sent as equal ones are (all_to_all.c):
+ * by offset, directly, those that tie on k axes in 2^k nearly equal parts, each on a route of its own; so that equal
+ * blocks take the time of an all-to-all. Chips that have nothing for the chip at an offset take no part in it.
+ *
+ * Buffers: "in" and "out" hold a block for each position of the group, one after the other, in as many pieces as a
+ * block can have parts: what a pair has in fewer parts leaves the others empty.
+ */
+#include "collective/direct.h"
+
+#include <stdlib.h>
+
+struct ragged {
+    int32_t *position; /* [chips]: linear index in the group; -1 in none */
+    double *amount;    /* scratch [chips] */
+    int pieces;        /* of a block */
+    int32_t own;       /* variable: the first piece of the chip's own position */
+    int64_t *sends, *gets;
+};
+
+/* The index of every chip in its group, the first ring slowest. */
+static void number_group(const struct direct *d, int32_t position[])
+{
+    const struct walk *walk = d->walk;
+    const struct slice *slice = walk->program->slice;
+    for (int chip = 0; chip < slice->chips; chip++) {
+        position[chip] = d->to[0][chip] < 0 ? -1 : 0;
+        for (int r = 0; r < walk->rings && position[chip] >= 0; r++)
+            position[chip] = position[chip] * walk->ring[r]->n + ring_piece(walk->ring[r], slice, chip);
+    }
+}
+
+/* Elements that a chip has for the one at the offset; 0 where it is in no group. */
+static int64_t block_of(const struct direct *d, int chip)
+{
+    const struct ragged *ragged = d->own;
+    int to = d->to[d->walk->rings][chip];
+    if (to < 0)
+        return 0;
+    return d->walk->spec->pair_elements[ragged->position[chip] * d->walk->chips + ragged->position[to]];
+}
+
+/* Part `w` of `ways` nearly equal ones, larger ones first. */
+static int64_t part_of(int64_t elements, int ways, int w)
+{
+    return elements / ways + (w < elements % ways);
+}
+
+/* The routes of the pairs at the offset that have anything to send; tie[] is NO_MEMBER for the others. */
+static void find_ways(struct direct *d)
+{
+    for (int chip = 0; chip < d->looked_at; chip++)
+        d->mask[chip] = block_of(d, chip) > 0;
+    direct_find_ways(d);
+}
+
+/* What each chip sends to, and gets from, each position, part by part. */
+static void fill_sizes(struct direct *d)
+{
+    const struct ragged *ragged = d->own;
+    size_t row = (size_t)d->walk->chips * (size_t)ragged->pieces;
+    find_ways(d);
+    for (int chip = 0; chip < d->looked_at; chip++) {
+        if (d->tie[chip] == NO_MEMBER)
+            continue;
+        int to = d->to[d->walk->rings][chip], ways = direct_ways(d->tie[chip]);
+        int64_t *sends = ragged->sends + (size_t)chip * row + ragged->position[to] * ragged->pieces;
+        int64_t *gets = ragged->gets + (size_t)to * row + ragged->position[chip] * ragged->pieces;
+        for (int w = 0; w < ways; w++)
+            sends[w] = gets[w] = part_of(block_of(d, chip), ways, w);
+    }
+}
+
+/* A variable: the first piece of the position of the chip that `to` names for each. */
+static int32_t first_piece(const struct direct *d, const int32_t to[])
+{
+    const struct ragged *ragged = d->own;
+    struct walk *walk = d->walk;
+    for (int chip = 0; chip < walk->program->slice->chips; chip++)
+        walk->index[chip] = to[chip] < 0 ? -1 : ragged->position[to[chip]] * ragged->pieces;
+    return program_var_table(walk->program, walk->chips * ragged->pieces, walk->index);
+}
+
+static int make_buffers(struct direct *d, struct status *st)
+{
+    struct ragged *ragged = d->own;
+    struct program *program = d->walk->program;
+    const struct collective_spec *spec = d->walk->spec;
+    struct collective_buffers *buffers = walk_buffers(d->walk);
+    struct grid_dim dim = {d->walk->chips * ragged->pieces, false};
+    size_t entries = (size_t)program->slice->chips * (size_t)dim.n;
+    ragged->sends = calloc(entries, sizeof *ragged->sends);
+    ragged->gets = calloc(entries, sizeof *ragged->gets);
+    if (!ragged->sends || !ragged->gets)
+        return status_nomem(st);
+    direct_each_offset(d, 0, fill_sizes);
+    make_buffer(spec, program, &buffers->in, "in", 0, 1, &dim, 1, ragged->sends);
+    make_buffer(spec, program, &buffers->out, "out", 0, 1, &dim, 1, ragged->gets);
+    d->buffer = *buffers;
+    ragged->own = first_piece(d, d->to[0]);
+    return 0;
+}
+
+/* The parts that all chips with a set of ties send on the w-th of their ways. */
+static void send_way(struct direct *d, unsigned tie, int w)
+{
+    struct program *program = d->walk->program;
+    struct ragged *ragged = d->own;
+    bool any = false;
+    for (int chip = 0; chip < d->looked_at; chip++) {
+        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), direct_ways(tie), w) : 0;
+        any |= d->mask[chip] = elements > 0;
+        ragged->amount[chip] = (double)elements * d->walk->spec->elem_bytes;
+        d->route[chip] = elements > 0 ? d->way[chip * ROUTE_WAYS + w] : -1;
+    }
+    if (!any)
+        return;
+    int32_t where = program_mask(program, d->mask);
+    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
+    if (!d->walk->spec->timing_only) { /* from the block for the chip there to the block from this one */
+        payload.a.pick[0] = pick_var(first_piece(d, d->to[d->walk->rings]), w);
+        payload.to.pick[0] = pick_var(ragged->own, w);
+    }
+    direct_add(d,
+               (struct op){.where = where,
+                           .towards = program_towards_table(program, d->route, where),
+                           .amount = program_amount_table(program, ragged->amount, where)},
+               &payload);
+}
+
+static void send_offset(struct direct *d)
+{
+    find_ways(d);
+    for (unsigned tie = 0; tie < 1 << SLICE_AXES; tie++)
+        for (int w = 0; w < direct_ways(tie); w++)
+            send_way(d, tie, w);
+}
+
+static int write_ragged(struct direct *d, struct status *st)
+{
+    size_t chips = (size_t)d->walk->program->slice->chips;
+    struct ragged ragged = {.pieces = 1 << d->halves, .position = malloc(chips * sizeof *ragged.position)};
+    ragged.amount = malloc(chips * sizeof *ragged.amount);
+    d->own = &ragged;
+    int code = ragged.position && ragged.amount ? 0 : status_nomem(st);
+    if (code == 0) {
+        number_group(d, ragged.position);
+        code = d->walk->spec->timing_only ? 0 : make_buffers(d, st);
+    }
+    if (code == 0)
+        direct_each_offset(d, 0, send_offset);
+    free(ragged.position);
+    free(ragged.amount);
+    free(ragged.sends);
+    free(ragged.gets);
+    return code;
+}
+
+int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
+                            int32_t *after, struct status *st)
+{
+    struct walk walk;
+    struct direct d;
+    if (walk_init(&walk, spec, program, "ragged-all-to-all", st) < 0)
+        return st->code;
+    int32_t first = program->ops;
+    int code = direct_init(&d, &walk, false, before, st);
+    if (code == 0) {
+        code = write_ragged(&d, st);
+        if (code == 0)
+            direct_end(&d, first, after);
+        direct_free(&d);
+    }
+    walk_free(&walk);
+    return code < 0 ? code : program_close(program, st);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * direct: what all-to-alls of equal and of ragged blocks share: every pair of a group at once, offset by offset, each
+ * on its shortest routes.
+ */
+#ifndef DIRECT_H
+#define DIRECT_H
+
+#include "collective/all_to_all.h"
+#include "collective/walk.h"
+#include "fabric/route.h"
+
+enum { NO_MEMBER = 255 };
+
+/* What the recursion over offsets carries. to[k] holds for every chip where the offsets on the first k rings
+ * lead, -1 for chips that are in no group. */
+struct direct {
+    struct walk *walk;
+    int32_t before;
+    int32_t *to[COLLECTIVE_RINGS + 1];
+    int offset[COLLECTIVE_RINGS];
+    int looked_at; /* chips to compute: 1 where all are alike */
+    int halves;    /* axes that can tie ... */
+    int half_axis[SLICE_AXES];
+    struct collective_buffers buffer;
+    double bytes;   /* of a block, where all are equal */
+    int32_t *way;   /* [chips][ROUTE_WAYS]: routes */
+    uint8_t *tie;   /* [chips]: set of axes that tie; or NO_MEMBER */
+    int32_t *route; /* scratch [chips] */
+    uint8_t *mask;  /* scratch [chips] */
+    void *own;      /* of who is called for each offset */
+};
+
+/* `one_for_all`: where all chips are alike, the first one is looked at and its routes are those of all. */
+int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t before, struct status *st);
+void direct_free(struct direct *d);
+
+/* Calls `act` for all offsets on ring r and those after it; and what it asks for: the routes for the offset of all chips
+ * that mask[] names (the others' tie[] is NO_MEMBER), and how many ways a set of ties has. */
+void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d));
+void direct_find_ways(struct direct *d);
+static inline int direct_ways(unsigned tie)
+{
+    return 1 << __builtin_popcount(tie);
+}
+
+/* Appends a send: kind, setup, payload and stage are filled in, and it waits for what was before. */
+void direct_add(struct direct *d, struct op op, const struct payload *payload);
+
+/* The op that ends all those from `first` on. */
+void direct_end(const struct direct *d, int32_t first, int32_t *after);
+
+#endif
