@@ -30,6 +30,9 @@ for engine in event simgrid; do
 done
 "$prefix/bin/icisim" run "$prefix/share/icisim/workloads/fsdp-layer.yaml" >/dev/null || fail "a workload"
 "$prefix/bin/icisim" topology show --chip "$prefix/share/icisim/topologies/v4.yaml" --slice 4x4x4 >/dev/null || fail "a chip"
+for file in man/man1/icisim.1.gz man/man5/icisim-workload.5.gz bash-completion/completions/icisim zsh/site-functions/_icisim; do
+    [ -s "$prefix/share/$file" ] || fail "no $file"
+done
 for part in SimGrid GSL libcsv libyaml yajl compiler; do
     "$prefix/bin/icisim" --version | grep -E "$part [A-Z a-z]*[0-9]+\.[0-9]" >/dev/null || fail "--version does not name $part"
 done

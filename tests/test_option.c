@@ -9,6 +9,7 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "fabric/chip.h"
+#include "matmul/matmul.h"
 #include "settings/option.h"
 #include "settings/settings.h"
 #include "suite.h"
@@ -18,6 +19,22 @@ static const struct option_row *row(const char *name)
     const struct option_row *option = option_by_name(name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(option);
     return option;
+}
+
+/* Words that shells complete are values that are taken. */
+static void words_are_values(const struct option_row *option)
+{
+    CU_ASSERT(option->kind != OPTION_CHOICE || option->values);
+    char *words = strdup(option->values ? option->values : ""), *rest = words, *word;
+    while (*words && (word = strsep(&rest, " "))) {
+        struct status st = {0};
+        OKAY(option_set(option, word, NULL, &st), st);
+        if (strcmp(option->name, "dtype") == 0)
+            CU_ASSERT(dtype_by_name(word, &st) >= 0);
+        if (strcmp(option->name, "strategy") == 0)
+            CU_ASSERT(matmul_strategy_by_name(word, &st) >= 0);
+    }
+    free(words);
 }
 
 /* What every row must hold, whoever adds it. */
@@ -34,6 +51,7 @@ static void table_is_sound(void)
         CU_ASSERT(!option->of_point || option->ops != 0);
         CU_ASSERT(!option->of_point || option->offset < sizeof(struct point));
         CU_ASSERT(option->argument || option->kind == OPTION_FLAG);
+        words_are_values(option);
         struct status st = {0};
         if (option->fallback)
             OKAY(option_set(option, option->fallback, NULL, &st), st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * command: a subcommand of the program: a const struct in a file of its own, and a row in main.c.
+ * command: a subcommand of the program: a const struct in a file of its own, and a row in commands.c.
  *
  * Its options are the rows of the option table that name it in `commands`. What it writes to stdout is data, all
  * else goes to stderr, and faults go up as a status that main prints.
@@ -17,11 +17,15 @@ struct command {
     const char *what;      /* one line */
     const char *more;      /* below its options in --help, or NULL */
     unsigned bit;          /* of enum command_set */
+    bool hidden;           /* for the build, not for people */
     int (*run)(struct settings *settings, struct status *st);
 };
 
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
-    command_validate, command_fit, command_lower;
+    command_validate, command_fit, command_lower, command_manual;
+
+/* All of them, ended by NULL. */
+extern const struct command *const command_list[];
 
 /* Reads the arguments after the command's name, argv[0], and a workload file if there is one among them. Returns
  * COMMAND_HELPED if it has printed the help that was asked for. */

@@ -11,18 +11,14 @@
 #include "base/version.h"
 #include "cli/command.h"
 
-static const struct command *const commands[] = {&command_run,  &command_compare,  &command_sweep,
-                                                 &command_eval, &command_topology, &command_validate,
-                                                 &command_fit,  &command_lower};
-enum { COMMANDS = sizeof commands / sizeof *commands };
-
 static void print_help(void)
 {
     puts("icisim: how long does it take on that TPU slice, and where does the time go?\n\n"
          "usage: icisim COMMAND ...\n");
-    for (int i = 0; i < COMMANDS; i++)
-        printf("  %-10s %s\n", commands[i]->name, commands[i]->what);
-    puts("\nicisim COMMAND --help lists the options of a command.");
+    for (const struct command *const *command = command_list; *command; command++)
+        if (!(*command)->hidden)
+            printf("  %-10s %s\n", (*command)->name, (*command)->what);
+    puts("\nicisim COMMAND --help lists the options of a command; man icisim says what they mean.");
 }
 
 static void print_version(void)
@@ -35,12 +31,15 @@ static void print_version(void)
 
 static const struct command *find_command(const char *name, struct status *st)
 {
-    const char *names[COMMANDS + 1] = {NULL};
-    for (int i = 0; i < COMMANDS; i++)
-        names[i] = commands[i]->name;
-    int index = text_index(name, names);
-    if (index >= 0)
-        return commands[index];
+    enum { MOST = 16 };
+    const char *names[MOST + 1] = {NULL};
+    int n = 0;
+    for (const struct command *const *command = command_list; *command; command++) {
+        if (strcmp((*command)->name, name) == 0)
+            return *command;
+        if (!(*command)->hidden && n < MOST)
+            names[n++] = (*command)->name;
+    }
     text_unknown("command", name, names, st);
     return NULL;
 }

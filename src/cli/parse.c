@@ -20,12 +20,6 @@ struct parsing {
     bool help;
 };
 
-static const char *const group_titles[] = {[GROUP_WORK] = "What runs:",
-                                           [GROUP_MACHINE] = "On which slice:",
-                                           [GROUP_SCHEDULE] = "By which schedule:",
-                                           [GROUP_ENGINE] = "In which engine:",
-                                           [GROUP_OUTPUT] = "What is written:"};
-
 static bool takes(const struct command *command, const struct option_row *option)
 {
     return option->commands & command->bit;
@@ -50,7 +44,7 @@ static void fill_options(const struct command *command, struct argp_option list[
             if (!takes(command, option) || option->positional || (int)option->group != group)
                 continue;
             if (!titled)
-                list[n++] = (struct argp_option){.doc = group_titles[group], .group = group};
+                list[n++] = (struct argp_option){.doc = option_group_titles[group], .group = group};
             titled = true;
             list[n++] = (struct argp_option){.name = option->name,
                                              .key = option->letter ? option->letter : KEY + i,

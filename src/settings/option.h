@@ -33,6 +33,7 @@ enum option_kind {
 
 /* Headings of --help, in this order. */
 enum option_group { GROUP_WORK = 1, GROUP_MACHINE, GROUP_SCHEDULE, GROUP_ENGINE, GROUP_OUTPUT };
+extern const char *const option_group_titles[GROUP_OUTPUT + 1];
 
 /* Commands, as a set. */
 enum command_set {
@@ -44,6 +45,7 @@ enum command_set {
     FOR_VALIDATE = 1 << 5,
     FOR_FIT = 1 << 6,
     FOR_LOWER = 1 << 7,
+    FOR_MANUAL = 1 << 8,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
 };
@@ -81,6 +83,7 @@ struct option_row {
     const char *argument; /* what --help calls the value; NULL: a flag */
     const char *doc;
     const char *fallback; /* value when not given; NULL: none */
+    const char *values;   /* words that it may have, for shells to complete; NULL: none, or too many */
     enum option_group group;
     unsigned commands; /* enum command_set */
     unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
