@@ -157,3 +157,9 @@ assert abs(computes / float(run["compute_s"]) - 1) < 1e-7
 END
 done
 rm -f "$out.csv"
+# without a slice: one product of 1024^3 in a fusion; 15 all-reduces of 8 MiB in loops
+"$icisim" run tests/golden/hlo/6_fusions.hlo --count-only | has '4 devices, scheduled; on each: 1 products of 2.14748e+09 operations, 0 calls' ||
+    fail "--count-only of a fusion"
+"$icisim" run tests/golden/hlo/3_while.hlo --count-only | has 'all-reduce  *\[1,4\]<=\[4\]  *4  *-  *15  *125829120  *125829120' ||
+    fail "--count-only of loops"
+"$icisim" run all-gather --slice 4 --size 1MiB --count-only 2>&1 | has 'name HLO text or a model' || fail "--count-only of a collective"

@@ -2,9 +2,11 @@
 /* icisim run: one row a point, and a look inside. */
 #include <stdlib.h>
 
+#include "base/document.h"
 #include "cli/command.h"
 #include "cli/looks.h"
 #include "cli/rows.h"
+#include "report/module_print.h"
 #include "report/report.h"
 #include "workload/job.h"
 
@@ -70,6 +72,40 @@ static int check_looks(const struct settings *settings, int64_t points, struct s
     return 0;
 }
 
+/* HLO text needs no machine to be counted; a model needs its mesh. */
+static int count_point(const struct point *point, struct catalog *catalog, struct status *st)
+{
+    struct machine machine = {0};
+    struct module module = {0};
+    char path[HLO_PATH];
+    int disguised, code = 0;
+    if (!module_job_matches(point))
+        return status_fail(st, STATUS_INPUT,
+                           "--count-only counts what a module issues; name HLO text or a model");
+    if (document_is_path(point->op))
+        code = machine_open(&machine, point, catalog, st);
+    if (code == 0)
+        code = module_job_read(point, &machine.mesh, &module, path, &disguised, st);
+    if (code == 0)
+        code = module_print_counts(&module, stdout, st);
+    module_free(&module);
+    machine_close(&machine);
+    return code;
+}
+
+static int count(const struct grid *grid, struct status *st)
+{
+    struct catalog catalog = {0};
+    int code = 0;
+    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+        struct point point;
+        grid_point(grid, i, &point);
+        code = count_point(&point, &catalog, st);
+    }
+    catalog_free(&catalog);
+    return code;
+}
+
 static int run(struct settings *settings, struct status *st)
 {
     struct grid grid;
@@ -80,6 +116,8 @@ static int run(struct settings *settings, struct status *st)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = check_looks(settings, grid.points, st);
+    if (code == 0 && settings_flag(settings, "count-only"))
+        return count(&grid, st);
     if (code == 0)
         code = rows_open(settings, "csv", NULL, &csv.output, st);
     if (code == 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The collectives that a module issues, as a table. */
+#include <stdlib.h>
+
+#include "module/cost.h"
 #include "module/tally.h"
 #include "report/module_print.h"
 #include "report/sheet.h"
@@ -41,4 +44,28 @@ int module_print_issued(const struct module *module, FILE *out, struct status *s
     sheet_free(&sheet);
     tally_free(&tally);
     return code;
+}
+
+int module_print_counts(const struct module *module, FILE *out, struct status *st)
+{
+    double *runs = malloc(((size_t)module->computations + 1) * sizeof *runs), flops = 0, products = 0,
+           uncosted = 0;
+    int code = runs ? module_executions(module, runs, st) : status_nomem(st);
+    for (int32_t c = 0; c < module->computations && code == 0; c++)
+        for (int32_t i = module->computation[c].first;
+             i < module->computation[c].first + module->computation[c].count; i++) {
+            struct cost cost = module_cost(module, i);
+            flops += runs[c] * cost.flops;
+            products += cost.product ? runs[c] : 0;
+            uncosted += cost.uncosted ? runs[c] : 0;
+        }
+    free(runs);
+    if (code < 0)
+        return code;
+    fprintf(out,
+            "# %d devices, %s; on each: %.0f products of %.6g operations, %.0f calls that the text does not "
+            "cost\n",
+            module->partitions * module->replicas, module->scheduled ? "scheduled" : "without a schedule",
+            products, flops, uncosted);
+    return module_print_issued(module, out, st);
 }

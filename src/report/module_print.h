@@ -19,6 +19,8 @@ int module_print_parts(const struct module_rows *rows, FILE *out, struct status 
 
 /* What is issued, those that are alike together: --collectives. */
 int module_print_issued(const struct module *module, FILE *out, struct status *st);
+/* And, without any chip, what products compute and what nobody could cost, in one run: --count-only. */
+int module_print_counts(const struct module *module, FILE *out, struct status *st);
 
 void module_write(const struct module_rows *rows, struct csv_writer *csv);
 
