@@ -162,4 +162,4 @@ rm -f "$out.csv"
     fail "--count-only of a fusion"
 "$icisim" run tests/golden/hlo/3_while.hlo --count-only | has 'all-reduce  *\[1,4\]<=\[4\]  *4  *-  *15  *125829120  *125829120' ||
     fail "--count-only of loops"
-"$icisim" run all-gather --slice 4 --size 1MiB --count-only 2>&1 | has 'name HLO text or a model' || fail "--count-only of a collective"
+{ "$icisim" run all-gather --slice 4 --size 1MiB --count-only || true; } 2>&1 | has 'name HLO text or a model' || fail "--count-only of a collective"

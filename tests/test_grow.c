@@ -50,7 +50,9 @@ static void refuses_what_cannot_be(void)
     CU_ASSERT_FALSE(GROW_BY(text, count, room, 4));
     CU_ASSERT_EQUAL(room, INT32_MAX - 3);
     CU_ASSERT_FALSE(GROW_BY(value, far, wide, 100));
+#ifndef ICISIM_SANITIZE /* whose realloc stops the test instead of failing */
     CU_ASSERT_FALSE(GROW(value, far, wide));
+#endif
     CU_ASSERT_EQUAL(wide, INT64_MAX / 8 - 3);
     CU_ASSERT_PTR_NULL(text);
     CU_ASSERT_PTR_NULL(value);

@@ -17,7 +17,8 @@ static int dim_of(const struct due *due, int32_t at)
 /* Along the axes of the gather either all devices hold parts of what is due, or all hold the same. */
 static void of_all_gather(struct due *due, int32_t at, int32_t c, unsigned axes)
 {
-    const struct axis_list *over = &builder_note(due->b, at)->over;
+    const struct axis_list axes_of = builder_note(due->b, at)->over,
+                           *over = &axes_of; /* notes move as they grow */
     unsigned own = due_set(over), parts = axes & own;
     if (parts && parts != own) {
         struct axis_list first = due_list(parts);
@@ -59,7 +60,8 @@ static void of_permute(struct due *due, int32_t at, int32_t c, unsigned axes)
 
 bool due_pass_on_collective(struct due *due, int32_t at, int32_t c, unsigned axes)
 {
-    const struct axis_list *over = &builder_note(due->b, at)->over;
+    const struct axis_list axes_of = builder_note(due->b, at)->over,
+                           *over = &axes_of; /* notes move as they grow */
     switch (module_at(due->b->module, at)->opcode) {
     case HLO_ALL_GATHER:
         of_all_gather(due, at, c, axes);

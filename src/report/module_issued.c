@@ -46,11 +46,24 @@ int module_print_issued(const struct module *module, FILE *out, struct status *s
     return code;
 }
 
+/* Bodies of fusions run, but what they compute is counted where they are called. */
+static void leave_out_bodies(const struct module *module, double runs[])
+{
+    for (int32_t i = 0; i < module->instructions; i++)
+        if (module_at(module, i)->opcode == HLO_FUSION) {
+            int64_t body = module_number(module, i, ATTR_CALLS, -1);
+            if (body >= 0)
+                runs[body] = 0;
+        }
+}
+
 int module_print_counts(const struct module *module, FILE *out, struct status *st)
 {
     double *runs = malloc(((size_t)module->computations + 1) * sizeof *runs), flops = 0, products = 0,
            uncosted = 0;
     int code = runs ? module_executions(module, runs, st) : status_nomem(st);
+    if (code == 0)
+        leave_out_bodies(module, runs);
     for (int32_t c = 0; c < module->computations && code == 0; c++)
         for (int32_t i = module->computation[c].first;
              i < module->computation[c].first + module->computation[c].count; i++) {
