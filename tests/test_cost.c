@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Operations and bytes of instructions, worked out by hand. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "module/cost.h"
@@ -98,6 +99,51 @@ static void convolutions(void)
     module_free(&m);
 }
 
+/* Pairs of an output and a tap that meet an element, counted one by one. */
+static double count_pairs(int size, int stride, int low, int lhs_dilate, int rhs_dilate, int in, int out)
+{
+    double pairs = 0;
+    for (int o = 0; o < out; o++)
+        for (int t = 0; t < size; t++) {
+            int at = o * stride + t * rhs_dilate - low;
+            pairs += at >= 0 && at % lhs_dilate == 0 && at / lhs_dilate < in;
+        }
+    return pairs;
+}
+
+static void random_windows(void)
+{
+    struct suite_random r = {1};
+    begin();
+    for (int i = 0; i < 2000; i++) {
+        int f[3][6]; /* of each dim: size, stride, low, lhs_dilate, rhs_dilate, in */
+        int out[3];
+        double want = 2.0 * 2 * 3 * 5;
+        for (int d = 0; d < 3; d++) {
+            for (int k = 0; k < 6; k++)
+                f[d][k] = 1 + (int)suite_random(&r, k == 0 || k == 5 ? 6 : 7);
+            f[d][2] -= 4;
+            out[d] = 1 + (int)suite_random(&r, 9);
+            want *= count_pairs(f[d][0], f[d][1], f[d][2], f[d][3], f[d][4], f[d][5], out[d]);
+        }
+        char window[200];
+        snprintf(
+            window, sizeof window,
+            "{size=%dx%dx%d stride=%dx%dx%d pad=%d_9x%d_0x%d_-3 lhs_dilate=%dx%dx%d rhs_dilate=%dx%dx%d}",
+            f[0][0], f[1][0], f[2][0], f[0][1], f[1][1], f[2][1], f[0][2], f[1][2], f[2][2], f[0][3], f[1][3],
+            f[2][3], f[0][4], f[1][4], f[2][4]);
+        double got = convolve(window, "0b1f2_i012o->f210b",
+                              parameter(ARRAY(DTYPE_BF16, f[0][5], 2, f[1][5], 3, f[2][5])),
+                              parameter(ARRAY(DTYPE_BF16, 3, f[0][0], f[1][0], f[2][0], 5)),
+                              ARRAY(DTYPE_BF16, 5, out[2], out[1], out[0], 2));
+        if (got != want)
+            fprintf(stderr, "%s on %d x %d x %d, %d x %d x %d outputs\n", window, f[0][5], f[1][5], f[2][5],
+                    out[0], out[1], out[2]);
+        CU_ASSERT_EQUAL_FATAL(got, want);
+    }
+    module_free(&m);
+}
+
 static void memory(void)
 {
     begin();
@@ -166,4 +212,5 @@ static void custom_calls(void)
     module_free(&m);
 }
 
-SUITE("cost", TEST(dots), TEST(convolutions), TEST(memory), TEST(fusions), TEST(custom_calls))
+SUITE("cost", TEST(dots), TEST(convolutions), TEST(random_windows), TEST(memory), TEST(fusions),
+      TEST(custom_calls))

@@ -88,6 +88,9 @@ static void reads_shapes(void)
     NEAR(shape_bytes(&m, module_at(&m, instruction_of(&m, NULL, "b"))->shape), 3.5, 0);
     NEAR(shape_bytes(&m, module_at(&m, instruction_of(&m, NULL, "c"))->shape), 1.25, 0);
     CU_ASSERT_EQUAL(module_operand(&m, instruction_of(&m, NULL, "c"), 0), instruction_of(&m, NULL, "a"));
+    /* 4 * 1024 * 2 on the chip, 4 of the scalar, nothing of tokens and of no elements */
+    NEAR(shape_bytes(&m, module_at(&m, instruction_of(&m, NULL, "a"))->shape), 8192 + 4, 0);
+    NEAR(shape_hbm_bytes(&m, module_at(&m, instruction_of(&m, NULL, "a"))->shape), 4, 0);
     module_free(&m);
 }
 
@@ -277,6 +280,8 @@ static void refuses_names(void)
                     "m.hlo:3:1: a second computation");
     text_is_refused("HloModule m\nENTRY s { a = f32[] parameter(0) }\nENTRY t { a = f32[] parameter(0) }\n",
                     "m.hlo:3:1: a second ENTRY");
+    text_is_refused("HloModule m\nENTRY s { ROOT a = f32[] parameter(0) ROOT b = f32[] negate(a) }",
+                    "a second ROOT");
     text_is_refused("HloModule m\nENTRY s { }\n", "m.hlo:2:11: a computation without instructions");
 }
 

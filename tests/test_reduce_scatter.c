@@ -98,6 +98,11 @@ static void leaves_what_is_none(void)
                  "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)",
                  part, rows),
         0);
+    CU_ASSERT_EQUAL(found_in(all,
+                             "table = s32[4] constant({...})\n  row = s32[1] dynamic-slice(table, me), "
+                             "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)",
+                             part, rows),
+                    0);
     CU_ASSERT_EQUAL(found_in(all, from_table, "f32[2,5]", rows), 0);
     CU_ASSERT_EQUAL(found_in(all, from_table, "f32[3,1]", rows), 0);
     CU_ASSERT_EQUAL(found_in(all, "at = s32[] constant(3)", part, rows), 0);
@@ -110,6 +115,49 @@ static void leaves_what_is_none(void)
     CU_ASSERT_EQUAL(found_in("channel_id=1, replica_groups=[4,1]<=[4], use_global_device_ids=true",
                              from_table, "f32[12,5]", rows),
                     0);
+}
+
+/* 3 replicas of 4 partitions: each replica scatters over its own, by the partition's id; or each partition over replicas. */
+static void finds_it_on_replicas(void)
+{
+    static const char *const ids[] = {"partition-id", "replica-id"};
+    static const char *const groups[] = {"[3,4]<=[12]", "[4,3]<=[3,4]T(1,0)"};
+    for (int i = 0; i < 4; i++) {
+        char text[1000];
+        struct module from, to;
+        struct status st = {0};
+        int found, parts = i / 2 ? 3 : 4;
+        snprintf(text, sizeof text,
+                 "HloModule m, replica_count=3, num_partitions=4\n"
+                 "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+                 "ENTRY e {\n  p = f32[24] parameter(0)\n  me = u32[] %s()\n  n = u32[] constant(%d)\n"
+                 "  r = f32[24] all-reduce(p), channel_id=1, replica_groups=%s, use_global_device_ids=true, "
+                 "to_apply=sum\n"
+                 "  at = u32[] multiply(n, me)\n  ROOT s = f32[%d] dynamic-slice(r, at), "
+                 "dynamic_slice_sizes={%d}\n}\n",
+                 ids[i % 2], 24 / parts, groups[i / 2], 24 / parts, 24 / parts);
+        module_of(&from, text);
+        OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+        CU_ASSERT_EQUAL(found, i % 2 == i / 2);
+        module_free(&from);
+        module_free(&to);
+    }
+}
+
+/* What is called first of all counts, too. */
+static void counts_the_first_computation(void)
+{
+    struct module m;
+    struct status st = {0};
+    double runs[3];
+    module_of(&m, "HloModule m\nfirst { p = f32[4] parameter(0) ROOT n = f32[4] negate(p) }\n"
+                  "twice { p = f32[4] parameter(0)\n a = f32[4] fusion(p), calls=first\n ROOT b = f32[4] "
+                  "fusion(a), calls=first }\n"
+                  "ENTRY e { p = f32[4] parameter(0) a = f32[4] call(p), to_apply=twice ROOT c = f32[4] "
+                  "fusion(a), calls=first }");
+    OKAY(module_executions(&m, runs, &st), st);
+    CU_ASSERT(runs[0] == 3 && runs[1] == 1 && runs[2] == 1);
+    module_free(&m);
 }
 
 static void writes_it(void)
@@ -221,4 +269,5 @@ static void counts_real_modules(void)
 }
 
 SUITE("reduce_scatter", TEST(copies_are_equal), TEST(finds_every_kind_of_offset), TEST(leaves_what_is_none),
-      TEST(writes_it), TEST(finds_it_in_fusions), TEST(counts_real_modules))
+      TEST(finds_it_on_replicas), TEST(counts_the_first_computation), TEST(writes_it),
+      TEST(finds_it_in_fusions), TEST(counts_real_modules))
