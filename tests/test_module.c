@@ -224,6 +224,10 @@ static void refuses_meaning(void)
         {"dot(a, a), lhs_contracting_dims={1}, rhs_contracting_dims={1}", "its result has 21 elements"},
         {"dot(a)", "a product needs two operands"},
         {"convolution(a, b), dim_labels=bf->bf", "dim_labels must have a letter for each dim"},
+        {"convolution(a, b), dim_labels=b_io->bf", "dim_labels must have a letter for each dim"},
+        {"convolution(a, b), dim_labels=bf_i->bf", "dim_labels must have a letter for each dim"},
+        {"convolution(a, b), dim_labels=bf_io->bf0", "dim_labels must have a letter for each dim"},
+        {"convolution(a, b), dim_labels=bf_io", "dim_labels must have a letter for each dim"},
         {"convolution(a, b), dim_labels=b0_0f->bf, window={size=4}", "window has size 4 where"},
         {"convolution(a, b), dim_labels=bf_io->bf, window={size=3x}", "window: expected numbers"},
         {"tuple(a, b)", "a tuple of 2 operands must have as many shapes"},
@@ -250,6 +254,8 @@ static void refuses_meaning(void)
         {"while(a), body=other, condition=same",
          "its operand, its result and its body's must have one shape"},
         {"while(c), body=same, condition=same", "its condition must be a pred[]"},
+        {"while(c), body=same, condition=real", "its condition must be a pred[]"},
+        {"while(c), body=same, condition=preds", "its condition must be a pred[]"},
         {"parameter(5)", "parameter 5 of 4: they are numbered from 0"},
         {"parameter(1)", "numbered from 0, each once"},
     };
@@ -260,6 +266,8 @@ static void refuses_meaning(void)
                  "two { a = f32[] parameter(0) b = f32[] parameter(1) }\n"
                  "same { a = f32[3,7] parameter(0) }\nother { a = f32[3,7] parameter(0) b = f32[2,7] "
                  "constant({...}) }\n"
+                 "real { a = f32[3,7] parameter(0) b = f32[] constant(1) }\n"
+                 "preds { a = f32[3,7] parameter(0) b = pred[2] constant({...}) }\n"
                  "ENTRY e {\n  a = f32[3,5] parameter(0)\n  b = f32[5,7] parameter(1)\n  c = f32[3,7] "
                  "parameter(2)\n"
                  "  t = (f32[5,7], f32[]) custom-call(a), custom_call_target=\"x\"\n"
@@ -275,7 +283,7 @@ static void finds_broken_modules(void)
 {
     const char *text = "HloModule m\ns { a = f32[] parameter(0) ROOT b = f32[] add(a, a) }\n"
                        "ENTRY e { p = f32[] parameter(0)\n q = f32[] call(p), to_apply=s }";
-    for (int fault = 0; fault < 9; fault++) {
+    for (int fault = 0; fault < 12; fault++) {
         struct module m;
         struct status st = {0};
         int32_t where = -1;
@@ -308,6 +316,15 @@ static void finds_broken_modules(void)
             break;
         case 8:
             m.instruction[call].computation = 0;
+            break;
+        case 9:
+            m.shape[0].dtype = DTYPE_COUNT;
+            break;
+        case 10:
+            m.shape[0].dtype = SHAPE_OPAQUE - 1;
+            break;
+        case 11:
+            m.shape[0].count = m.numbers + 1;
             break;
         }
         CU_ASSERT_EQUAL(module_check(&m, &where, &st), STATUS_INPUT);

@@ -103,6 +103,12 @@ static void leaves_what_is_none(void)
                              "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)",
                              part, rows),
                     0);
+    CU_ASSERT_EQUAL(
+        found_in(all,
+                 "table = s32[4] constant({9, 3, 6, 9})\n  row = s32[1] dynamic-slice(table, me), "
+                 "dynamic_slice_sizes={1}\n  at = s32[] reshape(row)",
+                 part, rows),
+        0);
     CU_ASSERT_EQUAL(found_in(all, from_table, "f32[2,5]", rows), 0);
     CU_ASSERT_EQUAL(found_in(all, from_table, "f32[3,1]", rows), 0);
     CU_ASSERT_EQUAL(found_in(all, "at = s32[] constant(3)", part, rows), 0);
@@ -158,6 +164,43 @@ static void counts_the_first_computation(void)
     OKAY(module_executions(&m, runs, &st), st);
     CU_ASSERT(runs[0] == 3 && runs[1] == 1 && runs[2] == 1);
     module_free(&m);
+}
+
+static int found_alone(const char *instructions)
+{
+    char text[1000];
+    struct module from, to;
+    struct status st = {0};
+    int found = -1;
+    snprintf(
+        text, sizeof text,
+        "HloModule m, num_partitions=4\nENTRY e {\n  p = f32[4] parameter(0)\n"
+        "  me = u32[] partition-id()\n  r = f32[4] all-reduce(p), channel_id=1, replica_groups={}\n%s\n}\n",
+        instructions);
+    module_of(&from, text);
+    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    module_free(&from);
+    module_free(&to);
+    return found;
+}
+
+static void needs_to_know_all(void)
+{
+    const char *slice = "  ROOT s = f32[1] dynamic-slice(r, me), dynamic_slice_sizes={1}";
+    CU_ASSERT_EQUAL(found_alone(slice), 1);
+    /* the root is the whole sum: that is read, too */
+    CU_ASSERT_EQUAL(found_alone("  s = f32[1] dynamic-slice(r, me), dynamic_slice_sizes={1}\n"
+                                "  ROOT t = (f32[4], f32[1]) tuple(r, s)"),
+                    0);
+    CU_ASSERT_EQUAL(found_alone("  ROOT q = f32[4] all-reduce(p), channel_id=2, replica_groups={}\n"
+                                "  s = f32[1] dynamic-slice(q, me), dynamic_slice_sizes={1}"),
+                    0);
+    /* a table that is not printed */
+    CU_ASSERT_EQUAL(
+        found_alone(
+            "  t = s32[4] constant({...})\n  o = s32[1] dynamic-slice(t, me), dynamic_slice_sizes={1}\n"
+            "  a = s32[] reshape(o)\n  ROOT s = f32[1] dynamic-slice(r, a), dynamic_slice_sizes={1}"),
+        0);
 }
 
 static void writes_it(void)
@@ -269,5 +312,5 @@ static void counts_real_modules(void)
 }
 
 SUITE("reduce_scatter", TEST(copies_are_equal), TEST(finds_every_kind_of_offset), TEST(leaves_what_is_none),
-      TEST(finds_it_on_replicas), TEST(counts_the_first_computation), TEST(writes_it),
-      TEST(finds_it_in_fusions), TEST(counts_real_modules))
+      TEST(finds_it_on_replicas), TEST(counts_the_first_computation), TEST(needs_to_know_all),
+      TEST(writes_it), TEST(finds_it_in_fusions), TEST(counts_real_modules))
