@@ -145,8 +145,11 @@ static void workers_end_with_their_caller(void)
         close(ends[1]);
         CU_ASSERT_EQUAL(read(ends[0], &worker[0], sizeof *worker), sizeof *worker);
         CU_ASSERT_EQUAL(read(ends[0], &worker[1], sizeof *worker), sizeof *worker);
-        kill(caller, signals[i]);
-        CU_ASSERT_EQUAL(waitpid(caller, &how, 0), caller);
+        do { /* the first SIGINT would wait for what is at work */
+            kill(caller, signals[i]);
+            usleep(1000);
+        } while (waitpid(caller, &how, WNOHANG) == 0);
+        CU_ASSERT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == signals[i]);
         struct pollfd wait = {.fd = ends[0], .events = POLLIN};
         bool ended = poll(&wait, 1, 2000) == 1 && read(ends[0], worker, sizeof worker) == 0;
         CU_ASSERT_TRUE(ended);
@@ -154,6 +157,95 @@ static void workers_end_with_their_caller(void)
             kill(worker[w], SIGKILL);
         close(ends[0]);
     }
+}
+
+/* Ctrl-C at some index: what was begun is handed back, nothing else, and a caller that goes on has all its signals. */
+struct interrupt {
+    int64_t at, came;
+    pid_t caller;
+};
+
+static void work_and_interrupt(void *context, int64_t index, void *result)
+{
+    const struct interrupt *interrupt = context;
+    if (index == interrupt->at)
+        kill(interrupt->caller, SIGINT);
+    usleep(2000);
+    *(int64_t *)result = index;
+}
+
+static int count(void *context, int64_t index, const void *result, const char *how, struct status *st)
+{
+    (void)how;
+    struct interrupt *interrupt = context;
+    interrupt->came++;
+    return result && *(const int64_t *)result == index ? 0 : status_fail(st, STATUS_CHECK, "another index");
+}
+
+static void an_interrupt_ends_it_early(void)
+{
+    for (int workers = 1; workers <= 3; workers++) {
+        struct status st = {0};
+        struct interrupt interrupt = {.at = 10, .caller = getpid()};
+        struct workers_task task = {.count = COUNT,
+                                    .result_bytes = sizeof(int64_t),
+                                    .context = &interrupt,
+                                    .work = work_and_interrupt,
+                                    .done = count};
+        CU_ASSERT_EQUAL(workers_run(&task, workers, &st), WORKERS_STOPPED);
+        CU_ASSERT(llabs(interrupt.came - 11) <=
+                  2 * workers); /* a worker has one that it is at, and one more */
+        sigset_t set;
+        sigprocmask(SIG_BLOCK, NULL, &set);
+        CU_ASSERT_EQUAL(sigismember(&set, SIGINT), 0);
+    }
+}
+
+/* No index is begun before the caller wants it, and the caller is asked now and then how it goes. */
+struct pace {
+    int64_t done, most_ahead;
+    int ticks;
+};
+
+static int64_t pace_limit(void *context)
+{
+    const struct pace *pace = context;
+    return pace->done + 3;
+}
+
+static int pace_done(void *context, int64_t index, const void *result, const char *how, struct status *st)
+{
+    (void)result;
+    (void)how;
+    (void)st;
+    struct pace *pace = context;
+    if (index - pace->done > pace->most_ahead)
+        pace->most_ahead = index - pace->done;
+    pace->done++;
+    return 0;
+}
+
+static int pace_tick(void *context, struct status *st)
+{
+    struct pace *pace = context;
+    return ++pace->ticks < 0 ? status_fail(st, STATUS_CHECK, "never") : 0;
+}
+
+static void the_caller_sets_the_pace(void)
+{
+    struct status st = {0};
+    struct pace pace = {0};
+    struct workers_task task = {.count = COUNT,
+                                .result_bytes = sizeof(struct square),
+                                .context = &pace,
+                                .work = work,
+                                .done = pace_done,
+                                .limit = pace_limit,
+                                .tick = pace_tick};
+    OKAY(workers_run(&task, 4, &st), st);
+    CU_ASSERT_EQUAL(pace.done, COUNT);
+    CU_ASSERT(pace.most_ahead <= 3);
+    CU_ASSERT(pace.ticks > 0);
 }
 
 static void nothing_to_do_is_done(void)
@@ -168,4 +260,4 @@ static void nothing_to_do_is_done(void)
 
 SUITE("workers", TEST(every_index_comes_once), TEST(dead_workers_cost_their_index_only),
       TEST(death_has_a_cause), TEST(a_fault_of_the_caller_ends_it), TEST(workers_end_with_their_caller),
-      TEST(nothing_to_do_is_done))
+      TEST(an_interrupt_ends_it_early), TEST(the_caller_sets_the_pace), TEST(nothing_to_do_is_done))

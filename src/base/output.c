@@ -209,6 +209,58 @@ int output_flush(struct output *output, struct status *st)
     return fail(output->path ? output->path : "stdout", reason ? reason : EIO, st);
 }
 
+/* A lock of this process alone: its children do not have it, and it ends with it. Whoever has just been killed may hold
+ * it for a moment. */
+static int lock(int fd)
+{
+    enum { TRIES = 20, PAUSE_US = 50000 };
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    for (int i = 0; i < TRIES; i++) {
+        if (fcntl(fd, F_SETLK, &whole) == 0 || (errno != EACCES && errno != EAGAIN))
+            return 0; /* a file system without locks has to do without */
+        usleep(PAUSE_US);
+    }
+    return -1;
+}
+
+static int open_growing(struct output *output, const char *path, bool keep, struct status *st)
+{
+    int fd = open(output->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (open_stream(output, fd) < 0)
+        return fail(path, errno, st);
+    if (lock(fd) < 0)
+        return status_fail(st, STATUS_IO, "cannot write '%s': another process is writing it", path);
+    output->growing = true;
+    return keep ? 0 : output_cut(output, 0, st);
+}
+
+int output_open_growing(struct output *output, const char *path, bool keep, struct status *st)
+{
+    struct stat at;
+    if (strcmp(path, "-") == 0 || (stat(path, &at) == 0 && !S_ISREG(at.st_mode)))
+        return output_open(output, path, st);
+    *output = (struct output){.path = follow(path)};
+    if (!output->path)
+        return errno == ENOMEM ? status_nomem(st) : fail(path, errno, st);
+    int code = open_growing(output, path, keep, st);
+    if (code < 0)
+        output_abandon(output);
+    return code;
+}
+
+int output_fd(const struct output *output)
+{
+    return output->growing ? output->sink->fd : -1;
+}
+
+int output_cut(struct output *output, int64_t bytes, struct status *st)
+{
+    int fd = output->sink->fd;
+    if (ftruncate(fd, (off_t)bytes) == 0 && lseek(fd, 0, SEEK_END) >= 0)
+        return 0;
+    return fail(output->path, errno, st);
+}
+
 /* Puts what was written in place; the stream is flushed already. */
 static int place(struct output *output, struct status *st)
 {

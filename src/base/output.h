@@ -16,6 +16,7 @@
 #define ICISIM_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/status.h"
@@ -28,9 +29,18 @@ struct output {
     char *path;
     char *temporary; /* NULL where the target itself is written to, or the file has no name yet */
     bool nameless;
+    bool growing;
 };
 
 int output_open(struct output *output, const char *path, struct status *st);
+
+/* Opens the file itself, for what takes hours and is worth having half of: what is written and flushed stays, whatever
+ * happens. `keep` keeps what it holds, which a descriptor that output_fd() returns can read; output_cut() then ends it
+ * after so many bytes, and writing goes on there. No two processes at once; stdout, and what is not a regular file,
+ * hold nothing (output_fd() is -1). */
+int output_open_growing(struct output *output, const char *path, bool keep, struct status *st);
+int output_fd(const struct output *output);
+int output_cut(struct output *output, int64_t bytes, struct status *st);
 
 /* Has all that was written so far got to the file? Fails with the reason of the first write that did not. */
 int output_flush(struct output *output, struct status *st);

@@ -19,7 +19,8 @@
     X(STATUS_IO, -3, 2, "file error")                                                                        \
     X(STATUS_NOMEM, -4, 2, "out of memory")                                                                  \
     X(STATUS_ENGINE, -5, 1, "engine failed")                                                                 \
-    X(STATUS_CHECK, -6, 1, "check failed")
+    X(STATUS_CHECK, -6, 1, "check failed")                                                                   \
+    X(STATUS_STOPPED, -7, 130, "stopped")
 
 enum status_code {
 #define STATUS_ENUM(code, value, exit_status, name) code = (value),

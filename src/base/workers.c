@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,8 +26,13 @@ struct worker {
     int64_t index[AHEAD];
 };
 
+/* Supervision looks around so often. */
+enum { TICK_MS = 100 };
+
 struct crew {
     const struct workers_task *task;
+    int signals;        /* a descriptor that tells of SIGINT; -1: nobody asks */
+    volatile bool *end; /* in memory shared with the workers: begin nothing more */
     int workers;
     struct worker worker[WORKERS_MAX];
     int64_t next; /* index that nobody has yet */
@@ -71,7 +78,7 @@ static _Noreturn void live(struct crew *crew, int socket, pid_t caller)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != caller) /* it has died before we asked for that */
         _exit(EXIT_FAILURE);
-    while (receive_all(socket, &index, sizeof index)) {
+    while (receive_all(socket, &index, sizeof index) && !*crew->end) {
         memset(crew->result, 0, crew->task->result_bytes);
         crew->task->work(crew->task->context, index, crew->result);
         if (!send_all(socket, crew->result, crew->task->result_bytes))
@@ -109,8 +116,13 @@ static int hire(struct crew *crew, struct worker *worker)
 /* Everybody gets an index before anybody gets a second one. */
 static void feed_all(struct crew *crew)
 {
+    int64_t most = crew->task->limit ? crew->task->limit(crew->task->context) : crew->task->count;
+    if (most > crew->task->count)
+        most = crew->task->count;
+    if (*crew->end)
+        return;
     for (int depth = 1; depth <= AHEAD; depth++)
-        for (int w = 0; w < crew->workers && crew->next < crew->task->count; w++) {
+        for (int w = 0; w < crew->workers && crew->next < most; w++) {
             struct worker *worker = &crew->worker[w];
             if (worker->pid <= 0 || worker->queued >= depth)
                 continue;
@@ -141,12 +153,14 @@ static int replace(struct crew *crew, struct worker *worker)
     worker->pid = 0;
     while (waitpid(dead.pid, &wait_status, 0) < 0 && errno == EINTR)
         ;
+    if (*crew->end && WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0)
+        return 0; /* it has begun nothing more */
     crew->done++;
     int code = crew->task->done(crew->task->context, dead.index[0], NULL, cause_of_death(wait_status, text),
                                 crew->st);
-    if (code == 0 && crew->done < crew->task->count)
+    if (code == 0 && crew->done < crew->task->count && !*crew->end)
         code = hire(crew, worker);
-    for (int i = 1; i < dead.queued && code == 0; i++) {
+    for (int i = 1; i < dead.queued && code == 0 && worker->pid > 0; i++) {
         worker->index[worker->queued++] = dead.index[i];
         send_all(worker->socket, &dead.index[i], sizeof dead.index[i]);
     }
@@ -165,25 +179,53 @@ static int take_result(struct crew *crew, struct worker *worker)
     return crew->task->done(crew->task->context, index, crew->result, NULL, crew->st);
 }
 
+/* Ctrl-C: the workers finish what they are at. The next one is nobody's but the system's. */
+static void begin_end(struct crew *crew)
+{
+    struct signalfd_siginfo signal;
+    sigset_t set;
+    if (read(crew->signals, &signal, sizeof signal) != sizeof signal)
+        return;
+    *crew->end = true;
+    for (int w = 0; w < crew->workers; w++)
+        if (crew->worker[w].pid > 0)
+            shutdown(crew->worker[w].socket, SHUT_WR);
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* Has every worker handed back what it was at? */
+static bool is_over(const struct crew *crew)
+{
+    bool working = false;
+    for (int w = 0; w < crew->workers; w++)
+        working |= crew->worker[w].pid > 0;
+    return crew->done == crew->task->count || (*crew->end && !working);
+}
+
 static int supervise(struct crew *crew)
 {
-    struct pollfd wait[WORKERS_MAX];
-    while (crew->done < crew->task->count) {
+    struct pollfd wait[WORKERS_MAX + 1];
+    while (!is_over(crew)) {
         feed_all(crew);
         for (int w = 0; w < crew->workers; w++) {
             struct worker *worker = &crew->worker[w];
-            bool busy = worker->pid > 0 && worker->queued > 0;
+            bool busy = worker->pid > 0 && (worker->queued > 0 || *crew->end);
             wait[w] = (struct pollfd){.fd = busy ? worker->socket : -1, .events = POLLIN};
         }
-        if (poll(wait, (nfds_t)crew->workers, -1) < 0 && errno != EINTR)
+        wait[crew->workers] = (struct pollfd){.fd = *crew->end ? -1 : crew->signals, .events = POLLIN};
+        if (poll(wait, (nfds_t)crew->workers + 1, TICK_MS) < 0 && errno != EINTR)
             return status_fail(crew->st, STATUS_IO, "poll: %s", strerror(errno));
-        for (int w = 0; w < crew->workers; w++) {
-            int code = wait[w].revents ? take_result(crew, &crew->worker[w]) : 0;
-            if (code < 0)
-                return code;
-        }
+        int code = crew->task->tick ? crew->task->tick(crew->task->context, crew->st) : 0;
+        if (code == 0 && wait[crew->workers].revents)
+            begin_end(crew);
+        for (int w = 0; w < crew->workers && code == 0; w++)
+            code = wait[w].revents ? take_result(crew, &crew->worker[w]) : 0;
+        if (code < 0)
+            return code;
     }
-    return 0;
+    return *crew->end && crew->done < crew->task->count ? WORKERS_STOPPED : 0;
 }
 
 /* Workers end when their socket does; one that still works when all is over (after a fault) is not waited for
@@ -203,20 +245,52 @@ static void dismiss(struct crew *crew, bool failed)
     }
 }
 
+/* From now on SIGINT is read and does not end the process; unless nobody cares for it, as behind nohup. */
+static int open_signals(sigset_t *before)
+{
+    struct sigaction action;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, NULL, before);
+    if (sigaction(SIGINT, NULL, &action) < 0 || action.sa_handler != SIG_DFL)
+        return -1;
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static int run_crew(struct crew *crew)
+{
+    int code = 0;
+    for (int w = 0; w < crew->workers && code == 0; w++)
+        code = hire(crew, &crew->worker[w]);
+    if (code == 0)
+        code = supervise(crew);
+    dismiss(crew, code < 0);
+    return code;
+}
+
 int workers_run(const struct workers_task *task, int workers, struct status *st)
 {
     struct crew crew = {.task = task, .workers = workers < 1 ? 1 : workers, .st = st};
+    sigset_t before;
     if (crew.workers > WORKERS_MAX)
         return status_fail(st, STATUS_INPUT, "-j %d: %d workers at most", workers, WORKERS_MAX);
     if (crew.workers > task->count)
         crew.workers = (int)task->count;
+    void *shared = mmap(NULL, sizeof *crew.end, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crew.result = malloc(task->result_bytes);
-    int code = crew.result ? 0 : status_nomem(st);
-    for (int w = 0; w < crew.workers && code == 0; w++)
-        code = hire(&crew, &crew.worker[w]);
-    if (code == 0)
-        code = supervise(&crew);
-    dismiss(&crew, code < 0);
+    if (!crew.result || shared == MAP_FAILED) {
+        free(crew.result);
+        return status_nomem(st);
+    }
+    crew.end = shared;
+    crew.signals = open_signals(&before);
+    int code = run_crew(&crew);
+    if (crew.signals >= 0)
+        close(crew.signals);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    munmap(shared, sizeof *crew.end);
     free(crew.result);
     return code;
 }

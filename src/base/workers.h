@@ -6,6 +6,9 @@
  * index that it was at, not the others: its place is taken by a new one. Results come in any order, so whoever
  * wants the same bytes whatever the number of workers puts them in order.
  *
+ * SIGINT (Ctrl-C) asks for an early end: what is at work is finished and handed back, nothing else is begun. A second
+ * one ends the process, as every other signal does at once; its workers, and what they have started, end with it.
+ *
  * Units: none. Errors: STATUS_IO where a process cannot be made. Ownership: the caller's; a worker sees what the
  * caller had when workers_run() began, and what it changes is lost.
  */
@@ -28,8 +31,15 @@ struct workers_task {
     /* In the caller: result, or NULL if the worker died, and how ("killed by signal 9"). A negative code ends
      * it all. */
     int (*done)(void *context, int64_t index, const void *result, const char *how, struct status *st);
+    /* In the caller: only indices below this are begun for now, so that it need not hold many results that wait for
+     * another; NULL: all of them. */
+    int64_t (*limit)(void *context);
+    /* In the caller, several times a second; NULL: never. A negative code ends it all. */
+    int (*tick)(void *context, struct status *st);
 };
 
+/* Returns WORKERS_STOPPED after an early end. */
+enum { WORKERS_STOPPED = 1 };
 int workers_run(const struct workers_task *task, int workers, struct status *st);
 
 #endif
