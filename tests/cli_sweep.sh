@@ -57,6 +57,58 @@ grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "$(cat wrong.err)"
 script -qec "'$program' sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine event --csv bar.csv" typescript >/dev/null
 grep -q '\[########################################\] 4/4 points' typescript || fail "no progress bar: $(cat typescript)"
 
+# A sweep that was ended anywhere goes on: after the head, in it, in the middle of a row, behind the last one.
+bytes=$(wc -c <1.csv)
+head=$(head -1 1.csv | wc -c)
+for cut in 0 17 "$head" $((head + 1)) $((bytes / 3)) $((bytes / 2)) $((bytes - 1)) "$bytes"; do
+    head -c "$cut" 1.csv >half.csv
+    "$program" sweep "${arguments[@]}" -j 2 --csv half.csv --resume 2>/dev/null || fail "--resume after $cut bytes: exit $?"
+    cmp -s 1.csv half.csv || fail "--resume after $cut bytes ends with other bytes"
+done
+"$program" sweep "${arguments[@]}" --csv fresh.csv --resume 2>/dev/null
+cmp -s 1.csv fresh.csv || fail '--resume without a file does not start afresh'
+head -c 9999 1.csv >half.csv
+"$program" sweep "${arguments[@]}" --csv half.csv 2>/dev/null
+cmp -s 1.csv half.csv || fail 'without --resume a sweep does not start afresh'
+
+# refused TEXT FILE ARGUMENTS: what the file holds was made by others; nothing of it is lost.
+refused() {
+    local says=$1 file=$2
+    shift 2
+    cp "$file" other.csv
+    "$program" sweep "$@" --csv other.csv --resume 2>err
+    [ $? -eq 2 ] || fail "--resume of $file: exit 0"
+    { [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$says" err; } || fail "--resume of $file must say '$says': $(cat err)"
+    cmp -s "$file" other.csv || fail "--resume of $file loses what is in it"
+}
+printf 'my notes' >notes.csv
+sed '4s/4x4 --size/4x8 --size/' 1.csv >changed.csv
+refused "'--size 65536B --ring bidi-half --engine event' here, '--dtype f32 --size" 1.csv "${arguments[@]}" --dtype f32
+refused "4x8 --size 65536B --ring bidi --engine event' here, '4x4 --size" changed.csv "${arguments[@]}"
+refused "these make 72 rows" 1.csv all-reduce "${arguments[@]:2}"
+refused "'my notes' here" notes.csv "${arguments[@]}"
+"$program" sweep "${arguments[@]}" --shard 1/2 --csv half.csv 2>/dev/null
+refused "'# icisim sweep: shard 1/2 of 144" half.csv "${arguments[@]}"
+"$program" sweep "${arguments[@]}" --csv - --resume >/dev/null 2>err && fail 'a stream is resumed'
+grep -q -e '--resume needs a file' err || fail "$(cat err)"
+
+# Ctrl-C: what runs is finished and written, how to go on is said. The points are slow enough to be met.
+slow=(all-to-all --slice 8x8 --size 1MiB:6000MiB:+1MiB --engine event --fold off -j 2 --csv slow.csv)
+env --default-signal=INT "$program" sweep "${slow[@]}" 2>err &
+sweep=$!
+while [ "$(cat slow.csv 2>/dev/null | wc -l)" -lt 20 ]; do sleep 0.05; done
+kill -INT $sweep
+wait $sweep
+[ $? -eq 130 ] || fail 'Ctrl-C: no exit 130'
+rows=$(($(wc -l <slow.csv) - 1))
+grep -qx "icisim: stopped with $rows of 6000 rows written; the same command with --resume goes on" err || fail "$rows: $(cat err)"
+[ "$(tail -c 1 slow.csv | wc -l)" -eq 1 ] || fail 'Ctrl-C: half a row'
+
+# A disk that is full is noticed while rows are written, and what is there is kept.
+(ulimit -f 16 && timeout 20 "$program" sweep "${slow[@]}" --csv full.csv 2>err) && fail 'a full disk: exit 0'
+grep -qx "icisim: cannot write 'full.csv': File too large" err || fail "a full disk: $(cat err)"
+[ "$(wc -c <full.csv)" -eq 16384 ] || fail "$(wc -c <full.csv) bytes on a disk of 16 KiB"
+
 # Lists only, ranges, and what the issue asks for, within the time of a test.
 "$program" sweep all-reduce --chip v5e --slice 4x4,8x8,16x16 --size 1MiB:64MiB:x4 --ring uni,bidi-half --axis x,y \
     --csv out.csv || fail "exit $?"

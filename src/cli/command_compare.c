@@ -146,7 +146,7 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
-        code = rows_open(settings, "csv", NULL, &csv.output, st);
+        code = rows_open(settings, "csv", &csv.output, st);
     if (code == 0)
         code = looks_open(&looks, &grid, false, st);
     if (code == 0)

@@ -37,9 +37,9 @@ static int fit(struct settings *settings, struct status *st)
     if (code == 0)
         code = name_operation(settings, st);
     if (code == 0)
-        code = rows_open(settings, "csv", NULL, &csv.output, st);
+        code = rows_open(settings, "csv", &csv.output, st);
     if (code == 0)
-        code = rows_open(settings, "write-profile", NULL, &profile, st);
+        code = rows_open(settings, "write-profile", &profile, st);
     if (code == 0)
         code = fitting_init(&fitting, settings, st);
     bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "write-profile");

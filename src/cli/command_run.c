@@ -119,7 +119,7 @@ static int run(struct settings *settings, struct status *st)
     if (code == 0 && settings_flag(settings, "count-only"))
         return count(&grid, st);
     if (code == 0)
-        code = rows_open(settings, "csv", NULL, &csv.output, st);
+        code = rows_open(settings, "csv", &csv.output, st);
     if (code == 0)
         code = looks_open(&looks, &grid, !taker_of_stdout(settings), st);
     if (code == 0)

@@ -5,170 +5,257 @@
  * Rows are written in the order of the points, as soon as they and what they compare with are there, so the bytes
  * do not depend on the number of workers. An invalid point has a row that says why, and so has one whose
  * worker died; but a value that no point can have is refused before anything runs (trial.h).
+ *
+ * Nothing grows with the number of points: workers are only so far ahead of the row that is next. A point that a row
+ * compares with and that is not near, or belongs to another shard, or was run before a sweep was resumed, is simulated
+ * once more beside it.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/workers.h"
 #include "cli/command.h"
+#include "cli/progress.h"
 #include "cli/rows.h"
+#include "cli/sweep_file.h"
 #include "cli/trial.h"
 #include "workload/job.h"
+
+/* Rows compare with others up to so many away; workers are so many ahead at most. */
+enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
+
+/* What a worker hands back. */
+struct outcome {
+    struct result result;
+    double reference_s; /* of the point to compare with, where it was simulated here */
+    bool compares;
+};
+
+/* A row that waits for its turn, or one that was written and may still be compared with. */
+struct slot {
+    struct outcome *outcome; /* NULL: written, or not there yet */
+    double time_s;
+    bool came;
+};
 
 struct sweep {
     const struct grid *grid;
     struct catalog *catalog;
-    struct csv_writer *csv;
-    struct result **waiting; /* [points]: results that are not written yet */
-    double *time_s;          /* [points]: of those that came, NaN if they have none */
-    bool *came;              /* [points] */
-    int64_t done, written;
+    struct shard shard;
+    struct sweep_file file;
+    int64_t first, rows; /* of the shard: the first one that is run now, and how many there are in all */
+    int64_t came;
+    struct slot slot[SLOTS];
     int64_t refused, failed; /* rows without numbers: the input is wrong; the simulation went wrong */
-    time_t began, shown;
+    struct progress progress;
 };
+
+static struct slot *slot_of(struct sweep *sweep, int64_t row)
+{
+    return &sweep->slot[row % SLOTS];
+}
+
+/* Does the row of a point, which `row` compares with, come by itself and in time? */
+static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
+{
+    int64_t other = shard_row(sweep->shard, point);
+    return shard_has(sweep->shard, point) && other >= sweep->first && llabs(other - row) < NEAR;
+}
 
 static void work(void *context, int64_t index, void *result)
 {
     const struct sweep *sweep = context;
+    struct outcome *outcome = result;
     struct point point;
-    struct status own = {0};
-    grid_point(sweep->grid, index, &point);
-    job_result(&point, sweep->catalog, result, &own);
-}
-
-/* On stderr, if somebody looks, once a second and at the end. */
-static void show_progress(struct sweep *sweep)
-{
-    enum { WIDTH = 40 };
-    time_t now = time(NULL);
-    int64_t points = sweep->grid->points;
-    if (!isatty(STDERR_FILENO) || (now == sweep->shown && sweep->done < points))
+    struct status own = {0}, other = {0};
+    int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
+    grid_point(sweep->grid, at, &point);
+    job_result(&point, sweep->catalog, &outcome->result, &own);
+    int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
+    if (reference < 0 || comes(sweep, row, reference))
         return;
-    sweep->shown = now;
-    char bar[WIDTH + 1];
-    int full = (int)(sweep->done * WIDTH / points);
-    memset(bar, '.', WIDTH);
-    memset(bar, '#', (size_t)full);
-    bar[WIDTH] = '\0';
-    double left_s = difftime(now, sweep->began) / (double)sweep->done * (double)(points - sweep->done);
-    fprintf(stderr, "\r[%s] %" PRId64 "/%" PRId64 " points, %.0f s left\033[K", bar, sweep->done, points,
-            left_s);
-    if (sweep->done == points)
-        fputc('\n', stderr);
+    struct result compared;
+    grid_point(sweep->grid, reference, &point);
+    job_result(&point, sweep->catalog, &compared, &other);
+    outcome->compares = true;
+    outcome->reference_s = compared.time_s;
 }
 
-/* Writes what is next in order, as long as it is there. */
+/* Sets the speed-up; false if what the row compares with has not come yet. */
+static bool compare(struct sweep *sweep, int64_t row, struct outcome *outcome)
+{
+    int64_t reference = rows_reference(sweep->grid, shard_point(sweep->shard, row), &outcome->result);
+    if (reference < 0)
+        return true;
+    if (!outcome->compares && comes(sweep, row, reference)) {
+        const struct slot *slot = slot_of(sweep, shard_row(sweep->shard, reference));
+        if (!slot->came)
+            return false;
+        outcome->reference_s = slot->time_s;
+    }
+    result_compare(&outcome->result, outcome->reference_s);
+    return true;
+}
+
+/* Writes what is next in order, as long as it is there. A slot is forgotten when its row is out of every other's
+ * reach. */
 static int write_rows(struct sweep *sweep, struct status *st)
 {
     int code = 0;
-    for (; code == 0 && sweep->written < sweep->grid->points && sweep->came[sweep->written];
-         sweep->written++) {
-        struct result *result = sweep->waiting[sweep->written];
-        int64_t reference = rows_reference(sweep->grid, sweep->written, result);
-        if (reference >= 0 && !sweep->came[reference])
-            return 0;
-        if (reference >= 0)
-            result_compare(result, sweep->time_s[reference]);
-        code = rows_write_one(sweep->csv, sweep->grid, sweep->written, result, st);
-        free(result);
-        sweep->waiting[sweep->written] = NULL;
+    while (code == 0 && sweep->file.rows < sweep->rows) {
+        int64_t row = sweep->file.rows;
+        struct slot *slot = slot_of(sweep, row);
+        if (!slot->outcome || !compare(sweep, row, slot->outcome))
+            break;
+        code = sweep_file_write(&sweep->file, &slot->outcome->result, st);
+        free(slot->outcome);
+        slot->outcome = NULL;
+        if (row >= NEAR)
+            *slot_of(sweep, row - NEAR) = (struct slot){0};
     }
     return code;
+}
+
+static int64_t limit(void *context)
+{
+    const struct sweep *sweep = context;
+    return sweep->file.rows + AHEAD - sweep->first;
+}
+
+/* A row that says how its worker died. */
+static void mourn(const struct sweep *sweep, int64_t row, const char *how, struct outcome *outcome)
+{
+    struct point point;
+    struct status died = {0};
+    *outcome = (struct outcome){0};
+    grid_point(sweep->grid, shard_point(sweep->shard, row), &point);
+    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
+    job_result_failed(&point, sweep->catalog, &outcome->result, &died);
 }
 
 static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
 {
     struct sweep *sweep = context;
-    struct result *result = malloc(sizeof *result);
-    if (!result)
+    int64_t row = sweep->first + index;
+    struct slot *slot = slot_of(sweep, row);
+    struct outcome *outcome = malloc(sizeof *outcome);
+    if (!outcome)
         return status_nomem(st);
-    if (data) {
-        *result = *(const struct result *)data;
-    } else {
-        struct point point;
-        struct status died = {0};
-        grid_point(sweep->grid, index, &point);
-        status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
-        job_result_failed(&point, sweep->catalog, result, &died);
-    }
-    grid_print_given(sweep->grid, index, result->varied, sizeof result->varied);
+    if (data)
+        *outcome = *(const struct outcome *)data;
+    else
+        mourn(sweep, row, how, outcome);
+    struct result *result = &outcome->result;
+    grid_print_given(sweep->grid, shard_point(sweep->shard, row), result->varied, sizeof result->varied);
     sweep->refused += result->code == STATUS_INPUT || result->code == STATUS_LIMIT;
     sweep->failed += result->code < 0 && result->code != STATUS_INPUT && result->code != STATUS_LIMIT;
-    sweep->waiting[index] = result;
-    sweep->time_s[index] = result->time_s;
-    sweep->came[index] = true;
-    sweep->done++;
-    int code = write_rows(sweep, st);
-    show_progress(sweep);
-    return code;
+    *slot = (struct slot){.outcome = outcome, .time_s = result->time_s, .came = true};
+    sweep->came++;
+    return write_rows(sweep, st);
+}
+
+/* Rows get to the file several times a second, so that a process that is killed has lost little, and a disk that is full
+ * is noticed. */
+static int tick(void *context, struct status *st)
+{
+    struct sweep *sweep = context;
+    if (!progress_is_due(&sweep->progress))
+        return 0;
+    progress_show(&sweep->progress, sweep->came);
+    return sweep_file_flush(&sweep->file, st);
 }
 
 static int run_all(struct sweep *sweep, int jobs, struct status *st)
 {
-    size_t points = (size_t)sweep->grid->points;
-    struct workers_task task = {.count = sweep->grid->points,
-                                .result_bytes = sizeof(struct result),
+    struct workers_task task = {.count = sweep->rows - sweep->first,
+                                .result_bytes = sizeof(struct outcome),
                                 .context = sweep,
                                 .work = work,
-                                .done = take};
-    sweep->waiting = calloc(points, sizeof *sweep->waiting);
-    sweep->time_s = calloc(points, sizeof *sweep->time_s);
-    sweep->came = calloc(points, sizeof *sweep->came);
-    sweep->began = time(NULL);
-    int code = sweep->waiting && sweep->time_s && sweep->came ? 0 : status_nomem(st);
-    if (code == 0) {
-        columns_write_names(sweep->csv);
+                                .done = take,
+                                .limit = limit,
+                                .tick = tick};
+    sweep->progress = progress_start(sweep->rows - sweep->first);
+    int code = sweep_file_flush(&sweep->file, st);
+    if (code == 0 && task.count > 0)
         code = workers_run(&task, jobs, st);
-    }
-    for (size_t i = 0; i < points && sweep->waiting; i++)
-        free(sweep->waiting[i]);
-    free(sweep->waiting);
-    free(sweep->time_s);
-    free(sweep->came);
+    progress_end(&sweep->progress, sweep->came);
+    for (int s = 0; s < SLOTS; s++)
+        free(sweep->slot[s].outcome);
     return code;
 }
 
 /* What the rows say already, for those who do not read them. */
 static int summarise(const struct sweep *sweep, struct status *st)
 {
+    int64_t points = sweep->rows - sweep->first;
     if (sweep->refused > 0)
         fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points are invalid; their status says why\n",
-                sweep->refused, sweep->grid->points);
+                sweep->refused, points);
     if (sweep->failed > 0)
         return status_fail(st, STATUS_ENGINE,
                            "%" PRId64 " of %" PRId64 " points failed; their status says how", sweep->failed,
-                           sweep->grid->points);
+                           points);
     return 0;
+}
+
+/* Ended early, by Ctrl-C or by a fault: what is there, and how to go on. */
+static int stop(const struct sweep *sweep, int code, struct status *st)
+{
+    bool goes_on = output_fd(&sweep->file.csv.output) >= 0;
+    if (code < 0)
+        return code;
+    return status_fail(st, STATUS_STOPPED, "stopped with %" PRId64 " of %" PRId64 " rows written%s",
+                       sweep->file.rows, sweep->rows,
+                       goes_on ? "; the same command with --resume goes on" : "");
+}
+
+static int run_shard(struct sweep *sweep, const struct settings *settings, struct status *st)
+{
+    const char *path = settings_text(settings, "csv");
+    struct status own = {0};
+    int code = sweep_file_open(&sweep->file, path ? path : "-", sweep->grid, sweep->shard,
+                               settings_flag(settings, "resume"), &own);
+    if (code < 0)
+        return rows_fail_open("csv", &own, st);
+    sweep->first = sweep->file.rows;
+    sweep->rows = shard_rows(sweep->shard, sweep->grid->points);
+    code = run_all(sweep, settings_integer(settings, "jobs"), st);
+    if (code != 0)
+        code = stop(sweep, code, st);
+    struct status written = {0};
+    if (code < 0 && sweep_file_flush(&sweep->file, &written) < 0 && code == STATUS_STOPPED)
+        code = written.code;
+    if (code == 0)
+        code = sweep_file_commit(&sweep->file, st);
+    sweep_file_abandon(&sweep->file);
+    return code < 0 ? code : summarise(sweep, st);
 }
 
 static int sweep(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct catalog catalog = {0};
-    struct csv_writer csv = {0};
-    struct sweep sweep = {.grid = &grid, .catalog = &catalog, .csv = &csv};
     int jobs = settings_integer(settings, "jobs");
     if (jobs < 1 || jobs > WORKERS_MAX)
         return status_fail(st, STATUS_INPUT, "-j %d: write 1 to %d", jobs, WORKERS_MAX);
+    struct sweep *sweep = calloc(1, sizeof *sweep);
+    if (!sweep)
+        return status_nomem(st);
+    sweep->grid = &grid;
+    sweep->catalog = &catalog;
     int code = settings_check(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
+        code = shard_parse(settings_text(settings, "shard"), &sweep->shard, st);
+    if (code == 0)
         code = trial_run(&grid, &catalog, st);
     if (code == 0)
-        code = rows_open(settings, "csv", "-", &csv.output, st);
-    if (code == 0)
-        code = run_all(&sweep, jobs, st);
-    if (code == 0)
-        code = csv_commit(&csv, st);
-    csv_abandon(&csv);
-    if (code == 0)
-        code = summarise(&sweep, st);
+        code = run_shard(sweep, settings, st);
     catalog_free(&catalog);
+    free(sweep);
     return code;
 }
 
@@ -180,7 +267,9 @@ const struct command command_sweep = {
         "Every option of a point takes a list (--ring uni,bidi), a range (--size 1MiB:1GiB:x4, --hop-latency "
         "1us:4us:+1us), or is repeated (--axis x --axis y; --axis x,y is both at once). The first option of "
         "the "
-        "table above that has several values varies slowest.",
+        "table above that has several values varies slowest. Rows get to the file as points end, in their "
+        "order; "
+        "after Ctrl-C, or worse, the same command with --resume goes on.",
     .bit = FOR_SWEEP,
     .run = sweep,
 };

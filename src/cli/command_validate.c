@@ -36,7 +36,7 @@ static int validate(struct settings *settings, struct status *st)
     struct csv_writer csv = {0};
     int code = settings_check(settings, st);
     if (code == 0)
-        code = rows_open(settings, "csv", NULL, &csv.output, st);
+        code = rows_open(settings, "csv", &csv.output, st);
     if (code == 0)
         code = run_parts(settings, &checks, st);
     if (code == 0 && csv.output.file)

@@ -4,22 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+int rows_fail_open(const char *option, const struct status *why, struct status *st)
+{
+    const char *cure =
+        why->code == STATUS_IO ? "; name a file in a folder that is there, or - for stdout" : "";
+    return status_fail(st, why->code, "--%s: %s%s", option, why->text, cure);
+}
+
 int rows_open_path(const char *option, const char *path, struct output *output, struct status *st)
 {
     struct status own = {0};
-    if (output_open(output, path, &own) == 0)
-        return 0;
-    return status_fail(st, own.code, "--%s: %s; name a file in a folder that is there, or - for stdout",
-                       option, own.text);
+    return output_open(output, path, &own) == 0 ? 0 : rows_fail_open(option, &own, st);
 }
 
-int rows_open(const struct settings *settings, const char *option, const char *fallback,
-              struct output *output, struct status *st)
+int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st)
 {
     const char *path = settings_text(settings, option);
-    if (!path && !fallback)
-        return 0;
-    return rows_open_path(option, path ? path : fallback, output, st);
+    return path ? rows_open_path(option, path, output, st) : 0;
 }
 
 bool rows_take_stdout(const struct settings *settings, const char *option)

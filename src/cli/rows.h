@@ -11,11 +11,11 @@
 #include "settings/settings.h"
 #include "workload/result.h"
 
-/* Opens the file that an option names ("csv"), or the fallback; where both are missing `output` stays as it is. It is
- * opened before the work begins, so that a path that cannot be written is found then. */
-int rows_open(const struct settings *settings, const char *option, const char *fallback,
-              struct output *output, struct status *st);
+/* Opens the file that an option names ("csv"); where none was given `output` stays as it is. It is opened before the
+ * work begins, so that a path that cannot be written is found then. The same of any path; and how both fail. */
+int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st);
 int rows_open_path(const char *option, const char *path, struct output *output, struct status *st);
+int rows_fail_open(const char *option, const struct status *why, struct status *st);
 
 /* Does that file go to stdout, which then has nothing else? */
 bool rows_take_stdout(const struct settings *settings, const char *option);

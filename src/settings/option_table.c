@@ -195,9 +195,14 @@ const struct option_row option_table[] = {
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT,
      .group = GROUP_ENGINE, .commands = FOR_SWEEP, .doc = "simulations at a time"},
 
+    {.name = "shard", .argument = "I/N", .group = GROUP_ENGINE, .commands = FOR_SWEEP,
+     .doc = "every Nth point only, from the Ith on: 0/16 to 15/16; icisim merge puts the files together"},
+
     {.name = "csv", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT,
      .commands = FOR_POINTS | FOR_FIT | FOR_VALIDATE,
      .doc = "one row a point, in SI units; - is stdout, and then no table"},
+    {.name = "resume", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_SWEEP,
+     .doc = "go on with the rows that the CSV has already; without it, start afresh"},
     {.name = "steps", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
      .doc = "print the time of each step"},
     {.name = "links", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
