@@ -48,7 +48,7 @@ static int manual(struct settings *settings, struct status *st)
         return status_fail(st, STATUS_INPUT, "manual: which template? such as src/cli/icisim.1.in");
     int code = file_read(&file, template, st);
     if (code == 0)
-        code = rows_open(settings, "output", "-", &output, st);
+        code = rows_open(settings, "output", &output, st);
     if (code == 0)
         code = fill(&file, output.file, st);
     if (code == 0)

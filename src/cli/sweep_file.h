@@ -17,7 +17,7 @@
 #define SWEEP_FILE_H
 
 #include "base/csv.h"
-#include "cli/shard.h"
+#include "cli/sweep_shard.h"
 #include "settings/settings.h"
 #include "workload/result.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "cli/shard.h"
+#include "cli/sweep_shard.h"
 
 #include "base/cursor.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * shard: which points of a grid a sweep runs: all of them, or every 16th from the third one on, so that sixteen machines
+ * sweep_shard: which points of a grid a sweep runs: all of them, or every 16th from the third one on, so that sixteen machines
  * share the work evenly (neighbouring points cost alike).
  *
  * Units: none. Errors: STATUS_INPUT. Ownership: a plain value.
  */
-#ifndef SHARD_H
-#define SHARD_H
+#ifndef SWEEP_SHARD_H
+#define SWEEP_SHARD_H
 
 #include <stdint.h>
 
