@@ -315,6 +315,14 @@ static void collectives(void)
     NEAR(total(program, "simgrid"), 13e-6 + 403e-6 + 5e-6 + 403e-6, 1e-9);
 
     fails(icisim_collective_append(program, point, icisim_program_ops(program), &st), ICISIM_INPUT, "no op");
+    /* what the builder refuses: on a line there is one route */
+    OKAY(icisim_point_set(point, "op", "collective-permute", &st), st);
+    OKAY(icisim_point_set(point, "pairs", "1-2", &st), st);
+    OKAY(icisim_point_set(point, "routes", "2", &st), st);
+    fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "ask for 1");
+    OKAY(icisim_point_unset(point, "pairs", &st), st);
+    OKAY(icisim_point_unset(point, "routes", &st), st);
+    OKAY(icisim_point_set(point, "op", "all-gather", &st), st);
     OKAY(icisim_point_set(point, "slice", "8", &st), st);
     fails(icisim_collective_append(program, point, -1, &st), ICISIM_INPUT, "not that of the program");
     OKAY(icisim_point_set(point, "slice", "2x2", &st), st);
