@@ -17,6 +17,7 @@
 
 #include "engine/engine.h"
 #include "naive_engine.h"
+#include "ragged_program.h"
 #include "random_program.h"
 
 enum { AGAINST_SIMGRID = 2000, AGAINST_NAIVE = 10000, WORKERS = 2, FAILURES_SHOWN = 5 };
@@ -52,32 +53,41 @@ static bool agree(const struct trace *got, const struct trace *want, double floo
     return same(got->total_s, want->total_s, floor_s);
 }
 
-/* Both engines on the program of a seed; false if they differ. */
-static bool try_seed(unsigned long seed, const struct engine *other, struct random_limits limits,
-                     double floor_s)
+/* Both engines on a program; false if they differ. */
+static bool try_program(const struct program *program, const struct engine *other, double floor_s,
+                        unsigned long seed)
 {
-    struct suite_random r = {seed};
-    struct random_program random;
     struct trace got = {0}, want = {0};
     struct status st = {0};
-    int code = random_program_init(&random, limits, &r, &st);
+    int code = program_check(program, &st);
     if (code == 0)
-        code = program_check(&random.program, &st);
+        code = trace_init(&got, program, true, &st);
     if (code == 0)
-        code = trace_init(&got, &random.program, true, &st);
+        code = trace_init(&want, program, true, &st);
     if (code == 0)
-        code = trace_init(&want, &random.program, true, &st);
+        code = engine_run(engine_by_name("event"), program, &got, &st);
     if (code == 0)
-        code = engine_run(engine_by_name("event"), &random.program, &got, &st);
+        code = trace_check(&got, program, &st);
     if (code == 0)
-        code = trace_check(&got, &random.program, &st);
-    if (code == 0)
-        code = engine_run(other, &random.program, &want, &st);
+        code = engine_run(other, program, &want, &st);
     if (code < 0)
         fprintf(stderr, "seed %lu: %s\n", seed, st.text);
     bool done = code == 0 && agree(&got, &want, floor_s, seed);
     trace_free(&got);
     trace_free(&want);
+    return done;
+}
+
+static bool try_seed(unsigned long seed, const struct engine *other, struct random_limits limits,
+                     double floor_s)
+{
+    struct suite_random r = {seed};
+    struct random_program random;
+    struct status st = {0};
+    int code = random_program_init(&random, limits, &r, &st);
+    if (code < 0)
+        fprintf(stderr, "seed %lu: %s\n", seed, st.text);
+    bool done = code == 0 && try_program(&random.program, other, floor_s, seed);
     random_program_free(&random);
     return done;
 }
@@ -129,5 +139,22 @@ static void event_equals_naive_on_larger_programs(void)
     CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE / 50, &engine_naive, wide, naive_floor_s), 0);
 }
 
+/* Hundreds of transfers that hang together and end one by one: most fillings start in the middle, and most
+ * links hold what they held. Lines, rings, a torus; some of more links than the filling leaves marks for. */
+static void event_equals_naive_on_ragged_traffic(void)
+{
+    static const int shape[][SLICE_AXES] = {{7, 1, 1}, {4, 3, 1},  {2, 3, 3},
+                                            {5, 5, 1}, {13, 1, 1}, {3, 2, 4}};
+    enum { SHAPES = sizeof shape / sizeof *shape, ROUNDS = 4 };
+    for (unsigned long seed = 1; seed <= SHAPES * ROUNDS; seed++) {
+        struct suite_random r = {seed};
+        struct ragged_program ragged;
+        struct status st = {0};
+        OKAY(ragged_program_init(&ragged, shape[seed % SHAPES], seed % 2, &r, &st), st);
+        CU_ASSERT(try_program(&ragged.program, &engine_naive, naive_floor_s, seed));
+        ragged_program_free(&ragged);
+    }
+}
+
 SUITE("engines", TEST(event_equals_simgrid), TEST(event_equals_naive),
-      TEST(event_equals_naive_on_larger_programs))
+      TEST(event_equals_naive_on_larger_programs), TEST(event_equals_naive_on_ragged_traffic))

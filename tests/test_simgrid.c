@@ -447,8 +447,10 @@ static void too_large(void)
     expect_refusal(25, "102400 ops at once");
 }
 
-static int die(const struct program *program, struct trace *trace, struct status *st)
+static int die(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+               struct status *st)
 {
+    (void)limits;
     (void)program;
     (void)trace;
     (void)st;
@@ -457,8 +459,10 @@ static int die(const struct program *program, struct trace *trace, struct status
 
 /* As SimGrid does it: three lines, then SIGABRT. The sanitizers would say more. */
 #ifndef ICISIM_SANITIZE
-static int lament(const struct program *program, struct trace *trace, struct status *st)
+static int lament(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
 {
+    (void)limits;
     (void)program;
     (void)trace;
     (void)st;
@@ -469,8 +473,10 @@ static int lament(const struct program *program, struct trace *trace, struct sta
 }
 #endif
 
-static int refuse(const struct program *program, struct trace *trace, struct status *st)
+static int refuse(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
 {
+    (void)limits;
     (void)program;
     (void)trace;
     return status_fail(st, STATUS_INPUT, "no");

@@ -40,6 +40,11 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch)
     return lap;
 }
 
+double stopwatch_wall_s(const struct stopwatch *stopwatch)
+{
+    return clock_s(CLOCK_MONOTONIC) - stopwatch->last.wall_s;
+}
+
 uint64_t stopwatch_peak_bytes(void)
 {
     char line[256];

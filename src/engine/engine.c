@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/units.h"
 #include "engine/engines.h"
 
 static const struct engine *const engines[] = {&engine_event, &engine_simgrid, NULL};
@@ -38,12 +39,34 @@ bool engine_is_here(const struct engine *engine)
     return !engine->is_here || engine->is_here();
 }
 
+int engine_out_of_time(const struct engine_limits *limits, struct status *st)
+{
+    char time[UNITS_TEXT];
+    return status_fail(st, STATUS_LIMIT,
+                       "the simulation has not ended after %s; allow more time (--time-limit), or less work: "
+                       "--engine event, --fold on, --tolerance 1e-2, fewer chips",
+                       units_print_time(limits->time_s, time));
+}
+
 int engine_run(const struct engine *engine, const struct program *program, struct trace *trace,
                struct status *st)
 {
+    static const struct engine_limits none;
+    return engine_run_within(engine, program, &none, trace, st);
+}
+
+int engine_run_within(const struct engine *engine, const struct program *program,
+                      const struct engine_limits *limits, struct trace *trace, struct status *st)
+{
+    if (limits->tolerance_frac > 0 && !engine->tolerates)
+        return status_fail(st, STATUS_INPUT,
+                           "engine %s knows no --tolerance; leave it out, or take --engine event",
+                           engine->name);
     if (engine->prepare)
         engine->prepare();
-    if (engine->once_a_process)
-        return engine_run_forked(engine, program, trace, st);
-    return engine->run(program, trace, st);
+    int code = engine->once_a_process ? engine_run_forked(engine, program, limits, trace, st)
+                                      : engine->run(program, limits, trace, st);
+    if (code == 0 && !(limits->tolerance_frac > 0))
+        trace->low_s = trace->high_s = trace->total_s;
+    return code;
 }

@@ -6,12 +6,14 @@
  * its last line becomes part of the status if it dies.
  */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,9 +85,24 @@ static const char *last_words(int words, char text[static WORDS])
     return text;
 }
 
+/* A process that is still at work when its time is over gets SIGALRM, and dies of it. */
+static void start_timer(const struct engine_limits *limits)
+{
+    if (!(limits->time_s > 0))
+        return;
+    double left_s = fmax(limits->time_s - stopwatch_wall_s(&limits->since), 1e-6);
+    struct itimerval timer = {.it_value.tv_sec = (time_t)left_s,
+                              .it_value.tv_usec = (suseconds_t)((left_s - floor(left_s)) * 1e6)};
+    if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
+        timer.it_value.tv_usec = 1;
+    signal(SIGALRM, SIG_DFL);
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
 /* The child: never returns, and leaves the parent's buffered output alone. */
 static _Noreturn void run_child(const struct engine *engine, const struct program *program,
-                                const struct trace *trace, struct shared *shared, int words, pid_t parent)
+                                const struct engine_limits *limits, const struct trace *trace,
+                                struct shared *shared, int words, pid_t parent)
 {
     /* A parent that is killed takes its child along; it may have died before we asked for that. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -93,6 +110,7 @@ static _Noreturn void run_child(const struct engine *engine, const struct progra
         _exit(EXIT_FAILURE);
     if (words >= 0 && (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0))
         _exit(EXIT_FAILURE);
+    start_timer(limits);
     struct trace mine = *trace;
     double **array[TRACE_ARRAYS], *at = shared->times;
     size_t n[TRACE_ARRAYS];
@@ -103,7 +121,7 @@ static _Noreturn void run_child(const struct engine *engine, const struct progra
         *array[i] = at;
         at += n[i];
     }
-    shared->code = engine->run(program, &mine, &shared->status);
+    shared->code = engine->run(program, limits, &mine, &shared->status);
     shared->total_s = mine.total_s;
     shared->done = true;
     _exit(EXIT_SUCCESS);
@@ -124,8 +142,8 @@ static void copy_back(struct trace *trace, const struct shared *shared)
 }
 
 /* Waits for the child and says how it ended. */
-static int reap(const struct engine *engine, pid_t child, const struct shared *shared, int words,
-                struct status *st)
+static int reap(const struct engine *engine, const struct engine_limits *limits, pid_t child,
+                const struct shared *shared, int words, struct status *st)
 {
     char text[WORDS];
     int how = 0;
@@ -135,6 +153,8 @@ static int reap(const struct engine *engine, pid_t child, const struct shared *s
                                strerror(errno));
     if (shared->done)
         return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
+    if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
+        return engine_out_of_time(limits, st);
     if (WIFSIGNALED(how))
         return status_fail(st, STATUS_ENGINE, "engine %s died of signal %d (%s)%s; try another engine",
                            engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), last_words(words, text));
@@ -142,8 +162,8 @@ static int reap(const struct engine *engine, pid_t child, const struct shared *s
                        engine->name, WEXITSTATUS(how), last_words(words, text));
 }
 
-int engine_run_forked(const struct engine *engine, const struct program *program, struct trace *trace,
-                      struct status *st)
+int engine_run_forked(const struct engine *engine, const struct program *program,
+                      const struct engine_limits *limits, struct trace *trace, struct status *st)
 {
     size_t bytes = shared_bytes(trace);
     struct shared *shared =
@@ -154,10 +174,10 @@ int engine_run_forked(const struct engine *engine, const struct program *program
     int words = open_words();
     pid_t parent = getpid(), child = fork();
     if (child == 0)
-        run_child(engine, program, trace, shared, words, parent);
+        run_child(engine, program, limits, trace, shared, words, parent);
     int code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
                                        engine->name, strerror(errno))
-                         : reap(engine, child, shared, words, st);
+                         : reap(engine, limits, child, shared, words, st);
     if (code == 0)
         copy_back(trace, shared);
     if (words >= 0)

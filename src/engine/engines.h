@@ -8,8 +8,11 @@
 extern const struct engine engine_event;   /* event.c */
 extern const struct engine engine_simgrid; /* simgrid_load.c */
 
+/* Refuses a run that has taken longer than its limit (engine.c). */
+int engine_out_of_time(const struct engine_limits *limits, struct status *st);
+
 /* Runs the engine in a child process and brings trace and status back (engine_fork.c). */
-int engine_run_forked(const struct engine *engine, const struct program *program, struct trace *trace,
-                      struct status *st);
+int engine_run_forked(const struct engine *engine, const struct program *program,
+                      const struct engine_limits *limits, struct trace *trace, struct status *st);
 
 #endif

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The event engine: time goes from instant to instant, and all that happens at one instant happens together. */
+/*
+ * The event engine: time goes from instant to instant, and all that happens at one instant happens together.
+ *
+ * With a tolerance the program runs twice (engine.h): flows of several links that hang together and are due within
+ * that share of the time end together, early in one run and late in the other. Flows of one link are exact.
+ */
 #include "engine/engine.h"
 
+#include "engine/engines.h"
 #include "engine/event_run.h"
 
-/* More transfers than this would take many minutes. */
+/* More transfers than this would not end in a day. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
-/* The work that the solver may spend, a minute's worth. Whether the program will keep to that is
- * asked as often as a sixty-fourth of it has been spent, so that a refusal comes within seconds; while
- * no path ends there is nothing to judge by, and an eighth may be spent. */
-#define WORK_MAX      ((uint64_t)1 << 34)
-#define WORK_ASKED    (WORK_MAX / 64)
-#define WORK_UNJUDGED (WORK_MAX / 8)
+/* Within an instant the clock is looked at after so many batches of events. */
+enum { BATCHES_A_LOOK = 4096 };
 
 static void handle(struct run *run, uint32_t event)
 {
     uint32_t index = event_index(event), flow;
-    int32_t to;
     switch (event_kind(event)) {
     case EVENT_WAVE:
         run_wave_due(run, index);
@@ -31,31 +32,31 @@ static void handle(struct run *run, uint32_t event)
                 run_flow_ends(run, flow, run->plan.map.end[index]);
         break;
     case EVENT_GROUP:
-        if (network_group_due(&run->network, index, run->now_s))
-            while ((flow = network_next_path(&run->network, index, &to)))
-                run_flow_ends(run, flow, to);
+        for (int32_t ends = network_group_ends(&run->network, index, run->now_s), i = 0; i < ends; i++)
+            run_flow_ends(run, run->network.end[i].flow, run->network.end[i].to);
         break;
     }
 }
 
-/* Will the solver's work end in reasonable time? The paths left will cost half of what as many cost now: the
- * fewer they are, the cheaper is a solution. */
-static void ask_work(struct run *run)
+/* Looks at the clock: tells how far the run is, and stops it when its time is over. */
+static void look(struct run *run)
 {
-    const struct network *network = &run->network;
-    int64_t ended = network->paths_ended - run->paths_asked, left = run->plan.paths - network->paths_ended;
-    double each = (double)(network->work - run->work_asked) / (double)(ended > 0 ? ended : 1);
-    double rest = ended > 0 ? each * (double)left / 2 : (double)(WORK_MAX - WORK_UNJUDGED);
-    if ((double)network->work + rest > (double)WORK_MAX)
+    const struct engine_limits *limits = run->limits;
+    double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
+    if (limits->time_s > 0 && spent_s > limits->time_s && !run->code) {
         run->code = STATUS_LIMIT;
-    run->work_asked = network->work;
-    run->paths_asked = network->paths_ended;
+        run->out_of_time = true;
+    }
+    if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
+        double done_frac = (double)run->ended / (double)run->plan.pairs;
+        limits->progress(limits->context, spent_s, (run->runs_before + done_frac) / run->runs);
+        run->told_s = spent_s;
+    }
 }
 
 static int fault(struct run *run)
 {
-    if (!run->code && run->network.work > run->work_asked + WORK_ASKED)
-        ask_work(run);
+    look(run);
     if (!run->code)
         run->code = run->network.code;
     if (!run->code && run->queue.fault)
@@ -70,9 +71,11 @@ static void pass_time(struct run *run)
     struct batch batch;
     while (!fault(run) && (instant = queue_first(&run->queue))) {
         run->now_s = queue_instant(&run->queue, instant)->time_s;
-        while (queue_pop(&run->queue, instant, &batch)) {
+        for (int b = 1; !run->code && queue_pop(&run->queue, instant, &batch); b++) {
             for (uint32_t i = 0; i < batch.events; i++)
                 handle(run, batch.event[i]);
+            if (b % BATCHES_A_LOOK == 0)
+                look(run);
             /* What is settled may end at once, in this instant. */
             if (!queue_instant(&run->queue, instant)->first)
                 network_settle(&run->network, run->now_s);
@@ -88,11 +91,12 @@ static int report(const struct run *run, struct status *st)
     case STATUS_NOMEM:
         return status_nomem(st);
     case STATUS_LIMIT:
-        return status_fail(
-            st, STATUS_LIMIT,
-            "too many transfers of several links share the network at once: %lld, ending one by one, "
-            "would take the event engine minutes; fold, or take fewer chips",
-            (long long)run->plan.paths);
+        return run->out_of_time ? engine_out_of_time(run->limits, st)
+                                : status_fail(st, STATUS_LIMIT,
+                                              "too many transfers of several links share the network at "
+                                              "once: they cross links more than %d times; fold, or take "
+                                              "fewer chips",
+                                              NETWORK_CROSSINGS_MAX);
     default:
         while (op < run->program->ops && run->plan.task[op].waiting == 0)
             op++;
@@ -111,7 +115,31 @@ static void release_all(struct run *run)
     plan_free(&run->plan);
 }
 
-static int event_run(const struct program *program, struct trace *trace, struct status *st)
+/* A run from the beginning to the end. `run` says of which program, into which trace and within which limits. */
+static int run_once(struct run *run, double early_frac, double late_frac, struct status *st)
+{
+    int code = plan_init(&run->plan, run->program, st);
+    if (code == 0) {
+        run->count = malloc((size_t)run->program->slice->chips * sizeof *run->count);
+        if (!run->count || !queue_init(&run->queue) ||
+            network_init(&run->network, &run->plan.map, &run->queue) < 0)
+            code = status_nomem(st);
+    }
+    if (code == 0) {
+        run->network.early_frac = early_frac;
+        run->network.late_frac = late_frac;
+        code = run_start_first(run, st);
+    }
+    if (code == 0) {
+        pass_time(run);
+        code = report(run, st);
+    }
+    release_all(run);
+    return code;
+}
+
+static int event_run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                     struct status *st)
 {
     int64_t transfers = program_transfers(program);
     if (transfers > TRANSFERS_MAX)
@@ -119,21 +147,20 @@ static int event_run(const struct program *program, struct trace *trace, struct 
                            "%lld transfers are more than the event engine takes (%lld); fold, or "
                            "take fewer chips",
                            (long long)transfers, (long long)TRANSFERS_MAX);
-    struct run run = {.program = program, .trace = trace};
-    int code = plan_init(&run.plan, program, st);
-    if (code == 0) {
-        run.count = malloc((size_t)program->slice->chips * sizeof *run.count);
-        if (!run.count || !queue_init(&run.queue) ||
-            network_init(&run.network, &run.plan.map, &run.queue) < 0)
-            code = status_nomem(st);
-    }
+    struct run run = {.program = program, .limits = limits, .trace = trace, .runs = 1};
+    if (!(limits->tolerance_frac > 0))
+        return run_once(&run, 0, 0, st);
+    struct trace other = {0};
+    struct run late = {.program = program, .limits = limits, .trace = &other, .runs = 2, .runs_before = 1};
+    run.runs = 2;
+    int code = trace_init(&other, program, trace->start_s != NULL, st);
     if (code == 0)
-        code = run_start_first(&run, st);
-    if (code == 0) {
-        pass_time(&run);
-        code = report(&run, st);
-    }
-    release_all(&run);
+        code = run_once(&run, limits->tolerance_frac, 0, st);
+    if (code == 0)
+        code = run_once(&late, 0, limits->tolerance_frac, st);
+    if (code == 0)
+        trace_middle(trace, &other);
+    trace_free(&other);
     return code;
 }
 
@@ -141,5 +168,6 @@ const struct engine engine_event = {
     .name = "event",
     .what = "the same model, written for speed: millions of transfers a second",
     .folds = true,
+    .tolerates = true,
     .run = event_run,
 };

@@ -8,12 +8,14 @@
  * All links that are full at one level are held together, and what they hold is subtracted from other links
  * as count * level, once: whatever the order of flows in lists, links that are alike stay bit-equal.
  */
-#include "engine/event_network.h"
+#include "engine/event_path.h"
 
 #include "base/status.h"
 
-/* What a look at the heap costs, in looks at a crossing. */
-enum { WORK_OF_A_LEVEL = 8 };
+/* A link of which less than this share of the bandwidth is left may get full soon: it is watched for so many
+ * fillings. Less than nothing is left of a link that should have been watched, rounding aside. */
+static const double nearly_full_frac = 0.02, rounding_frac = 1e-12;
+enum { WATCHED_FILLS = 16 };
 
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 {
@@ -30,25 +32,6 @@ static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
     heap[at] = moved;
 }
 
-/* All links of the group, with nothing held back. Returns how many. */
-static int32_t start_fill(struct network *network, uint32_t group)
-{
-    int32_t entries = 0;
-    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].after) {
-        const struct link *on = &network->link[l];
-        network->member[l].solved = network->settling;
-        if (on->crossings == 0)
-            continue; /* it is dirty, and leaves the group in this settling */
-        double Bps = network->map->Bps[l];
-        network->fill[l].left_Bps = Bps;
-        network->fill[l].open = on->crossings + on->singles;
-        network->heap[entries++] = (struct fill_entry){Bps / (on->crossings + on->singles), l};
-    }
-    for (int32_t i = entries / 2 - 1; i >= 0; i--)
-        sift_down(network->heap, entries, i);
-    return entries;
-}
-
 /* Takes the links that get full next off the heap and writes them to network->full. Levels never fall, except
  * by rounding. */
 static int32_t next_full(struct network *network, int32_t *entries, double *level_Bps)
@@ -56,7 +39,6 @@ static int32_t next_full(struct network *network, int32_t *entries, double *leve
     struct fill_entry *heap = network->heap;
     int32_t n = *entries, fulls = 0;
     while (n > 0 && (fulls == 0 || heap[0].level_Bps <= *level_Bps)) {
-        network->work += WORK_OF_A_LEVEL;
         const struct fill *fill = &network->fill[heap[0].link];
         double now_Bps = fill->open > 0 ? fill->left_Bps / fill->open : 0;
         if (fill->open > 0 && now_Bps > heap[0].level_Bps) {
@@ -76,123 +58,152 @@ static int32_t next_full(struct network *network, int32_t *entries, double *leve
     return fulls;
 }
 
-/* The path ends first, or with the first. */
-static void note_due(struct network *network, uint32_t path, double due_s)
+/* The first link of a path's route that is full at this level. */
+static int32_t first_full(const struct network *network, const struct path *path, int32_t level)
 {
-    double slack_s = due_s * NETWORK_SAME_FRAC;
-    if (due_s < network->due_s - slack_s)
-        network->dues = 0;
-    if (due_s < network->due_s)
-        network->due_s = due_s;
-    if (network->dues == network->due_room) {
-        uint32_t room = network->due_room ? 2 * network->due_room : 64;
-        uint32_t *due = realloc(network->due, room * sizeof *due);
-        if (!due) {
-            network->code = STATUS_NOMEM;
-            return;
-        }
-        network->due = due;
-        network->due_room = room;
-    }
-    network->due[network->dues++] = path;
-}
-
-/* Holds a path back at a level; returns how many links it is the first to touch, all in all. */
-static int32_t hold(struct network *network, uint32_t index, double level_Bps, double now_s, int32_t touched)
-{
-    struct path *path = network_path(network, index);
-    if (path->rate_Bps != level_Bps) {
-        path->left_bytes -= path->rate_Bps * (now_s - path->since_s);
-        path->left_bytes = path->left_bytes > 0 ? path->left_bytes : 0;
-        path->since_s = now_s;
-        path->rate_Bps = level_Bps;
-    }
-    double due_s = path->since_s + path->left_bytes / level_Bps;
-    if (due_s <= network->due_s * (1 + NETWORK_SAME_FRAC))
-        note_due(network, index, due_s);
     const int32_t *link = network->crossing_link + path->first;
-    for (int32_t i = 0; i < path->links; i++) {
-        struct fill *fill = &network->fill[link[i]];
-        if (fill->held++ == 0)
-            network->touched[touched++] = link[i];
-    }
-    network->work += (uint64_t)path->links;
-    return touched;
+    while (network->holder[*link].full != network->pass || network->holder[*link].level != level)
+        link++;
+    return *link;
 }
 
-/* Finds those of a chunk's first n crossings whose paths are not held back yet. They are asked for now
- * and used when all have been found: large groups lie in memory, not in the cache. */
-static int open_paths(const struct network *network, const struct chunk *in, int n,
-                      uint32_t open[static CHUNK_CROSSINGS])
+/* Has a path that is not held yet held at this level. */
+static bool take_over(struct network *network, uint32_t path, int32_t level, double now_s)
 {
-    int opens = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        uint32_t path = in->path[i];
-        if (network->met[path] == network->pass)
+    int32_t by = network->holder_of[path];
+    if (by >= 0) {
+        hold_end(network, by, path, now_s);
+        if (!hold_count(network, by))
+            return false;
+    }
+    const struct path *p = network_path(network, path);
+    for (int32_t i = 0; i < p->links; i++)
+        fill_note(network, network->crossing_link[p->first + (uint32_t)i], 1);
+    return hold(network, first_full(network, p, level), path, now_s);
+}
+
+/* A full link is crossed by paths that others held: finds all that are not held yet. */
+static bool take_over_from(struct network *network, int32_t link, double now_s)
+{
+    uint32_t chunk = network->link[link].list;
+    for (int32_t left = network->link[link].crossings; left > 0;) {
+        const struct chunk *in = network_chunk(network, chunk);
+        for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--) {
+            int32_t by = network->holder_of[in->path[i]];
+            bool open = by < 0 || network->holder[by].full != network->pass;
+            if (open && !take_over(network, in->path[i], network->holder[link].level, now_s))
+                return false;
+        }
+        chunk = in->next;
+    }
+    return true;
+}
+
+/* All that a full link holds has this rate from now on. */
+static void set_rate(struct network *network, int32_t link, double rate_Bps, double now_s)
+{
+    struct link *on = &network->link[link];
+    if (on->rate_Bps != rate_Bps) {
+        link_advance(on, now_s);
+        on->rate_Bps = rate_Bps;
+    }
+    on->first_bytes = hold_least(network, link);
+    if (on->singles > 0 && network_flow(network, on->heap)->end_bytes < on->first_bytes)
+        on->first_bytes = network_flow(network, on->heap)->end_bytes;
+    on->due_s = on->since_s + (on->first_bytes - on->served_bytes) / rate_Bps;
+}
+
+/* Several links are full at a level, or one that does not hold what it held. */
+static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, double now_s)
+{
+    const int32_t *full = network->full;
+    for (int32_t f = 0; f < fulls; f++)
+        fill_note_shares(network, full[f]);
+    for (int32_t f = 0; f < fulls; f++) {
+        const struct fill *fill = &network->fill[full[f]];
+        if (fill->held != fill->open - network->link[full[f]].singles &&
+            !take_over_from(network, full[f], now_s))
+            return false;
+    }
+    fill_subtract(network, level_Bps);
+    for (int32_t f = 0; f < fulls; f++) {
+        const struct holder *h = &network->holder[full[f]];
+        if (h->counted < h->helds && !hold_count(network, full[f]))
+            return false;
+        set_rate(network, full[f], level_Bps, now_s);
+    }
+    return true;
+}
+
+/* Holds back what flows over the links that are full at a level. */
+static bool hold_level(struct network *network, struct group *g, int32_t fulls, double level_Bps,
+                       double now_s)
+{
+    const int32_t *full = network->full;
+    int32_t level = g->orders;
+    for (int32_t f = 0; f < fulls; f++) {
+        struct holder *h = &network->holder[full[f]];
+        h->full = network->pass;
+        h->level = level;
+        g->order[g->orders++] = full[f];
+        network->open -= network->link[full[f]].singles;
+    }
+    if (fulls > 1 || network->holder[*full].own != network->fill[*full].open - network->link[*full].singles)
+        return hold_anew(network, fulls, level_Bps, now_s);
+    fill_subtract_shares(network, *full, level_Bps);
+    set_rate(network, *full, level_Bps, now_s);
+    return true;
+}
+
+/* Was a link not watched that carries more than its bandwidth, or that alone could hold some flows? */
+static bool overlooked(struct network *network, const struct group *g)
+{
+    bool found = false;
+    for (int32_t i = 0; i < network->parts; i++) {
+        struct fill *fill = &network->fill[network->part[i]];
+        double Bps = network->map->Bps[network->part[i]];
+        if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) || fill->watched >= g->fills ||
+            network->holder[network->part[i]].full == network->pass)
             continue;
-        network->met[path] = network->pass;
-        open[opens++] = path;
-        __builtin_prefetch(network_path(network, path));
-        __builtin_prefetch(network->crossing_link + in->crossing[i]);
+        found |= fill->open > 0 || fill->left_Bps < -rounding_frac * Bps;
+        fill->watched = g->fills + WATCHED_FILLS;
     }
-    return opens;
+    return found;
 }
 
-/* Holds back what flows over a full link. */
-static int32_t hold_link(struct network *network, int32_t link, double level_Bps, double now_s,
-                         int32_t touched)
-{
-    const struct link *on = &network->link[link];
-    const struct fill *fill = &network->fill[link];
-    const struct chunk *in = network_chunk(network, on->list);
-    int n = (on->crossings - 1) % CHUNK_CROSSINGS + 1;
-    uint32_t open[CHUNK_CROSSINGS];
-    while (fill->open - fill->held > on->singles) {
-        int opens = open_paths(network, in, n, open);
-        for (int i = 0; i < opens; i++)
-            touched = hold(network, open[i], level_Bps, now_s, touched);
-        network->work += (uint64_t)n;
-        in = network_chunk(network, in->next);
-        n = CHUNK_CROSSINGS;
-    }
-    if (on->singles > 0)
-        link_settle(network, link, level_Bps, now_s);
-    return touched;
-}
-
-/* Queues the earliest end among the paths of the group, and remembers which they are. */
+/* Queues the earliest end in the group. */
 static void queue_due(struct network *network, uint32_t group, double now_s)
 {
     struct group *g = network_group(network, group);
-    double due_s = network->due_s > now_s ? network->due_s : now_s;
-    g->due = 0;
-    for (uint32_t i = network->dues; i > 0; i--) {
-        network_path(network, network->due[i - 1])->next_due = g->due;
-        g->due = network->due[i - 1];
-    }
-    if (g->due_s == due_s || network->dues == 0)
+    double due_s = INFINITY;
+    for (int32_t i = 0; i < g->orders; i++)
+        if (network->link[g->order[i]].due_s < due_s)
+            due_s = network->link[g->order[i]].due_s;
+    due_s *= 1 + network->late_frac;
+    due_s = due_s > now_s ? due_s : now_s;
+    if (g->due_s == due_s || g->orders == 0)
         return;
     g->due_s = due_s;
     queue_push(network->queue, due_s, event_of(EVENT_GROUP, group));
 }
 
-void network_solve(struct network *network, uint32_t group, double now_s)
+void group_fill(struct network *network, uint32_t group, double now_s)
 {
-    int32_t entries = start_fill(network, group), fulls;
-    double level_Bps = 0;
-    network->pass++;
-    network->dues = 0;
-    network->due_s = INFINITY;
-    while ((fulls = next_full(network, &entries, &level_Bps)) > 0) {
-        int32_t touched = 0;
-        for (int32_t f = 0; f < fulls; f++)
-            touched = hold_link(network, network->full[f], level_Bps, now_s, touched);
-        for (int32_t t = 0; t < touched; t++) {
-            struct fill *fill = &network->fill[network->touched[t]];
-            fill->left_Bps -= fill->held * level_Bps;
-            fill->open -= fill->held;
-            fill->held = 0;
-        }
-    }
-    queue_due(network, group, now_s);
+    struct group *g = network_group(network, group);
+    bool okay = true;
+    g->fills++;
+    do {
+        double level_Bps;
+        network->pass++;
+        int32_t entries = fill_start(network, g, &level_Bps), fulls;
+        for (int32_t i = entries / 2 - 1; i >= 0; i--)
+            sift_down(network->heap, entries, i);
+        while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)
+            okay = hold_level(network, g, fulls, level_Bps, now_s) && fill_mark(network, g, level_Bps);
+    } while (okay && overlooked(network, g));
+    g->from = INT32_MAX;
+    if (okay)
+        queue_due(network, group, now_s);
+    else
+        network->code = STATUS_NOMEM;
 }

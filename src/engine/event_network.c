@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Flows of one link, and settling. */
-#include "engine/event_network.h"
+#include "engine/event_path.h"
 
 #include "base/status.h"
 
@@ -28,26 +28,45 @@ int network_init(struct network *network, const struct map *map, struct queue *q
 
 void network_free(struct network *network)
 {
+    for (int32_t l = 0; network->holder && l < network->map->links; l++) {
+        free(network->holder[l].held);
+        free(network->holder[l].share);
+    }
+    group_free_all(network);
     pool_free(&network->flows);
     pool_free(&network->waves);
     pool_free(&network->chip_batches);
     pool_free(&network->paths);
-    pool_free(&network->groups);
     pool_free(&network->chunks);
     free(network->link);
     free(network->rider);
     free(network->dirty);
-    free(network->member);
+    free(network->group_of);
+    free(network->holder);
+    free(network->met);
+    free(network->holder_of);
     free(network->crossing_link);
     free(network->crossing_place);
-    free(network->stale);
-    free(network->met);
+    free(network->dirty_group);
+    free(network->end);
     free(network->fill);
     free(network->heap);
     free(network->full);
     free(network->touched);
-    free(network->due);
+    free(network->changed);
+    free(network->part);
+    free(network->change);
     *network = (struct network){0};
+}
+
+void network_touch(struct network *network, int32_t link)
+{
+    if (network->group_of && network->group_of[link]) {
+        group_disturb(network, network->group_of[link], 0);
+    } else if (!network->link[link].dirty) {
+        network->link[link].dirty = true;
+        network->dirty[network->dirties++] = link;
+    }
 }
 
 /* A pairing heap of flows by end_bytes: joining is one comparison, leaving is logarithmic. Flows that end
@@ -91,17 +110,6 @@ static uint32_t meld_children(const struct network *network, uint32_t child)
     return heap;
 }
 
-/* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes
- * first in this instant: so symmetric links stay bit-equal. */
-void link_advance(const struct network *network, struct link *link, double now_s)
-{
-    if (link->due_s == now_s)
-        link->served_bytes = network_flow(network, link->heap)->end_bytes;
-    else
-        link->served_bytes += link->rate_Bps * (now_s - link->since_s);
-    link->since_s = now_s;
-}
-
 void network_unride(struct network *network, int32_t link, double now_s)
 {
     const struct wave *w = network_wave(network, network->rider[link]);
@@ -117,8 +125,11 @@ void network_unride(struct network *network, int32_t link, double now_s)
     on->since_s = w->since_s;
     on->rate_Bps = network->map->Bps[link];
     on->due_s = NAN;
+    on->first_bytes = w->bytes;
     on->heap = flow;
     on->singles = 1;
+    if (network->fill)
+        network->fill[link].flows = 1;
     if (w->due_s == now_s) { /* in this very instant */
         on->due_s = now_s;
         queue_push(network->queue, now_s, event_of(EVENT_LINK, (uint32_t)link));
@@ -133,18 +144,20 @@ int32_t network_join(struct network *network, uint32_t flow, int32_t link, doubl
         network_unride(network, link, now_s);
     struct link *on = &network->link[link];
     struct flow *f = network_flow(network, flow);
-    if (on->singles == 0) {
+    if (on->singles == 0 && !(network->holder && network->holder[link].helds > 0)) {
         on->served_bytes = 0;
         on->since_s = now_s;
         on->rate_Bps = 0;
         on->due_s = NAN;
     } else {
-        link_advance(network, on, now_s);
+        link_advance(on, now_s);
     }
     f->end_bytes = on->served_bytes + bytes;
     f->child = f->sibling = f->same = 0;
     on->heap = meld(network, on->heap, flow);
     on->singles++;
+    if (network->fill)
+        network->fill[link].flows++;
     network_touch(network, link);
     return network->map->end[link];
 }
@@ -152,43 +165,51 @@ int32_t network_join(struct network *network, uint32_t flow, int32_t link, doubl
 bool network_link_due(struct network *network, int32_t link, double now_s)
 {
     struct link *on = &network->link[link];
-    if (!(on->due_s == now_s))
+    if (!(on->due_s == now_s) || (network->group_of && network->group_of[link]))
         return false;
-    link_advance(network, on, now_s);
+    link_advance(on, now_s);
     on->due_s = NAN;
-    if (on->singles + on->crossings > 1)
+    if (on->singles > 1)
         network_touch(network, link);
     return true;
 }
 
-uint32_t network_next_single(struct network *network, int32_t link, double now_s)
+uint32_t network_pop_single(struct network *network, int32_t link)
 {
     struct link *on = &network->link[link];
     uint32_t flow = on->heap;
-    if (!flow)
-        return 0;
     struct flow *f = network_flow(network, flow);
-    if (f->end_bytes - on->served_bytes > on->rate_Bps * (now_s * NETWORK_SAME_FRAC))
-        return 0;
     if (f->same) {
         flow = f->same;
         f->same = network_flow(network, flow)->same;
     } else {
         on->heap = meld_children(network, f->child);
     }
+    if (network->fill)
+        network->fill[link].flows--;
     if (--on->singles == 0)
         network_leave(network, link);
     return flow;
 }
 
-/* Gives the one-link flows of a link (there are some) a rate from now on, and queues the first end. */
-void link_settle(struct network *network, int32_t link, double rate_Bps, double now_s)
+uint32_t network_next_single(struct network *network, int32_t link, double now_s)
+{
+    const struct link *on = &network->link[link];
+    if (on->singles == 0 || network_flow(network, on->heap)->end_bytes - on->served_bytes >
+                                on->rate_Bps * (now_s * NETWORK_SAME_FRAC))
+        return 0;
+    return network_pop_single(network, link);
+}
+
+/* Shares a link among its flows, all of one link, and queues the first end. */
+static void link_settle(struct network *network, int32_t link, double now_s)
 {
     struct link *on = &network->link[link];
-    link_advance(network, on, now_s);
-    on->rate_Bps = rate_Bps;
-    double left_bytes = network_flow(network, on->heap)->end_bytes - on->served_bytes;
-    double due_s = left_bytes > 0 ? now_s + left_bytes / rate_Bps : now_s;
+    link_advance(on, now_s);
+    on->rate_Bps = network->map->Bps[link] / on->singles;
+    on->first_bytes = network_flow(network, on->heap)->end_bytes;
+    double left_bytes = on->first_bytes - on->served_bytes;
+    double due_s = left_bytes > 0 ? now_s + left_bytes / on->rate_Bps : now_s;
     if (on->due_s == due_s)
         return; /* queued already */
     on->due_s = due_s;
@@ -197,15 +218,12 @@ void link_settle(struct network *network, int32_t link, double rate_Bps, double 
 
 void network_settle(struct network *network, double now_s)
 {
-    if (network->member) {
-        network_settle_groups(network, now_s);
-    } else {
-        for (int32_t d = 0; d < network->dirties; d++) {
-            int32_t link = network->dirty[d];
-            network->link[link].dirty = false;
-            if (network->link[link].singles > 0)
-                link_settle(network, link, network->map->Bps[link] / network->link[link].singles, now_s);
-        }
+    network_settle_groups(network, now_s);
+    for (int32_t d = 0; d < network->dirties; d++) {
+        int32_t link = network->dirty[d];
+        network->link[link].dirty = false;
+        if (network->link[link].singles > 0 && !(network->group_of && network->group_of[link]))
+            link_settle(network, link, now_s);
     }
     network->dirties = 0;
 }

@@ -67,56 +67,24 @@ struct chip_batch {
 struct link {
     double served_bytes; /* the clock of its one-link flows, at since_s */
     double since_s;
-    double rate_Bps;   /* of each of its one-link flows */
-    double due_s;      /* the earliest end among them, queued; NaN if none is */
-    uint32_t heap;     /* root of their ends, a pairing heap */
-    int32_t singles;   /* how many they are */
-    int32_t crossings; /* of paths; a path that passes twice counts twice */
-    uint32_t list;     /* of crossings: the chunk that is filled last */
+    double rate_Bps;    /* of each of its one-link flows, and of each path that it holds */
+    double first_bytes; /* the earliest end among them, by the clock ... */
+    double due_s;       /* ... and by time; NaN if none is known */
+    uint32_t heap;      /* root of their ends, a pairing heap */
+    int32_t singles;    /* how many they are */
+    int32_t crossings;  /* of paths; a path that passes twice counts twice */
+    uint32_t list;      /* of crossings: the chunk that is filled last */
     bool dirty;
 };
 
-/* Links in groups: a list for each group. */
-struct membership {
-    uint32_t group;        /* 0 if none */
-    int32_t before, after; /* links of the same group, -1 at the ends */
-    uint32_t solved;       /* the settling that solved it */
-};
-
-struct path {
-    double left_bytes; /* at since_s */
-    double since_s;
-    double rate_Bps;
+/* A flow that has ended, and the chip where. */
+struct network_end {
     uint32_t flow;
-    uint32_t first; /* crossing of its first link */
-    int32_t links;
-    uint32_t next_due; /* the next of those that end with it */
+    int32_t to;
 };
 
-struct group {
-    double due_s;            /* the earliest end of its paths, queued; NaN if none is */
-    uint32_t due;            /* the paths that end then */
-    int32_t link;            /* its first link */
-    int32_t paths, gathered; /* how many there are now, and were when it was gathered */
-    bool stale;              /* it may hang together otherwise now: gather again */
-};
-
-/* Crossings of a link, in chunks: which path, and which of the path's crossings. */
-enum { CHUNK_CROSSINGS = 16, BLOCK_CLASSES = 31 };
-struct chunk {
-    uint32_t next; /* the chunks after it are full */
-    uint32_t path[CHUNK_CROSSINGS];
-    uint32_t crossing[CHUNK_CROSSINGS];
-};
-
-struct fill {
-    double left_Bps;
-    int32_t open, held; /* flows not held back yet; held back at this level */
-};
-struct fill_entry {
-    double level_Bps;
-    int32_t link;
-};
+/* Crossings of links at once; more of them would take some GB. */
+enum { NETWORK_CROSSINGS_MAX = 1 << 27, BLOCK_CLASSES = 31 };
 
 struct network {
     const struct map *map;
@@ -128,28 +96,32 @@ struct network {
     int32_t dirties;
     int code;
 
-    /* Paths; nothing below is allocated before the first one. */
-    struct membership *member; /* [map.links] */
+    double early_frac; /* flows of a group that are due within this share of the time end now */
+    double late_frac;  /* a group's flows end when so much more of the time has passed */
+
+    /* Paths (event_path.h); nothing below is allocated before the first one. */
     struct pool paths, groups, chunks;
-    int64_t paths_ended;
-    uint32_t
-        *met; /* [met_room] of each path, the last pass over paths that met it: apart, so that it stays in */
-    uint32_t met_room, pass;  /* the cache while every list is searched for paths that were not met */
+    uint32_t *group_of;    /* [map.links] 0 if it is in none */
+    struct holder *holder; /* [map.links] */
+    uint32_t *met;         /* [met_room] of each path, the last pass that met it */
+    int32_t *holder_of;    /* [met_room] of each path, the link that holds it, or -1 */
+    uint32_t met_room, pass;
     int32_t *crossing_link;   /* [crossings_room] of each path, one block of 2^k crossings */
     uint32_t *crossing_place; /* chunk * CHUNK_CROSSINGS + place in it */
     uint32_t crossings, crossings_room, block[BLOCK_CLASSES];
-    uint32_t *stale; /* groups to gather again */
-    uint32_t stales, stale_room;
-    uint32_t settling;
+    uint32_t *dirty_group; /* groups to fill again */
+    int32_t dirty_groups, dirty_group_room;
+    struct network_end *end; /* what ended last */
+    int32_t ends, end_room;
 
-    /* Scratch of a solution, [map.links] each. */
+    /* Scratch, [map.links] each. */
     struct fill *fill;
     struct fill_entry *heap;
-    int32_t *full, *touched;
-    uint32_t *due; /* paths that end first */
-    uint32_t dues, due_room;
-    double due_s;
-    uint64_t work; /* crossings looked at in all: what time is spent on */
+    int32_t *full, *touched, *changed;
+    int32_t *part, parts, parts_open; /* the links that a filling may change, those with open flows first */
+    int32_t *change;                  /* all 0 */
+    int32_t touches, changes, changes_total;
+    int64_t open; /* crossings of flows that are not held yet */
 };
 
 int network_init(struct network *network, const struct map *map, struct queue *queue);
@@ -167,26 +139,8 @@ static inline struct chip_batch *network_chip_batch(const struct network *networ
 {
     return (struct chip_batch *)network->chip_batches.item + batch;
 }
-static inline struct path *network_path(const struct network *network, uint32_t path)
-{
-    return (struct path *)network->paths.item + path;
-}
-static inline struct group *network_group(const struct network *network, uint32_t group)
-{
-    return (struct group *)network->groups.item + group;
-}
-static inline struct chunk *network_chunk(const struct network *network, uint32_t chunk)
-{
-    return (struct chunk *)network->chunks.item + chunk;
-}
-
-static inline void network_touch(struct network *network, int32_t link)
-{
-    if (!network->link[link].dirty) {
-        network->link[link].dirty = true;
-        network->dirty[network->dirties++] = link;
-    }
-}
+/* Something has changed on a link. */
+void network_touch(struct network *network, int32_t link);
 
 /* An op on one chip, on its own; 0 when memory is used up. */
 static inline uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s)
@@ -208,12 +162,11 @@ int32_t network_join(struct network *network, uint32_t flow, int32_t link, doubl
 int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
                           int hops, int32_t links, double bytes, double now_s);
 
-/* A queued end has come: is it still true? Then the flows that end now come out one by one, 0 at the end.
- * A path's flow is taken off its links, and `*to` is the chip where it ends. */
+/* A link's event has come: is it still true? Then the flows that end now come out one by one, 0 at the end. */
 bool network_link_due(struct network *network, int32_t link, double now_s);
 uint32_t network_next_single(struct network *network, int32_t link, double now_s);
-bool network_group_due(struct network *network, uint32_t group, double now_s);
-uint32_t network_next_path(struct network *network, uint32_t group, int32_t *to);
+/* A group's event has come. If it is still true some flows end now: network->end[0 .. returned). */
+int32_t network_group_ends(struct network *network, uint32_t group, double now_s);
 
 /* Shares what changed in this instant, and queues what ends next. */
 void network_settle(struct network *network, double now_s);
@@ -226,9 +179,18 @@ static inline void network_leave(struct network *network, int32_t link)
     if (network->link[link].singles + network->link[link].crossings == 0)
         network->rider[link] = RIDER_NONE;
 }
-void link_advance(const struct network *network, struct link *link, double now_s);
-void link_settle(struct network *network, int32_t link, double rate_Bps, double now_s);
-void network_solve(struct network *network, uint32_t group, double now_s); /* event_fill.c */
-void network_settle_groups(struct network *network, double now_s);         /* event_path.c */
+uint32_t network_pop_single(struct network *network, int32_t link);
+void network_settle_groups(struct network *network, double now_s); /* event_group.c */
+
+/* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes
+ * first in this instant: so symmetric links stay bit-equal. */
+static inline void link_advance(struct link *link, double now_s)
+{
+    if (link->due_s == now_s)
+        link->served_bytes = link->first_bytes;
+    else
+        link->served_bytes += link->rate_Bps * (now_s - link->since_s);
+    link->since_s = now_s;
+}
 
 #endif

@@ -1,24 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Flows of several links: where they cross links, and which links hang together. */
-#include "engine/event_network.h"
+/* Flows of several links: where they cross links. */
+#include "engine/event_path.h"
+
+#include <stdlib.h>
 
 #include "base/status.h"
 
-/* Crossings of one path lie in one block of 2^k; more of them than this would take more than 2 GB. */
-enum { CROSSINGS_MAX = 1 << 27, FIRST_CROSSINGS = 1 << 10 };
+/* Crossings of one path lie in one block of 2^k. */
+enum { FIRST_CROSSINGS = 1 << 10 };
 
 static bool start_paths(struct network *network)
 {
     size_t n = (size_t)network->map->links;
-    network->fill = malloc(n * sizeof *network->fill);
+    network->group_of = calloc(n, sizeof *network->group_of);
+    network->holder = calloc(n, sizeof *network->holder);
+    network->change = calloc(n, sizeof *network->change);
+    network->changed = malloc(n * sizeof *network->changed);
+    network->part = malloc(n * sizeof *network->part);
+    network->fill = calloc(n, sizeof *network->fill);
     network->heap = malloc(n * sizeof *network->heap);
     network->full = malloc(n * sizeof *network->full);
     network->touched = malloc(n * sizeof *network->touched);
-    network->member = calloc(n, sizeof *network->member);
-    if (!network->fill || !network->heap || !network->full || !network->touched || !network->member)
+    if (!network->group_of || !network->holder || !network->change || !network->changed || !network->fill ||
+        !network->heap || !network->full || !network->touched || !network->part)
         return false;
     for (size_t l = 0; l < n; l++)
-        network->fill[l].held = 0;
+        network->fill[l].flows = network->link[l].singles;
     return true;
 }
 
@@ -57,7 +64,7 @@ static uint32_t take_block(struct network *network, int32_t links)
         return first;
     }
     uint32_t least = network->crossings + ((uint32_t)1 << k);
-    if (links > CROSSINGS_MAX / 2 || least > CROSSINGS_MAX) {
+    if (links > NETWORK_CROSSINGS_MAX / 2 || least > NETWORK_CROSSINGS_MAX) {
         network->code = STATUS_LIMIT;
         return 0;
     }
@@ -93,6 +100,7 @@ static bool list_add(struct network *network, uint32_t path, uint32_t crossing)
     network_chunk(network, on->list)->crossing[at] = crossing;
     network->crossing_place[crossing] = on->list * CHUNK_CROSSINGS + at;
     on->crossings++;
+    network->fill[network->crossing_link[crossing]].flows++;
     return true;
 }
 
@@ -100,6 +108,7 @@ static bool list_add(struct network *network, uint32_t path, uint32_t crossing)
 static void list_remove(struct network *network, uint32_t crossing)
 {
     struct link *on = &network->link[network->crossing_link[crossing]];
+    network->fill[network->crossing_link[crossing]].flows--;
     uint32_t place = network->crossing_place[crossing], last = (uint32_t)--on->crossings % CHUNK_CROSSINGS;
     struct chunk *from = network_chunk(network, on->list),
                  *to = network_chunk(network, place / CHUNK_CROSSINGS);
@@ -113,44 +122,33 @@ static void list_remove(struct network *network, uint32_t crossing)
     }
 }
 
-/* The group hangs together otherwise now: it is gathered again when this instant is settled. */
-static bool make_stale(struct network *network, uint32_t group)
-{
-    if (!group || network_group(network, group)->stale)
-        return true;
-    if (network->stales == network->stale_room) {
-        uint32_t room = network->stale_room ? 2 * network->stale_room : 64;
-        uint32_t *stale = realloc(network->stale, room * sizeof *stale);
-        if (!stale)
-            return false;
-        network->stale = stale;
-        network->stale_room = room;
-    }
-    network->stale[network->stales++] = group;
-    network_group(network, group)->stale = true;
-    return true;
-}
-
 static uint32_t take_path(struct network *network)
 {
     uint32_t path = pool_take(&network->paths);
     if (path && path >= network->met_room) {
-        uint32_t *met = realloc(network->met, network->paths.room * sizeof *met);
-        if (!met)
+        uint32_t room = network->paths.room;
+        uint32_t *met = realloc(network->met, room * sizeof *met);
+        if (met)
+            network->met = met;
+        int32_t *holder_of = realloc(network->holder_of, room * sizeof *holder_of);
+        if (holder_of)
+            network->holder_of = holder_of;
+        if (!met || !holder_of)
             return 0;
-        network->met = met;
-        network->met_room = network->paths.room;
+        network->met_room = room;
     }
-    if (path)
+    if (path) {
         network->met[path] = 0;
+        network->holder_of[path] = -1;
+    }
     return path;
 }
 
 int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
                           int hops, int32_t links, double bytes, double now_s)
 {
-    bool room = network->member || start_paths(network);
-    uint32_t first = room ? take_block(network, links) : 0, path = first ? take_path(network) : 0;
+    bool room = network->group_of || start_paths(network);
+    uint32_t first = room ? take_block(network, links) : 0, path = first ? take_path(network) : 0, group = 0;
     room = room && path;
     uint32_t crossing = first;
     for (int h = 0; h < hops && room; h++) {
@@ -162,8 +160,7 @@ int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, 
                 network->rider[link] = RIDER_FLOWS;
             else if (network->rider[link] != RIDER_FLOWS)
                 network_unride(network, link, now_s);
-            room = list_add(network, path, crossing++) && make_stale(network, network->member[link].group);
-            network_touch(network, link);
+            room = list_add(network, path, crossing++) && group_enter(network, &group, link);
             chip = network->map->end[link];
         }
     }
@@ -172,158 +169,20 @@ int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, 
             network->code = STATUS_NOMEM;
         return chip;
     }
+    group_join(network, group);
     *network_path(network, path) =
-        (struct path){.left_bytes = bytes, .since_s = now_s, .flow = flow, .first = first, .links = links};
-    network_flow(network, flow)->child = path;
+        (struct path){.left_bytes = bytes, .flow = flow, .first = first, .links = links};
     return chip;
 }
 
-bool network_group_due(struct network *network, uint32_t group, double now_s)
+void path_remove(struct network *network, uint32_t path)
 {
-    struct group *g = network_group(network, group);
-    if (!(g->due_s == now_s))
-        return false;
-    g->due_s = NAN;
-    return true;
-}
-
-/* All paths that were due have ended. The group must be solved once more even where no other path crossed
- * theirs: it may have fallen apart, and the end that it queued was the one end of all its parts. */
-static void touch_group(struct network *network, uint32_t group)
-{
-    for (int32_t l = network_group(network, group)->link; l >= 0; l = network->member[l].after)
-        if (network->link[l].crossings > 0) {
-            network_touch(network, l);
-            return;
-        }
-}
-
-uint32_t network_next_path(struct network *network, uint32_t group, int32_t *to)
-{
-    struct group *g = network_group(network, group);
-    uint32_t path = g->due;
-    if (!path) {
-        touch_group(network, group);
-        return 0;
-    }
     const struct path *p = network_path(network, path);
-    uint32_t flow = p->flow;
-    g->due = p->next_due;
-    g->paths--;
-    network->paths_ended++;
+    network_group(network, network->group_of[network->crossing_link[p->first]])->paths--;
     for (uint32_t c = p->first; c < p->first + (uint32_t)p->links; c++) {
         list_remove(network, c);
         network_leave(network, network->crossing_link[c]);
-        network_touch(network, network->crossing_link[c]);
     }
-    *to = network->map->end[network->crossing_link[p->first + (uint32_t)p->links - 1]];
     give_back_block(network, p->first, p->links);
     pool_give_back(&network->paths, path);
-    /* Half of its paths gone, it may have fallen apart. Never tested, solving would cost what it was; tested
-     * at every end, testing would cost more than solving. */
-    if (2 * g->paths < g->gathered && !make_stale(network, group))
-        network->code = STATUS_NOMEM;
-    return flow;
-}
-
-static void leave(struct network *network, int32_t link)
-{
-    struct membership *m = &network->member[link];
-    if (!m->group)
-        return;
-    if (m->before >= 0)
-        network->member[m->before].after = m->after;
-    else
-        network_group(network, m->group)->link = m->after;
-    if (m->after >= 0)
-        network->member[m->after].before = m->before;
-    m->group = 0;
-}
-
-static void enter(struct network *network, int32_t link, uint32_t group)
-{
-    struct group *g = network_group(network, group);
-    network->member[link].group = group;
-    network->member[link].before = -1;
-    network->member[link].after = g->link;
-    if (g->link >= 0)
-        network->member[g->link].before = link;
-    g->link = link;
-}
-
-/* Makes a group of all links that hang together with one; none of them is in a group. */
-static uint32_t gather(struct network *network, int32_t link)
-{
-    uint32_t group = pool_take(&network->groups);
-    if (!group) {
-        network->code = STATUS_NOMEM;
-        return 0;
-    }
-    *network_group(network, group) = (struct group){.due_s = NAN, .link = -1};
-    int32_t *todo = network->touched, todos = 0;
-    uint32_t pass = ++network->pass;
-    enter(network, link, group);
-    todo[todos++] = link;
-    while (todos > 0) {
-        const struct link *on = &network->link[todo[--todos]];
-        uint32_t chunk = on->list;
-        for (int32_t left = on->crossings; left > 0;) {
-            const struct chunk *in = network_chunk(network, chunk);
-            for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--) {
-                if (network->met[in->path[i]] == pass)
-                    continue;
-                network->met[in->path[i]] = pass;
-                const struct path *path = network_path(network, in->path[i]);
-                network_group(network, group)->gathered++;
-                network->work += (uint64_t)path->links;
-                for (uint32_t c = path->first; c < path->first + (uint32_t)path->links; c++) {
-                    int32_t other = network->crossing_link[c];
-                    if (network->member[other].group)
-                        continue;
-                    enter(network, other, group);
-                    todo[todos++] = other;
-                }
-            }
-            chunk = in->next;
-        }
-    }
-    network_group(network, group)->paths = network_group(network, group)->gathered;
-    return group;
-}
-
-/* Dissolves the groups that may hang together otherwise; all their links are dirty then. */
-static void dissolve_stale(struct network *network)
-{
-    for (uint32_t s = 0; s < network->stales; s++) {
-        uint32_t group = network->stale[s];
-        while (network_group(network, group)->link >= 0) {
-            int32_t link = network_group(network, group)->link;
-            leave(network, link);
-            network_touch(network, link);
-        }
-        network_group(network, group)->due_s = NAN;
-        pool_give_back(&network->groups, group);
-    }
-    network->stales = 0;
-}
-
-void network_settle_groups(struct network *network, double now_s)
-{
-    uint32_t settling = ++network->settling;
-    dissolve_stale(network);
-    for (int32_t d = 0; d < network->dirties && !network->code; d++) {
-        int32_t link = network->dirty[d];
-        struct link *on = &network->link[link];
-        struct membership *m = &network->member[link];
-        on->dirty = false;
-        if (on->crossings == 0) {
-            leave(network, link);
-            if (on->singles > 0)
-                link_settle(network, link, network->map->Bps[link] / on->singles, now_s);
-        } else if (m->solved != settling) {
-            uint32_t group = m->group ? m->group : gather(network, link);
-            if (group)
-                network_solve(network, group, now_s);
-        }
-    }
 }

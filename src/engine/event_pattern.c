@@ -23,9 +23,8 @@ static int32_t walk(const struct plan *plan, int32_t chip, struct route route)
     return chip;
 }
 
-/* Counts the sends of op that arrive at each chip, and those that take several links. */
-static int count_arrivals(const struct plan *plan, int32_t o, struct pattern *pattern, int32_t arrivals[],
-                          struct status *st)
+/* Counts the sends of op that arrive at each chip. */
+static int count_arrivals(const struct plan *plan, int32_t o, int32_t arrivals[], struct status *st)
 {
     const struct program *program = plan->program;
     const struct chip_set *set = plan_set(plan, plan->task[o].set);
@@ -37,7 +36,6 @@ static int count_arrivals(const struct plan *plan, int32_t o, struct pattern *pa
         if (to < 0)
             return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
         arrivals[to]++;
-        pattern->paths += plan->route_info[r].links > 1;
     }
     return 0;
 }
@@ -114,7 +112,7 @@ static int add(struct plan *plan, int32_t o, int32_t arrivals[], uint8_t member[
     pattern->where = op->where;
     pattern->route = op->towards.route;
     pattern->table = op->towards.table;
-    int code = count_arrivals(plan, o, pattern, arrivals, st);
+    int code = count_arrivals(plan, o, arrivals, st);
     return code < 0 ? code : keep_arrivals(plan, pattern, arrivals, member, st);
 }
 
@@ -136,7 +134,6 @@ static int add_all(struct plan *plan, int32_t table[], uint64_t mask, int32_t ar
             table[slot] = plan->patterns;
         }
         plan->pattern_of[o] = pattern;
-        plan->paths += plan->pattern[pattern].paths;
     }
     return 0;
 }

@@ -229,6 +229,7 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     for (int32_t o = 0; o < program->ops; o++) {
         struct task *task = &plan->task[o];
         task->waiting = plan_set(plan, task->set)->members;
+        plan->pairs += task->waiting;
         task->deps = deps_alike(plan, o);
         if (task->deps > DEPS_MAX)
             return status_fail(st, STATUS_LIMIT, "op %d waits for %d things; the event engine counts to %d",

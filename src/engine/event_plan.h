@@ -63,7 +63,6 @@ struct pattern {
     int32_t where, route, table; /* as the op says; one of the last two counts */
     int32_t arrive_set;          /* who is sent something */
     uint16_t *arrivals;          /* [members of arrive_set] how many sends, NULL if one each */
-    int32_t paths;               /* how many of the sends take several links */
     int64_t apart;               /* while it runs: sends that start apart, not as waves (event_wave.c) */
 };
 
@@ -88,7 +87,7 @@ struct plan {
     int32_t *pattern_of; /* [ops], -1 for a compute */
     struct pattern *pattern;
     int32_t patterns, patterns_room;
-    int64_t paths; /* sends of several links, in all */
+    int64_t pairs; /* of an op and a chip that takes part */
 
     int32_t computes, classes, cursors;
     int32_t *compute_op; /* [computes], class by class */

@@ -19,6 +19,7 @@
 #ifndef ICISIM_EVENT_RUN_H
 #define ICISIM_EVENT_RUN_H
 
+#include "engine/engine.h"
 #include "engine/event_network.h"
 #include "engine/event_plan.h"
 #include "engine/event_queue.h"
@@ -28,17 +29,19 @@ enum { ROW_CLASSES = 32 };
 
 struct run {
     const struct program *program;
+    const struct engine_limits *limits;
     struct trace *trace;
     struct plan plan;
     struct queue queue;
     struct network network;
     double now_s;
     int64_t started, ended;
-    uint64_t work_asked;     /* the solver's work when it was last asked where this will end, ... */
-    int64_t paths_asked;     /* ... and the paths that had ended */
     void *rows[ROW_CLASSES]; /* given back, by size: rows of 2^k counters; each begins with the next one */
     int32_t *count;          /* [chips] scratch */
     int code;
+    bool out_of_time;
+    double told_s;            /* when progress was told last */
+    double runs, runs_before; /* of the same program, this one counted; before it */
 };
 
 /* event_wait.c. Starts, at time zero, whatever waits for nothing. */

@@ -138,13 +138,18 @@ void run_flow_due(struct run *run, uint32_t flow)
     const struct map *map = &run->plan.map;
     const struct flow *f = network_flow(&run->network, flow);
     int32_t op = f->op, chip = f->chip;
-    if (run->plan.task[op].compute) {
+    const struct task *task = &run->plan.task[op];
+    if (task->compute) {
         run_flow_ends(run, flow, -1);
+        return;
+    }
+    double bytes = plan_amount(&run->plan, op, chip);
+    if (task->port >= 0 && bytes > 0) { /* the most frequent by far */
+        network_join(&run->network, flow, map->out[chip * map->ports + task->port], bytes, run->now_s);
         return;
     }
     int32_t r = plan_route(&run->plan, op, chip);
     const struct route_info *info = &run->plan.route_info[r];
-    double bytes = plan_amount(&run->plan, op, chip);
     if (info->links == 0)
         run_flow_ends(run, flow, chip);
     else if (bytes <= 0)

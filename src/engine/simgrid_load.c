@@ -57,8 +57,10 @@ static void *open_module(void)
     return dlopen(find_module(path) ? path : ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
 
-static int run(const struct program *program, struct trace *trace, struct status *st)
+static int run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+               struct status *st)
 {
+    (void)limits; /* its process is stopped when the time is over */
     void *module = open_module();
     if (!module)
         return status_fail(st, STATUS_ENGINE,

@@ -22,7 +22,7 @@ int timing_run(struct timing *timing, enum record record, struct status *st)
     bool few = (int64_t)program->ops * program->slice->chips <= RECORD_MOST;
     bool records = record == RECORD_ALL || (record == RECORD_FEW && few);
     int code = trace_init(&timing->trace, program, records, st);
-    return code < 0 ? code : engine_run(timing->engine, program, &timing->trace, st);
+    return code < 0 ? code : engine_run_within(timing->engine, program, &timing->limits, &timing->trace, st);
 }
 
 void timing_free(struct timing *timing)
@@ -42,7 +42,7 @@ int timing_silent(const struct timing *timing, struct trace *trace, struct statu
         for (int32_t o = 0; o < silent.ops; o++)
             if (silent.op[o].kind == OP_COMPUTE)
                 silent.op[o].amount = amount_of(0);
-        code = engine_run(timing->engine, &silent, trace, st);
+        code = engine_run_within(timing->engine, &silent, &timing->limits, trace, st);
     }
     free(silent.op);
     return code;

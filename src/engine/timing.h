@@ -31,6 +31,7 @@ struct timing {
     const struct program *whole;   /* what was given, and ... */
     const struct program *program; /* ... what the engine runs: that, or fold.program */
     struct fold fold;              /* of orbit 1 where nothing folds */
+    struct engine_limits limits;   /* none, unless the caller sets some */
     struct trace trace;            /* of `program` */
 };
 

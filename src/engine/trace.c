@@ -46,6 +46,26 @@ void trace_free(struct trace *trace)
     *trace = (struct trace){0};
 }
 
+static void middle(double time_s[], const double other_s[], int64_t n)
+{
+    for (int64_t i = 0; time_s && i < n; i++)
+        time_s[i] = (time_s[i] + other_s[i]) / 2;
+}
+
+void trace_middle(struct trace *trace, const struct trace *other)
+{
+    int64_t pairs = (int64_t)trace->ops * trace->chips;
+    trace->low_s = fmin(trace->total_s, other->total_s);
+    trace->high_s = fmax(trace->total_s, other->total_s);
+    trace->total_s = (trace->low_s + trace->high_s) / 2;
+    middle(trace->op_start_s, other->op_start_s, trace->ops);
+    middle(trace->op_end_s, other->op_end_s, trace->ops);
+    middle(trace->chip_end_s, other->chip_end_s, trace->chips);
+    middle(trace->chip_busy_s, other->chip_busy_s, trace->chips);
+    middle(trace->start_s, other->start_s, pairs);
+    middle(trace->end_s, other->end_s, pairs);
+}
+
 int trace_critical_chip(const struct trace *trace)
 {
     int chip = 0;

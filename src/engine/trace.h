@@ -22,6 +22,8 @@
 struct trace {
     int32_t ops, chips;
     double total_s;
+    double low_s,
+        high_s; /* what it lies between, if it is the middle of two runs (engine.h); else equal to it */
     double *op_start_s, *op_end_s;    /* [ops]; first start, last end; NaN if no chip takes part */
     double *chip_end_s, *chip_busy_s; /* [chips]; last end of the ops it takes part in; busy compute time */
     double *start_s, *end_s;          /* [ops * chips], op by op; NaN where the chip takes no part; or NULL */
@@ -59,6 +61,9 @@ static inline void trace_note(struct trace *trace, int32_t op, int32_t chip, boo
 {
     trace_note_chips(trace, op, &chip, 1, compute, start_s, end_s);
 }
+
+/* Makes a trace the middle of two of the same program. */
+void trace_middle(struct trace *trace, const struct trace *other);
 
 /* The last chip to finish, the lowest index on a tie (to 1e-9 of the total). */
 int trace_critical_chip(const struct trace *trace);

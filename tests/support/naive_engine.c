@@ -205,8 +205,10 @@ static void pass_time(struct naive *naive)
     }
 }
 
-static int naive_run(const struct program *program, struct trace *trace, struct status *st)
+static int naive_run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                     struct status *st)
 {
+    (void)limits;
     struct naive naive = {.program = program,
                           .trace = trace,
                           .ops = program->ops,
