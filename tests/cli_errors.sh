@@ -126,6 +126,10 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --offset does not apply together with --pairs|ppermute --slice 4x4 --size 1MiB --offset 2 --pairs 0-1
 --keep-ties does not apply without --algorithm direct|all-to-all --slice 4x4 --size 1MiB --algorithm ring --keep-ties
 --fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --fold on
+--tolerance does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --tolerance 1e-2
+--check does not apply together with --tolerance|all-gather --slice 4x4 --size 1MiB --tolerance 1e-2 --check
+a share above 0 and at most 1|all-gather --slice 4x4 --size 1MiB --tolerance 0
+time-limit '60' has no unit|all-gather --slice 4x4 --size 1MiB --time-limit 60
 --size does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --size 1MiB
 --axis does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --axis x
 --groups does not apply to a matmul|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --groups '[4,4]<=[16]'
@@ -143,6 +147,9 @@ No such file|none.yaml
 END
 
 # What does not apply beside other options of one command.
+try '--steps does not apply together with --tolerance' run all-gather --slice 4x4 --size 1MiB --steps --tolerance 1e-2
+try '--critical-path does not apply together with --tolerance' run all-gather --slice 4x4 --size 1MiB --critical-path --tolerance 1e-2
+try '--trace does not apply together with --tolerance' compare all-gather --slice 4x4 --size 1MiB --trace t.json --tolerance 1e-2
 try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --size 1MiB --trace-chips 3
 try '--csv does not apply together with --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
 try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
@@ -152,6 +159,12 @@ try '--profile does not apply without --published' validate --engines --profile 
 try '--axis does not apply to topology export' topology export --slice 4x4 --axis x
 try '--output does not apply without action export' topology show --slice 4x4 --output out.xml
 try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
+
+# What takes longer than it may is given up, in either engine.
+for engine in event simgrid; do
+    try 'the simulation has not ended after 1 us; allow more time (--time-limit)' \
+        run all-to-all --slice 4x4 --size 1MiB --engine $engine --time-limit 1us
+done
 
 # A CSV that cannot be written is found before the work begins.
 for command in run compare sweep; do

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/stopwatch.h"
 #include "cli/rows.h"
@@ -84,6 +85,13 @@ static void say_timing(struct spent opening, struct spent building, const struct
             run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
 }
 
+/* How far a simulation is that takes long: one line on stderr, if somebody looks. */
+static void show_progress(const void *job, double spent_s, double done_frac)
+{
+    (void)job;
+    fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
+}
+
 int looks_run(struct looks *looks, int64_t index, const struct point *point, struct catalog *catalog,
               struct result *result, struct status *st)
 {
@@ -96,10 +104,13 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     if (code == 0)
         code = job_build(&job, st);
     struct spent building = stopwatch_lap(&stopwatch);
+    job.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
     if (code == 0 && looks->dump)
         program_dump(&job.program, stdout);
     else if (code == 0)
         code = job_run(&job, recorded(looks), &run, st);
+    if (job.progress && run.simulating.wall_s >= ENGINE_PROGRESS_S)
+        fputs("\r\033[K", stderr);
     if (code == 0 && looks->timing && !looks->dump)
         say_timing(opening, building, &run);
     if (code == 0 && !looks->dump)

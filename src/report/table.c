@@ -144,6 +144,21 @@ static void print_ids(const struct result result[], int results, FILE *out)
     fputs("; diff = time / formula - 1\n", out);
 }
 
+/* With a tolerance, how much the times may be trusted. */
+static void print_bracket(const struct result result[], int results, FILE *out)
+{
+    double widest_frac = -1;
+    for (int i = 0; i < results; i++)
+        if (result[i].time_low_s <= result[i].time_high_s)
+            widest_frac = fmax(widest_frac, result[i].time_high_s / result[i].time_s - 1);
+    if (widest_frac >= 0)
+        fprintf(out,
+                "# --tolerance: time is the middle of low and high, here at most %.2f %% from either; that "
+                "the exact "
+                "time lies between them is observed, not proven\n",
+                widest_frac * 100);
+}
+
 int report_table(const struct result result[], int results, FILE *out, struct status *st)
 {
     struct layout layout = layout_of(result, results);
@@ -164,6 +179,8 @@ int report_table(const struct result result[], int results, FILE *out, struct st
     int code = sheet_print(&sheet, out, st);
     if (code == 0 && sized)
         print_ids(result, results, out);
+    if (code == 0)
+        print_bracket(result, results, out);
     sheet_free(&sheet);
     return code;
 }
@@ -192,6 +209,8 @@ int report_compare(const struct result result[], int rows, int variants, const c
         sheet_text(&sheet, names[best]);
     }
     int code = sheet_print(&sheet, out, st);
+    if (code == 0)
+        print_bracket(result, rows * variants, out);
     sheet_free(&sheet);
     return code;
 }

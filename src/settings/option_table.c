@@ -192,6 +192,12 @@ const struct option_row option_table[] = {
      .doc = "event engine: simulate one chip of those that are alike"},
     {.name = "check", .fallback = "off", .kind = OPTION_FLAG, FIELD(check), .group = GROUP_ENGINE,
      .commands = FOR_POINTS, .ops = ON_ANY, .doc = "check the invariants of program and trace, too"},
+    {.name = "tolerance", .argument = "1e-2", .kind = OPTION_FRACTION, FIELD(tolerance_frac),
+     .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
+     .doc = "event engine: transfers that are due within this share of the time end together, early or late"},
+    {.name = "time-limit", .argument = "60s", .fallback = "60s", .kind = OPTION_TIME, FIELD(time_limit_s),
+     .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
+     .doc = "simulating a point is given up after so much time; 0s: never"},
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT,
      .group = GROUP_ENGINE, .commands = FOR_SWEEP, .doc = "simulations at a time"},
 

@@ -65,6 +65,8 @@ struct point {
 
     int engine; /* index in engine_list(), or CHOICE_OPEN */
     bool fold, check;
+    double tolerance_frac; /* 0: exact */
+    double time_limit_s;   /* of the wall clock, for a point; 0: any */
 
     bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };

@@ -75,6 +75,11 @@ const struct column columns[] = {
     {REAL(overlapped_s), .place = 47, .when = WHEN_KNOWN, .heading = "overlapped", IN_US,
      .meaning = "module without a schedule: if only data and control dependencies held; time is in text order"},
 
+    {REAL(time_low_s), .place = 48, .when = WHEN_KNOWN, .heading = "low", IN_US,
+     .meaning = "with --tolerance: simulated time if ends are early; T is the middle of low and high"},
+    {REAL(time_high_s), .place = 49, .when = WHEN_KNOWN, .heading = "high", IN_US,
+     .meaning = "with --tolerance: simulated time if ends are late (that T lies between is observed, not proven)"},
+
     {.kind = COLUMN_TEXT, OF(fold), .place = 31, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
      .decimals = 2},

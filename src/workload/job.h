@@ -36,6 +36,8 @@ struct job {
     bool has_data;
     struct program program;
     void *state; /* the workload's own, from open() to close() */
+    /* Set by whoever wants to see how far a run is that takes long (engine.h); its context is the job. */
+    void (*progress)(const void *job, double spent_s, double done_frac);
 };
 
 /* What a workload says about the work, besides what is simulated. NaN and "" where it has nothing to say. */

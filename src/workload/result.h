@@ -31,6 +31,7 @@ struct result {
     uint64_t size_bytes; /* 0: none */
     int64_t chips;       /* of the slice */
     double overlapped_s;
+    double time_low_s, time_high_s; /* with a tolerance: time_s is the middle */
     double time_s, formula_exact_s, formula_rule_s, bound_s;
     double algbw_Bps, busbw_Bps;
     double max_link_frac, mean_link_frac, link_bytes;

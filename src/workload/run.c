@@ -15,6 +15,8 @@ static const struct engine *choose_engine(const struct job *job)
 {
     if (job->point->engine != CHOICE_OPEN)
         return engine_list()[job->point->engine];
+    if (job->point->tolerance_frac > 0)
+        return engine_fastest(); /* the reference is exact */
     if (job->point->given[option_index(option_by_name("fold"))] && job->point->fold)
         return engine_fastest(); /* the reference does not fold */
     const struct engine *reference = engine_reference();
@@ -147,11 +149,16 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = reroutes_print(job, run->result.rerouted, st);
     if (code == 0)
         measure(&run->result, &metrics);
+    if (code == 0 && timing->limits.tolerance_frac > 0) {
+        run->result.time_low_s = timing->trace.low_s + more_s;
+        run->result.time_high_s = timing->trace.high_s + more_s;
+    }
     run->measuring = stopwatch_lap(&stopwatch);
     return code;
 }
 
-static int run_once(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
+static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
+                    bool *again, struct status *st)
 {
     const struct engine *engine = choose_engine(job);
     struct stopwatch stopwatch = stopwatch_start();
@@ -159,6 +166,7 @@ static int run_once(struct job *job, enum record record, struct run *run, bool *
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
     int code = timing_init(&run->timing, &job->program, engine, job->point->fold, st);
+    run->timing.limits = *limits;
     run->folding = stopwatch_lap(&stopwatch);
     if (run->timing.fold.orbit > 1)
         fold_print(&run->timing.fold, run->result.fold);
@@ -167,9 +175,14 @@ static int run_once(struct job *job, enum record record, struct run *run, bool *
 
 int job_run(struct job *job, enum record record, struct run *run, struct status *st)
 {
+    const struct engine_limits limits = {.tolerance_frac = job->point->tolerance_frac,
+                                         .time_s = job->point->time_limit_s,
+                                         .since = stopwatch_start(),
+                                         .progress = job->progress,
+                                         .context = job};
     for (;;) {
         bool again = false;
-        int code = run_once(job, job->point->check ? RECORD_ALL : record, run, &again, st);
+        int code = run_once(job, job->point->check ? RECORD_ALL : record, &limits, run, &again, st);
         if (code < 0 || !again)
             return code;
         run_free(run);
