@@ -9,14 +9,24 @@ static int32_t copy_text(struct edit *edit, int32_t text)
     return text ? module_text(edit->to, module_word(edit->from, text), -1) : 0;
 }
 
+static void out_of_memory(struct edit *edit)
+{
+    if (edit->to->error == 0)
+        edit->to->error = STATUS_NOMEM;
+}
+
 int edit_open(struct edit *edit, const struct module *from, struct module *to, struct status *st)
 {
-    *edit = (struct edit){from, to, malloc(((size_t)from->instructions + 1) * sizeof *edit->now)};
+    *edit = (struct edit){.from = from, .to = to};
     module_init(to, module_word(from, from->name), from->partitions);
-    if (!edit->now)
+    edit->now = malloc(((size_t)from->instructions + 1) * sizeof *edit->now);
+    edit->computation = malloc(((size_t)from->computations + 1) * sizeof *edit->computation);
+    if (!edit->now || !edit->computation)
         return status_nomem(st);
     for (int32_t i = 0; i < from->instructions; i++)
         edit->now[i] = EDIT_GONE;
+    for (int32_t c = 0; c < from->computations; c++)
+        edit->computation[c] = EDIT_GONE;
     to->replicas = from->replicas;
     to->scheduled = from->scheduled;
     to->header = copy_text(edit, from->header);
@@ -25,7 +35,23 @@ int edit_open(struct edit *edit, const struct module *from, struct module *to, s
 
 void edit_begin(struct edit *edit, int32_t computation)
 {
-    module_begin(edit->to, module_word(edit->from, edit->from->computation[computation].name));
+    edit->computation[computation] =
+        module_begin(edit->to, module_word(edit->from, edit->from->computation[computation].name));
+}
+
+void edit_copy_computation(struct edit *edit, int32_t computation)
+{
+    const struct computation *c = &edit->from->computation[computation];
+    edit_begin(edit, computation);
+    for (int32_t i = c->first; i < c->first + c->count; i++)
+        edit_copy(edit, i);
+}
+
+void edit_copy_called(struct edit *edit)
+{
+    for (int32_t c = 0; c < edit->from->computations; c++)
+        if (c != edit->from->entry)
+            edit_copy_computation(edit, c);
 }
 
 int32_t edit_shape(struct edit *edit, int32_t shape)
@@ -37,13 +63,26 @@ int32_t edit_shape(struct edit *edit, int32_t shape)
         for (int32_t i = 0; part && i < s.count; i++)
             part[i] = edit_shape(edit, (int32_t)number[i]);
         int32_t made = part ? module_tuple(edit->to, part, s.count) : 0;
-        if (!part && edit->to->error == 0)
-            edit->to->error = STATUS_NOMEM;
+        if (!part)
+            out_of_memory(edit);
         free(part);
         return made;
     }
     s.layout = copy_text(edit, s.layout);
     return module_shape(edit->to, s, number);
+}
+
+/* The same computations, by their new numbers. */
+static void copy_called(struct edit *edit, const struct attribute *attribute)
+{
+    int64_t *called = malloc(((size_t)attribute->count + 1) * sizeof *called);
+    for (int32_t i = 0; called && i < attribute->count; i++)
+        called[i] = edit->computation[edit->from->number[attribute->first + i]];
+    if (called)
+        module_attribute(edit->to, attribute->key, called, attribute->count);
+    else
+        out_of_memory(edit);
+    free(called);
 }
 
 /* Those of the instructions named that are still there. */
@@ -58,12 +97,12 @@ static void copy_predecessors(struct edit *edit, const struct attribute *attribu
     }
     if (count > 0)
         module_attribute(edit->to, attribute->key, kept, count);
-    else if (!kept && edit->to->error == 0)
-        edit->to->error = STATUS_NOMEM;
+    else if (!kept)
+        out_of_memory(edit);
     free(kept);
 }
 
-void edit_attribute(struct edit *edit, const struct attribute *attribute)
+static void copy_attribute(struct edit *edit, const struct attribute *attribute)
 {
     const int64_t *number = edit->from->number + attribute->first;
     if (attribute->text) {
@@ -75,30 +114,58 @@ void edit_attribute(struct edit *edit, const struct attribute *attribute)
         module_attribute(edit->to, attribute->key, &entry, 1);
     } else if (attribute_info(attribute->key)->kind == VALUE_INSTRUCTIONS) {
         copy_predecessors(edit, attribute);
+    } else if (attribute_info(attribute->key)->kind == VALUE_COMPUTATIONS) {
+        copy_called(edit, attribute);
     } else {
         module_attribute(edit->to, attribute->key, number, attribute->count);
     }
 }
 
+void edit_attributes(struct edit *edit, int32_t instruction, bool labels)
+{
+    const struct instruction *i = module_at(edit->from, instruction);
+    for (int32_t a = 0; a < i->attributes; a++) {
+        const struct attribute *attribute = &edit->from->attribute[i->first_attribute + a];
+        if (labels || attribute->key != ATTR_FRONTEND_ATTRIBUTES)
+            copy_attribute(edit, attribute);
+    }
+}
+
+void edit_push(struct edit *edit, int32_t operand)
+{
+    if (edit->pushes == edit->room) {
+        int32_t room = 2 * edit->room + 64;
+        int32_t *grown = realloc(edit->pushed, (size_t)room * sizeof *grown);
+        if (!grown) {
+            out_of_memory(edit);
+            return;
+        }
+        edit->pushed = grown;
+        edit->room = room;
+    }
+    edit->pushed[edit->pushes++] = operand;
+}
+
+int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_t shape, int operands)
+{
+    if (edit->to->error < 0)
+        return 0;
+    edit->pushes -= operands;
+    return module_add(edit->to, opcode, name, shape, edit->pushed + edit->pushes, operands);
+}
+
 int32_t edit_copy(struct edit *edit, int32_t instruction)
 {
     const struct instruction *i = module_at(edit->from, instruction);
-    int32_t *operand = malloc(((size_t)i->operands + 1) * sizeof *operand);
-    if (!operand) {
-        if (edit->to->error == 0)
-            edit->to->error = STATUS_NOMEM;
-        return 0;
-    }
     for (int o = 0; o < i->operands; o++) {
-        operand[o] = edit->now[module_operand(edit->from, instruction, o)];
-        assert(operand[o] != EDIT_GONE || edit->to->error < 0);
+        int32_t operand = edit->now[module_operand(edit->from, instruction, o)];
+        assert(operand != EDIT_GONE || edit->to->error < 0);
+        edit_push(edit, operand);
     }
-    int32_t made = module_add(edit->to, i->opcode, module_word(edit->from, i->name),
-                              edit_shape(edit, i->shape), operand, i->operands);
-    for (int32_t a = 0; a < i->attributes; a++)
-        edit_attribute(edit, &edit->from->attribute[i->first_attribute + a]);
+    int32_t made =
+        edit_add(edit, i->opcode, module_word(edit->from, i->name), edit_shape(edit, i->shape), i->operands);
+    edit_attributes(edit, instruction, true);
     edit_replace(edit, instruction, made);
-    free(operand);
     return made;
 }
 
@@ -110,13 +177,14 @@ void edit_replace(struct edit *edit, int32_t instruction, int32_t now)
 int edit_close(struct edit *edit, struct status *st)
 {
     const struct module *from = edit->from;
-    if (edit->to->error == 0) {
-        assert(edit->to->computations == from->computations);
-        for (int32_t c = 0; c < from->computations; c++)
-            edit->to->computation[c].root = edit->now[from->computation[c].root];
-        edit->to->entry = from->entry;
-    }
+    for (int32_t c = 0; c < from->computations && edit->to->error == 0; c++)
+        if (edit->computation[c] != EDIT_GONE)
+            edit->to->computation[edit->computation[c]].root = edit->now[from->computation[c].root];
+    if (edit->to->error == 0)
+        edit->to->entry = edit->computation[from->entry];
     free(edit->now);
-    edit->now = NULL;
+    free(edit->computation);
+    free(edit->pushed);
+    edit->now = edit->computation = edit->pushed = NULL;
     return module_close(edit->to, st);
 }

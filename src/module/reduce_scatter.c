@@ -145,14 +145,13 @@ static void drop_offsets(struct disguises *d)
 static void write_scatter(struct edit *edit, const struct disguises *d, int32_t reduce)
 {
     const struct module *from = edit->from;
-    const struct instruction *i = module_at(from, reduce), *slice = module_at(from, d->slice_of[reduce]);
+    const struct instruction *slice = module_at(from, d->slice_of[reduce]);
     int64_t dim = d->dim[reduce];
     int32_t operand = edit->now[module_operand(from, reduce, 0)];
     int32_t made = module_add(edit->to, HLO_REDUCE_SCATTER, module_word(from, slice->name),
                               edit_shape(edit, slice->shape), &operand, 1);
     module_attribute(edit->to, ATTR_DIMENSIONS, &dim, 1);
-    for (int32_t a = 0; a < i->attributes; a++)
-        edit_attribute(edit, &from->attribute[i->first_attribute + a]);
+    edit_attributes(edit, reduce, true);
     edit_replace(edit, reduce, made);
     edit_replace(edit, d->slice_of[reduce], made);
 }

@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
 
+#include "module/edit.h"
 #include "pass/pass.h"
-#include "pass/rewrite.h"
 
-/* The computations that an instruction names. */
-static bool names_computation(enum attribute_key key)
-{
-    return key == ATTR_TO_APPLY || key == ATTR_CALLS || key == ATTR_BODY || key == ATTR_CONDITION ||
-           key == ATTR_BRANCHES || key == ATTR_TRUE_COMPUTATION || key == ATTR_FALSE_COMPUTATION;
-}
-
+/* The computations and instructions that attributes name. */
 static void keep_named(const struct module *module, int32_t instruction, bool keep[], bool called[])
 {
     const struct instruction *i = module_at(module, instruction);
@@ -18,9 +12,9 @@ static void keep_named(const struct module *module, int32_t instruction, bool ke
         const struct attribute *attribute = &module->attribute[a];
         for (int32_t n = 0; n < attribute->count; n++) {
             int64_t number = module->number[attribute->first + n];
-            if (names_computation(attribute->key))
+            if (attribute_info(attribute->key)->kind == VALUE_COMPUTATIONS)
                 called[number] = true;
-            else if (attribute->key == ATTR_CONTROL_PREDECESSORS)
+            else if (attribute_info(attribute->key)->kind == VALUE_INSTRUCTIONS)
                 keep[number] = true;
         }
     }
@@ -49,9 +43,9 @@ static void mark(const struct module *module, bool keep[], bool called[])
 
 int pass_prune(const struct module *in, struct module *out, struct status *st)
 {
-    struct rewrite r;
+    struct edit edit;
     bool *keep = calloc((size_t)in->instructions + (size_t)in->computations + 1, sizeof *keep);
-    int code = rewrite_open(&r, in, out, st);
+    int code = edit_open(&edit, in, out, st);
     if (!keep && code == 0)
         code = status_nomem(st);
     bool *called = keep + in->instructions;
@@ -61,15 +55,12 @@ int pass_prune(const struct module *in, struct module *out, struct status *st)
         const struct computation *computation = &in->computation[c];
         if (!called[c])
             continue;
-        r.computation[c] = module_begin(out, module_word(in, computation->name));
+        edit_begin(&edit, c);
         for (int32_t at = computation->first; at < computation->first + computation->count; at++)
             if (keep[at])
-                rewrite_copy(&r, at);
-        if (out->error == 0)
-            out->computation[r.computation[c]].root = r.map[computation->root];
+                edit_copy(&edit, at);
     }
-    if (code == 0)
-        out->entry = r.computation[in->entry];
     free(keep);
-    return rewrite_close(&r, code, st);
+    int closed = edit_close(&edit, st);
+    return code < 0 ? code : closed;
 }

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "module/edit.h"
 #include "pass/pass.h"
-#include "pass/rewrite.h"
 
 static const char *const remats[] = {"none", "products", "full", NULL};
 
@@ -29,14 +29,15 @@ struct fact {
 };
 
 struct recompute {
-    struct rewrite r;
+    struct edit edit;
+    const struct computation *entry; /* of the old module */
     enum remat remat;
     struct fact *fact; /* [instructions of the entry] */
 };
 
 static struct fact *fact_of(struct recompute *c, int32_t at)
 {
-    return &c->fact[at - rewrite_old_entry(&c->r)->first];
+    return &c->fact[at - c->entry->first];
 }
 
 /* Another name, type or shape for what the operand has. */
@@ -48,8 +49,8 @@ static bool renames(enum opcode opcode)
 
 static void find_facts(struct recompute *c)
 {
-    const struct module *from = c->r.from;
-    const struct computation *entry = rewrite_old_entry(&c->r);
+    const struct module *from = c->edit.from;
+    const struct computation *entry = c->entry;
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         struct fact *fact = fact_of(c, at);
         char text[24];
@@ -66,7 +67,7 @@ static void find_facts(struct recompute *c)
 static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
 {
     const struct fact *fact = fact_of(c, at);
-    enum opcode opcode = module_at(c->r.from, at)->opcode;
+    enum opcode opcode = module_at(c->edit.from, at)->opcode;
     enum opcode_class class = opcode_info(opcode)->class;
     if (fact->backward || opcode == HLO_PARAMETER || opcode == HLO_CONSTANT)
         return true;
@@ -85,12 +86,12 @@ static void label_again(struct recompute *c, int32_t at)
     char text[160], value[48];
     size_t used = (size_t)snprintf(text, sizeof text, "{");
     for (int i = 0; i < 2; i++)
-        if (module_label(c->r.from, at, keys[i], value, sizeof value))
+        if (module_label(c->edit.from, at, keys[i], value, sizeof value))
             used += (size_t)snprintf(text + used, sizeof text - used, "%s=\"%s\",%s", keys[i], value,
                                      i == 0 ? "phase=\"bwd\"," : "");
     snprintf(text + used, sizeof text - used, "%sagain=\"true\"}",
              strstr(text, "phase=") ? "" : "phase=\"bwd\",");
-    module_attribute_text(c->r.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
 }
 
 /* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */
@@ -98,51 +99,51 @@ static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
 {
     struct fact *fact = fact_of(c, at);
     if (is_kept(c, at, layer))
-        return c->r.map[at];
+        return c->edit.now[at];
     if (fact->again >= 0)
         return fact->again;
-    const struct module *from = c->r.from;
+    const struct module *from = c->edit.from;
     const struct instruction *i = module_at(from, at);
     char name[160];
     snprintf(name, sizeof name, "%.140s.remat", module_word(from, i->name));
     for (int o = 0; o < i->operands; o++)
-        rewrite_push(&c->r, find_again(c, module_operand(from, at, o), layer));
-    fact->again = rewrite_add(&c->r, i->opcode, name, rewrite_shape(&c->r, i->shape), i->operands);
-    rewrite_attributes(&c->r, at, false);
+        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+    fact->again = edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
+    edit_attributes(&c->edit, at, false);
     label_again(c, at);
     return fact->again;
 }
 
 static void copy_backward(struct recompute *c, int32_t at)
 {
-    const struct module *from = c->r.from;
+    const struct module *from = c->edit.from;
     const struct instruction *i = module_at(from, at);
     int32_t layer = fact_of(c, at)->layer;
     for (int o = 0; o < i->operands; o++)
-        rewrite_push(&c->r, find_again(c, module_operand(from, at, o), layer));
-    c->r.map[at] = rewrite_add(&c->r, i->opcode, module_word(from, i->name), rewrite_shape(&c->r, i->shape),
-                               i->operands);
-    rewrite_attributes(&c->r, at, true);
+        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+    c->edit.now[at] = edit_add(&c->edit, i->opcode, module_word(from, i->name),
+                               edit_shape(&c->edit, i->shape), i->operands);
+    edit_attributes(&c->edit, at, true);
 }
 
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st)
 {
-    struct recompute c = {.remat = remat};
-    int code = rewrite_open(&c.r, in, out, st);
-    const struct computation *entry = rewrite_old_entry(&c.r);
-    c.fact = malloc((size_t)entry->count * sizeof *c.fact);
+    struct recompute c = {.remat = remat, .entry = &in->computation[in->entry]};
+    int code = edit_open(&c.edit, in, out, st);
+    c.fact = malloc((size_t)c.entry->count * sizeof *c.fact);
     if (!c.fact && code == 0)
         code = status_nomem(st);
     if (code == 0) {
         find_facts(&c);
-        rewrite_called(&c.r);
-        rewrite_entry(&c.r);
+        edit_copy_called(&c.edit);
+        edit_begin(&c.edit, in->entry);
     }
-    for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++)
+    for (int32_t at = c.entry->first; at < c.entry->first + c.entry->count && code == 0; at++)
         if (fact_of(&c, at)->backward)
             copy_backward(&c, at);
         else
-            rewrite_copy(&c.r, at);
+            edit_copy(&c.edit, at);
     free(c.fact);
-    return rewrite_close(&c.r, code, st);
+    int closed = edit_close(&c.edit, st);
+    return code < 0 ? code : closed;
 }
