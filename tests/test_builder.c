@@ -63,8 +63,8 @@ static void numbers_are(const struct bench *t, int32_t value, enum attribute_key
 
 static void varies_is(const struct bench *t, int32_t value, unsigned varies, unsigned differs)
 {
-    CU_ASSERT_EQUAL(builder_note(&t->b, value)->varies, varies);
-    CU_ASSERT_EQUAL(builder_note(&t->b, value)->differs, differs);
+    CU_ASSERT_EQUAL(builder_note(&t->b, value).varies, varies);
+    CU_ASSERT_EQUAL(builder_note(&t->b, value).differs, differs);
 }
 
 enum { DP = 1, TP = 2 };

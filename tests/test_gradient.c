@@ -10,6 +10,8 @@
 
 #include "model/model.h"
 #include "model/numbers.h"
+#include "module/module_check.h"
+#include "pass/pass.h"
 #include "suite.h"
 
 enum { INPUTS = 8, OUTPUTS = 8 };
@@ -188,6 +190,96 @@ static void all_cuts_agree(void)
     }
 }
 
+/* Random choices of the overlap pass: a way for each collective, a ring in any order, alike in all groups. */
+struct choices {
+    struct suite_random r;
+    int way; /* -1: any */
+};
+
+static enum overlap_way some_way(void *context, const struct module *module, int32_t collective)
+{
+    struct choices *c = context;
+    (void)module;
+    (void)collective;
+    return c->way >= 0 ? (enum overlap_way)c->way : (enum overlap_way)suite_random(&c->r, OVERLAP_WAYS);
+}
+
+static int some_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
+                     bool *closed, struct status *st)
+{
+    struct choices *c = context;
+    (void)module;
+    (void)collective;
+    (void)st;
+    *closed = groups->size > 2 && suite_random(&c->r, 2);
+    for (int k = groups->size - 1; k > 0 && suite_random(&c->r, 3); k--) {
+        int other = (int)suite_random(&c->r, (unsigned)k + 1);
+        for (int g = 0; g < groups->count; g++) {
+            int *member = groups->member + g * groups->size, kept = member[k];
+            member[k] = member[other];
+            member[other] = kept;
+        }
+    }
+    return 0;
+}
+
+/* Replicas sum in orders of their own, so that elements that cancel differ by more than the largest do.
+ * The numbers of a module made from the model's, held against what one chip says. */
+static void same_numbers(const struct model *m, const struct module *module, const struct array in[],
+                         const struct array want[], const char *what, int round)
+{
+    struct status st = {0};
+    struct array got[OUTPUTS] = {0};
+    OKAY(module_check(module, NULL, &st), st);
+    OKAY(numbers_run(m, module, in, 1e-6, got, &st), st);
+    for (int o = 0; o < m->outputs && st.code == 0; o++) {
+        double off = difference(&got[o], &want[o]);
+        if (!(off < 1e-11))
+            fprintf(stderr, "round %d, %s: %s differs by %g\n", round, what, m->output[o].name, off);
+        CU_ASSERT(off < 1e-11);
+    }
+    free_all(got, OUTPUTS);
+}
+
+/* Whatever is gathered again, decomposed or left out, it stays the same step. */
+static void passes_change_nothing(void)
+{
+    static const char *const meshes[] = {"a=2,b=3", "a=4,b=3", "a=2,b=2,c=3", "a=6", "a=12"};
+    const char *rounds = getenv("ICISIM_ROUNDS");
+    int n = rounds ? atoi(rounds) : 60;
+    for (int round = 0; round < n && CU_get_number_of_failures() == 0; round++) {
+        struct recipe recipe = {.seed = 7000 + (uint64_t)round, .cut = true};
+        struct model many, one;
+        struct status st = {0};
+        struct array in[INPUTS] = {0}, want[OUTPUTS] = {0};
+        struct module again, loops, pruned;
+        struct choices choices = {{recipe.seed}, round % 5 - 1};
+        struct overlap_options options = {.context = &choices,
+                                          .way = some_way,
+                                          .ring = round % 3 ? some_ring : NULL,
+                                          .chunks = round % 4 == 3 ? 3 : 0,
+                                          .xla_loops = round % 2};
+        build(&many, meshes[round % 5], &recipe);
+        recipe.cut = false;
+        build(&one, "a=1", &recipe);
+        fill(&one, in, recipe.seed);
+        OKAY(numbers_run(&one, &one.module, in, 0, want, &st), st);
+        OKAY(pass_recompute(&many.module, (enum remat)(round % REMATS), &again, &st), st);
+        same_numbers(&many, &again, in, want, "recompute", round);
+        OKAY(pass_overlap(&again, &options, &loops, &st), st);
+        same_numbers(&many, &loops, in, want, "overlap", round);
+        OKAY(pass_prune(&loops, &pruned, &st), st);
+        same_numbers(&many, &pruned, in, want, "prune", round);
+        module_free(&again);
+        module_free(&loops);
+        module_free(&pruned);
+        free_all(in, INPUTS);
+        free_all(want, OUTPUTS);
+        model_free(&one);
+        model_free(&many);
+    }
+}
+
 static double loss_of(const struct model *m, const struct array in[])
 {
     struct array out[OUTPUTS] = {0};
@@ -225,4 +317,4 @@ static void finite_differences(void)
     model_free(&m);
 }
 
-SUITE("gradient", TEST(finite_differences), TEST(all_cuts_agree))
+SUITE("gradient", TEST(finite_differences), TEST(all_cuts_agree), TEST(passes_change_nothing))

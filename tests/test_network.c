@@ -195,4 +195,153 @@ static void numbers_are_one_chips(void)
     free_all(one, INPUTS);
 }
 
-SUITE("network", TEST(collectives_issued), TEST(numbers_are_one_chips))
+static enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
+{
+    (void)module;
+    (void)collective;
+    return *(enum overlap_way *)context;
+}
+
+static void loops_of(const struct module *module, enum overlap_way way, struct module *loops)
+{
+    struct status st = {0};
+    struct overlap_options options = {.context = &way, .way = one_way};
+    OKAY(pass_overlap(module, &options, loops, &st), st);
+    OKAY(module_check(loops, NULL, &st), st);
+}
+
+static int count(const struct module *module, enum opcode opcode)
+{
+    int n = 0;
+    for (int32_t i = 0; i < module->instructions; i++)
+        n += module_at(module, i)->opcode == opcode;
+    return n;
+}
+
+/* Loops of permutes: in FSDP a, 7 gathers and 4 scatters of weights, each over 8 devices. Uni: 7 permutes each; bidi: 4 and
+ * 3; bidi-half: 7 and 7. Nothing of them is left. */
+static void loops_are_one_chips(void)
+{
+    static const int permutes[] = {0, 77, 77, 154};
+    struct array one[INPUTS] = {0};
+    struct model model;
+    struct module module;
+    load("network/net-dp", "dp=1,tp=1", &model, &module);
+    run_file(&model, &module, one);
+    close_both(&model, &module);
+    for (int s = 0; s < SETUPS; s++)
+        for (enum overlap_way way = OVERLAP_UNI; way < OVERLAP_WAYS; way++) {
+            struct array out[INPUTS] = {0};
+            struct module loops;
+            load(setups[s].name, "dp=4,tp=2", &model, &module);
+            loops_of(&module, way, &loops);
+            if (s == 1) {
+                CU_ASSERT_EQUAL(count(&loops, HLO_COLLECTIVE_PERMUTE_START), permutes[way]);
+                CU_ASSERT_EQUAL(count(&loops, HLO_ALL_GATHER), 4);
+            }
+            run_file(&model, &loops, out);
+            for (int o = 0; o < model.outputs; o++)
+                CU_ASSERT(difference(&out[o], &one[o]) < 1e-12);
+            free_all(out, INPUTS);
+            module_free(&loops);
+            close_both(&model, &module);
+        }
+    free_all(one, INPUTS);
+}
+
+/* A broken module either leaves devices with different values, or gives gradients that are off by far more than 1e-5. */
+static void is_found_out(const struct model *model, const struct module *module, const char *what)
+{
+    struct array one[INPUTS] = {0}, in[INPUTS] = {0}, out[INPUTS] = {0};
+    struct model right;
+    struct module whole;
+    struct status st = {0};
+    double most = 0;
+    load("network/net-dp", "dp=1,tp=1", &right, &whole);
+    run_file(&right, &whole, one);
+    OKAY(numbers_read("workloads/network/net-dp.yaml", model, in, &st), st);
+    int code = numbers_run(model, module, in, 1e-6, out, &st);
+    for (int o = 0; o < model->outputs && code == 0; o++)
+        most = fmax(most, difference(&out[o], &one[o]));
+    if (code == 0 && most < 1e-2)
+        fprintf(stderr, "not found out: %s (%g)\n", what, most);
+    CU_ASSERT(code == STATUS_CHECK || most > 1e-2);
+    close_both(&right, &whole);
+    free_all(one, INPUTS);
+    free_all(in, INPUTS);
+    free_all(out, INPUTS);
+}
+
+/* Each permute of the loops turned round: pieces come from the other side than the products take them to come from. */
+static void wrong_rings_are_found_out(void)
+{
+    for (int s = 1; s < SETUPS; s++) {
+        struct model model;
+        struct module module, loops;
+        load(setups[s].name, "dp=4,tp=2", &model, &module);
+        loops_of(&module, OVERLAP_UNI, &loops);
+        for (int32_t i = 0; i < loops.instructions; i++) {
+            int pairs;
+            const struct attribute *list = module_find(&loops, i, ATTR_SOURCE_TARGET_PAIRS);
+            if (!list)
+                continue;
+            module_numbers(&loops, i, ATTR_SOURCE_TARGET_PAIRS, &pairs);
+            for (int p = 0; p < pairs; p += 2) {
+                int64_t *pair = loops.number + list->first + p, source = pair[0];
+                pair[0] = pair[1];
+                pair[1] = source;
+            }
+        }
+        /* round a ring of two both ways are the same */
+        if (s != 3)
+            is_found_out(&model, &loops, setups[s].name);
+        module_free(&loops);
+        close_both(&model, &module);
+    }
+}
+
+/* Each collective that leaves the shape as it is, one by one, does nothing; but the loss's own, which the gradients do not
+ * need, shows in the loss. */
+static void missing_all_reduces_are_found_out(void)
+{
+    int left_out = 0;
+    for (int s = 0; s < SETUPS; s++) {
+        struct model model;
+        struct module module;
+        load(setups[s].name, "dp=4,tp=2", &model, &module);
+        for (int32_t i = 0; i < module.instructions; i++) {
+            if (module_at(&module, i)->opcode != HLO_ALL_REDUCE)
+                continue;
+            module.instruction[i].opcode = HLO_COPY;
+            is_found_out(&model, &module, module_word(&module, module_at(&module, i)->name));
+            module.instruction[i].opcode = HLO_ALL_REDUCE;
+            left_out++;
+        }
+        close_both(&model, &module);
+    }
+    CU_ASSERT_EQUAL(left_out, 9 + 5 + 5 + 1 + 6); /* the tables above */
+}
+
+/* Weights and inputs whose blocks lie on the devices in another order than the module takes them to. */
+static void wrong_shardings_are_found_out(void)
+{
+    for (int s = 0; s < SETUPS; s++) {
+        struct model model;
+        struct module module;
+        load(setups[s].name, "dp=4,tp=2", &model, &module);
+        for (int i = 0; i < model.inputs; i++) {
+            struct axis_list *list = &model.input[i].tensor.dim[0].shard, kept = *list;
+            if (list->count < 2)
+                continue;
+            list->axis[0] = kept.axis[1];
+            list->axis[1] = kept.axis[0];
+            is_found_out(&model, &module, model.input[i].name);
+            *list = kept;
+        }
+        close_both(&model, &module);
+    }
+}
+
+SUITE("network", TEST(collectives_issued), TEST(numbers_are_one_chips), TEST(loops_are_one_chips),
+      TEST(wrong_rings_are_found_out), TEST(missing_all_reduces_are_found_out),
+      TEST(wrong_shardings_are_found_out))

@@ -38,7 +38,7 @@ void due_add(struct due *due, int32_t value, int32_t part, unsigned axes)
         due->b->module->error = STATUS_NOMEM;
         return;
     }
-    axes |= builder_note(due->b, value)->differs;
+    axes |= builder_note(due->b, value).differs;
     due->part[due->parts] = (struct due_part){part, axes, due->head[value - due->first]};
     due->head[value - due->first] = due->parts++;
 }

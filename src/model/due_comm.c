@@ -17,16 +17,15 @@ static int dim_of(const struct due *due, int32_t at)
 /* Along the axes of the gather either all devices hold parts of what is due, or all hold the same. */
 static void of_all_gather(struct due *due, int32_t at, int32_t c, unsigned axes)
 {
-    const struct axis_list axes_of = builder_note(due->b, at)->over,
-                           *over = &axes_of; /* notes move as they grow */
-    unsigned own = due_set(over), parts = axes & own;
+    const struct axis_list over = builder_note(due->b, at).over;
+    unsigned own = due_set(&over), parts = axes & own;
     if (parts && parts != own) {
         struct axis_list first = due_list(parts);
         c = build_all_reduce(due->b, c, &first);
         parts = 0;
     }
-    c = parts ? build_reduce_scatter(due->b, c, over, dim_of(due, at))
-              : build_own_block(due->b, c, over, dim_of(due, at));
+    c = parts ? build_reduce_scatter(due->b, c, &over, dim_of(due, at))
+              : build_own_block(due->b, c, &over, dim_of(due, at));
     due_add(due, operand(due, at), c, axes | own);
 }
 
@@ -60,29 +59,28 @@ static void of_permute(struct due *due, int32_t at, int32_t c, unsigned axes)
 
 bool due_pass_on_collective(struct due *due, int32_t at, int32_t c, unsigned axes)
 {
-    const struct axis_list axes_of = builder_note(due->b, at)->over,
-                           *over = &axes_of; /* notes move as they grow */
+    const struct axis_list over = builder_note(due->b, at).over;
     switch (module_at(due->b->module, at)->opcode) {
     case HLO_ALL_GATHER:
         of_all_gather(due, at, c, axes);
         return true;
     case HLO_REDUCE_SCATTER:
-        due_add(due, operand(due, at), build_all_gather(due->b, c, over, dim_of(due, at)), axes);
+        due_add(due, operand(due, at), build_all_gather(due->b, c, &over, dim_of(due, at)), axes);
         return true;
     case HLO_ALL_REDUCE:
         due_add(due, operand(due, at), c, axes);
         return true;
     case HLO_ALL_TO_ALL:
-        due_add(due, operand(due, at), build_all_to_all(due->b, c, over, dim_of(due, at)), axes);
+        due_add(due, operand(due, at), build_all_to_all(due->b, c, &over, dim_of(due, at)), axes);
         return true;
     case HLO_COLLECTIVE_PERMUTE:
         of_permute(due, at, c, axes);
         return true;
     case HLO_DYNAMIC_SLICE:
-        if (over->count == 0)
+        if (over.count == 0)
             return false;
-        c = build_all_gather(due->b, c, over, cut_dim(due, at));
-        due_add(due, operand(due, at), c, axes & ~due_set(over));
+        c = build_all_gather(due->b, c, &over, cut_dim(due, at));
+        due_add(due, operand(due, at), c, axes & ~due_set(&over));
         return true;
     default:
         return false;

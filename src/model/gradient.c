@@ -44,7 +44,7 @@ static int walk_back(struct due *due, int32_t from, struct status *st)
         if (!due->wanted[at - due->first] || due->head[at - due->first] < 0)
             continue;
         label_as(b, at, what);
-        unsigned keep = passes(opcode) ? ~0u : builder_note(b, at)->varies;
+        unsigned keep = passes(opcode) ? ~0u : builder_note(b, at).varies;
         int32_t sum = due_sum(due, at, keep, &axes);
         if (sum < 0)
             return 0; /* out of memory, which module_close() reports */
@@ -70,7 +70,7 @@ int gradient_append(struct builder *b, int32_t of, int32_t seed, const int32_t v
         b->phase = "bwd";
         b->layer = 0;
         b->what = NULL;
-        due_add(&due, of, seed >= 0 ? seed : build_fill(b, 1, of), builder_note(b, of)->differs);
+        due_add(&due, of, seed >= 0 ? seed : build_fill(b, 1, of), builder_note(b, of).differs);
         code = walk_back(&due, of, st);
     }
     for (int i = 0; i < values && code == 0; i++) {

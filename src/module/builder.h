@@ -51,9 +51,9 @@ void builder_open(struct builder *b, struct module *module, const struct axes *a
                   const enum dtype_id reduced[], int types);
 void builder_free(struct builder *b);
 
-static inline const struct builder_note *builder_note(const struct builder *b, int32_t value)
+static inline struct builder_note builder_note(const struct builder *b, int32_t value)
 {
-    return &b->note[value];
+    return b->note[value];
 }
 int builder_dims(const struct builder *b, int32_t value, int64_t dim[static BUILDER_DIMS]);
 enum dtype_id builder_dtype(const struct builder *b, int32_t value);

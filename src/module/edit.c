@@ -131,6 +131,13 @@ void edit_attributes(struct edit *edit, int32_t instruction, bool labels)
     }
 }
 
+void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key key)
+{
+    const struct attribute *attribute = module_find(edit->from, instruction, key);
+    if (attribute)
+        copy_attribute(edit, attribute);
+}
+
 void edit_push(struct edit *edit, int32_t operand)
 {
     if (edit->pushes == edit->room) {

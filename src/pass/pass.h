@@ -27,4 +27,29 @@ int pass_recompute(const struct module *in, enum remat remat, struct module *out
 const char *pass_remat_name(enum remat remat);
 int pass_remat_by_name(const char *name, struct status *st);
 
+/* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
+ * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
+ * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */
+enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, OVERLAP_WAYS };
+
+struct overlap_options {
+    void *context; /* for the functions */
+    /* The way for a collective of the module: an all-gather before products, a reduce-scatter or all-reduce after one. */
+    enum overlap_way (*way)(void *context, const struct module *module, int32_t collective);
+    /* The ring that its permutes step round: the devices of each group in the ring's order, in place, and whether the last
+     * is a neighbour of the first. NULL: as the groups list them, closed from three devices on. */
+    int (*ring)(void *context, const struct module *module, int32_t collective, struct groups *groups,
+                bool *closed, struct status *st);
+    int chunks; /* all-reduces: so many chunks of the output; 0: scattered, then gathered */
+    bool
+        xla_loops; /* uni: the accumulator of a scatter moves first, as XLA writes it: N permutes, not N - 1 */
+};
+
+/* Writes products and the collectives beside them as loops, unrolled: a gather of which all users are products, a scatter or
+ * reduction of a product that nothing else uses. Of several beside one product the last gather, else what comes after. Each
+ * step multiplies in a fusion, which takes its piece of what is whole by the device's place in the ring. */
+int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
+                 struct status *st);
+const char *pass_way_name(enum overlap_way way);
+
 #endif

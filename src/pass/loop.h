@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * loop: one collective and the products beside it, as the steps of an unrolled loop. What overlap.c and the writers share.
+ *
+ * Pieces are numbered by positions of the group. A device stands at some place of the ring; piece k + offset is that of the
+ * device `offset` places on, and `slot` says which piece that is.
+ *
+ * Computations have to be there before the entry calls them. So the entry is written twice: the first time into a module
+ * that is thrown away, to find which bodies it needs.
+ */
+#ifndef LOOP_H
+#define LOOP_H
+
+#include "module/builder.h"
+#include "module/edit.h"
+#include "pass/pass.h"
+
+enum loop_kind { LOOP_NONE, LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE };
+enum { LOOP_DOTS = 4, LOOP_LEGS = 2, LOOP_CHUNKS = 2 };
+
+/* What the gathered or scattered dim is in a product. */
+enum dim_role { ROLE_BATCH, ROLE_CONTRACTED, ROLE_FREE };
+struct loop_dot {
+    int32_t dot;        /* in the old module */
+    int side;           /* the operand that is gathered, or that a scatter takes pieces of */
+    enum dim_role role; /* of dim `dim` of that operand ... */
+    int dim;
+    int other_dim; /* ... in the other operand (batch, contracted), -1 ... */
+    int out_dim;   /* ... and in the result (batch, free), -1 */
+};
+
+/* Permutes one way round: so many steps by + or by -, of whole pieces (half -1) or of one half. */
+struct loop_leg {
+    int sign, steps, half;
+};
+
+struct loop {
+    enum loop_kind kind;
+    enum overlap_way way;
+    int32_t collective;
+    int dots;
+    struct loop_dot dot[LOOP_DOTS];
+    struct groups ring; /* devices in the ring's order */
+    bool closed, straight; /* straight: piece k is at place k */
+    int *slot;             /* [n] piece of each place */
+    int legs;
+    struct loop_leg leg[LOOP_LEGS];
+    int64_t piece, half[2]; /* elements of the dim */
+};
+
+/* The products of a step: of the pieces that are there, or of those that are due. Chunks are a whole piece, or the halves of
+ * two different ones, which are multiplied as one. */
+struct loop_chunk {
+    int32_t value; /* of a gather: the piece; else unused */
+    int offset;    /* whose piece it is */
+    int half;      /* 0, 1; -1: whole */
+};
+
+/* A computation that loops call, one for all that are alike. */
+enum body_kind {
+    BODY_STEP,  /* the product of a step */
+    BODY_CALLS, /* takes the operands of `inner` as a tuple, and runs it: the branch of those that take part */
+    BODY_KEEPS, /* returns what it is given: the branch of the others in a gather */
+    BODY_ZEROS  /* returns zeros: in a scatter */
+};
+struct body {
+    char *key;
+    enum body_kind kind;
+    const struct loop *loop;
+    const struct loop_dot *dot;
+    int chunks, half[LOOP_CHUNKS];
+    bool accumulates;
+    int32_t inner;       /* of BODY_CALLS: a body */
+    int32_t computation; /* in the new module, once it is built */
+};
+
+struct overlap {
+    struct edit edit;
+    const struct overlap_options *options;
+    struct builder b; /* on the new module */
+    const struct module *from;
+    struct loop *loop;
+    int loops;
+    int32_t *loop_of; /* [instructions]: the loop of which an instruction of the entry is a part, -1 */
+    struct body *body;
+    int32_t bodies, room;
+    int32_t self; /* partition-id in the entry, -1 while there is none */
+    struct status *st;
+};
+
+/* A body by what it is; its index. */
+int32_t loop_body(struct overlap *o, const struct body *wanted);
+/* Builds them all in the new module. */
+void loop_build_bodies(struct overlap *o);
+
+/* Scalars that tables are looked up with are not in HBM: u32[]{:S(6)}. */
+int32_t loop_scalar_shape(struct module *module, enum dtype_id dtype);
+int32_t loop_offset(struct overlap *o, int64_t offset); /* a constant */
+
+/* Which legs a loop has, from its way and ring. */
+void loop_legs(struct loop *loop);
+
+/* Of a gather: returns the accumulator, which begins at -1. `first` and `last`: only devices at these places of the ring
+ * multiply, the others keep what they have. */
+int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first, int last);
+/* Of a scatter: partial[chunks]. Devices at other places get zeros. */
+void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first, int last);
+
+/* A permute by a leg's sign: start, and done. `first` and `last`: only devices at these places send. */
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first, int last);
+int32_t loop_arrived(struct overlap *o, int32_t start);
+
+/* The writers. */
+void loop_write_gather(struct overlap *o, const struct loop *loop);
+void loop_write_scatter(struct overlap *o, const struct loop *loop);
+void loop_write_chunks(struct overlap *o, const struct loop *loop);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The instructions of a step in the entry: products as fusions, on some devices only where a line asks for it; permutes. */
+#include <stdlib.h>
+
+#include "pass/loop.h"
+
+static void out_of_memory(struct overlap *o)
+{
+    if (o->b.module->error == 0)
+        o->b.module->error = STATUS_NOMEM;
+}
+
+static int32_t self(struct overlap *o)
+{
+    if (o->self < 0)
+        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o->b.module, DTYPE_U32), NULL, 0);
+    return o->self;
+}
+
+static int32_t now(const struct overlap *o, int32_t old)
+{
+    return o->edit.now[old];
+}
+
+/* Does a device at places first .. last of its ring: pred[], looked up by the device. */
+static int32_t takes_part(struct overlap *o, const struct loop *loop, int first, int last)
+{
+    struct module *module = o->b.module;
+    int n = loop->ring.size, devices = n * loop->ring.count;
+    int64_t *flag = malloc((size_t)devices * sizeof *flag);
+    if (!flag) {
+        out_of_memory(o);
+        return 0;
+    }
+    for (int i = 0; i < devices; i++)
+        flag[loop->ring.member[i]] = i % n >= first && i % n <= last;
+    struct shape one = {.dtype = DTYPE_PRED, .count = 1, .layout = module_text(module, "{0:S(6)}", -1), .on_chip = true};
+    int32_t operand[2];
+    operand[0] = module_add(module, HLO_CONSTANT, NULL, module_array(module, DTYPE_PRED, &(int64_t){devices}, 1), NULL, 0);
+    module_attribute(module, ATTR_LITERAL, flag, devices);
+    free(flag);
+    operand[1] = self(o);
+    int32_t slice = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_shape(module, one, &(int64_t){1}), operand, 2);
+    module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
+    return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(module, DTYPE_PRED), &slice, 1);
+}
+
+/* The labels of the old product or collective. */
+static void label(struct overlap *o, int32_t old)
+{
+    const char *labels = module_value(o->from, old, ATTR_FRONTEND_ATTRIBUTES);
+    if (*labels)
+        module_attribute_text(o->b.module, ATTR_FRONTEND_ATTRIBUTES, NULL, labels);
+}
+
+/* What all products of a step share. */
+struct step {
+    struct body body;
+    int32_t operand[12];
+    int operands;
+    int32_t result; /* shape */
+};
+
+/* fusion(operands), or on some devices only: conditional(takes part, (operands), other), where the others have `other` by a
+ * body of theirs. */
+static int32_t run_step(struct overlap *o, const struct step *s, int first, int last, int32_t other,
+                        enum body_kind others)
+{
+    struct module *module = o->b.module;
+    const struct loop *loop = s->body.loop;
+    int32_t step = loop_body(o, &s->body);
+    if (first <= 0 && last >= loop->ring.size - 1) {
+        int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
+        module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
+        module_attribute(module, ATTR_CALLS, &(int64_t){o->body[step].computation}, 1);
+        label(o, s->body.dot->dot);
+        return made;
+    }
+    struct body branch = s->body;
+    branch.kind = BODY_CALLS;
+    branch.inner = step;
+    int32_t calls = loop_body(o, &branch);
+    branch.kind = others;
+    branch.inner = 0;
+    int32_t keeps = loop_body(o, &branch);
+    int32_t operand[] = {takes_part(o, loop, first, last), build_tuple(&o->b, s->operand, s->operands), other};
+    int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
+    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){o->body[calls].computation}, 1);
+    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){o->body[keeps].computation}, 1);
+    label(o, s->body.dot->dot);
+    return made;
+}
+
+static void push(struct step *s, int32_t operand)
+{
+    s->operand[s->operands++] = operand;
+}
+
+static void push_chunks(struct overlap *o, struct step *s, const struct loop_chunk chunk[], int chunks)
+{
+    int n = s->body.loop->ring.size;
+    push(s, self(o));
+    for (int c = 0; c < chunks; c++)
+        push(s, loop_offset(o, (chunk[c].offset % n + n) % n));
+}
+
+static struct step begin(const struct loop *loop, const struct loop_dot *dot, const struct loop_chunk chunk[], int chunks)
+{
+    struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = chunks}};
+    for (int c = 0; c < LOOP_CHUNKS; c++)
+        s.body.half[c] = c < chunks ? chunk[c].half : -1;
+    return s;
+}
+
+int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first, int last)
+{
+    struct step s = begin(loop, dot, chunk, chunks);
+    s.body.accumulates = accumulator >= 0;
+    s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
+    for (int c = 0; c < chunks; c++)
+        push(&s, chunk[c].value);
+    push(&s, now(o, module_operand(o->from, dot->dot, 1 - dot->side)));
+    if (accumulator >= 0)
+        push(&s, accumulator);
+    push_chunks(o, &s, chunk, chunks);
+    return run_step(o, &s, first, last, accumulator, BODY_KEEPS);
+}
+
+/* The result's shape with as much of the scattered dim as a chunk has. */
+static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const struct loop_dot *dot, int half)
+{
+    const struct shape *shape = module_shape_of(o->from, dot->dot);
+    int64_t size[BUILDER_DIMS];
+    for (int32_t d = 0; d < shape->count; d++)
+        size[d] = o->from->number[shape->first + d];
+    size[dot->out_dim] = half < 0 ? loop->piece : loop->half[half];
+    return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
+}
+
+void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first, int last)
+{
+    struct module *module = o->b.module;
+    struct step s = begin(loop, dot, chunk, chunks);
+    int32_t shape[LOOP_CHUNKS];
+    for (int c = 0; c < chunks; c++)
+        shape[c] = chunk_shape(o, loop, dot, chunk[c].half);
+    s.result = chunks > 1 ? module_tuple(module, shape, chunks) : shape[0];
+    for (int side = 0; side < 2; side++)
+        push(&s, now(o, module_operand(o->from, dot->dot, side)));
+    push_chunks(o, &s, chunk, chunks);
+    int32_t made = run_step(o, &s, first, last, self(o), BODY_ZEROS);
+    for (int c = 0; c < chunks; c++) {
+        partial[c] = made;
+        if (chunks == 1)
+            break;
+        partial[c] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, shape[c], &made, 1);
+        module_attribute(module, ATTR_INDEX, &(int64_t){c}, 1);
+    }
+}
+
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first, int last)
+{
+    struct module *module = o->b.module;
+    int n = loop->ring.size, pairs = 0;
+    int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
+    if (!pair) {
+        out_of_memory(o);
+        return 0;
+    }
+    for (int g = 0; g < loop->ring.count; g++)
+        for (int k = first; k <= last; k++) {
+            pair[2 * pairs] = loop->ring.member[g * n + k];
+            pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
+        }
+    int32_t shape = module_at(module, value)->shape, flag = loop_scalar_shape(module, DTYPE_U32);
+    int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL,
+                              module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4), &value, 1);
+    module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
+    module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    label(o, loop->collective);
+    free(pair);
+    return made;
+}
+
+int32_t loop_arrived(struct overlap *o, int32_t start)
+{
+    struct module *module = o->b.module;
+    int32_t shape = module_at(module, module_operand(module, start, 0))->shape;
+    return module_add(module, HLO_COLLECTIVE_PERMUTE_DONE, NULL, shape, &start, 1);
+}

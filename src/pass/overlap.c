@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds the loops, and writes the entry with them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pass/loop.h"
+
+static const char *const ways[] = {"naive", "uni", "bidi", "bidi-half", NULL};
+
+const char *pass_way_name(enum overlap_way way)
+{
+    return ways[way];
+}
+
+/* What the entry says of an instruction: how many users it has, the first few of them. */
+struct uses {
+    int count;
+    int32_t user[LOOP_DOTS];
+};
+
+struct plan {
+    struct overlap *o;
+    const struct computation *entry;
+    struct uses *uses; /* [instructions of the entry] */
+};
+
+static struct uses *uses_of(const struct plan *p, int32_t at)
+{
+    return &p->uses[at - p->entry->first];
+}
+
+static enum opcode opcode_of(const struct plan *p, int32_t at)
+{
+    return module_at(p->o->from, at)->opcode;
+}
+
+static int find_uses(struct plan *p, struct status *st)
+{
+    const struct module *from = p->o->from;
+    p->uses = calloc((size_t)p->entry->count, sizeof *p->uses);
+    if (!p->uses)
+        return status_nomem(st);
+    for (int32_t at = p->entry->first; at < p->entry->first + p->entry->count; at++)
+        for (int o = 0; o < module_at(from, at)->operands; o++) {
+            struct uses *uses = uses_of(p, module_operand(from, at, o));
+            if (uses->count < LOOP_DOTS)
+                uses->user[uses->count] = at;
+            uses->count++;
+        }
+    uses_of(p, p->entry->root)->count++;
+    return 0;
+}
+
+static int find(const int64_t list[], int n, int64_t dim)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == dim)
+            return i;
+    return -1;
+}
+
+static const enum attribute_key batch_key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH},
+                                contract_key[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
+
+/* How many dims of an operand before `dim` (all: -1) are neither batch nor contracted. */
+static int own_dims(const struct module *module, int32_t dot, int side, int dim)
+{
+    int batches, contracted, own = 0, dims = module_shape_of(module, module_operand(module, dot, side))->count;
+    const int64_t *batch = module_numbers(module, dot, batch_key[side], &batches);
+    const int64_t *contract = module_numbers(module, dot, contract_key[side], &contracted);
+    for (int d = 0; d < (dim < 0 ? dims : dim); d++)
+        own += find(batch, batches, d) < 0 && find(contract, contracted, d) < 0;
+    return own;
+}
+
+/* What dim `dim` of an operand is. */
+static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, int side, int dim)
+{
+    struct loop_dot d = {.dot = dot, .side = side, .dim = dim, .role = ROLE_FREE, .other_dim = -1, .out_dim = -1};
+    int n;
+    const int64_t *list = module_numbers(module, dot, batch_key[side], &n);
+    int at = find(list, n, dim), batches = n;
+    if (at >= 0) {
+        d.role = ROLE_BATCH;
+        d.other_dim = (int)module_numbers(module, dot, batch_key[1 - side], &n)[at];
+        d.out_dim = at;
+        return d;
+    }
+    list = module_numbers(module, dot, contract_key[side], &n);
+    if ((at = find(list, n, dim)) >= 0) {
+        d.role = ROLE_CONTRACTED;
+        d.other_dim = (int)module_numbers(module, dot, contract_key[1 - side], &n)[at];
+        return d;
+    }
+    d.out_dim = batches + (side ? own_dims(module, dot, 0, -1) : 0) + own_dims(module, dot, side, dim);
+    return d;
+}
+
+/* The operand and its dim that a dim of the result comes from. */
+static struct loop_dot dot_by_result(const struct module *module, int32_t dot, int out)
+{
+    for (int side = 0; side < 2; side++) {
+        int dims = module_shape_of(module, module_operand(module, dot, side))->count;
+        for (int d = 0; d < dims; d++) {
+            struct loop_dot found = dot_by_operand(module, dot, side, d);
+            if (found.out_dim == out)
+                return found;
+        }
+    }
+    return (struct loop_dot){.dot = -1};
+}
+
+/* Where the devices stand in the ring, and which piece is at which place: alike in all groups, or there is no loop. */
+static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
+{
+    struct groups listed = {0};
+    int code = module_groups_of(o->from, loop->collective, &listed, st);
+    if (code == 0)
+        code = module_groups_of(o->from, loop->collective, &loop->ring, st);
+    int n = listed.size;
+    loop->closed = n > 2;
+    if (code == 0 && o->options->ring)
+        code = o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
+    loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
+    if (!loop->slot && code == 0)
+        code = status_nomem(st);
+    *alike = true;
+    loop->straight = true;
+    for (int g = 0; g < listed.count && code == 0; g++)
+        for (int k = 0; k < n; k++) {
+            int piece = 0;
+            while (piece < n && listed.member[g * n + piece] != loop->ring.member[g * n + k])
+                piece++;
+            *alike = *alike && piece < n && (g == 0 || loop->slot[k] == piece);
+            loop->slot[k] = piece;
+            loop->straight = loop->straight && piece == k;
+        }
+    groups_free(&listed);
+    return code;
+}
+
+static void free_loop(struct loop *loop)
+{
+    groups_free(&loop->ring);
+    free(loop->slot);
+}
+
+/* Adds a loop if it can be one; `dim` is the dim of the piece, `length` what it is of the whole. */
+static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct status *st)
+{
+    struct overlap *o = p->o;
+    bool alike = false;
+    loop->way = o->options->way(o->options->context, o->from, loop->collective);
+    if (loop->way == OVERLAP_NAIVE)
+        return 0;
+    int code = lay_ring(o, loop, &alike, st);
+    if (code < 0 || !alike || loop->ring.size < 2 || length % loop->ring.size) {
+        free_loop(loop);
+        return code;
+    }
+    loop->piece = length / loop->ring.size;
+    loop_legs(loop);
+    struct loop *grown = realloc(o->loop, (size_t)(o->loops + 1) * sizeof *grown);
+    if (!grown) {
+        free_loop(loop);
+        return status_nomem(st);
+    }
+    o->loop = grown;
+    o->loop[o->loops] = *loop;
+    o->loop_of[loop->collective] = o->loops;
+    for (int d = 0; d < loop->dots; d++)
+        o->loop_of[loop->dot[d].dot] = o->loops;
+    o->loops++;
+    return 0;
+}
+
+static int64_t dim_of(const struct plan *p, int32_t at, int dim)
+{
+    return p->o->from->number[module_shape_of(p->o->from, at)->first + dim];
+}
+
+/* A gather is a loop with all products that use it, which have to be able to begin together. */
+static int plan_gather(struct plan *p, int32_t at, struct status *st)
+{
+    const struct module *from = p->o->from;
+    const struct uses *uses = uses_of(p, at);
+    struct loop loop = {.kind = LOOP_GATHER, .collective = at};
+    int dim = (int)module_number(from, at, ATTR_DIMENSIONS, 0);
+    if (uses->count < 1 || uses->count > LOOP_DOTS || module_at(from, at)->operands != 1)
+        return 0;
+    for (int u = 0; u < uses->count; u++) {
+        int32_t dot = uses->user[u], left = module_operand(from, dot, 0), right = module_operand(from, dot, 1);
+        if (opcode_of(p, dot) != HLO_DOT || p->o->loop_of[dot] >= 0 || left == right ||
+            (left == at ? right : left) >= uses->user[0])
+            return 0;
+        loop.dot[loop.dots++] = dot_by_operand(from, dot, left == at ? 0 : 1, dim);
+    }
+    return add_loop(p, &loop, dim_of(p, at, dim), st);
+}
+
+/* Of the dims of a product that all devices reduce, the longest that divides. */
+static int longest_dim(const struct plan *p, int32_t dot, int parts)
+{
+    int best = -1;
+    for (int d = 0; d < module_shape_of(p->o->from, dot)->count; d++)
+        if (dim_of(p, dot, d) % parts == 0 && (best < 0 || dim_of(p, dot, d) > dim_of(p, dot, best)))
+            best = d;
+    return best;
+}
+
+static int plan_sum(struct plan *p, int32_t at, struct status *st)
+{
+    const struct module *from = p->o->from;
+    int32_t dot = module_operand(from, at, 0);
+    struct loop loop = {.kind = LOOP_SCATTER, .collective = at, .dots = 1};
+    int dim = (int)module_number(from, at, ATTR_DIMENSIONS, 0);
+    if (module_at(from, at)->operands != 1 || opcode_of(p, dot) != HLO_DOT || uses_of(p, dot)->count != 1 ||
+        p->o->loop_of[dot] >= 0)
+        return 0;
+    if (opcode_of(p, at) == HLO_ALL_REDUCE) {
+        struct groups groups;
+        if (module_groups_of(from, at, &groups, st) < 0)
+            return st->code;
+        loop.kind = LOOP_REDUCE;
+        dim = longest_dim(p, dot, groups.size);
+        groups_free(&groups);
+        if (dim < 0)
+            return 0;
+    }
+    loop.dot[0] = dot_by_result(from, dot, dim);
+    return loop.dot[0].dot < 0 ? 0 : add_loop(p, &loop, dim_of(p, dot, dim), st);
+}
+
+/* Gathers from the last to the first, so that of two beside one product the last one counts; then what comes after. */
+static int plan_loops(struct plan *p, struct status *st)
+{
+    int32_t first = p->entry->first, end = first + p->entry->count;
+    int code = 0;
+    for (int32_t at = end - 1; at >= first && code == 0; at--)
+        if (opcode_of(p, at) == HLO_ALL_GATHER)
+            code = plan_gather(p, at, st);
+    for (int32_t at = first; at < end && code == 0; at++)
+        if (opcode_of(p, at) == HLO_REDUCE_SCATTER || opcode_of(p, at) == HLO_ALL_REDUCE)
+            code = plan_sum(p, at, st);
+    return code;
+}
+
+static int32_t first_dot(const struct loop *loop)
+{
+    int32_t first = loop->dot[0].dot;
+    for (int d = 1; d < loop->dots; d++)
+        first = loop->dot[d].dot < first ? loop->dot[d].dot : first;
+    return first;
+}
+
+/* A loop stands where its first product stood. */
+static void write_entry(struct overlap *o)
+{
+    const struct computation *entry = &o->from->computation[o->from->entry];
+    o->self = -1;
+    edit_begin(&o->edit, o->from->entry);
+    for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
+        const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
+        if (!loop)
+            edit_copy(&o->edit, at);
+        else if (at == first_dot(loop))
+            (loop->kind == LOOP_GATHER                                ? loop_write_gather
+             : loop->kind == LOOP_REDUCE && o->options->chunks > 0 ? loop_write_chunks
+                                                                      : loop_write_scatter)(o, loop);
+    }
+}
+
+static int last_channel(const struct module *module)
+{
+    int64_t last = 0;
+    for (int32_t i = 0; i < module->instructions; i++) {
+        int64_t channel = module_number(module, i, ATTR_CHANNEL_ID, 0);
+        last = channel > last ? channel : last;
+    }
+    return (int)last;
+}
+
+static int write(struct overlap *o, struct module *out, bool keep, struct status *st)
+{
+    int code = edit_open(&o->edit, o->from, out, st);
+    o->b = (struct builder){.module = out, .channels = last_channel(o->from)};
+    if (code == 0) {
+        edit_copy_called(&o->edit);
+        if (keep)
+            loop_build_bodies(o);
+        write_entry(o);
+    }
+    builder_free(&o->b);
+    int closed = edit_close(&o->edit, st);
+    return code < 0 ? code : closed;
+}
+
+int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
+                 struct status *st)
+{
+    struct overlap o = {.options = options, .from = in, .st = st};
+    struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
+    struct module scratch = {0};
+    *out = (struct module){0};
+    o.loop_of = malloc(((size_t)in->instructions + 1) * sizeof *o.loop_of);
+    int code = o.loop_of ? find_uses(&plan, st) : status_nomem(st);
+    for (int32_t i = 0; i < in->instructions && code == 0; i++)
+        o.loop_of[i] = -1;
+    if (code == 0)
+        code = plan_loops(&plan, st);
+    if (code == 0)
+        code = write(&o, &scratch, false, st);
+    if (code == 0)
+        code = write(&o, out, true, st);
+    module_free(&scratch);
+    for (int32_t i = 0; i < o.bodies; i++)
+        free(o.body[i].key);
+    for (int i = 0; i < o.loops; i++)
+        free_loop(&o.loop[i]);
+    free(o.body);
+    free(o.loop);
+    free(o.loop_of);
+    free(plan.uses);
+    return code;
+}
