@@ -226,7 +226,7 @@ static void loops_are_one_chips(void)
     struct array one[INPUTS] = {0};
     struct model model;
     struct module module;
-    load("network/net-dp", "dp=1,tp=1", &model, &module);
+    load("net-dp", "dp=1,tp=1", &model, &module);
     run_file(&model, &module, one);
     close_both(&model, &module);
     for (int s = 0; s < SETUPS; s++)
@@ -257,9 +257,9 @@ static void is_found_out(const struct model *model, const struct module *module,
     struct module whole;
     struct status st = {0};
     double most = 0;
-    load("network/net-dp", "dp=1,tp=1", &right, &whole);
+    load("net-dp", "dp=1,tp=1", &right, &whole);
     run_file(&right, &whole, one);
-    OKAY(numbers_read("workloads/network/net-dp.yaml", model, in, &st), st);
+    OKAY(numbers_read("workloads/net-dp.yaml", model, in, &st), st);
     int code = numbers_run(model, module, in, 1e-6, out, &st);
     for (int o = 0; o < model->outputs && code == 0; o++)
         most = fmax(most, difference(&out[o], &one[o]));
