@@ -40,7 +40,7 @@ struct loop {
     int32_t collective;
     int dots;
     struct loop_dot dot[LOOP_DOTS];
-    struct groups ring; /* devices in the ring's order */
+    struct groups ring;    /* devices in the ring's order */
     bool closed, straight; /* straight: piece k is at place k */
     int *slot;             /* [n] piece of each place */
     int legs;
@@ -103,13 +103,16 @@ void loop_legs(struct loop *loop);
 /* Of a gather: returns the accumulator, which begins at -1. `first` and `last`: only devices at these places of the ring
  * multiply, the others keep what they have. */
 int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first, int last);
+                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first,
+                            int last);
 /* Of a scatter: partial[chunks]. Devices at other places get zeros. */
 void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first, int last);
+                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first,
+                          int last);
 
 /* A permute by a leg's sign: start, and done. `first` and `last`: only devices at these places send. */
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first, int last);
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first,
+                     int last);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
 /* The writers. */

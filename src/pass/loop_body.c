@@ -12,7 +12,8 @@ static void out_of_memory(struct overlap *o)
         o->b.module->error = STATUS_NOMEM;
 }
 
-static size_t print_numbers(const struct overlap *o, int32_t dot, enum attribute_key key, char *text, size_t room)
+static size_t print_numbers(const struct overlap *o, int32_t dot, enum attribute_key key, char *text,
+                            size_t room)
 {
     int count;
     const int64_t *number = module_numbers(o->from, dot, key, &count);
@@ -30,12 +31,13 @@ static char *key_of(const struct overlap *o, const struct body *body)
     char text[512];
     const struct loop_dot *d = body->dot;
     const struct instruction *dot = module_at(o->from, d->dot);
-    size_t used = (size_t)snprintf(
-        text, sizeof text, "%d %d %d %d.%d.%d %lld %d %d/%d %d %d %d %d %lld", (int)body->kind, (int)body->inner,
-        (int)body->loop->kind, d->side, (int)d->role, d->dim, (long long)body->loop->piece, body->chunks,
-        body->half[0], body->half[1], body->accumulates, module_at(o->from, module_operand(o->from, d->dot, 0))->shape,
-        module_at(o->from, module_operand(o->from, d->dot, 1))->shape, dot->shape,
-        (long long)module_number(o->from, body->loop->collective, ATTR_REPLICA_GROUPS, -1));
+    size_t used =
+        (size_t)snprintf(text, sizeof text, "%d %d %d %d.%d.%d %lld %d %d/%d %d %d %d %d %lld",
+                         (int)body->kind, (int)body->inner, (int)body->loop->kind, d->side, (int)d->role,
+                         d->dim, (long long)body->loop->piece, body->chunks, body->half[0], body->half[1],
+                         body->accumulates, module_at(o->from, module_operand(o->from, d->dot, 0))->shape,
+                         module_at(o->from, module_operand(o->from, d->dot, 1))->shape, dot->shape,
+                         (long long)module_number(o->from, body->loop->collective, ATTR_REPLICA_GROUPS, -1));
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         used += print_numbers(o, d->dot, dims[i], text + used, sizeof text - used);
     return strdup(text);
@@ -71,13 +73,15 @@ int32_t loop_body(struct overlap *o, const struct body *wanted)
 
 int32_t loop_scalar_shape(struct module *module, enum dtype_id dtype)
 {
-    struct shape shape = {.dtype = (int32_t)dtype, .layout = module_text(module, "{:S(6)}", -1), .on_chip = true};
+    struct shape shape = {
+        .dtype = (int32_t)dtype, .layout = module_text(module, "{:S(6)}", -1), .on_chip = true};
     return module_shape(module, shape, NULL);
 }
 
 int32_t loop_offset(struct overlap *o, int64_t offset)
 {
-    int32_t made = module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o->b.module, DTYPE_S32), NULL, 0);
+    int32_t made =
+        module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o->b.module, DTYPE_S32), NULL, 0);
     module_attribute(o->b.module, ATTR_LITERAL, &offset, 1);
     return made;
 }
@@ -88,9 +92,9 @@ struct under {
     const struct body *body;
     struct builder *b;
     int parameters;
-    int32_t operand[2];               /* of the product: of a gather only the one that is not gathered */
-    int32_t chunk[LOOP_CHUNKS];       /* of a gather */
-    int32_t accumulator;              /* -1: none */
+    int32_t operand[2];         /* of the product: of a gather only the one that is not gathered */
+    int32_t chunk[LOOP_CHUNKS]; /* of a gather */
+    int32_t accumulator;        /* -1: none */
     int32_t self, offset[LOOP_CHUNKS];
 };
 
@@ -118,7 +122,8 @@ static int32_t shape_with(const struct overlap *o, int32_t old, int dim, int64_t
 
 static int32_t operand_shape(struct under *u, int side)
 {
-    return edit_shape(&u->o->edit, module_at(u->o->from, module_operand(u->o->from, u->body->dot->dot, side))->shape);
+    return edit_shape(&u->o->edit,
+                      module_at(u->o->from, module_operand(u->o->from, u->body->dot->dot, side))->shape);
 }
 
 /* In the order in which loop_step.c gives them. */
@@ -158,8 +163,8 @@ static int32_t look_up(struct under *u, const int64_t table[], int n, int32_t in
 {
     struct module *module = u->b->module;
     int32_t operand[] = {build_table(u->b, table, n), index};
-    int32_t one = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_array(module, DTYPE_S32, &(int64_t){1}, 1),
-                             operand, 2);
+    int32_t one = module_add(module, HLO_DYNAMIC_SLICE, NULL,
+                             module_array(module, DTYPE_S32, &(int64_t){1}, 1), operand, 2);
     module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
     return module_add(module, HLO_RESHAPE, NULL, module_array(module, DTYPE_S32, NULL, 0), &one, 1);
 }
@@ -208,7 +213,8 @@ static int32_t take_blocks(struct under *u, int32_t operand, int dim, const int3
         size[dim] = chunk_size(u->body, c);
         starts(u, operand, dim, start[c], of + 1);
         enum dtype_id dtype = builder_dtype(u->b, operand);
-        part[c] = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_array(module, dtype, size, dims), of, 1 + dims);
+        part[c] = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_array(module, dtype, size, dims), of,
+                             1 + dims);
         module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
     }
     return build_concatenate(u->b, part, u->body->chunks, dim);
@@ -244,7 +250,8 @@ static int32_t part_of(struct under *u, int32_t product, int c)
 static void put_blocks(struct under *u, int32_t product, const int32_t start[])
 {
     struct module *module = u->b->module;
-    int32_t shape = edit_shape(&u->o->edit, module_at(u->o->from, u->body->dot->dot)->shape), into = u->accumulator;
+    int32_t shape = edit_shape(&u->o->edit, module_at(u->o->from, u->body->dot->dot)->shape),
+            into = u->accumulator;
     if (into < 0) {
         int32_t zero = build_scalar(u->b, builder_dtype(u->b, product), 0);
         into = module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);

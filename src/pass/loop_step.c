@@ -13,7 +13,8 @@ static void out_of_memory(struct overlap *o)
 static int32_t self(struct overlap *o)
 {
     if (o->self < 0)
-        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o->b.module, DTYPE_U32), NULL, 0);
+        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o->b.module, DTYPE_U32),
+                             NULL, 0);
     return o->self;
 }
 
@@ -34,13 +35,16 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     }
     for (int i = 0; i < devices; i++)
         flag[loop->ring.member[i]] = i % n >= first && i % n <= last;
-    struct shape one = {.dtype = DTYPE_PRED, .count = 1, .layout = module_text(module, "{0:S(6)}", -1), .on_chip = true};
+    struct shape one = {
+        .dtype = DTYPE_PRED, .count = 1, .layout = module_text(module, "{0:S(6)}", -1), .on_chip = true};
     int32_t operand[2];
-    operand[0] = module_add(module, HLO_CONSTANT, NULL, module_array(module, DTYPE_PRED, &(int64_t){devices}, 1), NULL, 0);
+    operand[0] = module_add(module, HLO_CONSTANT, NULL,
+                            module_array(module, DTYPE_PRED, &(int64_t){devices}, 1), NULL, 0);
     module_attribute(module, ATTR_LITERAL, flag, devices);
     free(flag);
     operand[1] = self(o);
-    int32_t slice = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_shape(module, one, &(int64_t){1}), operand, 2);
+    int32_t slice =
+        module_add(module, HLO_DYNAMIC_SLICE, NULL, module_shape(module, one, &(int64_t){1}), operand, 2);
     module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
     return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(module, DTYPE_PRED), &slice, 1);
 }
@@ -83,7 +87,8 @@ static int32_t run_step(struct overlap *o, const struct step *s, int first, int 
     branch.kind = others;
     branch.inner = 0;
     int32_t keeps = loop_body(o, &branch);
-    int32_t operand[] = {takes_part(o, loop, first, last), build_tuple(&o->b, s->operand, s->operands), other};
+    int32_t operand[] = {takes_part(o, loop, first, last), build_tuple(&o->b, s->operand, s->operands),
+                         other};
     int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
     module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){o->body[calls].computation}, 1);
     module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){o->body[keeps].computation}, 1);
@@ -104,7 +109,8 @@ static void push_chunks(struct overlap *o, struct step *s, const struct loop_chu
         push(s, loop_offset(o, (chunk[c].offset % n + n) % n));
 }
 
-static struct step begin(const struct loop *loop, const struct loop_dot *dot, const struct loop_chunk chunk[], int chunks)
+static struct step begin(const struct loop *loop, const struct loop_dot *dot, const struct loop_chunk chunk[],
+                         int chunks)
 {
     struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = chunks}};
     for (int c = 0; c < LOOP_CHUNKS; c++)
@@ -113,7 +119,8 @@ static struct step begin(const struct loop *loop, const struct loop_dot *dot, co
 }
 
 int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first, int last)
+                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first,
+                            int last)
 {
     struct step s = begin(loop, dot, chunk, chunks);
     s.body.accumulates = accumulator >= 0;

@@ -89,7 +89,8 @@ static void multiply_gathered(struct overlap *o, const struct loop *loop, int t,
 
 void loop_write_gather(struct overlap *o, const struct loop *loop)
 {
-    int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], value[LOOP_LEGS], start[LOOP_LEGS] = {0};
+    int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], value[LOOP_LEGS],
+            start[LOOP_LEGS] = {0};
     int32_t accumulator[LOOP_DOTS];
     for (int l = 0; l < loop->legs; l++)
         value[l] = build_slice(&o->b, own, loop->dot[0].dim, half_low(loop, loop->leg[l].half),
@@ -100,8 +101,8 @@ void loop_write_gather(struct overlap *o, const struct loop *loop)
                 start[l] = send_gathered(o, loop, l, t, value[l]);
         if (t == 0)
             for (int d = 0; d < loop->dots; d++)
-                accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &(struct loop_chunk){own, 0, -1}, 1, -1, 0,
-                                                     loop->ring.size - 1);
+                accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &(struct loop_chunk){own, 0, -1},
+                                                     1, -1, 0, loop->ring.size - 1);
         else
             multiply_gathered(o, loop, t, value, accumulator);
         for (int l = 0; l < loop->legs; l++)
@@ -113,7 +114,8 @@ void loop_write_gather(struct overlap *o, const struct loop *loop)
 }
 
 /* Adds what came with the step before, and passes the sum on. */
-static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t, int32_t partial, int32_t start)
+static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t, int32_t partial,
+                        int32_t start)
 {
     const struct loop_leg *leg = &loop->leg[l];
     int n = loop->ring.size, first = 0, last = n - 1;
@@ -152,7 +154,8 @@ static void scatter_step(struct overlap *o, const struct loop *loop, int t, int3
 static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int32_t start[])
 {
     int32_t own, came[LOOP_LEGS];
-    loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, 0, -1}, 1, &own, 0, loop->ring.size - 1);
+    loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, 0, -1}, 1, &own, 0,
+                         loop->ring.size - 1);
     for (int l = 0; l < loop->legs; l++)
         came[l] = loop_arrived(o, start[l]);
     if (loop->leg[0].half >= 0)
@@ -178,7 +181,8 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
             sum = build_broadcast(&o->b, zero, size, shape->count, NULL);
         }
         int32_t start = loop_permute(o, loop, sum, 1, 0, n - 1);
-        loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, -t - 1, -1}, 1, &partial, 0, n - 1);
+        loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, -t - 1, -1}, 1, &partial, 0,
+                             n - 1);
         sum = build_binary(&o->b, HLO_ADD, loop_arrived(o, start), partial);
     }
     return sum;
@@ -232,8 +236,9 @@ static int32_t multiply_slice(struct overlap *o, const struct loop *loop, int64_
     const struct shape *shape = module_shape_of(o->from, dot->dot);
     for (int32_t d = 0; d < shape->count; d++)
         size[d] = d == dot->out_dim ? high - low : o->from->number[shape->first + d];
-    int32_t made = module_add(o->b.module, HLO_DOT, NULL,
-                              module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count), operand, 2);
+    int32_t made =
+        module_add(o->b.module, HLO_DOT, NULL,
+                   module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count), operand, 2);
     edit_attributes(&o->edit, dot->dot, true);
     return made;
 }
@@ -249,13 +254,15 @@ void loop_write_chunks(struct overlap *o, const struct loop *loop)
     for (int q = 0; q < chunks; q++) {
         int64_t size = length / chunks + (q < length % chunks);
         int32_t product = multiply_slice(o, loop, low, low + size);
-        part[q] = module_add(o->b.module, HLO_ALL_REDUCE_START, NULL, module_at(o->b.module, product)->shape, &product, 1);
+        part[q] = module_add(o->b.module, HLO_ALL_REDUCE_START, NULL, module_at(o->b.module, product)->shape,
+                             &product, 1);
         same_groups(o, loop);
         edit_attribute(&o->edit, loop->collective, ATTR_TO_APPLY);
         edit_attribute(&o->edit, loop->collective, ATTR_FRONTEND_ATTRIBUTES);
         low += size;
     }
     for (int q = 0; q < chunks; q++)
-        part[q] = module_add(o->b.module, HLO_ALL_REDUCE_DONE, NULL, module_at(o->b.module, part[q])->shape, &part[q], 1);
+        part[q] = module_add(o->b.module, HLO_ALL_REDUCE_DONE, NULL, module_at(o->b.module, part[q])->shape,
+                             &part[q], 1);
     edit_replace(&o->edit, loop->collective, build_concatenate(&o->b, part, chunks, loop->dot[0].out_dim));
 }

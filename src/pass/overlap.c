@@ -65,7 +65,8 @@ static const enum attribute_key batch_key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH},
 /* How many dims of an operand before `dim` (all: -1) are neither batch nor contracted. */
 static int own_dims(const struct module *module, int32_t dot, int side, int dim)
 {
-    int batches, contracted, own = 0, dims = module_shape_of(module, module_operand(module, dot, side))->count;
+    int batches, contracted, own = 0,
+                             dims = module_shape_of(module, module_operand(module, dot, side))->count;
     const int64_t *batch = module_numbers(module, dot, batch_key[side], &batches);
     const int64_t *contract = module_numbers(module, dot, contract_key[side], &contracted);
     for (int d = 0; d < (dim < 0 ? dims : dim); d++)
@@ -76,7 +77,8 @@ static int own_dims(const struct module *module, int32_t dot, int side, int dim)
 /* What dim `dim` of an operand is. */
 static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, int side, int dim)
 {
-    struct loop_dot d = {.dot = dot, .side = side, .dim = dim, .role = ROLE_FREE, .other_dim = -1, .out_dim = -1};
+    struct loop_dot d = {
+        .dot = dot, .side = side, .dim = dim, .role = ROLE_FREE, .other_dim = -1, .out_dim = -1};
     int n;
     const int64_t *list = module_numbers(module, dot, batch_key[side], &n);
     int at = find(list, n, dim), batches = n;
@@ -120,7 +122,8 @@ static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct st
     int n = listed.size;
     loop->closed = n > 2;
     if (code == 0 && o->options->ring)
-        code = o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
+        code =
+            o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
     loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
     if (!loop->slot && code == 0)
         code = status_nomem(st);
@@ -189,7 +192,8 @@ static int plan_gather(struct plan *p, int32_t at, struct status *st)
     if (uses->count < 1 || uses->count > LOOP_DOTS || module_at(from, at)->operands != 1)
         return 0;
     for (int u = 0; u < uses->count; u++) {
-        int32_t dot = uses->user[u], left = module_operand(from, dot, 0), right = module_operand(from, dot, 1);
+        int32_t dot = uses->user[u], left = module_operand(from, dot, 0),
+                right = module_operand(from, dot, 1);
         if (opcode_of(p, dot) != HLO_DOT || p->o->loop_of[dot] >= 0 || left == right ||
             (left == at ? right : left) >= uses->user[0])
             return 0;
@@ -264,9 +268,9 @@ static void write_entry(struct overlap *o)
         if (!loop)
             edit_copy(&o->edit, at);
         else if (at == first_dot(loop))
-            (loop->kind == LOOP_GATHER                                ? loop_write_gather
+            (loop->kind == LOOP_GATHER                             ? loop_write_gather
              : loop->kind == LOOP_REDUCE && o->options->chunks > 0 ? loop_write_chunks
-                                                                      : loop_write_scatter)(o, loop);
+                                                                   : loop_write_scatter)(o, loop);
     }
 }
 
