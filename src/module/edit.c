@@ -158,7 +158,8 @@ int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_
     if (edit->to->error < 0)
         return 0;
     edit->pushes -= operands;
-    return module_add(edit->to, opcode, name, shape, edit->pushed + edit->pushes, operands);
+    const int32_t *last = operands > 0 ? &edit->pushed[edit->pushes] : NULL;
+    return module_add(edit->to, opcode, name, shape, last, operands);
 }
 
 int32_t edit_copy(struct edit *edit, int32_t instruction)
