@@ -368,6 +368,48 @@ static void refuses_syntax(void)
         entry_is_refused(bad[i][0], bad[i][1]);
 }
 
+/* What would need hundreds of megabytes for a line of text is refused where it is written: 2^20 devices, 2^24 members. */
+static void refuses_too_many_devices(void)
+{
+    static const char *const bad[][2] = {
+        {"  a = f32[8] copy(p), replica_groups=[1,1048577]<=[1048577]", "m.hlo:5:38: groups"},
+        {"  a = f32[8] copy(p), replica_groups=[1,1048577]<=[1048577]", "it must be from 1 to 1048576"},
+        {"  a = f32[8] copy(p), replica_groups=[1024,1025]<=[1024,1025]",
+         "must multiply to the number of devices, 1048576 at most"},
+        {"  a = f32[8] copy(p), replica_groups={{0,1048576}}", "it must be from 0 to 1048575"},
+        {"  a = f32[8] copy(p), replica_groups=mesh['x'=2,'y'=524289] {'x'}",
+         "m.hlo:5:38: groups 'mesh['x'=2,'y'=524289] {'x'}', column 22: a mesh of more than 1048576 devices"},
+        {"  a = f32[8] copy(p), source_target_pairs={{0,1048576}}",
+         "m.hlo:5:47: a device is 1048576; it must be from 0 to 1048575"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        entry_is_refused(bad[i][0], bad[i][1]);
+    text_is_refused("HloModule m, num_partitions=1048577\n",
+                    "m.hlo:1:29: num_partitions is 1048577; it must be");
+    text_is_refused(
+        "HloModule m, num_partitions=1024, replica_count=1025\n",
+        "m.hlo:1:35: num_partitions x replica_count is 1049600 devices; it must be 1048576 or less");
+    text_is_refused(
+        "HloModule m\ns { a = f32[] parameter(0) b = f32[] parameter(1)\n c = f32[] add(a, b) }\n"
+        "ENTRY e { p = f32[8] parameter(0)\n"
+        "q = f32[8] all-reduce(p), replica_groups=[1,1031]<=[1031], to_apply=s\n"
+        "r = f32[8] collective-permute(q), channel_id=1, source_target_pairs={{0,1030}} }",
+        "m.hlo:6:1: the groups name 1031 partitions of 1031 replicas; a module has 1048576 devices");
+}
+
+/* Seventeen groupings of 2^20 devices are one too many. */
+static void refuses_too_many_members(void)
+{
+    char text[4096];
+    int at = snprintf(text, sizeof text,
+                      "HloModule m, num_partitions=1048576\nENTRY e { p = f32[8] parameter(0)\n");
+    for (int i = 0; i < 17; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "a%d = f32[8] copy(p), replica_groups=[%d,%d]<=[1048576]\n", i, 1 << i, 1 << (20 - i));
+    snprintf(text + at, sizeof text - (size_t)at, "}\n");
+    text_is_refused(text, "m.hlo:19:38: all groups together have more than 16777216 members");
+}
+
 /* A loop whose count is not in the text: refused with its name, and read once it is given. */
 static void asks_for_trip_counts(void)
 {
@@ -440,6 +482,7 @@ static void takes_the_module_of_a_dump(void)
 
 SUITE("hlo_read", TEST(reads_headers), TEST(reads_shapes), TEST(reads_attributes), TEST(reads_literals),
       TEST(reads_long_lines), TEST(reads_rare_instructions), TEST(infers_devices),
-      TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts), TEST(refuses_every_prefix), TEST(refuses_names),
+      TEST(refuses_too_many_devices), TEST(refuses_too_many_members), TEST(refuses_what_is_not_hlo),
+      TEST(refuses_cut_texts), TEST(refuses_every_prefix), TEST(refuses_names),
       TEST(refuses_what_is_not_known), TEST(refuses_syntax), TEST(asks_for_trip_counts),
       TEST(takes_the_module_of_a_dump))

@@ -43,11 +43,18 @@ static int read_list(struct hlo_reader *r)
     return read_braced(r, read_number);
 }
 
+static int read_device(struct hlo_reader *r)
+{
+    int64_t device = 0;
+    int code = hlo_integer(&r->lexer, "a device", 0, GROUPS_DEVICES_MAX - 1, &device);
+    return code < 0 ? code : hlo_push(r, device);
+}
+
 static int read_pair(struct hlo_reader *r)
 {
     int32_t before = r->numbers;
     const char *at = r->lexer.at;
-    int code = read_list(r);
+    int code = read_braced(r, read_device);
     return code == 0 && r->numbers - before != 2 ? hlo_fail(&r->lexer, at, "expected {source,target}") : code;
 }
 
@@ -172,7 +179,13 @@ static int read_groups(struct hlo_reader *r)
     code = groups_parse(module_word(module, word), 0, &groups, lexer->st);
     if (code < 0)
         return hlo_fail_at(lexer, span.at);
-    code = hlo_push(r, module_groups(module, module_word(module, word), &groups));
+    r->members += (int64_t)groups.count * groups.size;
+    if (r->members > MODULE_MEMBERS_MAX)
+        code = hlo_fail(lexer, span.at,
+                        "all groups together have more than %d members; a module may have no more",
+                        MODULE_MEMBERS_MAX);
+    else
+        code = hlo_push(r, module_groups(module, module_word(module, word), &groups));
     groups_free(&groups);
     return code;
 }

@@ -27,8 +27,9 @@ static int64_t count_ids(const struct module *module, int32_t instruction)
 }
 
 /* XLA leaves out counts of one, and tools that cut modules out leave out more: then the groups say how many. */
-static void count_devices(struct module *module)
+static int count_devices(struct hlo_reader *r)
 {
+    struct module *module = r->module;
     bool said = module->partitions > 1 || module->replicas > 1;
     int64_t replicas = 1, partitions = 1;
     for (int32_t i = 0; i < module->instructions && !said; i++) {
@@ -39,9 +40,16 @@ static void count_devices(struct module *module)
         int64_t n = count_ids(module, i);
         int64_t *most = ids == IDS_PARTITIONS || ids == IDS_FLATTENED ? &partitions : &replicas;
         *most = n > *most ? n : *most;
+        if (replicas * partitions > GROUPS_DEVICES_MAX) {
+            status_fail(r->lexer.st, STATUS_INPUT,
+                        "the groups name %lld partitions of %lld replicas; a module has %d devices at most",
+                        (long long)partitions, (long long)replicas, GROUPS_DEVICES_MAX);
+            return fail_at(r, i);
+        }
     }
     module->replicas = said && module->replicas ? module->replicas : (int)replicas;
     module->partitions = said && module->partitions ? module->partitions : (int)partitions;
+    return 0;
 }
 
 static int check_trips(struct hlo_reader *r)
@@ -87,11 +95,12 @@ int hlo_read_end(struct hlo_reader *r)
 {
     int32_t where;
     r->lexer.at = r->lexer.text; /* nothing is cut any more */
-    count_devices(r->module);
+    int code = count_devices(r);
+    if (code < 0)
+        return code;
     if (module_check(r->module, &where, r->lexer.st) < 0)
         return fail_at(r, where);
-    int code = hlo_check_given(r);
-    if (code == 0 && (code = check_partitioned(r)) == 0)
+    if ((code = hlo_check_given(r)) == 0 && (code = check_partitioned(r)) == 0)
         code = check_trips(r);
     return code;
 }

@@ -57,9 +57,13 @@ static int read_header_attribute(struct hlo_reader *r, FILE *rest)
     int code = hlo_expect(lexer, '=', "after the name of an attribute");
     bool partitions = span_is(key, "num_partitions");
     if (code == 0 && (partitions || span_is(key, "replica_count"))) {
-        code =
-            hlo_integer(lexer, partitions ? "num_partitions" : "replica_count", 1, AXES_DEVICES_MAX, &count);
+        code = hlo_integer(lexer, partitions ? "num_partitions" : "replica_count", 1, GROUPS_DEVICES_MAX,
+                           &count);
         *(partitions ? &r->module->partitions : &r->module->replicas) = (int)count;
+        if (code == 0 && (int64_t)r->module->partitions * r->module->replicas > GROUPS_DEVICES_MAX)
+            return hlo_fail(lexer, key.at,
+                            "num_partitions x replica_count is %lld devices; it must be %d or less",
+                            (long long)r->module->partitions * r->module->replicas, GROUPS_DEVICES_MAX);
         return code;
     }
     if (code < 0 || (code = hlo_value(lexer, &value)) < 0)

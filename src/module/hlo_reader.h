@@ -20,7 +20,8 @@ struct hlo_reader {
     int32_t numbers, number_room;
     int32_t *place; /* [place_room] where each instruction stands in the text */
     int32_t place_room;
-    int32_t root; /* of the computation that is read, -1 as long as there was none */
+    int64_t members; /* of all groups that were read, see MODULE_MEMBERS_MAX */
+    int32_t root;    /* of the computation that is read, -1 as long as there was none */
 };
 
 int hlo_push(struct hlo_reader *reader, int64_t number);

@@ -136,6 +136,7 @@ struct computation {
 
 /* Who communicates together, as written, and as positions in the device assignment. How ids are meant depends on the
  * instruction (module_groups_of()). `text` is what is printed: "{{0,1},{2,3}}", "[2,4]<=[8]", "mesh['x'=4,'y'=4] {'x'}". */
+enum { MODULE_MEMBERS_MAX = 1 << 24 }; /* of all groups of a module together; devices: GROUPS_DEVICES_MAX */
 struct module_groups {
     int32_t text;
     struct groups groups; /* of ids; count 0 for "{}", all of them */

@@ -66,7 +66,7 @@ static int count_commas(const char *text)
 static int parse_listed(struct cursor *c, const char *open, const char *close, int devices,
                         struct groups *groups)
 {
-    int most = devices ? devices : AXES_DEVICES_MAX, members = 0;
+    int most = devices ? devices : GROUPS_DEVICES_MAX, members = 0;
     int room = devices ? devices : count_commas(c->at) + 1;
     int code = groups_init(groups, 1, room, c->st);
     groups->count = 0;
@@ -118,7 +118,7 @@ static int parse_dims(struct cursor *c, const char *open, const char *close, int
 static int64_t product(const int64_t dim[], int dims)
 {
     int64_t n = 1;
-    for (int i = 0; i < dims && n <= AXES_DEVICES_MAX; i++)
+    for (int i = 0; i < dims && n <= GROUPS_DEVICES_MAX; i++)
         n *= dim[i];
     return n;
 }
@@ -145,7 +145,7 @@ static void transpose_iota(const int64_t dim[], const int64_t turn[], int dims, 
 int groups_parse_order(struct cursor *c, int devices, int **member, int *members)
 {
     int64_t dim[IOTA_DIMS] = {0}, turn[IOTA_DIMS] = {0};
-    int most = devices ? devices : AXES_DEVICES_MAX, dims, turns, code;
+    int most = devices ? devices : GROUPS_DEVICES_MAX, dims, turns, code;
     if ((code = parse_dims(c, "[", "]", 1, most, dim, &dims)) < 0)
         return code;
     for (int d = 0; d < dims; d++)
@@ -160,7 +160,7 @@ int groups_parse_order(struct cursor *c, int devices, int **member, int *members
             return cursor_fail(c, "T(...) must name each of the dims 0 to %d once", dims - 1);
     }
     int64_t n = product(dim, dims);
-    if (devices ? n != devices : n > AXES_DEVICES_MAX)
+    if (devices ? n != devices : n > GROUPS_DEVICES_MAX)
         return cursor_fail(c, "the dims must multiply to the number of devices, %d%s", most,
                            devices ? "" : " at most");
     if (!(*member = malloc((size_t)n * sizeof **member)))
@@ -175,7 +175,7 @@ static int parse_iota(struct cursor *c, int devices, struct groups *groups)
 {
     int64_t shape[IOTA_DIMS] = {0};
     int shapes, members, code;
-    if ((code = parse_dims(c, "[", "]", 1, devices ? devices : AXES_DEVICES_MAX, shape, &shapes)) < 0 ||
+    if ((code = parse_dims(c, "[", "]", 1, devices ? devices : GROUPS_DEVICES_MAX, shape, &shapes)) < 0 ||
         (code = cursor_expect(c, "<=")) < 0 ||
         (code = groups_parse_order(c, devices, &groups->member, &members)) < 0)
         return code;

@@ -23,6 +23,9 @@
 #include "base/status.h"
 #include "notation/axes.h"
 
+/* Most devices of groups that are read before it is known how many there are: a hundred of the largest pods. */
+enum { GROUPS_DEVICES_MAX = 1 << 20 };
+
 struct groups {
     int count, size;
     int *member; /* [count * size] devices, group by group, in the order of their positions */
@@ -33,7 +36,7 @@ int groups_init(struct groups *groups, int count, int size, struct status *st);
 void groups_free(struct groups *groups);
 
 /* Reads any of the spellings above; every one of `devices` must be in exactly one group. With `devices` 0, for a reader
- * that does not know them yet, any of less than AXES_DEVICES_MAX may be in one or more groups, and {} is no group. */
+ * that does not know them yet, any of less than GROUPS_DEVICES_MAX may be in one or more groups, and {} is no group. */
 int groups_parse(const char *text, int devices, struct groups *groups, struct status *st);
 
 /* One group per value of the axes that the list leaves out; positions in the list's own order. */

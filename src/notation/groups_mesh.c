@@ -28,12 +28,12 @@ static int read_axes(struct cursor *c, struct mesh_text *mesh)
             return cursor_fail(c, "more than %d axes", MESH_AXES);
         if ((code = cursor_name(c, "an axis", axis->name, sizeof axis->name)) < 0 ||
             (code = cursor_expect(c, "=")) < 0 ||
-            (code = cursor_integer(c, "the size of an axis", 1, AXES_DEVICES_MAX, &axis->size)) < 0)
+            (code = cursor_integer(c, "the size of an axis", 1, GROUPS_DEVICES_MAX, &axis->size)) < 0)
             return code;
         mesh->axes++;
         devices *= axis->size;
-        if (devices > AXES_DEVICES_MAX)
-            return cursor_fail(c, "a mesh of more than %d devices", AXES_DEVICES_MAX);
+        if (devices > GROUPS_DEVICES_MAX)
+            return cursor_fail(c, "a mesh of more than %d devices", GROUPS_DEVICES_MAX);
         if (!cursor_accept(c, ","))
             break;
     }
