@@ -127,6 +127,7 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --keep-ties does not apply without --algorithm direct|all-to-all --slice 4x4 --size 1MiB --algorithm ring --keep-ties
 --fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --fold on
 --tolerance does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --tolerance 1e-2
+--fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine both --fold on
 --check does not apply together with --tolerance|all-gather --slice 4x4 --size 1MiB --tolerance 1e-2 --check
 a share above 0 and at most 1|all-gather --slice 4x4 --size 1MiB --tolerance 0
 time-limit '60' has no unit|all-gather --slice 4x4 --size 1MiB --time-limit 60
@@ -161,7 +162,7 @@ try '--output does not apply without action export' topology show --slice 4x4 --
 try '--offset does not apply together with --perm' eval ppermute --mesh i=2 --input 'arange(2)' --perm 0-1 --offset 1
 
 # What takes longer than it may is given up, in either engine.
-for engine in event simgrid; do
+for engine in event simgrid both; do
     try 'the simulation has not ended after 1 us; allow more time (--time-limit)' \
         run all-to-all --slice 4x4 --size 1MiB --engine $engine --time-limit 1us
 done

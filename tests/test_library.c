@@ -294,7 +294,8 @@ static void faults(void)
     fails(st.code, ICISIM_INPUT, "'fast' is no engine");
     CU_ASSERT_STRING_EQUAL(icisim_engine_name(0), "event");
     CU_ASSERT_STRING_EQUAL(icisim_engine_name(1), "simgrid");
-    CU_ASSERT(!icisim_engine_name(2) && !icisim_engine_name(-1));
+    CU_ASSERT_STRING_EQUAL(icisim_engine_name(2), "both");
+    CU_ASSERT(!icisim_engine_name(3) && !icisim_engine_name(-1));
     icisim_program_free(program);
     icisim_slice_free(slice);
 }

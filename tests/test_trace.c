@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "engine/engines.h"
 #include "engine/trace.h"
 
 static const double us = 1e-6;
@@ -206,6 +207,43 @@ static void summary(void)
     teardown(&w);
 }
 
+/* Every time of one trace is moved once, by so many us, of 23.5 in all: what it differs by then is found and held against
+ * 1e-9. A chip that takes part in one only is as far off as can be. */
+static void differences_are_found(void)
+{
+    static const double moved_us[] = {3.5, 0.2345e-7, 0.2355e-7, NAN};
+    struct world w;
+    setup(&w);
+    struct trace a, b;
+    OKAY(trace_init(&a, &w.program, true, &w.st), w.st);
+    OKAY(trace_init(&b, &w.program, true, &w.st), w.st);
+    trace_note(&a, COMPUTE_A, 1, true, 16 * us, 23.5 * us);
+    trace_note(&b, COMPUTE_A, 1, true, 16 * us, 23.5 * us);
+    CU_ASSERT_EQUAL(trace_difference_s(&a, &b), 0);
+    OKAY(engine_hold(&a, &b, &w.st), w.st);
+    CU_ASSERT_EQUAL(a.off_frac, 0);
+    int at = COMPUTE_A * CHIPS + 1;
+    double *const times[] = {&a.total_s,       &a.op_start_s[COMPUTE_A], &a.op_end_s[COMPUTE_A],
+                             &a.chip_end_s[1], &a.chip_busy_s[1],        &a.start_s[at],
+                             &a.end_s[at]};
+    for (size_t t = 0; t < sizeof times / sizeof *times; t++) {
+        for (size_t m = 0; m < sizeof moved_us / sizeof *moved_us; m++) {
+            struct status st = {0};
+            double right_s = *times[t];
+            *times[t] += moved_us[m] * us;
+            int code = engine_hold(&a, &b, &st);
+            if (t > 0)
+                CU_ASSERT_EQUAL(code, m == 1 ? 0 : STATUS_CHECK);
+            if (m < 3)
+                NEAR(a.off_frac, moved_us[m] / 23.5, 1e-6);
+            *times[t] = right_s;
+        }
+    }
+    trace_free(&a);
+    trace_free(&b);
+    teardown(&w);
+}
+
 /* A tie goes to the lowest chip, and 1e-10 of the total is a tie. */
 static void critical_chip(void)
 {
@@ -224,4 +262,4 @@ static void critical_chip(void)
 }
 
 SUITE("trace", TEST(right_times_pass), TEST(faults_are_found), TEST(windows_between_flows), TEST(summary),
-      TEST(critical_chip))
+      TEST(critical_chip), TEST(differences_are_found))

@@ -4,7 +4,7 @@
  *
  * The engine "event" runs in the caller's process. The engine "simgrid", the reference, is a module that needs
  * libsimgrid; it runs in a forked process each time, so that no other thread should hold a lock that the fork
- * would need (stdio, malloc).
+ * would need (stdio, malloc). The engine "both" runs both, and fails (ICISIM_CHECK) if they differ by more than 1e-9.
  *
  * Units: seconds from the start of the program. Errors: ICISIM_LIMIT for what is too large, ICISIM_ENGINE where
  * the engine fails or its module is not there. Ownership: icisim_trace_free(); it may outlive its program.

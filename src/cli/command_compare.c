@@ -144,6 +144,8 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_check(settings, st);
     if (code == 0)
+        code = engine_choose(settings, st);
+    if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = rows_open(settings, "csv", &csv.output, st);

@@ -113,6 +113,8 @@ static int run(struct settings *settings, struct status *st)
     struct looks looks = {0};
     int code = settings_check(settings, st);
     if (code == 0)
+        code = engine_choose(settings, st);
+    if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = check_looks(settings, grid.points, st);

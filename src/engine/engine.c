@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "engine/engines.h"
 
-static const struct engine *const engines[] = {&engine_event, &engine_simgrid, NULL};
+static const struct engine *const engines[] = {&engine_event, &engine_simgrid, &engine_both, NULL};
 
 const struct engine *const *engine_list(void)
 {

@@ -25,6 +25,10 @@
 
 #define ENGINE_PROGRESS_S 2.0
 
+/* How far two engines may be apart in any start or end, as a share of the total: an op at the start of a program is no
+ * excuse for an error. */
+#define ENGINES_OFF_MOST 1e-9
+
 /* All zero: exactly, however long it takes. */
 struct engine_limits {
     double tolerance_frac;

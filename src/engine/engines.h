@@ -7,9 +7,13 @@
 
 extern const struct engine engine_event;   /* event.c */
 extern const struct engine engine_simgrid; /* simgrid_load.c */
+extern const struct engine engine_both;    /* engine_both.c */
 
 /* Refuses a run that has taken longer than its limit (engine.c). */
 int engine_out_of_time(const struct engine_limits *limits, struct status *st);
+
+/* Says in a trace how far it is from that of the reference, and fails if that is too much (engine_both.c). */
+int engine_hold(struct trace *trace, const struct trace *reference, struct status *st);
 
 /* Runs the engine in a child process and brings trace and status back (engine_fork.c). */
 int engine_run_forked(const struct engine *engine, const struct program *program,

@@ -18,7 +18,7 @@ static double *filled(int64_t n, double value)
 int trace_init(struct trace *trace, const struct program *program, bool record, struct status *st)
 {
     int32_t ops = program->ops, chips = program->slice->chips;
-    *trace = (struct trace){.ops = ops, .chips = chips};
+    *trace = (struct trace){.ops = ops, .chips = chips, .off_frac = NAN};
     trace->op_start_s = filled(ops, NAN);
     trace->op_end_s = filled(ops, NAN);
     trace->chip_end_s = filled(chips, 0);
@@ -44,6 +44,29 @@ void trace_free(struct trace *trace)
     free(trace->start_s);
     free(trace->end_s);
     *trace = (struct trace){0};
+}
+
+static double widest(double widest_s, const double a_s[], const double b_s[], int64_t n)
+{
+    for (int64_t i = 0; a_s && b_s && i < n; i++) {
+        double off_s = fabs(a_s[i] - b_s[i]);
+        if (isnan(a_s[i]) != isnan(b_s[i]))
+            return INFINITY;
+        widest_s = off_s > widest_s ? off_s : widest_s;
+    }
+    return widest_s;
+}
+
+double trace_difference_s(const struct trace *a, const struct trace *b)
+{
+    int64_t pairs = (int64_t)a->ops * a->chips;
+    double widest_s = widest(0, &a->total_s, &b->total_s, 1);
+    widest_s = widest(widest_s, a->op_start_s, b->op_start_s, a->ops);
+    widest_s = widest(widest_s, a->op_end_s, b->op_end_s, a->ops);
+    widest_s = widest(widest_s, a->chip_end_s, b->chip_end_s, a->chips);
+    widest_s = widest(widest_s, a->chip_busy_s, b->chip_busy_s, a->chips);
+    widest_s = widest(widest_s, a->start_s, b->start_s, pairs);
+    return widest(widest_s, a->end_s, b->end_s, pairs);
 }
 
 static void middle(double time_s[], const double other_s[], int64_t n)

@@ -24,6 +24,8 @@ struct trace {
     double total_s;
     double low_s,
         high_s; /* what it lies between, if it is the middle of two runs (engine.h); else equal to it */
+    double
+        off_frac; /* how far engines that both ran it are apart, as a share of the total; NaN: one ran it */
     double *op_start_s, *op_end_s;    /* [ops]; first start, last end; NaN if no chip takes part */
     double *chip_end_s, *chip_busy_s; /* [chips]; last end of the ops it takes part in; busy compute time */
     double *start_s, *end_s;          /* [ops * chips], op by op; NaN where the chip takes no part; or NULL */
@@ -61,6 +63,10 @@ static inline void trace_note(struct trace *trace, int32_t op, int32_t chip, boo
 {
     trace_note_chips(trace, op, &chip, 1, compute, start_s, end_s);
 }
+
+/* The largest difference of a time between two traces of one program, of all that both have; infinite where only one says
+ * that a chip takes part. */
+double trace_difference_s(const struct trace *a, const struct trace *b);
 
 /* Makes a trace the middle of two of the same program. */
 void trace_middle(struct trace *trace, const struct trace *other);

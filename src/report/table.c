@@ -159,6 +159,17 @@ static void print_bracket(const struct result result[], int results, FILE *out)
                 widest_frac * 100);
 }
 
+/* With both engines, how much they agree. */
+static void print_agreement(const struct result result[], int results, FILE *out)
+{
+    double worst_frac = -1;
+    for (int i = 0; i < results; i++)
+        worst_frac = fmax(worst_frac, result[i].engines_off_frac);
+    if (worst_frac >= 0)
+        fprintf(out, "# engines: no start or end differs between %s and %s by more than %.2g of the total\n",
+                engine_fastest()->name, engine_reference()->name, worst_frac);
+}
+
 int report_table(const struct result result[], int results, FILE *out, struct status *st)
 {
     struct layout layout = layout_of(result, results);
@@ -181,6 +192,8 @@ int report_table(const struct result result[], int results, FILE *out, struct st
         print_ids(result, results, out);
     if (code == 0)
         print_bracket(result, results, out);
+    if (code == 0)
+        print_agreement(result, results, out);
     sheet_free(&sheet);
     return code;
 }
@@ -211,6 +224,8 @@ int report_compare(const struct result result[], int rows, int variants, const c
     int code = sheet_print(&sheet, out, st);
     if (code == 0)
         print_bracket(result, rows * variants, out);
+    if (code == 0)
+        print_agreement(result, rows * variants, out);
     sheet_free(&sheet);
     return code;
 }

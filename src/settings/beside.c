@@ -4,6 +4,7 @@
 
 #include "base/output.h"
 #include "base/text.h"
+#include "engine/engine.h"
 #include "settings/settings.h"
 
 /* `option` applies where `other` is given, or has one of `values`; with `excludes`, where `other` is not given. */
@@ -12,8 +13,20 @@ struct rule {
     unsigned ops; /* enum op_set: the rule is for these; 0: for all */
     const char *other;
     const char *values; /* words; the first stands in the message; NULL: any */
+    /* Where `other` is the engine, instead of values: does one do what the option asks for? */
+    bool (*engines)(const struct engine *);
     bool excludes;
 };
+
+static bool folds(const struct engine *engine)
+{
+    return engine->folds;
+}
+static bool tolerates(const struct engine *engine)
+{
+    return engine->tolerates;
+}
+
 static const struct rule rules[] = {
     {.option = "ring", .ops = ON_ALL_TO_ALL, .other = "algorithm", .values = "ring"},
     {.option = "keep-ties", .other = "algorithm", .values = "direct"},
@@ -22,8 +35,8 @@ static const struct rule rules[] = {
     {.option = "all-reduce", .other = "strategy", .values = "auto uni bidi bidi-half"},
     {.option = "loop", .other = "strategy", .values = "uni auto"},
     {.option = "chunks", .other = "all-reduce", .values = "chunks"},
-    {.option = "fold", .other = "engine", .values = "event auto"},
-    {.option = "tolerance", .other = "engine", .values = "event auto"},
+    {.option = "fold", .other = "engine", .engines = folds},
+    {.option = "tolerance", .other = "engine", .engines = tolerates},
     {.option = "check", .other = "tolerance", .excludes = true},
     {.option = "trace", .other = "tolerance", .excludes = true},
     {.option = "steps", .other = "tolerance", .excludes = true},
@@ -48,6 +61,10 @@ static bool is_meant(const struct rule *rule, const char *op)
 /* Does it hold where the other option has this value, NULL if it was not given? */
 static bool holds(const struct rule *rule, const char *value)
 {
+    if (rule->engines) { /* one that is left open will be chosen so that it does */
+        const struct engine *engine = value ? engine_by_name(value) : NULL;
+        return !engine || rule->engines(engine);
+    }
     if (rule->excludes || !rule->values)
         return (value != NULL) != rule->excludes;
     const char *fallback = option_by_name(rule->other)->fallback;
@@ -105,6 +122,15 @@ static int check_files(const struct settings *settings, struct status *st)
     return 0;
 }
 
+/* The first engine of those that a rule holds for. */
+static const char *first_engine(const struct rule *rule)
+{
+    const struct engine *const *engine = engine_list();
+    while (!rule->engines(*engine))
+        engine++;
+    return (*engine)->name;
+}
+
 int settings_check(const struct settings *settings, struct status *st)
 {
     int code = check_files(settings, st);
@@ -118,7 +144,7 @@ int settings_check(const struct settings *settings, struct status *st)
             return status_fail(st, STATUS_INPUT,
                                "--%s does not apply together with --%s; leave one of them out", rule->option,
                                rule->other);
-        const char *values = rule->values ? rule->values : "";
+        const char *values = rule->values ? rule->values : rule->engines ? first_engine(rule) : "";
         return status_fail(st, STATUS_INPUT,
                            "--%s does not apply without %s%s%s%.*s; leave it out or add that", rule->option,
                            option_by_name(rule->other)->positional ? "" : "--", rule->other,

@@ -184,9 +184,9 @@ const struct option_row option_table[] = {
      .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
 
     {.name = "engine", .argument = "NAME", .fallback = "auto", .kind = OPTION_CHOICE, .list = LIST_COMMA,
-     SHOWN(engine), .by_name = engine_index, .values = "auto event simgrid", .group = GROUP_ENGINE,
+     SHOWN(engine), .by_name = engine_index, .values = "auto event simgrid both", .group = GROUP_ENGINE,
      .commands = FOR_POINTS, .ops = ON_ANY,
-     .doc = "auto, simgrid or event; auto: simgrid up to 20,000 transfers"},
+     .doc = "auto, event, simgrid, or both, which must agree to 1e-9; auto: simgrid where that costs 0.1 s at most"},
     {.name = "fold", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, FIELD(fold),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
      .doc = "event engine: simulate one chip of those that are alike"},

@@ -63,16 +63,12 @@ struct point {
     int remat;              /* enum remat: of models */
     bool unroll, as_written;
 
-    int engine; /* index in engine_list(), or CHOICE_OPEN */
+    int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
     bool fold, check;
     double tolerance_frac; /* 0: exact */
     double time_limit_s;   /* of the wall clock, for a point; 0: any */
 
     bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };
-
-/* An engine left open: SimGrid, if it is installed, up to so many transfers, which take it a fraction of a second;
- * else event. */
-enum { ENGINE_AUTO_TRANSFERS = 20000 };
 
 #endif

@@ -170,6 +170,22 @@ int settings_add(struct settings *settings, const struct option_row *option, con
     return code;
 }
 
+int settings_close(struct settings *settings, const struct option_row *option, const char *value,
+                   struct status *st)
+{
+    struct setting *setting = &settings->of[option_index(option)];
+    for (int v = 0; v < setting->count; v++) {
+        if (strcmp(setting->text[v], option->fallback) != 0)
+            continue;
+        char *closed = strdup(value);
+        if (!closed)
+            return status_nomem(st);
+        free(setting->text[v]);
+        setting->text[v] = closed;
+    }
+    return setting->count > 0 ? 0 : add_value(settings, option, value, st);
+}
+
 /* {dp: 4, tp: 2} is dp=4,tp=2. */
 static int read_map(struct settings *settings, const struct option_row *option, const struct node *node,
                     struct status *st)

@@ -1,15 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The event engine against SimGrid: the start and the end of every op on every chip. A difference counts against the
- * total time of the program, so that an op at the start of it is no excuse for an error.
- */
-#include <math.h>
+/* The event engine against SimGrid: the start and the end of every op on every chip. */
 #include <stdio.h>
 
 #include "engine/engine.h"
 #include "validate/simulate.h"
-
-static const double tolerance_frac = 1e-9;
 
 static const char *const programs[] = {
     "all-gather --chip v4 --slice 4x4x4 --axis x --ring uni --size 2MiB",
@@ -33,22 +27,6 @@ static const char *const programs[] = {
     "collective-broadcast --chip v5p --slice 8 --wrap all --root 3 --ring bidi --size 4MiB",
 };
 
-/* The largest difference of a start or an end between two traces of one program. */
-static double worst_difference_s(const struct trace *a, const struct trace *b)
-{
-    double worst_s = fabs(a->total_s - b->total_s);
-    int64_t entries = (int64_t)a->ops * a->chips;
-    for (int64_t i = 0; i < entries; i++) {
-        if (isnan(a->start_s[i]) && isnan(b->start_s[i]))
-            continue;
-        double start_s = fabs(a->start_s[i] - b->start_s[i]), end_s = fabs(a->end_s[i] - b->end_s[i]);
-        /* a NaN on one side only is a difference, too */
-        worst_s = start_s <= worst_s ? worst_s : isnan(start_s) ? INFINITY : start_s;
-        worst_s = end_s <= worst_s ? worst_s : isnan(end_s) ? INFINITY : end_s;
-    }
-    return worst_s;
-}
-
 static int run_in(const struct engine *engine, const struct program *program, struct trace *trace,
                   struct status *st)
 {
@@ -64,10 +42,10 @@ static int compare(struct checks *checks, const char *arguments, const struct pr
     if (code == 0)
         code = run_in(engine_reference(), program, &reference, st);
     if (code == 0) {
-        double worst_s = worst_difference_s(&fast, &reference);
+        double worst_s = trace_difference_s(&fast, &reference);
         struct check check = {.simulated = reference.total_s + worst_s,
                               .expected = reference.total_s,
-                              .tolerance_frac = tolerance_frac};
+                              .tolerance_frac = ENGINES_OFF_MOST};
         snprintf(check.part, sizeof check.part, "engines");
         snprintf(check.id, sizeof check.id, "%s", engine_fastest()->name);
         snprintf(check.what, sizeof check.what, "%s", arguments);

@@ -93,7 +93,7 @@ const int column_count = sizeof columns / sizeof *columns;
 
 void result_init(struct result *result)
 {
-    *result = (struct result){.chips = -1, .transfers = -1, .steps = -1};
+    *result = (struct result){.chips = -1, .transfers = -1, .steps = -1, .engines_off_frac = NAN};
     for (int c = 0; c < column_count; c++)
         if (columns[c].kind == COLUMN_REAL)
             *(double *)((char *)result + columns[c].offset) = NAN;

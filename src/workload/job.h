@@ -22,6 +22,7 @@
 #include "engine/timing.h"
 #include "program/program.h"
 #include "settings/point.h"
+#include "settings/settings.h"
 #include "workload/machine.h"
 #include "workload/result.h"
 
@@ -80,6 +81,13 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
 void job_close(struct job *job);
+
+/* The engine that runs a job that was built: the one that its point names, else the reference if that takes no longer than
+ * a tenth of a second, else the fastest. */
+const struct engine *job_engine(const struct job *job);
+
+/* Of a command of several points: names one engine for all that leave it open, by what they take together. */
+int engine_choose(struct settings *settings, struct status *st);
 
 /* A job that was run. */
 struct run {

@@ -46,6 +46,7 @@ struct result {
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
+    double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */

@@ -8,21 +8,7 @@
 #include "collective/collective.h"
 #include "engine/timing.h"
 #include "metrics/metrics.h"
-#include "settings/option.h"
 #include "workload/job.h"
-
-static const struct engine *choose_engine(const struct job *job)
-{
-    if (job->point->engine != CHOICE_OPEN)
-        return engine_list()[job->point->engine];
-    if (job->point->tolerance_frac > 0)
-        return engine_fastest(); /* the reference is exact */
-    if (job->point->given[option_index(option_by_name("fold"))] && job->point->fold)
-        return engine_fastest(); /* the reference does not fold */
-    const struct engine *reference = engine_reference();
-    bool small = program_transfers(&job->program) <= ENGINE_AUTO_TRANSFERS;
-    return small && engine_is_here(reference) ? reference : engine_fastest();
-}
 
 /* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
 static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
@@ -149,6 +135,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = reroutes_print(job, run->result.rerouted, st);
     if (code == 0)
         measure(&run->result, &metrics);
+    run->result.engines_off_frac = timing->trace.off_frac;
     if (code == 0 && timing->limits.tolerance_frac > 0) {
         run->result.time_low_s = timing->trace.low_s + more_s;
         run->result.time_high_s = timing->trace.high_s + more_s;
@@ -160,7 +147,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
 static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
                     bool *again, struct status *st)
 {
-    const struct engine *engine = choose_engine(job);
+    const struct engine *engine = job_engine(job);
     struct stopwatch stopwatch = stopwatch_start();
     *run = (struct run){0};
     identify(&run->result, job->point, job);
