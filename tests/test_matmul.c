@@ -65,7 +65,7 @@ struct bench {
     struct chip chip;
     struct slice slice;
     struct mesh mesh;
-    struct matmul_expr expr;
+    struct expr expr;
     struct matmul_plan plan;
 };
 
@@ -76,10 +76,10 @@ static int open_bench(struct bench *b, const struct problem *problem, const char
     if (chip_load(&b->chip, "v5e", CHIP_SPEC, st) < 0 ||
         chip_slice(&b->chip, problem->slice, wrap, 45e9, 1e-6, &b->slice, st) < 0 ||
         mesh_init(&b->mesh, &b->slice, problem->mesh, st) < 0 ||
-        matmul_parse(problem->expr, NULL, DTYPE_BF16, &b->mesh.axes, &b->expr, st) < 0)
+        expr_parse(problem->expr, NULL, DTYPE_BF16, &b->mesh.axes, &b->expr, st) < 0)
         return st->code;
     if (most)
-        matmul_scale(&b->expr, &b->mesh.axes, most);
+        expr_scale(&b->expr, &b->mesh.axes, most);
     return matmul_infer(&b->expr, &b->mesh.axes, &b->plan, st);
 }
 

@@ -110,14 +110,14 @@ static void products_stay_on_their_mesh(void)
     for (size_t e = 0; e < sizeof exprs / sizeof *exprs; e++)
         for (int strategy = 0; strategy < STRATEGY_AUTO; strategy++) {
             struct world w;
-            struct matmul_expr expr;
+            struct expr expr;
             struct matmul_plan plan;
             struct matmul_build build;
             struct matmul_options options = {
                 .strategy = (enum matmul_strategy)strategy, .kind = RING_BIDI, .chunks = 2};
             roofline_init(&options.roofline, &chip);
             setup(&w, "X=2,Y=4", outer, inner);
-            OKAY(matmul_parse(exprs[e], NULL, DTYPE_F32, &w.mesh[0].axes, &expr, &w.st), w.st);
+            OKAY(expr_parse(exprs[e], NULL, DTYPE_F32, &w.mesh[0].axes, &expr, &w.st), w.st);
             OKAY(matmul_infer(&expr, &w.mesh[0].axes, &plan, &w.st), w.st);
             OKAY(matmul_write(&plan, &options, &w.mesh[0], &w.program, &build, &w.st), w.st);
             stays_on(&w, &w.mesh[0], 0);

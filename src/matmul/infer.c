@@ -25,7 +25,7 @@ enum collective_id matmul_move_op(enum matmul_move_kind kind)
     return ops[kind];
 }
 
-const struct matmul_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind)
+const struct expr_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind)
 {
     return kind == MOVE_GATHER_LEFT ? &p->left : kind == MOVE_GATHER_RIGHT ? &p->right : &p->out;
 }
@@ -74,7 +74,7 @@ static int infer_output_dim(struct matmul_product *p, int dim, struct axis_list 
                             struct matmul_move *later, int *laters, const struct axes *axes,
                             struct status *st)
 {
-    const struct matmul_dim *have = dim ? &p->right.dim[1] : &p->left.dim[0];
+    const struct expr_dim *have = dim ? &p->right.dim[1] : &p->left.dim[0];
     const struct axis_list *want = &p->out.dim[dim].shard;
     struct axis_list rest;
     p->done[dim] = *have;
@@ -185,11 +185,15 @@ static int refuse_ambiguous(const struct matmul_product *p, const struct axes *a
         print_tuple(&p->right.dim[0].shard, axes, right, sizeof right));
 }
 
-int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct matmul_plan *plan,
+int matmul_infer(const struct expr *expr, const struct axes *axes, struct matmul_plan *plan,
                  struct status *st)
 {
     *plan = (struct matmul_plan){.products = expr->operands - 1, .ambiguous = -1};
-    struct matmul_tensor left = expr->operand[0];
+    for (int i = 0; i < expr->operands; i++)
+        if (expr->operand[i].dims != 2)
+            return status_fail(st, STATUS_INPUT, "matmul: operand %d has %d dims; write matrices", i + 1,
+                               expr->operand[i].dims);
+    struct expr_tensor left = expr->operand[0];
     for (int i = 0; i < plan->products; i++) {
         struct matmul_product *p = &plan->product[i];
         bool last = i == plan->products - 1;

@@ -39,37 +39,10 @@
 #include "fabric/mesh.h"
 #include "fabric/roofline.h"
 #include "notation/axes.h"
+#include "notation/expr.h"
 #include "program/program.h"
 
-enum { MATMUL_OPERANDS = 6, MATMUL_NAME = 16, MATMUL_TEXT = 512 };
-
-/* Rows are dim 0, columns dim 1. */
-struct matmul_dim {
-    char name[MATMUL_NAME]; /* "" if it has none */
-    int64_t n;
-    struct axis_list shard;
-};
-struct matmul_tensor {
-    char name[MATMUL_NAME];
-    enum dtype_id dtype;
-    struct matmul_dim dim[2];
-};
-struct matmul_expr {
-    int operands;
-    struct matmul_tensor operand[MATMUL_OPERANDS];
-    bool has_output;
-    struct matmul_tensor output;
-};
-
-/* Does a text look like a matmul rather than a collective's name? */
-bool matmul_is_expr(const char *text);
-
-/* Reads the notation. `dims` gives sizes for names ("B=1024,D=2048") and may be NULL; tensors without a type
- * have that of the first operand, which without one has `dtype`. Errors: columns and what would be right; dims
- * that do not agree, or do not divide; a matrix of more than 2^60 elements. */
-int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
-                 struct matmul_expr *expr, struct status *st);
-char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char text[static MATMUL_TEXT]);
+enum { MATMUL_TEXT = 512 };
 
 /* What is communicated for one product, in the order in which it happens. */
 enum matmul_move_kind { MOVE_GATHER_LEFT, MOVE_GATHER_RIGHT, MOVE_SCATTER, MOVE_REDUCE, MOVE_GATHER_OUT };
@@ -81,25 +54,25 @@ struct matmul_move {
 };
 enum { MATMUL_MOVES = 6 };
 struct matmul_product {
-    struct matmul_tensor left, right, out;
-    struct matmul_dim done[2]; /* how the output is sharded when the product itself is done */
+    struct expr_tensor left, right, out;
+    struct expr_dim done[2]; /* how the output is sharded when the product itself is done */
     int moves;
     struct matmul_move move[MATMUL_MOVES];
     int overlap;     /* the move that loops decompose, or -1 */
     int64_t m, k, n; /* of the product on one chip */
 };
 /* The tensor that is moved, of whose type its bytes are. */
-const struct matmul_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind);
+const struct expr_tensor *matmul_moved(const struct matmul_product *p, enum matmul_move_kind kind);
 
 struct matmul_plan {
     int products;
     int ambiguous; /* the product whose output sharding is missing, when that is why matmul_infer() failed; or -1 */
-    struct matmul_product product[MATMUL_OPERANDS - 1];
+    struct matmul_product product[EXPR_OPERANDS - 1];
 };
 
 /* Infers the plan. Without an output sharding where contracting dims are sharded, it is refused as JAX does.
  * Errors: shardings that no collective of ours leads to. */
-int matmul_infer(const struct matmul_expr *expr, const struct axes *axes, struct matmul_plan *plan,
+int matmul_infer(const struct expr *expr, const struct axes *axes, struct matmul_plan *plan,
                  struct status *st);
 
 /* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048": one product, for people. */
@@ -154,12 +127,12 @@ struct matmul_place {
     struct view own;
     const struct ring *cut[2]; /* or NULL: in logical order */
 };
-enum { MATMUL_RINGS = MATMUL_OPERANDS * MATMUL_MOVES * COLLECTIVE_RINGS };
+enum { MATMUL_RINGS = EXPR_OPERANDS * MATMUL_MOVES * COLLECTIVE_RINGS };
 struct matmul_build {
     int rings;
     struct ring ring[MATMUL_RINGS];
     struct axis_list over[MATMUL_RINGS]; /* what each goes through */
-    struct matmul_place operand[MATMUL_OPERANDS];
+    struct matmul_place operand[EXPR_OPERANDS];
     struct matmul_place output;
 };
 
@@ -171,13 +144,10 @@ int matmul_write(const struct matmul_plan *plan, const struct matmul_options *op
 void matmul_build_free(struct matmul_build *build);
 
 /* Multiplies random integers by the program, with the data executor, and compares every chip's shard of the output
- * with the plain product. For small shapes: a scaled-down copy of a plan (matmul_scale) is a check of the same
+ * with the plain product. For small shapes: a scaled-down copy of a plan (expr_scale) is a check of the same
  * schedule. `seed` chooses numbers and the order of events. Errors: STATUS_CHECK with the first difference. */
 int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
                   const struct program *program, uint64_t seed, struct status *st);
-
-/* The same expression with dims as small as its shards allow, at most `most` each. */
-void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most);
 
 /* A time that no strategy beats: the compute's least time, and no collective faster than its bound. */
 int matmul_bound(const struct matmul_plan *plan, const struct matmul_options *options,

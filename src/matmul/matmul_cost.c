@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "matmul/matmul.h"
 
-static double bytes_of(const struct matmul_tensor *tensor)
+static double bytes_of(const struct expr_tensor *tensor)
 {
     return dtype_info(tensor->dtype)->bytes;
 }

@@ -38,7 +38,7 @@ static int multiply(const struct matrix *a, const struct matrix *b, struct matri
 }
 
 /* Where index i of a chip's shard lies in the whole dim. */
-static int64_t whole_index(const struct matmul_dim *dim, const struct ring *cut, const struct mesh *mesh,
+static int64_t whole_index(const struct expr_dim *dim, const struct ring *cut, const struct mesh *mesh,
                            int chip, int64_t i)
 {
     int64_t len = dim->n / axis_list_size(&dim->shard, &mesh->axes);
@@ -50,7 +50,7 @@ static int64_t whole_index(const struct matmul_dim *dim, const struct ring *cut,
 }
 
 /* One chip's shard of a tensor: written into its place, or compared with what is there. */
-static int visit_shard(const struct matmul_place *place, const struct matmul_tensor *tensor,
+static int visit_shard(const struct matmul_place *place, const struct expr_tensor *tensor,
                        const struct matrix *whole, const struct mesh *mesh, struct memory *memory, int chip,
                        bool write, struct status *st)
 {
@@ -93,7 +93,7 @@ static int load(const struct matmul_plan *plan, const struct matmul_build *build
                 buffer[i] = 0;
         }
         for (int i = 0; i <= plan->products; i++) {
-            const struct matmul_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
+            const struct expr_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
             if (visit_shard(&build->operand[i], tensor, &operand[i], mesh, memory, chip, true, st) < 0)
                 return st->code;
         }
@@ -104,13 +104,13 @@ static int load(const struct matmul_plan *plan, const struct matmul_build *build
 int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *build, const struct mesh *mesh,
                   const struct program *program, uint64_t seed, struct status *st)
 {
-    struct matrix operand[MATMUL_OPERANDS] = {{0}}, product[MATMUL_OPERANDS] = {{0}};
+    struct matrix operand[EXPR_OPERANDS] = {{0}}, product[EXPR_OPERANDS] = {{0}};
     struct memory memory = {0};
     struct execute_options options = {.pace = (enum execute_pace)(seed % EXECUTE_PACES), .seed = seed};
     uint64_t state = seed;
     int code = memory_init(&memory, program, st);
     for (int i = 0; i <= plan->products && code == 0; i++) {
-        const struct matmul_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
+        const struct expr_tensor *tensor = i ? &plan->product[i - 1].right : &plan->product[0].left;
         code = matrix_init(&operand[i], tensor->dim[0].n, tensor->dim[1].n, st);
         if (code == 0)
             randomize(&operand[i], &state);
@@ -124,30 +124,10 @@ int matmul_verify(const struct matmul_plan *plan, const struct matmul_build *bui
     for (int device = 0; device < mesh->devices && code == 0; device++)
         code = visit_shard(&build->output, &plan->product[plan->products - 1].out, &product[plan->products],
                            mesh, &memory, mesh_chip(mesh, device), false, st);
-    for (int i = 0; i < MATMUL_OPERANDS; i++) {
+    for (int i = 0; i < EXPR_OPERANDS; i++) {
         free(operand[i].at);
         free(product[i].at);
     }
     memory_free(&memory);
     return code;
-}
-
-void matmul_scale(struct matmul_expr *expr, const struct axes *axes, int64_t most)
-{
-    /* A dim that is contracted or kept is in two tensors, with two shardings: both must divide it, and all mesh axes
-     * together do. */
-    int64_t unit = axes_devices(axes);
-    struct matmul_tensor *tensors[MATMUL_OPERANDS + 1];
-    for (int i = 0; i < expr->operands; i++)
-        tensors[i] = &expr->operand[i];
-    tensors[expr->operands] = &expr->output;
-    for (int i = 0; i <= expr->operands; i++) {
-        for (int d = 0; d < 2; d++) {
-            int64_t *n = &tensors[i]->dim[d].n, times = *n / unit;
-            if (*n <= most)
-                continue;
-            times = times > most / unit ? most / unit : times;
-            *n = unit * (times < 1 ? 1 : times);
-        }
-    }
 }

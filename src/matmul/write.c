@@ -57,7 +57,7 @@ static struct tensor write_product(struct writer *w, const struct matmul_product
     return out;
 }
 
-static struct tensor operand(const struct matmul_tensor *t, int index, const struct axes *axes)
+static struct tensor operand(const struct expr_tensor *t, int index, const struct axes *axes)
 {
     struct tensor tensor = {.dtype = t->dtype, .operand = index, .ready = -1};
     for (int d = 0; d < 2; d++)

@@ -98,8 +98,11 @@ static void gather_for(struct product *p, struct keep *keep, const struct tensor
     }
 }
 
-static int refuse_clash(struct product *p, const struct axes *axes, struct status *st)
+/* The result is cut as the operands are. An axis that cuts dims of both would leave each device a block of the diagonal. */
+static int keep_cuts(struct product *p, const struct axes *axes, struct status *st)
 {
+    for (int o = 0; o < p->out.dims; o++)
+        p->out.dim[o] = p->side[p->from[o][0]].dim[p->from[o][1]];
     for (int o = 0; o < p->out.dims; o++)
         for (int other = 0; other < o; other++)
             for (int i = 0; i < p->out.dim[o].shard.count; i++)
@@ -121,19 +124,24 @@ static void gather_operands(struct builder *b, struct product *p, const struct k
                 cuts_gather(b, &p->side[s], d, keep->of[s][d]);
 }
 
-/* A dim of the result that is to be cut by axes that nothing else of the product is cut by: of the operand, the own part. */
+/* Is the product cut by an axis already, or are its sums partial over it? */
+static bool in_use(struct product *p, int axis)
+{
+    bool used = cuts_has(&p->partial, axis);
+    for (int o = 0; o < p->out.dims && !used; o++)
+        used = cuts_has(cut_of(p, o), axis);
+    return used;
+}
+
+/* A dim of the result that is to be cut next by axes that nothing of the product is cut by: of the operand, the own part. */
 static void cut_operands(struct builder *b, struct product *p, const struct tensor *wanted)
 {
     for (int o = p->how->batches; o < p->out.dims; o++) {
         const struct axis_list *cut = cut_of(p, o), *want = &wanted->dim[o].shard;
-        struct axis_list more = cuts_after(want, cut->count);
-        bool unused = cuts_begins(want, cut) && more.count > 0;
-        for (int i = 0; i < more.count && unused; i++) {
-            unused = !cuts_has(&p->partial, more.axis[i]);
-            for (int other = 0; other < p->out.dims && unused; other++)
-                unused = !cuts_has(cut_of(p, other), more.axis[i]);
-        }
-        if (unused)
+        struct axis_list more = {0};
+        for (int i = cut->count; cuts_begins(want, cut) && i < want->count && !in_use(p, want->axis[i]); i++)
+            more.axis[more.count++] = want->axis[i];
+        if (more.count > 0)
             cuts_own(b, &p->side[p->from[o][0]], p->from[o][1], &more);
     }
 }
@@ -202,13 +210,11 @@ int tensor_product(struct builder *b, const struct tensor *left, const struct te
     if (wanted)
         gather_for(&p, &keep, wanted);
     else if (p.partial.count)
-        return refuse_ambiguous(&p, b->axes, st);
+        return keep_cuts(&p, b->axes, st) < 0 ? st->code : refuse_ambiguous(&p, b->axes, st);
     gather_operands(b, &p, &keep);
     if (wanted)
         cut_operands(b, &p, wanted);
-    for (int o = 0; o < p.out.dims; o++)
-        p.out.dim[o] = p.side[p.from[o][0]].dim[p.from[o][1]];
-    if (refuse_clash(&p, b->axes, st) < 0)
+    if (keep_cuts(&p, b->axes, st) < 0)
         return st->code;
     p.out.value = build_dot(b, p.side[0].value, p.side[1].value, how, dtype);
     sum_up(b, &p, wanted);

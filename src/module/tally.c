@@ -8,21 +8,21 @@
 
 #include "base/grow.h"
 
-/* "mesh['dp'=4,'tp'=2] {'dp','tp'}" is over dp,tp; other groups are as they are written. */
-static void name_axes(const struct module *module, int32_t at, struct tally_row *row)
+char *tally_axes(const struct module *module, int32_t instruction, char text[static TALLY_AXES])
 {
-    int64_t entry = module_number(module, at, ATTR_REPLICA_GROUPS, -1);
-    const char *text = entry < 0 ? "" : module_word(module, module->groups[entry].text);
-    const char *list = strncmp(text, "mesh[", 5) == 0 ? strchr(text, '{') : NULL;
+    int64_t entry = module_number(module, instruction, ATTR_REPLICA_GROUPS, -1);
+    const char *groups = entry < 0 ? "" : module_word(module, module->groups[entry].text);
+    const char *list = strncmp(groups, "mesh[", 5) == 0 ? strchr(groups, '{') : NULL;
     size_t used = 0;
     if (!list) {
-        snprintf(row->axes, sizeof row->axes, "%s", text);
-        return;
+        snprintf(text, TALLY_AXES, "%s", groups);
+        return text;
     }
-    for (const char *c = list; *c && used + 1 < sizeof row->axes; c++)
+    for (const char *c = list; *c && used + 1 < TALLY_AXES; c++)
         if (isalnum((unsigned char)*c) || *c == '_' || *c == ',')
-            row->axes[used++] = *c;
-    row->axes[used] = '\0';
+            text[used++] = *c;
+    text[used] = '\0';
+    return text;
 }
 
 static int describe(const struct module *module, int32_t at, struct tally_row *row, struct status *st)
@@ -33,7 +33,7 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
     module_label(module, at, "phase", row->phase, sizeof row->phase);
     module_label(module, at, "what", row->what, sizeof row->what);
     row->again = module_label(module, at, "again", again, sizeof again);
-    name_axes(module, at, row);
+    tally_axes(module, at, row->axes);
     if (row->opcode != HLO_COLLECTIVE_PERMUTE) {
         if (module_groups_of(module, at, &groups, st) < 0)
             return st->code;

@@ -35,4 +35,8 @@ struct tally {
 int tally_collectives(const struct module *module, struct tally *tally, struct status *st);
 void tally_free(struct tally *tally);
 
+/* What a collective goes over: "dp,tp" where its groups, mesh['dp'=4,'tp'=2] {'dp','tp'}, are over mesh axes; other groups
+ * as they are written. Returns `text`. */
+char *tally_axes(const struct module *module, int32_t instruction, char text[static TALLY_AXES]);
+
 #endif

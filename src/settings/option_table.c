@@ -7,6 +7,7 @@
 #include "fabric/chip.h"
 #include "matmul/matmul.h"
 #include "module/hlo_read.h"
+#include "notation/expr.h"
 #include "pass/pass.h"
 #include "settings/option.h"
 
@@ -45,7 +46,7 @@ unsigned option_op(const char *text)
     struct status unknown = {0};
     if (hlo_is_path(text) || document_is_path(text))
         return ON_MODULE;
-    if (matmul_is_expr(text))
+    if (expr_is(text))
         return ON_MATMUL;
     const struct collective *collective = collective_by_name(text, &unknown);
     return collective ? 1u << collective->id : (unsigned)ON_ANY;

@@ -15,7 +15,7 @@
 enum { STRATEGY_TEXT = 24 };
 
 struct matmul_job {
-    struct matmul_expr expr;
+    struct expr expr;
     struct matmul_plan plan;
     struct matmul_options options;
     enum matmul_strategy asked;
@@ -25,7 +25,7 @@ struct matmul_job {
 
 static bool matmul_matches(const struct point *point)
 {
-    return matmul_is_expr(point->op);
+    return expr_is(point->op);
 }
 
 /* The rates of the types that the plan's products run at; a rate of another type that was given is a mistake. */
@@ -139,7 +139,7 @@ static int choice_s(enum collective_id op, const struct matmul_product *p, const
 }
 
 /* "1024@(X,Y)": a dim, sharded over its own axes and then over others. */
-static char *print_dim(const struct matmul_dim *dim, const struct axis_list *more, const struct axes *axes,
+static char *print_dim(const struct expr_dim *dim, const struct axis_list *more, const struct axes *axes,
                        char text[static AXES_TEXT])
 {
     char list[AXES_TEXT];
@@ -157,7 +157,7 @@ static int add_choices(const struct matmul_plan *plan, const struct job *job, st
     const struct matmul_product *p = &plan->product[plan->ambiguous];
     const struct axes *axes = &job->machine.mesh.axes;
     const struct axis_list *over = &p->left.dim[1].shard;
-    const struct matmul_dim *rows = &p->left.dim[0], *cols = &p->right.dim[1];
+    const struct expr_dim *rows = &p->left.dim[0], *cols = &p->right.dim[1];
     char row[2][AXES_TEXT], col[2][AXES_TEXT], list[AXES_TEXT], time[2][UNITS_TEXT];
     double reduce_s, scatter_s;
     struct status own = {0};
@@ -189,14 +189,14 @@ static int matmul_open(struct job *job, struct status *st)
     if (option_check(point, ON_MATMUL, "a matmul", st) < 0)
         return st->code;
     int dtype = dtype_by_name(point->dtype, st);
-    if (dtype < 0 || matmul_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
+    if (dtype < 0 || expr_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
         return st->code;
     if (point->given[option_index(option_by_name("dtype"))] && !m->expr.operand[0].name[0])
         return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
                            dtype_info(m->expr.operand[0].dtype)->name);
     if (matmul_infer(&m->expr, axes, &m->plan, st) < 0)
         return m->plan.ambiguous >= 0 ? add_choices(&m->plan, job, st) : st->code;
-    matmul_print(&m->expr, axes, m->op);
+    expr_print(&m->expr, axes, m->op);
     print_axes(m, axes);
     return read_options(m, job, st);
 }
@@ -258,12 +258,12 @@ static int verify_small(const struct matmul_job *m, const struct job *job, struc
 {
     enum { SMALL = 48, SEED = 3 };
     const struct mesh *mesh = &job->machine.mesh;
-    struct matmul_expr expr = m->expr;
+    struct expr expr = m->expr;
     struct matmul_plan plan;
     struct matmul_build *build = calloc(1, sizeof *build);
     struct program program;
     program_init(&program, &job->machine.slice);
-    matmul_scale(&expr, &mesh->axes, SMALL);
+    expr_scale(&expr, &mesh->axes, SMALL);
     int code = build ? matmul_infer(&expr, &mesh->axes, &plan, st) : status_nomem(st);
     if (code == 0)
         code = matmul_write(&plan, &m->options, mesh, &program, build, st);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The notation of sharded matmuls, read and printed. */
+#include "notation/expr.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/cursor.h"
-#include "matmul/matmul.h"
 
 /* Sizes that names stand for: given by dims, or by an earlier operand. */
 enum { SIZES = 32 };
 struct sizes {
     int count;
     struct {
-        char name[MATMUL_NAME];
+        char name[EXPR_NAME];
         int64_t n;
         bool used; /* some operand names it */
     } size[SIZES];
@@ -20,7 +21,7 @@ struct sizes {
 
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
-bool matmul_is_expr(const char *text)
+bool expr_is(const char *text)
 {
     return strchr(text, '[') != NULL;
 }
@@ -45,7 +46,7 @@ static int set_size(struct cursor *c, struct sizes *sizes, const char *name, int
                                          (long long)n, (long long)*known);
     if (sizes->count == SIZES)
         return cursor_fail(c, "more than %d names of dims", SIZES);
-    snprintf(sizes->size[sizes->count].name, MATMUL_NAME, "%s", name);
+    snprintf(sizes->size[sizes->count].name, EXPR_NAME, "%s", name);
     sizes->size[sizes->count++].n = n;
     return 0;
 }
@@ -53,7 +54,7 @@ static int set_size(struct cursor *c, struct sizes *sizes, const char *name, int
 static int parse_dims(const char *text, struct sizes *sizes, struct status *st)
 {
     struct cursor c = cursor_of("dims", text, st);
-    char name[MATMUL_NAME];
+    char name[EXPR_NAME];
     int64_t n;
     do {
         if (cursor_name(&c, "the name of a dim", name, sizeof name) < 0 || cursor_expect(&c, "=") < 0 ||
@@ -86,9 +87,9 @@ static int check_used(const struct sizes *sizes, int given, struct status *st)
 }
 
 /* 1024, B, B=1024, each with @X or @(dp,tp) after it. */
-static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *sizes, struct matmul_dim *dim)
+static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *sizes, struct expr_dim *dim)
 {
-    *dim = (struct matmul_dim){.n = 0};
+    *dim = (struct expr_dim){.n = 0};
     cursor_sees(c, ""); /* skips blanks */
     bool number = *c->at >= '0' && *c->at <= '9';
     int code = 0;
@@ -117,12 +118,27 @@ static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *si
     return code < 0 ? code : 0;
 }
 
-static int check_elements(struct cursor *c, int64_t rows, int64_t cols)
+/* "1024x2048"; returns `text`. */
+static char *print_sizes(const struct expr_tensor *tensor, char text[static EXPR_TEXT])
 {
-    if (rows <= elements_most / cols)
-        return 0;
-    return cursor_fail(c, "a matrix of %lldx%lld elements is beyond any slice; 2^60 is the most",
-                       (long long)rows, (long long)cols);
+    size_t used = (size_t)snprintf(text, EXPR_TEXT, "%s", "");
+    for (int d = 0; d < tensor->dims; d++)
+        used += (size_t)snprintf(text + used, EXPR_TEXT - used, "%s%lld", d ? "x" : "",
+                                 (long long)tensor->dim[d].n);
+    return text;
+}
+
+static int check_elements(struct cursor *c, const struct expr_tensor *tensor)
+{
+    int64_t elements = 1;
+    char text[EXPR_TEXT];
+    for (int d = 0; d < tensor->dims; d++) {
+        if (elements > elements_most / tensor->dim[d].n)
+            return cursor_fail(c, "an array of %s elements is beyond any slice; 2^60 is the most",
+                               print_sizes(tensor, text));
+        elements *= tensor->dim[d].n;
+    }
+    return 0;
 }
 
 /* "fp32", "bf17", "F32": a word that ends like a type and is none is a slip, not the name of a tensor. */
@@ -137,13 +153,27 @@ static bool is_almost_type(const char *word)
     return false;
 }
 
+static int check_axes(struct cursor *c, const struct expr_tensor *tensor, const struct axes *axes)
+{
+    unsigned seen = 0;
+    for (int d = 0; d < tensor->dims; d++)
+        for (int i = 0; i < tensor->dim[d].shard.count; i++) {
+            int axis = tensor->dim[d].shard.axis[i];
+            if (seen & 1u << axis)
+                return cursor_fail(c, "axis %s shards two dims of a tensor; it can shard one",
+                                   axes->axis[axis].name);
+            seen |= 1u << axis;
+        }
+    return 0;
+}
+
 /* bf16[...], or a name that stands for a tensor of the default type. */
 static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes *sizes, enum dtype_id dtype,
-                        struct matmul_tensor *tensor)
+                        struct expr_tensor *tensor)
 {
-    char word[MATMUL_NAME];
+    char word[EXPR_NAME];
     struct status unknown = {0};
-    *tensor = (struct matmul_tensor){.dtype = dtype};
+    *tensor = (struct expr_tensor){.dtype = dtype};
     int code = cursor_name(c, "a type or a name", word, sizeof word);
     if (code < 0)
         return code;
@@ -154,51 +184,64 @@ static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes 
         return cursor_fail(c, "%s", unknown.text);
     else
         snprintf(tensor->name, sizeof tensor->name, "%s", word);
-    if (cursor_expect(c, "[") < 0 || parse_dim(c, axes, sizes, &tensor->dim[0]) < 0 ||
-        cursor_expect(c, ",") < 0 || parse_dim(c, axes, sizes, &tensor->dim[1]) < 0 ||
-        cursor_expect(c, "]") < 0)
+    if (cursor_expect(c, "[") < 0)
         return c->st->code;
-    for (int i = 0; i < tensor->dim[0].shard.count; i++)
-        for (int j = 0; j < tensor->dim[1].shard.count; j++)
-            if (tensor->dim[0].shard.axis[i] == tensor->dim[1].shard.axis[j])
-                return cursor_fail(c, "axis %s shards both dims of a tensor; it can shard one",
-                                   axes->axis[tensor->dim[0].shard.axis[i]].name);
-    return check_elements(c, tensor->dim[0].n, tensor->dim[1].n);
-}
-
-static int check_shapes(struct cursor *c, const struct matmul_expr *expr)
-{
-    const struct matmul_tensor *first = &expr->operand[0], *last = &expr->operand[expr->operands - 1];
-    for (int i = 0; i + 1 < expr->operands; i++) {
-        int64_t k = expr->operand[i].dim[1].n, rows = expr->operand[i + 1].dim[0].n;
-        if (k != rows)
-            return cursor_fail(
-                c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree",
-                i + 1, (long long)k, i + 2, (long long)rows);
-        if (check_elements(c, first->dim[0].n, expr->operand[i + 1].dim[1].n) < 0)
+    do {
+        if (tensor->dims == EXPR_DIMS)
+            return cursor_fail(c, "more than %d dims", EXPR_DIMS);
+        if (parse_dim(c, axes, sizes, &tensor->dim[tensor->dims++]) < 0)
             return c->st->code;
-    }
-    if (expr->has_output &&
-        (expr->output.dim[0].n != first->dim[0].n || expr->output.dim[1].n != last->dim[1].n))
-        return cursor_fail(c, "the output is %lldx%lld, the product %lldx%lld",
-                           (long long)expr->output.dim[0].n, (long long)expr->output.dim[1].n,
-                           (long long)first->dim[0].n, (long long)last->dim[1].n);
-    return 0;
+    } while (cursor_accept(c, ","));
+    if (cursor_expect(c, tensor->dims < 2 ? "," : "]") < 0 || check_axes(c, tensor, axes) < 0)
+        return c->st->code;
+    return check_elements(c, tensor);
 }
 
-int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
-                 struct matmul_expr *expr, struct status *st)
+/* left = left . right, as far as dims go. */
+static int multiply_dims(struct cursor *c, struct expr_tensor *left, const struct expr_tensor *right,
+                         int operand)
+{
+    long long columns = left->dim[left->dims - 1].n, rows = right->dim[0].n;
+    if (columns != rows)
+        return cursor_fail(
+            c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree",
+            operand, columns, operand + 1, rows);
+    if (left->dims + right->dims - 2 > EXPR_DIMS)
+        return cursor_fail(c, "the product has more than %d dims", EXPR_DIMS);
+    left->dims--;
+    for (int d = 1; d < right->dims; d++)
+        left->dim[left->dims++] = right->dim[d];
+    return check_elements(c, left);
+}
+
+static int check_shapes(struct cursor *c, const struct expr *expr)
+{
+    struct expr_tensor product = expr->operand[0];
+    char text[2][EXPR_TEXT];
+    for (int i = 1; i < expr->operands; i++)
+        if (multiply_dims(c, &product, &expr->operand[i], i) < 0)
+            return c->st->code;
+    bool same = !expr->has_output || expr->output.dims == product.dims;
+    for (int d = 0; expr->has_output && d < product.dims && same; d++)
+        same = expr->output.dim[d].n == product.dim[d].n;
+    return same ? 0
+                : cursor_fail(c, "the output is %s, the product %s", print_sizes(&expr->output, text[0]),
+                              print_sizes(&product, text[1]));
+}
+
+int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
+               struct expr *expr, struct status *st)
 {
     struct sizes sizes = {0};
     struct cursor c = cursor_of("matmul", text, st);
-    *expr = (struct matmul_expr){0};
+    *expr = (struct expr){0};
     if (dims && *dims && parse_dims(dims, &sizes, st) < 0)
         return st->code;
     int given = sizes.count;
     do {
-        if (expr->operands == MATMUL_OPERANDS)
-            return cursor_fail(&c, "more than %d operands", MATMUL_OPERANDS);
-        struct matmul_tensor *operand = &expr->operand[expr->operands];
+        if (expr->operands == EXPR_OPERANDS)
+            return cursor_fail(&c, "more than %d operands", EXPR_OPERANDS);
+        struct expr_tensor *operand = &expr->operand[expr->operands];
         if (expr->operands > 0)
             dtype = expr->operand[0].dtype;
         if (parse_tensor(&c, axes, &sizes, dtype, operand) < 0)
@@ -217,37 +260,57 @@ int matmul_parse(const char *text, const char *dims, enum dtype_id dtype, const 
     return check_shapes(&c, expr);
 }
 
-static size_t print_tensor(const struct matmul_tensor *tensor, const struct axes *axes, char *text,
-                           size_t room)
+static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *axes, char *text, size_t room)
 {
-    char list[2][AXES_TEXT];
-    size_t used = 0;
-    used +=
+    size_t used =
         (size_t)snprintf(text, room, "%s[", tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
-    for (int d = 0; d < 2 && used < room; d++) {
-        const struct matmul_dim *dim = &tensor->dim[d];
+    for (int d = 0; d < tensor->dims && used < room; d++) {
+        char list[AXES_TEXT];
+        const struct expr_dim *dim = &tensor->dim[d];
         bool sharded = dim->shard.count > 0;
         used += (size_t)snprintf(text + used, room - used, "%s%s%s%lld%s%s", d ? "," : "", dim->name,
                                  dim->name[0] ? "=" : "", (long long)dim->n, sharded ? "@" : "",
-                                 sharded ? axis_list_print(&dim->shard, axes, list[d]) : "");
+                                 sharded ? axis_list_print(&dim->shard, axes, list) : "");
     }
     if (used < room)
         used += (size_t)snprintf(text + used, room - used, "]");
     return used;
 }
 
-char *matmul_print(const struct matmul_expr *expr, const struct axes *axes, char text[static MATMUL_TEXT])
+char *expr_print(const struct expr *expr, const struct axes *axes, char text[static EXPR_TEXT])
 {
     size_t used = 0;
-    for (int i = 0; i < expr->operands && used < MATMUL_TEXT; i++) {
+    for (int i = 0; i < expr->operands && used < EXPR_TEXT; i++) {
         if (i)
-            used += (size_t)snprintf(text + used, MATMUL_TEXT - used, " . ");
-        if (used < MATMUL_TEXT)
-            used += print_tensor(&expr->operand[i], axes, text + used, MATMUL_TEXT - used);
+            used += (size_t)snprintf(text + used, EXPR_TEXT - used, " . ");
+        if (used < EXPR_TEXT)
+            used += print_tensor(&expr->operand[i], axes, text + used, EXPR_TEXT - used);
     }
-    if (expr->has_output && used < MATMUL_TEXT - 4) {
-        used += (size_t)snprintf(text + used, MATMUL_TEXT - used, " -> ");
-        print_tensor(&expr->output, axes, text + used, MATMUL_TEXT - used);
+    if (expr->has_output && used < EXPR_TEXT - 4) {
+        used += (size_t)snprintf(text + used, EXPR_TEXT - used, " -> ");
+        print_tensor(&expr->output, axes, text + used, EXPR_TEXT - used);
     }
     return text;
+}
+
+enum dtype_id expr_wider(enum dtype_id left, enum dtype_id right)
+{
+    return dtype_info(right)->bytes > dtype_info(left)->bytes ? right : left;
+}
+
+void expr_scale(struct expr *expr, const struct axes *axes, int64_t most)
+{
+    /* A dim that is contracted or kept is in two tensors, with two shardings: both must divide it, and all mesh axes
+     * together do. */
+    int64_t unit = axes_devices(axes);
+    for (int i = 0; i <= expr->operands; i++) {
+        struct expr_tensor *tensor = i < expr->operands ? &expr->operand[i] : &expr->output;
+        for (int d = 0; d < tensor->dims; d++) {
+            int64_t *n = &tensor->dim[d].n, times = *n / unit;
+            if (*n <= most)
+                continue;
+            times = times > most / unit ? most / unit : times;
+            *n = unit * (times < 1 ? 1 : times);
+        }
+    }
 }

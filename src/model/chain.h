@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * chain: the notation as a front end: a chain of sharded products (notation/expr.h) as a step of a model, which has the
+ * operands as its inputs and the last product as its output.
+ *
+ * Only the last product has an output of its own; those before it stay sharded as their operands are, in the wider type of
+ * the two. What must be communicated follows from the shardings (tensor.h). Instructions of a product are labelled by its
+ * number, layer="1" for the first.
+ *
+ * Units: elements. Errors: status.h. Ownership: the caller's struct; the model in it is freed with model_free().
+ */
+#ifndef ICISIM_CHAIN_H
+#define ICISIM_CHAIN_H
+
+#include "model/model.h"
+#include "notation/expr.h"
+
+struct chain {
+    struct model model;
+    /* Why it failed, where the sums of a product are partial and nothing says what becomes of them: the number of the
+     * product, from 0, and its operands; else -1. */
+    int ambiguous;
+    struct tensor left, right;
+    enum dtype_id dtype;
+};
+
+int chain_build(const struct expr *expr, const struct axes *axes, struct chain *chain, struct status *st);
+
+/* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048; ...": what the module of a chain does, before any
+ * pass, in words. Returns `text`, cut where it is longer. */
+char *chain_explain(const struct module *module, char *text, size_t room);
+
+/* Multiplies random whole numbers by a chain's module, or by what passes have made of it, on as many virtual devices, and
+ * compares every device's part of the output with the plain product, to the bit. For small shapes (expr_scale). Errors:
+ * STATUS_CHECK with the first difference. */
+int chain_verify(const struct chain *chain, const struct module *module, uint64_t seed, struct status *st);
+
+#endif
