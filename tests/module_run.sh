@@ -45,6 +45,7 @@ expect 119.603796 6_fusions.hlo --slice 4
 expect 349.557586 7_reduce_scatter.hlo --slice 4
 expect 423.860754 7_reduce_scatter.hlo --slice 4 --as-written
 expect 254.658240 8_all_to_all.hlo --slice 4 --ragged uniform
+expect 3342.981630 9_branches.hlo --slice 4
 
 # 2_async_pair hides 128.829120 + 85.899346 of 257.658240 us
 "$icisim" run 2_async_pair.hlo --chip round.yaml --wrap all --slice 4 --instructions - >"$out"
@@ -120,15 +121,18 @@ grep -q 'csv:2: ' <<<"$said" || fail "an empty cost: $said"
 rm -f "$out.hlo" "$out.csv"
 
 # refusals: one line with the cure, status 2
+machine=(--chip round.yaml --wrap all)
 refuse() {
     local want=$1 said
     shift
-    said=$("$icisim" run "$@" --chip round.yaml --wrap all 2>&1 >/dev/null) && fail "$* is not refused"
+    said=$("$icisim" run "$@" "${machine[@]}" 2>&1 >/dev/null) && fail "$* is not refused"
     [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$want" <<<"$said" || fail "$*: says '$said', not '$want'"
 }
 refuse '--ragged uniform' 8_all_to_all.hlo --slice 4
 refuse 'give a --slice of 4 chips' 1_ag_dot.hlo --slice 8
-refuse '--size does not apply to a module' 1_ag_dot.hlo --slice 4 --size 1MiB
+refuse '--strategy does not apply to HLO text' 1_ag_dot.hlo --slice 4 --strategy uni
+refuse '--remat does not apply to HLO text' 1_ag_dot.hlo --slice 4 --remat full
+refuse '--size does not apply to HLO text' 1_ag_dot.hlo --slice 4 --size 1MiB
 printf 'chip\n0\n2\n1\n2\n' >"$out"
 refuse 'devices 1 and 3 are both on chip 2' 1_ag_dot.hlo --slice 4 --devices "$out"
 printf 'chip\n0\n2\n1\n' >"$out"
@@ -137,12 +141,30 @@ refuse 'leave one of them out' 1_ag_dot.hlo --slice 4 --devices "$out" --mesh d=
 refuse 'write uniform' 1_ag_dot.hlo --slice 4 --ragged random
 refuse 'ends in after_optimizations.txt' ./ --slice 4
 
-# models: the same time by both engines, to 1e-9
+# models: options that are for HLO text, and options of loops where there are none
 cd ../../..
+machine=(--chip tests/golden/hlo/round.yaml --wrap all)
+refuse '--as-written does not apply to a model' workloads/net-tp.yaml --as-written
+refuse '--trip-count does not apply to a model' workloads/net-tp.yaml --trip-count while=3
+refuse 'add --strategy uni, bidi, bidi-half or auto' workloads/net-tp.yaml --loop xla
+refuse '--chunks 0: write 1 to' workloads/net-tp.yaml --strategy uni --all-reduce chunks --chunks 0
+refuse "unknown strategy 'both'; known are naive, uni, bidi, bidi-half, auto" workloads/net-tp.yaml --strategy both
+
+# the same time by both engines, to 1e-9
 for file in workloads/net-*.yaml; do
     for engine in event simgrid; do
         "$icisim" run "$file" --engine $engine --csv - | tail -n 1 | python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[12])'
     done | python3 -c "import sys; a, b = map(float, sys.stdin); sys.exit(not abs(a / b - 1) < 1e-9)" || fail "$file: the engines differ"
+done
+# auto is as good as the best, and here better: tp's loops are uni in one place and naive in another
+for file in workloads/net-tp.yaml workloads/net-fsdp-b.yaml; do
+    "$icisim" run "$file" --strategy naive,uni,bidi,bidi-half,auto --csv "$out" >/dev/null
+    python3 - "$out" <<'END' || fail "$file: auto"
+import csv, sys
+*ways, auto = csv.DictReader(open(sys.argv[1]))
+assert float(auto["time_s"]) < min(float(w["time_s"]) for w in ways), auto["time_s"]
+assert auto["strategy"] == "auto:mixed", auto["strategy"]
+END
 done
 # what computes take, and what collectives leave exposed, is the time of the step
 for file in workloads/net-*.yaml; do

@@ -2,10 +2,8 @@
 /* icisim lower: the module that a workload is, as HLO text. */
 #include <stdio.h>
 
-#include "base/document.h"
 #include "cli/command.h"
 #include "module/hlo_print.h"
-#include "workload/machine.h"
 #include "workload/module_job.h"
 
 /* The one point that the settings are. */
@@ -25,24 +23,18 @@ static int find_point(const struct settings *settings, struct grid *grid, struct
     return 0;
 }
 
-/* A model is cut over a mesh, which may be laid on a slice; HLO text is for so many devices, wherever they are. */
 static int read_module(const struct point *point, struct module *module, struct status *st)
 {
-    struct machine machine = {0};
     struct catalog catalog = {0};
     char path[HLO_PATH];
-    int disguised, code = 0;
+    int disguised;
     if (!module_job_matches(point))
         return status_fail(
             st, STATUS_INPUT,
             "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump directory, - for "
             "stdin) or the workload file of a model",
             point->op);
-    if (document_is_path(point->op))
-        code = machine_open(&machine, point, &catalog, st);
-    if (code == 0)
-        code = module_job_read(point, &machine.mesh, module, path, &disguised, st);
-    machine_close(&machine);
+    int code = module_job_read(point, &catalog, module, path, &disguised, st);
     catalog_free(&catalog);
     return code;
 }

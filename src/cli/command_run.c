@@ -2,7 +2,6 @@
 /* icisim run: one row a point, and a look inside. */
 #include <stdlib.h>
 
-#include "base/document.h"
 #include "cli/command.h"
 #include "cli/looks.h"
 #include "cli/rows.h"
@@ -72,24 +71,18 @@ static int check_looks(const struct settings *settings, int64_t points, struct s
     return 0;
 }
 
-/* HLO text needs no machine to be counted; a model needs its mesh. */
 static int count_point(const struct point *point, struct catalog *catalog, struct status *st)
 {
-    struct machine machine = {0};
     struct module module = {0};
     char path[HLO_PATH];
-    int disguised, code = 0;
+    int disguised;
     if (!module_job_matches(point))
         return status_fail(st, STATUS_INPUT,
                            "--count-only counts what a module issues; name HLO text or a model");
-    if (document_is_path(point->op))
-        code = machine_open(&machine, point, catalog, st);
-    if (code == 0)
-        code = module_job_read(point, &machine.mesh, &module, path, &disguised, st);
+    int code = module_job_read(point, catalog, &module, path, &disguised, st);
     if (code == 0)
         code = module_print_counts(&module, stdout, st);
     module_free(&module);
-    machine_close(&machine);
     return code;
 }
 

@@ -88,8 +88,10 @@ static void put_ops(const struct option_row *option, FILE *out)
             words[count++] = c->name;
     if (option->ops & ON_MATMUL)
         words[count++] = "matmuls";
-    if (option->ops & ON_MODULE)
+    if (option->ops & ON_TEXT)
         words[count++] = "HLO modules";
+    if (option->ops & ON_MODEL)
+        words[count++] = "models";
     fputs(" Applies to ", out);
     put_list(words, count, out);
     fputc('.', out);

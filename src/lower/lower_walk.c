@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "lower/lower_branch.h"
 #include "lower/lower_order.h"
 
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
@@ -28,12 +29,13 @@ struct walker {
     const struct module *module;
     struct program *program;
     int32_t queue;      /* last op of the chips' queues, -1: none yet */
+    int32_t where;      /* the chips that run what is written: of a branch those that take it */
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
     struct value *pool; /* tuples' elements */
     int32_t pooled, room;
     int32_t loop; /* the loop that is being written, -1 */
     int trip;
-    double times;
+    double times, share; /* how many executions one stands for; the share of the chips that are at it */
     int depth;
     struct status *st;
 };
@@ -58,7 +60,7 @@ static struct lowered *add_item(struct walker *w, int32_t instruction)
     }
     struct lowered *item = &lower->item[lower->items++];
     *item = (struct lowered){.instruction = instruction,
-                             .times = w->times,
+                             .times = w->times * w->share,
                              .first_op = -1,
                              .end_op = -1,
                              .wait_op = -1,
@@ -73,7 +75,7 @@ static int32_t add_compute(struct walker *w, int32_t instruction, double seconds
     return program_add(
         w->program,
         (struct op){.kind = OP_COMPUTE,
-                    .where = WHERE_ALL,
+                    .where = w->where,
                     .amount = program_seconds(w->program, seconds, w->lower->options->roofline.launch_s),
                     .payload = NO_PAYLOAD,
                     .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
@@ -286,20 +288,85 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     return code;
 }
 
-/* Of the branches of a conditional only one runs, and which is not in the text: the one with the most instructions, which
- * is where the work is. */
-static int32_t likely_branch(const struct module *module, int32_t instruction)
+/* One branch of a conditional, whose operands are the index and what each branch is given. */
+static int walk_branch(struct walker *w, const struct frame *f, int32_t instruction, int which,
+                       struct value *value)
 {
-    static const enum attribute_key keys[] = {ATTR_BRANCHES, ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
-    int32_t best = -1;
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        int count;
-        const int64_t *branch = module_numbers(module, instruction, keys[k], &count);
-        for (int b = 0; b < count; b++)
-            if (best < 0 || module->computation[branch[b]].count > module->computation[best].count)
-                best = (int32_t)branch[b];
+    struct value argument = no_value;
+    if (which + 1 < module_at(w->module, instruction)->operands)
+        argument = value_of(f, module_operand(w->module, instruction, which + 1));
+    return walk_computation(w, lower_branch(w->module, instruction, which), argument, NULL, -1, value);
+}
+
+/* Chips that take a branch, as a mask of the program, and their share of all that take any. */
+static int32_t mask_of(struct walker *w, const int taken[], int which, uint8_t mask[], double *share)
+{
+    int chips = w->program->slice->chips, takers = 0, all = 0;
+    for (int c = 0; c < chips; c++) {
+        mask[c] = taken[c] == which;
+        takers += mask[c];
+        all += taken[c] >= 0;
     }
-    return best;
+    *share = (double)takers / all;
+    return takers ? program_mask(w->program, mask) : WHERE_ALL;
+}
+
+/* An op that ends on each chip when the ops of the branches since `first` have, and `made`, what they return; by schedule
+ * what stood before them on the queue, too, for chips that had nothing to do. */
+static int32_t join_branches(struct walker *w, int32_t before, int32_t first, const int32_t made[], int n)
+{
+    int32_t end = w->program->ops;
+    if (end == first && n == 0)
+        return -1;
+    int32_t join = program_join(w->program, WHERE_ALL, 0);
+    if (!is_overlapped(w))
+        program_wait(w->program, before);
+    for (int32_t op = first; op < end; op++)
+        program_wait(w->program, op);
+    for (int i = 0; i < n; i++)
+        program_wait(w->program, made[i]);
+    return join;
+}
+
+/* Each branch for the chips that take it; what follows on the queue waits for all of them. An execution of a branch counts
+ * by the share of the chips that take it, so that reports say what a chip does on average. */
+static int walk_taken(struct walker *w, const struct frame *f, int32_t instruction, const int taken[],
+                      struct value *value)
+{
+    int code = 0, n = 0;
+    int32_t where = w->where, before = w->queue, first = w->program->ops, made[WAITS_MOST];
+    uint8_t *mask = malloc((size_t)w->program->slice->chips);
+    if (!mask)
+        return status_nomem(w->st);
+    for (int b = 0; lower_branch(w->module, instruction, b) >= 0 && code == 0; b++) {
+        struct value returned = no_value;
+        w->where = mask_of(w, taken, b, mask, &w->share);
+        if (w->share <= 0)
+            continue;
+        w->queue = before;
+        code = walk_branch(w, f, instruction, b, &returned);
+        int32_t op = op_of(w, returned);
+        if (op >= 0 && op < first && n < WAITS_MOST)
+            made[n++] = op;
+    }
+    w->where = where;
+    w->share = 1;
+    value->op = join_branches(w, before, first, made, n);
+    w->queue = w->program->ops > first ? value->op : before;
+    free(mask);
+    return code;
+}
+
+static int walk_conditional(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int *taken = malloc((size_t)w->program->slice->chips * sizeof *taken);
+    if (!taken)
+        return status_nomem(w->st);
+    int code = w->where == WHERE_ALL && lower_branches_taken(w->lower, instruction, taken)
+                   ? walk_taken(w, f, instruction, taken, value)
+                   : walk_branch(w, f, instruction, lower_branch_likely(w->module, instruction), value);
+    free(taken);
+    return code;
 }
 
 static int walk_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
@@ -311,7 +378,7 @@ static int walk_call(struct walker *w, const struct frame *f, int32_t instructio
         return walk_computation(w, (int32_t)module_number(w->module, instruction, ATTR_TO_APPLY, -1),
                                 no_value, f, instruction, value);
     case HLO_CONDITIONAL:
-        return walk_computation(w, likely_branch(w->module, instruction), no_value, NULL, -1, value);
+        return walk_conditional(w, f, instruction, value);
     default: /* a fusion */
         if (lower_collective_in(w->module, instruction) < 0)
             return walk_compute(w, f, instruction, value);
@@ -442,8 +509,10 @@ int lower_walk(struct lower *lower, struct status *st)
                        .module = module,
                        .program = &lower->program,
                        .queue = -1,
+                       .where = WHERE_ALL,
                        .loop = -1,
                        .times = 1,
+                       .share = 1,
                        .st = st};
     struct value result;
     w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);

@@ -3,13 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "pass/loop.h"
 
-static const char *const ways[] = {"naive", "uni", "bidi", "bidi-half", NULL};
+static const char *const ways[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};
 
 const char *pass_way_name(enum overlap_way way)
 {
     return ways[way];
+}
+
+int pass_way_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, ways);
+    return index >= 0 ? index : text_unknown("strategy", name, ways, st);
 }
 
 /* What the entry says of an instruction: how many users it has, the first few of them. */

@@ -51,5 +51,6 @@ struct overlap_options {
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st);
 const char *pass_way_name(enum overlap_way way);
+int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
 
 #endif

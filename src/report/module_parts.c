@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "module/tally.h"
 #include "report/module_print.h"
 #include "report/sheet.h"
 
@@ -14,20 +15,15 @@ struct part {
     double executions, products_s, others_s, collectives_s, exposed_s, bytes;
 };
 
-/* "dp,tp" of mesh['dp'=4,'tp'=2] {'dp','tp'}; other groups as they are written. */
+/* The axes that a collective is over; of permutes how many pairs. */
 static void print_axes(const struct module_rows *rows, const struct module_row *row,
                        char text[static MODULE_ROW_TEXT])
 {
-    char groups[MODULE_ROW_TEXT];
-    const char *written = module_row_groups(rows, row, groups), *at = strrchr(written, '{');
-    int n = 0;
-    snprintf(text, MODULE_ROW_TEXT, "%s", written);
-    if (strncmp(written, "mesh[", 5) != 0 || !at)
-        return;
-    for (at++; *at && *at != '}' && n < MODULE_ROW_TEXT - 1; at++)
-        if (*at != '\'')
-            text[n++] = *at;
-    text[n] = '\0';
+    char axes[TALLY_AXES];
+    if (module_number(&rows->job->module, row->collective, ATTR_REPLICA_GROUPS, -1) < 0)
+        module_row_groups(rows, row, text);
+    else
+        snprintf(text, MODULE_ROW_TEXT, "%s", tally_axes(&rows->job->module, row->collective, axes));
 }
 
 static struct part *part_of(struct part part[], int32_t *parts, const char *phase, const char *name)

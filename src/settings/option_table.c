@@ -44,8 +44,10 @@ static int engine_index(const char *name, struct status *st)
 unsigned option_op(const char *text)
 {
     struct status unknown = {0};
-    if (hlo_is_path(text) || document_is_path(text))
-        return ON_MODULE;
+    if (document_is_path(text))
+        return ON_MODEL;
+    if (hlo_is_path(text))
+        return ON_TEXT;
     if (expr_is(text))
         return ON_MATMUL;
     const struct collective *collective = collective_by_name(text, &unknown);
@@ -147,35 +149,36 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS | FOR_EVAL, .ops = ON_ALL_TO_ALL | ON_RAGGED,
      .doc = "all-to-all, ragged or not: what is half way round goes by + whole, not split"},
     {.name = "strategy", .argument = "NAME", .fallback = "auto", .list = LIST_COMMA, SHOWN(strategy),
-     .values = "auto naive uni bidi bidi-half", .group = GROUP_SCHEDULE, .commands = FOR_POINTS,
-     .ops = ON_MATMUL, .doc = "matmul: naive, uni, bidi, bidi-half, or auto: the best of them"},
+     .values = "auto naive uni bidi bidi-half", .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER,
+     .ops = ON_MATMUL | ON_MODEL,
+     .doc = "how collectives overlap products: naive, uni, bidi, bidi-half, auto (the best); of models naive"},
     {.name = "all-reduce", .argument = "NAME", .fallback = "scatter-gather", .kind = OPTION_CHOICE,
      .list = LIST_COMMA, FIELD(all_reduce), .by_name = matmul_reduce_by_name,
-     .values = "scatter-gather chunks", .group = GROUP_SCHEDULE, .commands = FOR_POINTS, .ops = ON_MATMUL,
-     .doc = "matmul: overlapped all-reduces are scatter-gather loops, or chunks"},
+     .values = "scatter-gather chunks", .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER,
+     .ops = ON_MATMUL | ON_MODEL, .doc = "matmul, model: overlapped all-reduces are scatter-gather loops, or chunks"},
     {.name = "chunks", .argument = "N", .fallback = "4", .kind = OPTION_COUNT, .list = LIST_COMMA,
-     FIELD(chunks), .group = GROUP_SCHEDULE, .commands = FOR_POINTS, .ops = ON_MATMUL,
-     .doc = "matmul: pieces of the output with --all-reduce chunks"},
+     FIELD(chunks), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MATMUL | ON_MODEL,
+     .doc = "matmul, model: pieces of the output with --all-reduce chunks"},
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(loop), .by_name = matmul_loop_by_name, .values = "unrolled xla", .group = GROUP_SCHEDULE,
-     .commands = FOR_POINTS, .ops = ON_MATMUL,
-     .doc = "matmul: unrolled (N-1 permutes), or xla (uni reduce-scatter loops have N)"},
+     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MATMUL | ON_MODEL,
+     .doc = "matmul, model: unrolled (N-1 permutes), or xla (uni reduce-scatter loops have N)"},
     {.name = "unroll", .fallback = "off", .kind = OPTION_FLAG, FIELD(unroll), .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS, .ops = ON_MODULE,
      .doc = "module: simulate every trip of a loop, not only until two take as long"},
     {.name = "as-written", .fallback = "off", .kind = OPTION_FLAG, FIELD(as_written), .group = GROUP_WORK,
-     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MODULE,
+     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_TEXT,
      .doc = "module: an all-reduce and a slice by partition-id stay what they are, and are no reduce-scatter"},
     {.name = "devices", .argument = "FILE", FIELD(devices), .group = GROUP_MACHINE, .commands = FOR_POINTS,
-     .ops = ON_MODULE, .doc = "module: CSV of the chip (x,y,z or chip) of each device; default: row by row"},
+     .ops = ON_TEXT, .doc = "module: CSV of the chip (x,y,z or chip) of each device; default: row by row"},
     {.name = "op-cost", .argument = "FILE", FIELD(op_cost), .group = GROUP_WORK, .commands = FOR_POINTS,
      .ops = ON_MODULE, .doc = "module: CSV of what custom calls cost: name, and time_s or flops,bytes"},
     {.name = "remat", .argument = "NAME", .fallback = "none", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(remat), .by_name = pass_remat_by_name, .values = "none products full", .group = GROUP_SCHEDULE,
-     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MODULE,
+     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MODEL,
      .doc = "model: what the backward pass finds again: none (but gathers), products (all but these), full"},
     {.name = "trip-count", .argument = "NAME=N", .list = LIST_LAST, FIELD(trip_count), .group = GROUP_WORK,
-     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MODULE,
+     .commands = FOR_POINTS | FOR_LOWER, .ops = ON_TEXT,
      .doc = "module: how often loops run that do not say it: while.3=80,while.4=12"},
     {.name = "ragged", .argument = "uniform", FIELD(ragged), .group = GROUP_WORK, .commands = FOR_POINTS,
      .ops = ON_MODULE, .doc = "module: ragged all-to-alls send alike to all"},

@@ -7,9 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/model.h"
 #include "module/reduce_scatter.h"
-#include "pass/pass.h"
 #include "settings/option.h"
 #include "workload/module_files.h"
 #include "workload/rates.h"
@@ -17,7 +15,8 @@
 
 bool module_job_matches(const struct point *point)
 {
-    return option_op(point->op) == ON_MODULE;
+    unsigned op = option_op(point->op);
+    return op == ON_TEXT || op == ON_MODEL;
 }
 
 /* HLO text as compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
@@ -26,6 +25,8 @@ static int read_hlo(const struct point *point, struct module *module, char path[
 {
     struct module written = {0};
     *disguised = 0;
+    if (option_check(point, ON_TEXT, "HLO text", st) < 0)
+        return st->code;
     if (point->as_written)
         return hlo_load(module, point->op, point->trip_count, path, st);
     int code = hlo_load(&written, point->op, point->trip_count, path, st);
@@ -33,32 +34,6 @@ static int read_hlo(const struct point *point, struct module *module, char path[
         code = module_reduce_scatters(&written, module, disguised, st);
     module_free(&written);
     return code;
-}
-
-/* A model's step, as the passes leave it. */
-static int read_model(const struct point *point, const struct axes *axes, struct module *module,
-                      struct status *st)
-{
-    struct model model = {0};
-    int code = model_read(point, axes, &model, st);
-    if (code == 0)
-        code = pass_recompute(&model.module, (enum remat)point->remat, module, st);
-    model_free(&model);
-    return code;
-}
-
-int module_job_read(const struct point *point, const struct mesh *mesh, struct module *module,
-                    char path[HLO_PATH], int *disguised, struct status *st)
-{
-    *module = (struct module){0};
-    *disguised = 0;
-    int code = option_check(point, ON_MODULE, "a module", st);
-    if (code < 0)
-        return code;
-    if (!document_is_path(point->op))
-        return read_hlo(point, module, path, disguised, st);
-    snprintf(path, HLO_PATH, "%s", point->file);
-    return read_model(point, &mesh->axes, module, st);
 }
 
 static int place(struct module_job *m, const struct job *job, struct status *st)
@@ -99,6 +74,17 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
     return rates_read(&m->options.roofline, point, job->machine.chip, st);
 }
 
+/* A model's step; its strategy is chosen when it is built. */
+static int read_model(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    snprintf(m->path, sizeof m->path, "%s", point->file);
+    if (option_check(point, ON_MODEL, "a model", st) < 0 ||
+        model_step_open(&m->step, point, &job->machine.mesh, st) < 0)
+        return st->code;
+    return model_step_write(&m->step, NULL, NULL, &m->module, st);
+}
+
 static int module_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -107,7 +93,8 @@ static int module_open(struct job *job, struct status *st)
         return status_nomem(st);
     job->state = m;
     m->overlapped_s = NAN;
-    int code = module_job_read(point, &job->machine.mesh, &m->module, m->path, &m->disguised, st);
+    m->of_model = document_is_path(point->op);
+    int code = m->of_model ? read_model(m, job, st) : read_hlo(point, &m->module, m->path, &m->disguised, st);
     if (code == 0)
         code = read_options(m, job, st);
     if (code == 0)
@@ -123,16 +110,43 @@ static void module_close_job(struct job *job)
     lower_free(&m->lower);
     placement_free(&m->placement);
     module_free(&m->module);
+    model_step_free(&m->step);
     csv_table_free(&m->op_cost_table);
     free(m->op_cost);
     free(m);
     job->state = NULL;
 }
 
+static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
+{
+    const struct module_job *m = context;
+    struct lower lower = {0};
+    int code = lower_init(&lower, module, &m->placement, &m->options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+/* Where the strategy is auto, the module as it is best, instead of the one that was opened. */
+static int choose_strategy(struct module_job *m, struct status *st)
+{
+    if (!m->of_model || m->step.strategy[0])
+        return 0;
+    struct module module = {0};
+    int code = model_step_write(&m->step, time_module, m, &module, st);
+    lower_free(&m->lower);
+    module_free(&m->module);
+    m->module = module;
+    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
+}
+
 /* The program is lent to the job, which frees it. */
 static int module_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
+    if (choose_strategy(m, st) < 0)
+        return st->code;
     m->lower.program = job->program;
     int code = lower_build(&m->lower, st);
     job->program = m->lower.program;
@@ -165,8 +179,9 @@ static int module_describe(const struct job *job, struct work *work, struct stat
     struct module_job *m = job->state;
     work->op = m->path;
     work->ring = ring_kind_name(m->options.kind);
-    work->reference_option = "ring";
-    work->reference = ring_kind_name(RING_UNI);
+    work->strategy = m->of_model ? m->step.strategy : NULL;
+    work->reference_option = m->of_model ? "strategy" : "ring";
+    work->reference = m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI);
     if (m->module.scheduled)
         return 0;
     int code = find_overlapped(m, &m->overlapped_s, st);
@@ -176,9 +191,9 @@ static int module_describe(const struct job *job, struct work *work, struct stat
 
 static const char *module_variants(const struct point *point, const char **values)
 {
-    (void)point;
-    *values = "uni,bidi,bidi-half";
-    return "ring";
+    bool of_model = document_is_path(point->op);
+    *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
+    return of_model ? "strategy" : "ring";
 }
 
 const struct module_job *module_job_of(const struct job *job)
@@ -207,6 +222,28 @@ struct spending module_job_spending(const struct module_job *m, const struct tra
         spending.exposed_s = fmax(0, trace->op_end_s[item->wait_op] - idle_s);
     }
     return spending;
+}
+
+int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
+                    char path[HLO_PATH], int *disguised, struct status *st)
+{
+    *module = (struct module){0};
+    *disguised = 0;
+    if (!document_is_path(point->op))
+        return read_hlo(point, module, path, disguised, st);
+    struct job job = {0};
+    int code = job_open(&job, point, catalog, st);
+    struct module_job *m = job.state;
+    if (code == 0)
+        code = choose_strategy(m, st);
+    if (code == 0) {
+        snprintf(path, HLO_PATH, "%s", m->path);
+        lower_free(&m->lower);
+        *module = m->module;
+        m->module = (struct module){0};
+    }
+    job_close(&job);
+    return code;
 }
 
 const struct workload workload_module = {.name = "module",

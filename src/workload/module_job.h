@@ -10,6 +10,7 @@
 #include "lower/lower.h"
 #include "module/hlo_read.h"
 #include "workload/job.h"
+#include "workload/model_step.h"
 
 /* What one execution of an instruction took. Of a compute it is busy; of a collective, from its issue to its end, of which
  * the queue was idle for the exposed part. */
@@ -19,8 +20,10 @@ struct spending {
 
 struct module_job {
     struct module module;
-    char path[HLO_PATH]; /* what was read */
-    int disguised;       /* reduce-scatters that are written as all-reduce and slice */
+    bool of_model;
+    struct model_step step; /* of a model: what the module is made of */
+    char path[HLO_PATH];    /* what was read */
+    int disguised;          /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
     struct csv_table op_cost_table;
     struct op_cost *op_cost;
@@ -33,8 +36,9 @@ struct module_job {
 bool module_job_matches(const struct point *point);
 
 /* Reads the module that a point is: HLO text, with reduce-scatters for those in disguise unless it is as_written; or the
- * step of a model on a mesh, which HLO text does not need. `path` becomes what was read, `disguised` how many were found. */
-int module_job_read(const struct point *point, const struct mesh *mesh, struct module *module,
+ * step of a model as it runs on the point's slice, which HLO text does not need. `path` becomes what was read, `disguised`
+ * how many were found. */
+int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
                     char path[HLO_PATH], int *disguised, struct status *st);
 
 /* The job's module, NULL where it runs none. */

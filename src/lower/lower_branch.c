@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lower/lower_branch.h"
+
+#include "module/scalar.h"
+
+int32_t lower_branch(const struct module *module, int32_t conditional, int which)
+{
+    static const enum attribute_key keys[] = {ATTR_BRANCHES, ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        int count;
+        const int64_t *branch = module_numbers(module, conditional, keys[k], &count);
+        if (which < count)
+            return (int32_t)branch[which];
+        which -= count;
+    }
+    return -1;
+}
+
+static int branches(const struct module *module, int32_t conditional)
+{
+    int n = 0;
+    while (lower_branch(module, conditional, n) >= 0)
+        n++;
+    return n;
+}
+
+int lower_branch_likely(const struct module *module, int32_t conditional)
+{
+    int best = 0, n = branches(module, conditional);
+    for (int b = 1; b < n; b++)
+        if (module->computation[lower_branch(module, conditional, b)].count >
+            module->computation[lower_branch(module, conditional, best)].count)
+            best = b;
+    return best;
+}
+
+/* Does a computation, or one that it calls, communicate? Its groups would be cut by who takes the branch. */
+static bool communicates(const struct module *module, int32_t computation)
+{
+    const struct computation *c = &module->computation[computation];
+    for (int32_t at = c->first; at < c->first + c->count; at++) {
+        enum opcode opcode = module_at(module, at)->opcode;
+        enum opcode_class class = opcode_info(opcode)->class;
+        if (class == CLASS_COLLECTIVE ||
+            (class == CLASS_START && opcode != HLO_ASYNC_START && opcode != HLO_COPY_START))
+            return true;
+        for (int which = 0; module_called(module, at, which) >= 0; which++)
+            if (communicates(module, module_called(module, at, which)))
+                return true;
+    }
+    return false;
+}
+
+/* The branch of one device: a predicate chooses the first by 1, an index that is none of them the last. */
+static int find_taken(const struct module *module, int32_t conditional, int device)
+{
+    struct scalar_place place = {.module = module,
+                                 .loop = SCALAR_UNKNOWN,
+                                 .replica = device / module->partitions,
+                                 .partition = device % module->partitions,
+                                 .steps = SCALAR_STEPS};
+    struct scalar index;
+    int n = branches(module, conditional);
+    if (!scalar_find(&place, module_operand(module, conditional, 0), SCALAR_UNKNOWN, &index) ||
+        index.carried >= 0)
+        return -1;
+    if (module_shape_of(module, module_operand(module, conditional, 0))->dtype == DTYPE_PRED)
+        return index.value ? 0 : 1;
+    return index.value < 0 || index.value >= n ? n - 1 : (int)index.value;
+}
+
+bool lower_branches_taken(const struct lower *lower, int32_t conditional, int taken[])
+{
+    const struct module *module = lower->module;
+    const struct placement *placement = lower->placement;
+    for (int b = 0; lower_branch(module, conditional, b) >= 0; b++)
+        if (communicates(module, lower_branch(module, conditional, b)))
+            return false;
+    for (int chip = 0; chip < placement->slice->chips; chip++)
+        taken[chip] = -1;
+    for (int d = 0; d < placement->devices; d++) {
+        int branch = find_taken(module, conditional, d);
+        if (branch < 0)
+            return false;
+        taken[placement->chip_of[d]] = branch;
+    }
+    return true;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload/model_step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "matmul/matmul.h"
+#include "model/model.h"
+#include "module/tally.h"
+#include "settings/option.h"
+
+static bool is_given(const struct point *point, const char *name)
+{
+    return point->given[option_index(option_by_name(name))];
+}
+
+/* Without --strategy nothing of a model is a loop: what it communicates is what is issued. */
+static int read_strategy(struct model_step *step, struct status *st)
+{
+    static const char *const loops[] = {"all-reduce", "loop", "chunks"};
+    int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->strategy, st) : OVERLAP_NAIVE;
+    if (way < 0)
+        return way;
+    step->asked = (enum overlap_way)way;
+    if (step->point->chunks < 1 || step->point->chunks > MATMUL_CHUNKS)
+        return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", step->point->chunks,
+                           MATMUL_CHUNKS);
+    for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
+        if (is_given(step->point, loops[i]))
+            return status_fail(st, STATUS_INPUT,
+                               "--%s does not apply to a model without loops; add --strategy uni, bidi, "
+                               "bidi-half or auto",
+                               loops[i]);
+    return 0;
+}
+
+int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                    struct status *st)
+{
+    struct model model = {0};
+    *step = (struct model_step){.point = point, .mesh = mesh};
+    int code = read_strategy(step, st);
+    if (code == 0)
+        code = model_read(point, &mesh->axes, &model, st);
+    if (code == 0)
+        code = pass_recompute(&model.module, (enum remat)point->remat, &step->base, st);
+    model_free(&model);
+    if (code < 0)
+        return code;
+    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
+    return step->way ? 0 : status_nomem(st);
+}
+
+void model_step_free(struct model_step *step)
+{
+    module_free(&step->base);
+    free(step->way);
+    *step = (struct model_step){0};
+}
+
+static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
+{
+    const struct model_step *step = context;
+    (void)module;
+    return step->way[collective];
+}
+
+/* The devices of each group in the order of the ring through its chips. */
+static int lay_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
+                    bool *closed, struct status *st)
+{
+    const struct model_step *step = context;
+    const struct mesh *mesh = step->mesh;
+    struct axis_list over;
+    struct ring ring;
+    char axes[TALLY_AXES];
+    if (mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st) < 0 ||
+        ring_through(&ring, mesh, &over, st) < 0)
+        return st->code;
+    int *listed = malloc((size_t)groups->size * sizeof *listed);
+    for (int g = 0; g < groups->count && listed; g++) {
+        int *member = groups->member + (size_t)g * (size_t)groups->size;
+        for (int i = 0; i < groups->size; i++)
+            listed[ring_position(&ring, mesh->slice, mesh_chip(mesh, member[i]))] = member[i];
+        for (int i = 0; i < groups->size; i++)
+            member[i] = listed[i];
+    }
+    *closed = ring.closed;
+    ring_free(&ring);
+    int code = listed ? 0 : status_nomem(st);
+    free(listed);
+    return code;
+}
+
+static int write_loops(struct model_step *step, struct module *module, struct status *st)
+{
+    const struct point *point = step->point;
+    struct overlap_options options = {.context = step,
+                                      .way = way_of,
+                                      .ring = lay_ring,
+                                      .chunks = point->all_reduce == REDUCE_CHUNKS ? point->chunks : 0,
+                                      .xla_loops = point->loop == LOOP_XLA};
+    return pass_overlap(&step->base, &options, module, st);
+}
+
+static bool is_collective(const struct model_step *step, int32_t at)
+{
+    return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE;
+}
+
+/* Collectives of one class: what is best for one is best for all. */
+static bool alike(const struct model_step *step, int32_t a, int32_t b)
+{
+    const struct module *base = &step->base;
+    char phase[2][TALLY_WORD] = {"", ""};
+    if (module_at(base, a)->opcode != module_at(base, b)->opcode ||
+        module_at(base, a)->shape != module_at(base, b)->shape ||
+        module_number(base, a, ATTR_REPLICA_GROUPS, -1) != module_number(base, b, ATTR_REPLICA_GROUPS, -1) ||
+        module_number(base, a, ATTR_DIMENSIONS, -1) != module_number(base, b, ATTR_DIMENSIONS, -1))
+        return false;
+    module_label(base, a, "phase", phase[0], TALLY_WORD);
+    module_label(base, b, "phase", phase[1], TALLY_WORD);
+    return strcmp(phase[0], phase[1]) == 0;
+}
+
+/* Sets the way of all collectives that are like one; of all there are, if that is negative. */
+static void set_way(struct model_step *step, int32_t like, enum overlap_way way)
+{
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        if (is_collective(step, at) && (like < 0 || alike(step, like, at)))
+            step->way[at] = way;
+}
+
+/* Is it the first of its class? */
+static bool leads_class(const struct model_step *step, int32_t at)
+{
+    for (int32_t before = 0; before < at; before++)
+        if (is_collective(step, before) && alike(step, before, at))
+            return false;
+    return is_collective(step, at);
+}
+
+/* The best so far; another way has to be better by more than rounding. */
+struct trial {
+    model_step_timer *timer;
+    void *context;
+    double least_s;
+};
+
+static int try_way(struct model_step *step, struct trial *trial, bool *better, struct status *st)
+{
+    struct module module = {0};
+    double time_s = INFINITY;
+    int code = write_loops(step, &module, st);
+    if (code == 0)
+        code = trial->timer(trial->context, &module, &time_s, st);
+    module_free(&module);
+    *better = code == 0 && time_s < trial->least_s * (1 - 1e-9);
+    if (*better)
+        trial->least_s = time_s;
+    return code;
+}
+
+/* One way for the whole step, the simpler one on a tie. */
+static int choose_for_all(struct model_step *step, struct trial *trial, enum overlap_way *best,
+                          struct status *st)
+{
+    int code = 0;
+    *best = OVERLAP_NAIVE;
+    for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
+        bool better = false;
+        set_way(step, -1, way);
+        code = try_way(step, trial, &better, st);
+        *best = better ? way : *best;
+    }
+    set_way(step, -1, *best);
+    return code;
+}
+
+/* Each class by itself, the others as they are. */
+static int choose_by_class(struct model_step *step, struct trial *trial, enum overlap_way whole, bool *mixed,
+                           struct status *st)
+{
+    int code = 0;
+    for (int32_t at = 0; at < step->base.instructions && code == 0; at++) {
+        enum overlap_way best = whole;
+        if (!leads_class(step, at))
+            continue;
+        for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
+            bool better = false;
+            if (way == whole)
+                continue;
+            set_way(step, at, way);
+            code = try_way(step, trial, &better, st);
+            best = better ? way : best;
+        }
+        set_way(step, at, best);
+        *mixed = *mixed || best != whole;
+    }
+    return code;
+}
+
+static int choose(struct model_step *step, struct trial *trial, struct status *st)
+{
+    enum overlap_way whole;
+    bool mixed = false;
+    int code = choose_for_all(step, trial, &whole, st);
+    if (code == 0)
+        code = choose_by_class(step, trial, whole, &mixed, st);
+    snprintf(step->strategy, sizeof step->strategy, "auto:%s", mixed ? "mixed" : pass_way_name(whole));
+    return code;
+}
+
+int model_step_write(struct model_step *step, model_step_timer *timer, void *context, struct module *module,
+                     struct status *st)
+{
+    int code = 0;
+    if (step->asked < OVERLAP_WAYS) {
+        set_way(step, -1, step->asked);
+        snprintf(step->strategy, sizeof step->strategy, "%s", pass_way_name(step->asked));
+    } else if (timer) {
+        code = choose(step, &(struct trial){.timer = timer, .context = context, .least_s = INFINITY}, st);
+    }
+    return code < 0 ? code : write_loops(step, module, st);
+}

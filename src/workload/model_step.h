@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model_step: the step of a model as it runs: the model's module, passed through what the options ask for.
+ *
+ *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> what is lowered
+ *
+ * Up to the base everything follows from the workload file and the mesh. How collectives overlap products may have to be
+ * found by simulation: `auto` tries all ways for the whole step, takes the best, and then looks at each class of collectives
+ * (same opcode, groups and shape in the same phase) whether another way is better still.
+ *
+ * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with model_step_free(), safe when zeroed; the point
+ * and the mesh are borrowed.
+ */
+#ifndef WORKLOAD_MODEL_STEP_H
+#define WORKLOAD_MODEL_STEP_H
+
+#include "base/status.h"
+#include "fabric/mesh.h"
+#include "module/module.h"
+#include "pass/pass.h"
+#include "settings/point.h"
+
+enum { MODEL_STRATEGY = 24 };
+struct model_step {
+    const struct point *point;
+    const struct mesh *mesh;
+    struct module base;
+    enum overlap_way asked;        /* OVERLAP_WAYS: auto */
+    enum overlap_way *way;         /* [base.instructions] of each collective */
+    char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
+};
+
+/* What a module takes; the context is the caller's. */
+typedef int model_step_timer(void *context, const struct module *module, double *time_s, struct status *st);
+
+/* Reads the model and makes the base. Finds all that is wrong with the input. */
+int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                    struct status *st);
+void model_step_free(struct model_step *step);
+
+/* Writes what is lowered. The timer is asked where the strategy is auto; without one (NULL) auto is naive. */
+int model_step_write(struct model_step *step, model_step_timer *timer, void *context, struct module *module,
+                     struct status *st);
+
+#endif
