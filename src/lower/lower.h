@@ -48,6 +48,7 @@ struct lower_options {
     const struct op_cost *op_cost; /* [op_costs], borrowed */
     int op_costs;
     bool unroll;         /* every loop is written out */
+    bool products_only;  /* what is neither a product nor communication takes no time */
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
 };

@@ -154,7 +154,9 @@ static int walk_compute(struct walker *w, const struct frame *f, int32_t instruc
         if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, &bound, w->st) < 0)
             return w->st->code;
     } else {
-        seconds = cost.hbm_bytes > 0 ? roofline_memory_s(roofline, cost.hbm_bytes) : 0;
+        seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
+                      ? roofline_memory_s(roofline, cost.hbm_bytes)
+                      : 0;
     }
     int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
     if (seconds <= 0) {

@@ -42,19 +42,27 @@ static int find_path(const struct node *node, const char *file, const char *numb
     return n < PATH ? 0 : node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", PATH - 1);
 }
 
+int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR_DIMS])
+{
+    bool flat = tensor->flat.dims > 0;
+    int dims = flat ? tensor->flat.dims : tensor->tensor.dims;
+    for (int d = 0; d < dims; d++)
+        shape[d] = flat ? tensor->flat.dim[d] : tensor->tensor.dim[d].n;
+    return dims;
+}
+
 static int read_one(const struct node *node, const char *file, const char *number,
                     const struct model_tensor *input, struct array *array, struct status *st)
 {
     char path[PATH], text[ARRAY_TEXT], wanted[TENSOR_TEXT];
     int64_t shape[TENSOR_DIMS];
-    struct tensor whole = input->tensor;
+    struct tensor whole = {.dims = numbers_shape(input, shape)};
     int code = find_path(node, file, number, path, st);
     if (code < 0 || (code = case_read_array(path, array, st)) < 0)
         return code;
     int64_t elements = 1;
     for (int d = 0; d < whole.dims; d++) {
-        shape[d] = whole.dim[d].n;
-        whole.dim[d].shard.count = 0;
+        whole.dim[d].n = shape[d];
         elements *= shape[d];
     }
     array->integer = false;
@@ -72,10 +80,9 @@ static int draw(const struct model_tensor *input, uint64_t seed, struct array *a
 {
     int64_t shape[TENSOR_DIMS];
     uint64_t random = seed;
-    for (int d = 0; d < input->tensor.dims; d++)
-        shape[d] = input->tensor.dim[d].n;
-    double scale = input->tensor.dims > 1 ? 1 / sqrt((double)shape[0]) : 1;
-    if (array_init(array, input->tensor.dims, shape, false, st) < 0)
+    int dims = numbers_shape(input, shape);
+    double scale = dims > 1 ? 1 / sqrt((double)shape[0]) : 1;
+    if (array_init(array, dims, shape, false, st) < 0)
         return st->code;
     int64_t n = array_elements(array);
     for (int64_t i = 0; i < n; i++)

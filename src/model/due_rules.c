@@ -12,6 +12,12 @@
  */
 #include "model/due.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "module/cost.h"
+
 struct rule {
     struct due *due;
     struct builder *b;
@@ -196,6 +202,37 @@ static void of_reshape(struct rule *r)
     give(r, 0, build_reshape(r->b, r->c, dim, dims));
 }
 
+/* It counts as varying along more axes than its operand: what is due is summed there. */
+static void of_bitcast(struct rule *r)
+{
+    give(r, 0, r->c);
+}
+
+/* A kernel brings the one that goes back with it, which gets the operands and what is due. */
+static bool of_custom_call(struct rule *r)
+{
+    enum { OPERANDS = 6 };
+    const struct module *module = r->b->module;
+    const struct instruction *i = module_at(module, r->at);
+    int32_t operands[OPERANDS + 1];
+    char target[64];
+    const char *forward = module_value(module, r->at, ATTR_CUSTOM_CALL_TARGET);
+    struct kernel_cost cost = {.flops = module_config_number(module, r->at, "backward_flops"),
+                               .hbm_bytes = module_config_number(module, r->at, "backward_bytes")};
+    int n = i->operands;
+    if (isnan(cost.flops) || n > OPERANDS)
+        return false;
+    for (int o = 0; o < n; o++)
+        operands[o] = operand(r, o);
+    operands[n] = r->c;
+    snprintf(target, sizeof target, "%.*s_backward", (int)strcspn(forward + 1, "\""), forward + 1);
+    int32_t made = build_custom_call(r->b, target, operands, n + 1, operands, n, &cost);
+    for (int o = 0; o < n; o++)
+        if (wants(r, o))
+            give(r, o, n == 1 ? made : build_element(r->b, made, o));
+    return true;
+}
+
 /* The bounds of the one dim that is sliced or padded. */
 static int changed_dim(const struct rule *r, int64_t size[], int64_t was[])
 {
@@ -346,6 +383,7 @@ static const struct {
     {HLO_REDUCE, of_reduce},
     {HLO_TRANSPOSE, of_transpose},
     {HLO_RESHAPE, of_reshape},
+    {HLO_BITCAST, of_bitcast},
     {HLO_SLICE, of_slice},
     {HLO_PAD, of_pad},
     {HLO_CONCATENATE, of_concatenate},
@@ -357,6 +395,8 @@ int due_pass_on(struct due *due, int32_t at, int32_t c, unsigned axes, struct st
     struct rule rule = {due, due->b, at, c, axes};
     enum opcode opcode = module_at(due->b->module, at)->opcode;
     if (due_pass_on_collective(due, at, c, axes))
+        return 0;
+    if (opcode == HLO_CUSTOM_CALL && of_custom_call(&rule))
         return 0;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].opcode == opcode) {

@@ -15,12 +15,14 @@
 struct front {
     const char *name;
     const char *const *keys; /* of the file, besides options; ends with NULL */
+    /* Those of the options of models that it knows; ends with NULL */
+    const char *const *options;
     /* Writes the step with its backward pass. */
     int (*build)(const struct node *root, const struct point *point, const struct axes *axes,
                  struct model *model, struct status *st);
 };
 
-extern const struct front front_mlp;
+extern const struct front front_mlp, front_transformer;
 const struct front *const *front_list(void);
 
 /* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */

@@ -59,6 +59,13 @@ static int walk_back(struct due *due, int32_t from, struct status *st)
 int gradient_append(struct builder *b, int32_t of, int32_t seed, const int32_t value[], int values,
                     int32_t gradient[], struct status *st)
 {
+    return gradient_append_to(b, of, seed, &(struct gradient_before){.values = 0}, value, values, gradient,
+                              st);
+}
+
+int gradient_append_to(struct builder *b, int32_t of, int32_t seed, const struct gradient_before *given,
+                       const int32_t value[], int values, int32_t gradient[], struct status *st)
+{
     struct due due;
     int32_t first = b->module->computation[b->module->computations - 1].first;
     struct builder before = *b;
@@ -70,6 +77,9 @@ int gradient_append(struct builder *b, int32_t of, int32_t seed, const int32_t v
         b->phase = "bwd";
         b->layer = 0;
         b->what = NULL;
+        for (int i = 0; i < given->values; i++)
+            if (given->due[i] >= 0)
+                due_add(&due, given->value[i], given->due[i], builder_note(b, given->value[i]).varies);
         due_add(&due, of, seed >= 0 ? seed : build_fill(b, 1, of), builder_note(b, of).differs);
         code = walk_back(&due, of, st);
     }

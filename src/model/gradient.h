@@ -30,4 +30,13 @@
 int gradient_append(struct builder *b, int32_t of, int32_t seed, const int32_t value[], int values,
                     int32_t gradient[], struct status *st);
 
+/* The same, on top of what is due to some values already, from steps before: gradients of these, as they came from
+ * gradient_append(), not summed over the axes along which the values vary. */
+struct gradient_before {
+    const int32_t *value, *due; /* [values]; what is due is -1 for none */
+    int values;
+};
+int gradient_append_to(struct builder *b, int32_t of, int32_t seed, const struct gradient_before *before,
+                       const int32_t value[], int values, int32_t gradient[], struct status *st);
+
 #endif

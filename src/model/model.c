@@ -45,10 +45,14 @@ int model_input(struct model *model, const char *name, struct tensor *tensor, en
     return 0;
 }
 
-static int add_output(struct model *model, const char *name, const struct tensor *tensor, struct status *st)
+int model_output(struct model *model, const char *name, const struct tensor *tensor,
+                 const struct model_flat *flat, struct status *st)
 {
     enum dtype_id dtype = builder_dtype(&model->builder, tensor->value);
-    return append(&model->output, &model->outputs, &model->rooms[1], name, tensor, dtype, st);
+    int code = append(&model->output, &model->outputs, &model->rooms[1], name, tensor, dtype, st);
+    if (code == 0 && flat)
+        model->output[model->outputs - 1].flat = *flat;
+    return code;
 }
 
 /* An input that nothing depends on has gradient 0. */
@@ -67,31 +71,18 @@ static int add_gradients(struct model *model, const struct tensor *output, int32
             continue;
         struct tensor made = model->input[i].tensor;
         made.value = gradient[g] >= 0 ? gradient[g] : build_fill(b, 0, made.value);
-        code = add_output(model, model->input[i].name, &made, st);
+        code = model_output(model, model->input[i].name, &made, &model->input[i].flat, st);
         g++;
     }
     free(of);
     return code;
 }
 
-int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
-              struct status *st)
+int model_close(struct model *model, struct status *st)
 {
     struct builder *b = &model->builder;
-    int32_t seed = -1;
-    int code = add_output(model, name, output, st);
-    if (code == 0 && backward && output->dims > 0) {
-        char due[TENSOR_NAME + 1];
-        struct tensor tensor = *output;
-        snprintf(due, sizeof due, "d%s", name);
-        code = model_input(model, due, &tensor, builder_dtype(b, output->value), false, st);
-        seed = tensor.value;
-    }
-    if (code == 0 && backward)
-        code = add_gradients(model, output, seed, st);
     int32_t *root = malloc((size_t)(model->outputs + 1) * sizeof *root);
-    if (!root && code == 0)
-        code = status_nomem(st);
+    int code = root ? 0 : status_nomem(st);
     for (int i = 0; i < model->outputs && code == 0; i++)
         root[i] = model->output[i].tensor.value;
     if (code == 0) {
@@ -103,4 +94,22 @@ int model_end(struct model *model, const char *name, const struct tensor *output
     free(root);
     builder_free(b);
     return code;
+}
+
+int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
+              struct status *st)
+{
+    struct builder *b = &model->builder;
+    int32_t seed = -1;
+    int code = model_output(model, name, output, NULL, st);
+    if (code == 0 && backward && output->dims > 0) {
+        char due[TENSOR_NAME + 1];
+        struct tensor tensor = *output;
+        snprintf(due, sizeof due, "d%s", name);
+        code = model_input(model, due, &tensor, builder_dtype(b, output->value), false, st);
+        seed = tensor.value;
+    }
+    if (code == 0 && backward)
+        code = add_gradients(model, output, seed, st);
+    return code < 0 ? code : model_close(model, st);
 }

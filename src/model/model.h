@@ -7,6 +7,8 @@
  * inputs in their order, its root a tuple of the outputs: what the forward pass gives, then the gradient of each input that
  * is trained, cut as it is cut.
  *
+ * What is held flat, is a tensor of one dim; what comes in and goes out is the matrix (numbers.h).
+ *
  * Units: elements. Errors: status.h. Ownership: the caller's struct, freed with model_free(), safe when zeroed.
  */
 #ifndef ICISIM_MODEL_H
@@ -19,9 +21,19 @@
 #include "notation/axes.h"
 #include "settings/point.h"
 
+/* A matrix (or vector) that is held flat: its dim `cut` (-1: none) in `parts`, each part row by row and filled up with zeros to
+ * a multiple of the devices that share it. */
+struct model_flat {
+    int dims; /* of the matrix; 0: the tensor is held as it is */
+    int64_t dim[2];
+    int cut;
+    int64_t parts;
+};
+
 struct model_tensor {
     char name[TENSOR_NAME]; /* "w3"; of a gradient that of the input */
     struct tensor tensor;
+    struct model_flat flat;
     enum dtype_id dtype;
     bool trained; /* of inputs */
 };
@@ -45,6 +57,11 @@ void model_free(struct model *model);
 /* Adds an input whose dims and cuts are set, and have been checked; its value comes back. */
 int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,
                 bool trained, struct status *st);
+
+/* Adds an output; ends a step whose outputs have all been added. */
+int model_output(struct model *model, const char *name, const struct tensor *tensor,
+                 const struct model_flat *flat, struct status *st);
+int model_close(struct model *model, struct status *st);
 
 /* Ends it with one output; `backward`: the gradients too, of a scalar, or else from a last input, named d and the output's
  * name, that is due to the output. */

@@ -209,4 +209,5 @@ static int build(const struct node *root, const struct point *point, const struc
 }
 
 static const char *const keys[] = {"layers", "activation", "loss", "batch", "shardings", "data", NULL};
-const struct front front_mlp = {"mlp", keys, build};
+static const char *const options[] = {NULL};
+const struct front front_mlp = {"mlp", keys, options, build};

@@ -18,6 +18,9 @@
  * at random, the same for each mesh. */
 int numbers_read(const char *file, const struct model *model, struct array in[], struct status *st);
 
+/* Dims of what comes in, and out, whole. */
+int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR_DIMS]);
+
 /* in[model->inputs] to out[model->outputs]. `module` is the model's, or what passes have made of it. Devices may differ by
  * `relative`. */
 int numbers_run(const struct model *model, const struct module *module, const struct array in[],

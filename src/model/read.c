@@ -6,7 +6,7 @@
 #include "model/front.h"
 #include "settings/option.h"
 
-enum { FRONT_KEYS = 16 };
+enum { FRONT_KEYS = 24 };
 
 /* All that the file may say: options, what every model has, and the front's own. */
 static int check_keys(const struct node *root, const struct front *front, struct status *st)
@@ -22,6 +22,17 @@ static int check_keys(const struct node *root, const struct front *front, struct
         names[n++] = front->keys[i];
     names[n] = NULL;
     return node_only(root, names, st);
+}
+
+/* Options that only some models know. */
+static int check_options(const struct point *point, const struct front *front, struct status *st)
+{
+    static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head"};
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (point->given[option_index(option_by_name(some[i]))] && text_index(some[i], front->options) < 0)
+            return status_fail(st, STATUS_INPUT, "--%s does not apply to model: %s; leave it out", some[i],
+                               front->name);
+    return 0;
 }
 
 static int find_front(const struct node *root, const struct front **front, struct status *st)
@@ -54,6 +65,8 @@ int model_read(const struct point *point, const struct axes *axes, struct model 
         code = find_front(document.root, &front, st);
     if (code == 0)
         code = check_keys(document.root, front, st);
+    if (code == 0)
+        code = check_options(point, front, st);
     if (code == 0)
         code = front->build(document.root, point, axes, model, st);
     if (code < 0)

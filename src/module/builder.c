@@ -212,3 +212,52 @@ int32_t build_convert(struct builder *b, int32_t a, enum dtype_id dtype)
         return a;
     return builder_label(b, builder_add(b, HLO_CONVERT, builder_shape(b, dtype, dim, dims), &a, 1));
 }
+
+int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over)
+{
+    unsigned set = 0;
+    for (int i = 0; i < over->count; i++)
+        if (b->axes->axis[over->axis[i]].n > 1)
+            set |= 1u << over->axis[i];
+    if (b->module->error || (b->note[a].varies & set) == set)
+        return a;
+    int32_t made = builder_add(b, HLO_BITCAST, module_at(b->module, a)->shape, &a, 1);
+    if (b->module->error < 0)
+        return 0;
+    b->note[made].varies |= set;
+    return builder_label(b, made);
+}
+
+int32_t build_custom_call(struct builder *b, const char *target, const int32_t operand[], int operands,
+                          const int32_t like[], int results, const struct kernel_cost *cost)
+{
+    enum { RESULTS = 8 };
+    char text[192];
+    int32_t shape[RESULTS];
+    assert(results >= 1 && results <= RESULTS);
+    for (int i = 0; i < results; i++)
+        shape[i] = module_at(b->module, like[i])->shape;
+    int32_t whole = results == 1 ? shape[0] : module_tuple(b->module, shape, results);
+    int32_t made = builder_add(b, HLO_CUSTOM_CALL, whole, operand, operands);
+    snprintf(text, sizeof text, "\"%s\"", target);
+    module_attribute_text(b->module, ATTR_CUSTOM_CALL_TARGET, NULL, text);
+    int used = snprintf(text, sizeof text, "{\"flops\":%.17g,\"bytes\":%.17g", cost->flops, cost->hbm_bytes);
+    if (cost->backward_flops > 0)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         ",\"backward_flops\":%.17g,\"backward_bytes\":%.17g", cost->backward_flops,
+                         cost->backward_bytes);
+    snprintf(text + used, sizeof text - (size_t)used, "}");
+    module_attribute_text(b->module, ATTR_BACKEND_CONFIG, NULL, text);
+    return builder_label(b, made);
+}
+
+int32_t build_element(struct builder *b, int32_t tuple, int index)
+{
+    const struct shape *shape = module_shape_of(b->module, tuple);
+    if (b->module->error)
+        return 0;
+    int32_t element = (int32_t)b->module->number[shape->first + index];
+    int32_t made = builder_add(b, HLO_GET_TUPLE_ELEMENT, element, &tuple, 1);
+    module_attribute(b->module, ATTR_INDEX, &(int64_t){index}, 1);
+    return builder_label(b, made);
+}

@@ -4,7 +4,8 @@
  *
  * Operands and results are instructions of the computation that is open. Collectives go over mesh axes: their groups are
  * written as axes, mesh['dp'=4,'tp'=2] {'dp'}, so that a report can say over which axes something moved; over axes of one
- * device nothing moves, and the operand itself comes back. What follows gets the labels that are set: layer, phase
+ * device nothing moves, and the operand itself comes back. Axes named tp:(1)8 and tp:(8)2, one after the other, are parts of
+ * one axis tp of 16, as XLA writes them, and are printed so. What follows gets the labels that are set: layer, phase
  * (fwd, bwd), and what it makes or moves.
  *
  * For each instruction the builder knows over which mesh axes its value is not the same on all devices:
@@ -76,6 +77,8 @@ int32_t build_convert(struct builder *b, int32_t a,
 int32_t build_broadcast(struct builder *b, int32_t a, const int64_t dim[], int dims, const int64_t at[]);
 /* A scalar in the shape of another value. */
 int32_t build_fill(struct builder *b, double value, int32_t like);
+/* 0, 1, 2 ... along one dim. */
+int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims, int along);
 /* Over the dims listed: HLO_ADD or HLO_MAXIMUM. */
 int32_t build_reduce(struct builder *b, enum opcode opcode, int32_t a, const int64_t over[], int overs);
 int32_t build_transpose(struct builder *b, int32_t a, const int64_t order[]);
@@ -83,6 +86,19 @@ int32_t build_reshape(struct builder *b, int32_t a, const int64_t dim[], int dim
 int32_t build_slice(struct builder *b, int32_t a, int dim, int64_t low, int64_t high);
 int32_t build_pad(struct builder *b, int32_t a, int dim, int64_t low, int64_t high); /* with zeros */
 int32_t build_concatenate(struct builder *b, const int32_t value[], int values, int dim);
+
+/* The same value, which from here on counts as varying along more axes: what is due to it stays a part on each device until
+ * it comes here, and is summed then (JAX's pvary). */
+int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over);
+
+/* A kernel of another's: its name, the results' shapes as those of values, and what it costs, as does the one that makes what
+ * is due to its operands (0: there is none). Several results are a tuple, of which build_element() takes one. */
+struct kernel_cost {
+    double flops, hbm_bytes, backward_flops, backward_bytes;
+};
+int32_t build_custom_call(struct builder *b, const char *target, const int32_t operand[], int operands,
+                          const int32_t like[], int results, const struct kernel_cost *cost);
+int32_t build_element(struct builder *b, int32_t tuple, int index);
 
 /* Dims of the result: batch, those of `a` that are left, those of `c` that are left. */
 struct dot_dims {

@@ -15,17 +15,59 @@ static unsigned set_of(const struct axis_list *list)
     return set;
 }
 
+/* How many letters of an axis's name are before ":(8)2", which says which part of an axis it is. */
+static int base_length(const struct axes *axes, int axis)
+{
+    return (int)strcspn(axes->axis[axis].name, ":");
+}
+
+static bool same_base(const struct axes *axes, int a, int c)
+{
+    int n = base_length(axes, a);
+    return n == base_length(axes, c) && strncmp(axes->axis[a].name, axes->axis[c].name, (size_t)n) == 0;
+}
+
+/* How many axes from this one on are parts of one axis. */
+static int parts_from(const struct axes *axes, int first)
+{
+    int n = 1;
+    while (first + n < axes->count && same_base(axes, first, first + n))
+        n++;
+    return n;
+}
+
+/* Do all parts of the axis stand in the list from place i on? */
+static bool lists_whole(const struct axes *axes, const struct axis_list *over, int i)
+{
+    int first = over->axis[i], parts = parts_from(axes, first);
+    if (first > 0 && same_base(axes, first - 1, first))
+        return false;
+    for (int p = 0; p < parts; p++)
+        if (i + p >= over->count || over->axis[i + p] != first + p)
+            return false;
+    return true;
+}
+
 /* mesh['dp'=4,'tp'=2] {'dp'} */
 static void print_groups(const struct axes *axes, const struct axis_list *over, char *text, size_t room)
 {
     size_t used = (size_t)snprintf(text, room, "mesh[");
-    for (int a = 0; a < axes->count && used < room; a++)
-        used += (size_t)snprintf(text + used, room - used, "%s'%s'=%d", a ? "," : "", axes->axis[a].name,
-                                 axes->axis[a].n);
+    for (int a = 0, parts; a < axes->count && used < room; a += parts) {
+        int n = 1;
+        parts = parts_from(axes, a);
+        for (int p = 0; p < parts; p++)
+            n *= axes->axis[a + p].n;
+        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'=%d", a ? "," : "", base_length(axes, a),
+                                 axes->axis[a].name, n);
+    }
     used += (size_t)snprintf(text + used, room - used, "] {");
-    for (int i = 0; i < over->count && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s'%s'", i ? "," : "",
-                                 axes->axis[over->axis[i]].name);
+    for (int i = 0; i < over->count && used < room; i++) {
+        int axis = over->axis[i], n = base_length(axes, axis);
+        bool whole = lists_whole(axes, over, i);
+        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'%s", i ? "," : "", n,
+                                 axes->axis[axis].name, whole ? "" : axes->axis[axis].name + n);
+        i += whole ? parts_from(axes, axis) - 1 : 0;
+    }
     snprintf(text + used, room - used, "}");
 }
 

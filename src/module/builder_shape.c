@@ -23,6 +23,13 @@ int32_t build_fill(struct builder *b, double value, int32_t like)
     return dims ? build_broadcast(b, scalar, dim, dims, NULL) : scalar;
 }
 
+int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims, int along)
+{
+    int32_t made = builder_add(b, HLO_IOTA, builder_shape(b, dtype, dim, dims), NULL, 0);
+    module_attribute(b->module, ATTR_IOTA_DIMENSION, &(int64_t){along}, 1);
+    return builder_label(b, made);
+}
+
 static bool listed(const int64_t list[], int n, int64_t dim)
 {
     for (int i = 0; i < n; i++)

@@ -85,9 +85,10 @@ static struct cost convolution_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-/* Reads "flops" or "bytes" out of {"flops":1.5e9,"bytes":"4096"}; NaN if it is not there. */
-static double config_number(const char *config, const char *key)
+/* Reads "flops" or "bytes" out of {"flops":1.5e9,"bytes":"4096"}. */
+double module_config_number(const struct module *module, int32_t instruction, const char *key)
 {
+    const char *config = module_value(module, instruction, ATTR_BACKEND_CONFIG);
     size_t n = strlen(key);
     for (const char *at = config; (at = strstr(at, key)); at += n) {
         if (at == config || at[-1] != '"' || at[n] != '"')
@@ -104,8 +105,8 @@ static double config_number(const char *config, const char *key)
 
 static struct cost opaque_cost(const struct module *module, int32_t at)
 {
-    const char *config = module_value(module, at, ATTR_BACKEND_CONFIG);
-    double flops = config_number(config, "flops"), bytes = config_number(config, "bytes");
+    double flops = module_config_number(module, at, "flops"),
+           bytes = module_config_number(module, at, "bytes");
     struct cost cost = {.uncosted = isnan(flops) && isnan(bytes), .dtype = DTYPE_BF16};
     const struct shape *shape = module_shape_of(module, at);
     if (module_at(module, at)->operands > 0)

@@ -36,4 +36,7 @@ struct cost {
 /* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
 
+/* A number of a custom call's backend_config by its key; NaN if it is not there. */
+double module_config_number(const struct module *module, int32_t instruction, const char *key);
+
 #endif

@@ -93,6 +93,7 @@ struct option_row {
     enum option_list list;
     bool map;        /* names and values, X=2,Y=4, which files may write as a mapping, too */
     bool writes;     /* the value is a file that is written; - is stdout */
+    bool of_model;   /* in the file of a model a key of its own, which the option overrides */
     bool positional; /* the arguments without dashes; the name is for files and messages */
     bool of_point;   /* fills a field of a point ... */
     size_t offset;   /* ... this one ... */

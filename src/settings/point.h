@@ -62,6 +62,10 @@ struct point {
     const char *op_cost;    /* a CSV of what custom calls cost */
     int remat;              /* enum remat: of models */
     bool unroll, as_written;
+    int layers, tokens_per_chip; /* of transformers; 0: not given */
+    int micro_batches;
+    bool head;
+    bool elementwise; /* what is no product takes time, too */
 
     int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
     bool fold, check;

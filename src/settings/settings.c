@@ -255,7 +255,8 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
         code = node_only(root, names, st);
     for (int i = 0; code == 0 && i < node_count(root); i++) {
         const struct option_row *option = option_by_name(node_name(root, i));
-        if (option && settings->of[option_index(option)].count == 0)
+        bool own = option && option->of_model && is_model(root);
+        if (option && !own && settings->of[option_index(option)].count == 0)
             code = read_key(settings, option, node_child(root, i), st);
     }
     return code;

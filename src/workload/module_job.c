@@ -64,6 +64,7 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
                                         .algorithm = (enum algorithm)point->algorithm,
                                         .setup_s = job->machine.chip->setup_s,
                                         .unroll = point->unroll,
+                                        .products_only = !point->elementwise,
                                         .ragged_uniform = point->ragged != NULL};
     if (point->op_cost) {
         int code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model: transformer. A training step of one, forward and backward, on a mesh of dp, fsdp and tp (transformer.h).
+ *
+ *     model: transformer
+ *     layers: 32
+ *     d-model: 4096
+ *     d-ff: 14336
+ *     heads: 32
+ *     kv-heads: 8
+ *     head-dim: 128
+ *     sequence: 4096
+ *     vocabulary: 128256
+ *     gated: true              two products make the width, of which one is gated by the other
+ *     tied: false              the embedding is the unembedding, too
+ *     attention: causal        or full, none
+ *     kernel: flash            or plain, ideal
+ *     dtypes: {params: bf16, gradients: bf16, state: f32, master: false}
+ *     tokens-per-chip: 4096    or batch: 64, sequences
+ *
+ * Without its head the step begins with the first block's input, x, and ends with what is due to the last one's output, dy.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/front.h"
+#include "model/gradient.h"
+#include "model/transformer_build.h"
+
+static int held_count(const struct transformer *t)
+{
+    return (int)t->layers * BLOCK_WEIGHTS + (t->head ? WEIGHTS - BLOCK_WEIGHTS : 0);
+}
+
+static enum weight_id id_of(const struct transformer *t, int i)
+{
+    int of_blocks = (int)t->layers * BLOCK_WEIGHTS;
+    return i < of_blocks ? (enum weight_id)(i % BLOCK_WEIGHTS)
+                         : (enum weight_id)(BLOCK_WEIGHTS + i - of_blocks);
+}
+
+/* A weight as an input; gradients come in their own type, and are summed over copies last. */
+static int declare(struct transformer_step *s, int i, struct status *st)
+{
+    const struct transformer *t = s->t;
+    enum weight_id id = id_of(t, i);
+    struct held *held = &s->held[i];
+    char name[TENSOR_NAME];
+    int layer = id < BLOCK_WEIGHTS ? i / BLOCK_WEIGHTS + 1 : 0;
+    held->weight = transformer_weight(t, id);
+    const struct weight *w = &held->weight;
+    if (w->dims == 0)
+        return 0;
+    struct tensor flat = {.dims = 1};
+    struct axis_list *shard = &flat.dim[0].shard;
+    *shard = w->over;
+    for (int a = 0; a < w->shared.count; a++)
+        shard->axis[shard->count++] = w->shared.axis[a];
+    flat.dim[0].n = w->chunk * axis_list_size(shard, &t->axes);
+    snprintf(name, sizeof name, layer ? "%s%d" : "%s", w->name, layer);
+    s->b->layer = layer;
+    s->b->what = w->name;
+    held->input = s->model->inputs;
+    int code = model_input(s->model, name, &flat, t->params, true, st);
+    if (code < 0)
+        return code;
+    s->model->input[held->input].flat = (struct model_flat){.dims = w->dims,
+                                                            .dim = {w->dim[0], w->dim[1]},
+                                                            .cut = w->cut,
+                                                            .parts = axis_list_size(&w->over, &t->axes)};
+    held->whole = build_convert(s->b, flat.value, t->gradients);
+    held->parts = build_vary(s->b, held->whole, &t->dp);
+    held->parts = build_vary(s->b, held->parts, &w->copies);
+    return 0;
+}
+
+static void number_name(const struct transformer_step *s, const char *stem, char name[static TENSOR_NAME])
+{
+    if (s->t->micro_batches > 1)
+        snprintf(name, TENSOR_NAME, "%s%d", stem, s->micro + 1);
+    else
+        snprintf(name, TENSOR_NAME, "%s", stem);
+}
+
+/* Activations of a micro-batch: tokens by d. */
+static struct tensor activations(const struct transformer *t)
+{
+    struct tensor x = {.dims = 2, .dim = {{.name = "t"}, {.name = "d", .n = t->d}}};
+    const struct axis_list *parts[] = {&t->dp, &t->fsdp, &t->tp};
+    x.dim[0].n = t->tokens / t->micro_batches;
+    for (int p = 0; p < 3; p++)
+        for (int a = 0; a < parts[p]->count; a++)
+            x.dim[0].shard.axis[x.dim[0].shard.count++] = parts[p]->axis[a];
+    return x;
+}
+
+static int add_input(struct transformer_step *s, const char *stem, struct tensor *x, bool trained,
+                     struct status *st)
+{
+    char name[TENSOR_NAME];
+    number_name(s, stem, name);
+    s->b->layer = 0;
+    s->b->phase = NULL;
+    s->b->what = "activations";
+    return model_input(s->model, name, x, s->t->compute, trained, st);
+}
+
+static int forward(struct transformer_step *s, struct tensor *x, struct status *st)
+{
+    int code = 0;
+    s->b->phase = "fwd";
+    for (int64_t l = 0; l < s->t->layers && code == 0; l++)
+        code = step_block(s, l, x, st);
+    return code;
+}
+
+/* Gradients of all weights, on top of those of the micro-batches before; the last one's are whole. */
+static int backward(struct transformer_step *s, const struct tensor *x, const struct tensor *out,
+                    int32_t seed, int32_t gradient[], int32_t *of_x, struct status *st)
+{
+    int n = held_count(s->t), values = 0;
+    bool last = s->micro + 1 == s->t->micro_batches;
+    int32_t *list = malloc(3 * (size_t)(n + 1) * sizeof *list), *made = list + n + 1, *parts = made + n + 1;
+    if (!list)
+        return status_nomem(st);
+    for (int i = 0; i < n; i++)
+        if (s->held[i].weight.dims) {
+            parts[values] = s->held[i].parts;
+            list[values++] = last ? s->held[i].whole : s->held[i].parts;
+        }
+    list[values] = x->value;
+    const struct gradient_before before = {
+        .value = parts, .due = gradient, .values = s->micro > 0 ? values : 0};
+    int code = gradient_append_to(s->b, out->value, seed, &before, list, values + 1, made, st);
+    for (int i = 0; i < values && code == 0; i++)
+        gradient[i] = made[i];
+    if (code == 0)
+        *of_x = made[values];
+    free(list);
+    return code;
+}
+
+static int run_micro(struct transformer_step *s, int32_t gradient[], struct status *st)
+{
+    char name[TENSOR_NAME];
+    struct tensor x = activations(s->t), out, due, of_x;
+    int code = add_input(s, "x", &x, false, st);
+    out = of_x = due = x;
+    if (code == 0)
+        code = add_input(s, "dy", &due, false, st);
+    if (code == 0)
+        code = forward(s, &out, st);
+    number_name(s, "y", name);
+    if (code == 0)
+        code = model_output(s->model, name, &out, NULL, st);
+    if (code == 0)
+        code = backward(s, &x, &out, due.value, gradient, &of_x.value, st);
+    number_name(s, "x", name);
+    return code < 0 ? code : model_output(s->model, name, &of_x, NULL, st);
+}
+
+static int write_step(struct transformer_step *s, struct status *st)
+{
+    int n = held_count(s->t), code = 0;
+    int32_t *gradient = malloc((size_t)(n + 1) * sizeof *gradient);
+    if (!gradient)
+        return status_nomem(st);
+    for (int i = 0; i < n && code == 0; i++)
+        code = declare(s, i, st);
+    for (; s->micro < s->t->micro_batches && code == 0; s->micro++)
+        code = run_micro(s, gradient, st);
+    for (int i = 0, g = 0; i < n && code == 0; i++) {
+        if (s->held[i].weight.dims == 0)
+            continue;
+        const struct model_tensor *input = &s->model->input[s->held[i].input];
+        struct tensor made = input->tensor;
+        made.value = gradient[g++];
+        code = model_output(s->model, input->name, &made, &input->flat, st);
+    }
+    free(gradient);
+    return code;
+}
+
+static int build(const struct node *root, const struct point *point, const struct axes *axes,
+                 struct model *model, struct status *st)
+{
+    struct transformer t;
+    int code = transformer_read(root, point, axes, &t, st);
+    if (code < 0)
+        return code;
+    enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32};
+    struct transformer_step s = {.t = &t, .model = model};
+    model_begin(model, "transformer", &t.axes, summed, 3);
+    s.b = &model->builder;
+    s.held = calloc((size_t)held_count(&t), sizeof *s.held);
+    code = s.held ? write_step(&s, st) : status_nomem(st);
+    free(s.held);
+    return code < 0 ? code : model_close(model, st);
+}
+
+static const char *const keys[] = {"layers",     "d-model",     "d-ff",   "heads", "kv-heads",  "head-dim",
+                                   "sequence",   "vocabulary",  "gated",  "tied",  "attention", "kernel",
+                                   "activation", "parallelism", "dtypes", "batch", NULL};
+static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
+const struct front front_transformer = {"transformer", keys, options, build};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * transformer: what a workload file says of a transformer and of how it is trained, and its weights.
+ *
+ * A block is  x + o(attention(norm(x)))  and then  x + down(f(gate(norm(x))) * up(norm(x))).  Mesh axes have parts: `dp` cuts
+ * the batch; `fsdp` the batch and the weights, which are gathered for use; `tp` heads, the feed-forward width and the
+ * vocabulary, and between products the tokens (sequence parallelism). Each weight is a matrix whose dim of tp is cut first;
+ * what is left is held flat, filled up with zeros to a multiple of the devices of fsdp, so that any number of these works.
+ * Where tp has more devices than there are key-value heads, neighbours hold copies of one.
+ *
+ * Units: elements, tokens. Errors: status.h, with the place in the file. Ownership: plain values.
+ */
+#ifndef ICISIM_TRANSFORMER_H
+#define ICISIM_TRANSFORMER_H
+
+#include "base/document.h"
+#include "base/dtype.h"
+#include "model/model.h"
+#include "notation/axes.h"
+#include "settings/point.h"
+
+/* What attention does: not at all, each token to all of its sequence, or to those before it. */
+enum attention { ATTENTION_NONE, ATTENTION_FULL, ATTENTION_CAUSAL };
+/* Plain: scores are written to memory and kept. Flash: they are not, and the backward pass finds them again, 5 products for
+ * the 2 of the forward pass. Ideal: they are not, and the backward pass takes twice the forward one. */
+enum kernel { KERNEL_PLAIN, KERNEL_FLASH, KERNEL_IDEAL };
+
+enum weight_id {
+    WEIGHT_NORM_1,
+    WEIGHT_Q,
+    WEIGHT_K,
+    WEIGHT_V,
+    WEIGHT_O,
+    WEIGHT_NORM_2,
+    WEIGHT_GATE,
+    WEIGHT_UP,
+    WEIGHT_DOWN,
+    WEIGHT_EMBED, /* from here on not of a block */
+    WEIGHT_NORM,
+    WEIGHT_UNEMBED,
+    WEIGHTS,
+    BLOCK_WEIGHTS = WEIGHT_EMBED
+};
+
+struct transformer {
+    int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
+    bool gated, tied, head;
+    enum attention attention;
+    enum kernel kernel;
+    int activation; /* front_function() */
+    enum dtype_id params, compute, gradients, state;
+    bool master;                   /* a copy of the parameters in the state's type */
+    int64_t micro_batches, tokens; /* of a step, on all chips */
+    struct axes axes;              /* the mesh's; an axis of which a part cuts key-value heads is two */
+    struct axis_list dp, fsdp, tp, kv,
+        copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
+};
+
+/* Reads it on a mesh, from the file's keys and the point's options. */
+int transformer_read(const struct node *root, const struct point *point, const struct axes *axes,
+                     struct transformer *t, struct status *st);
+
+/* A weight: a matrix, or a vector; how it is cut. Parts that do not exist (the gate of an ungated block) have no dims. */
+struct weight {
+    const char *name;
+    int dims, cut; /* the dim that tp cuts, -1: none */
+    int64_t dim[2];
+    struct axis_list over;   /* cut by these */
+    struct axis_list shared; /* what is left is shared out over these */
+    struct axis_list copies; /* and is the same over these */
+    int64_t local[2];        /* the matrix on one device, gathered */
+    int64_t chunk;           /* what one device holds of it */
+};
+struct weight transformer_weight(const struct transformer *t, enum weight_id id);
+
+/* Parameters of a block without its norms, and of the model, with all. */
+int64_t transformer_block_parameters(const struct transformer *t);
+int64_t transformer_parameters(const struct transformer *t);
+
+/* Tokens of a micro-batch on the devices that have the same. */
+int64_t transformer_local_tokens(const struct transformer *t);
+
+/* Operations of the model a token, forward: 2 a parameter of products, and those of attention (causal: half of it). */
+double transformer_block_flops(const struct transformer *t);
+double transformer_attention_flops(const struct transformer *t);
+
+#endif

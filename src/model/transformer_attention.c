@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Attention on one device, which has whole sequences of its own heads. */
+#include <math.h>
+
+#include "model/transformer_build.h"
+
+/* Heads of one device: of each key-value head several query heads. */
+struct heads {
+    int64_t batch, sequence, kv, group, width;
+};
+
+static struct heads local_heads(const struct transformer_step *s, const struct tensor *q,
+                                const struct tensor *k)
+{
+    int64_t of_q[BUILDER_DIMS], of_k[BUILDER_DIMS];
+    builder_dims(s->b, q->value, of_q);
+    builder_dims(s->b, k->value, of_k);
+    int64_t kv = of_k[1] / s->t->head_dim;
+    int64_t sequence = s->t->attention == ATTENTION_NONE ? 1 : s->t->sequence;
+    return (struct heads){.batch = of_q[0] / sequence,
+                          .sequence = sequence,
+                          .kv = kv,
+                          .group = of_q[1] / of_k[1],
+                          .width = s->t->head_dim};
+}
+
+/* Scores of tokens after one's own are so low that their exponentials are 0. */
+static int32_t mask(struct builder *b, int32_t scores)
+{
+    int64_t dim[BUILDER_DIMS];
+    int dims = builder_dims(b, scores, dim);
+    int32_t from = build_iota(b, DTYPE_S32, dim, dims, 2), to = build_iota(b, DTYPE_S32, dim, dims, dims - 1);
+    return build_select(b, build_compare(b, "GE", from, to), scores, build_fill(b, -1e30, scores));
+}
+
+/* Over the last dim; sums in f32. */
+static int32_t softmax(struct builder *b, int32_t scores)
+{
+    int64_t dim[BUILDER_DIMS], at[BUILDER_DIMS];
+    int dims = builder_dims(b, scores, dim);
+    enum dtype_id dtype = builder_dtype(b, scores);
+    int32_t wide = build_convert(b, scores, DTYPE_F32);
+    for (int d = 0; d < dims; d++)
+        at[d] = d;
+    int32_t most = build_reduce(b, HLO_MAXIMUM, wide, &(int64_t){dims - 1}, 1);
+    wide = build_binary(b, HLO_SUBTRACT, wide, build_broadcast(b, most, dim, dims, at));
+    wide = build_unary(b, HLO_EXPONENTIAL, wide);
+    int32_t sum = build_reduce(b, HLO_ADD, wide, &(int64_t){dims - 1}, 1);
+    wide = build_binary(b, HLO_DIVIDE, wide, build_broadcast(b, sum, dim, dims, at));
+    return build_convert(b, wide, dtype);
+}
+
+/* scores[b, kv, s, group, t] = q[b, s, kv, group, w] . k[b, t, kv, w];  y[b, kv, s, group, w] = softmax . v[b, t, kv, w] */
+static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
+{
+    static const struct dot_dims to_scores = {
+        .batches = 2, .contracted = 1, .batch = {{0, 2}, {0, 2}}, .contract = {{4}, {3}}};
+    static const struct dot_dims to_values = {
+        .batches = 2, .contracted = 1, .batch = {{0, 1}, {0, 2}}, .contract = {{4}, {1}}};
+    struct builder *b = s->b;
+    const int64_t of_q[] = {h->batch, h->sequence, h->kv, h->group, h->width};
+    const int64_t of_k[] = {h->batch, h->sequence, h->kv, h->width};
+    q = build_binary(b, HLO_MULTIPLY, q, build_fill(b, 1 / sqrt((double)h->width), q));
+    q = build_reshape(b, q, of_q, 5);
+    k = build_reshape(b, k, of_k, 4);
+    v = build_reshape(b, v, of_k, 4);
+    int32_t scores = build_dot(b, q, k, &to_scores, s->t->compute);
+    if (s->t->attention == ATTENTION_CAUSAL)
+        scores = mask(b, scores);
+    int32_t y = build_dot(b, softmax(b, scores), v, &to_values, s->t->compute);
+    y = build_transpose(b, y, (int64_t[]){0, 2, 1, 3, 4});
+    return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->width}, 2);
+}
+
+/* One kernel, which reads q, k, v and writes y; to go back it also reads what is due and y's, and writes what is due to three. */
+static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
+{
+    const struct transformer *t = s->t;
+    bool causal = t->attention == ATTENTION_CAUSAL;
+    double tokens = (double)(h->batch * h->sequence), bytes = dtype_info(t->compute)->bytes;
+    double of_q = tokens * (double)(h->kv * h->group * h->width) * bytes,
+           of_k = tokens * (double)(h->kv * h->width) * bytes;
+    double product = 2 * tokens * (double)(h->sequence * h->kv * h->group * h->width) * (causal ? 0.5 : 1);
+    struct kernel_cost cost = {.flops = 2 * product,
+                               .hbm_bytes = 2 * of_q + 2 * of_k,
+                               .backward_flops = (t->kernel == KERNEL_FLASH ? 5 : 4) * product,
+                               .backward_bytes = 4 * of_q + 4 * of_k};
+    return build_custom_call(s->b, causal ? "causal_flash_attention" : "flash_attention",
+                             (int32_t[]){q, k, v}, 3, &q, 1, &cost);
+}
+
+/* Without attention: y = q + k + v, of which the heads of a group share k and v. Nothing looks at another token. */
+static int32_t none(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
+{
+    struct builder *b = s->b;
+    int64_t tokens = h->batch * h->sequence, columns = h->kv * h->group * h->width;
+    int32_t sum = build_reshape(b, build_binary(b, HLO_ADD, k, v), (int64_t[]){tokens, h->kv, h->width}, 3);
+    sum = build_broadcast(b, sum, (int64_t[]){tokens, h->kv, h->group, h->width}, 4, (int64_t[]){0, 1, 3});
+    return build_binary(b, HLO_ADD, q, build_reshape(b, sum, (int64_t[]){tokens, columns}, 2));
+}
+
+struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,
+                             const struct tensor *v)
+{
+    struct tensor y = *q;
+    struct heads h = local_heads(s, q, k);
+    const char *before = s->b->what;
+    s->b->what = "attention";
+    if (s->t->attention == ATTENTION_NONE)
+        y.value = none(s, &h, q->value, k->value, v->value);
+    else if (s->t->kernel == KERNEL_PLAIN)
+        y.value = plain(s, &h, q->value, k->value, v->value);
+    else
+        y.value = fused(s, &h, q->value, k->value, v->value);
+    s->b->what = before;
+    return y;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A transformer's block on one device: which weights it gathers, multiplies with, and what it communicates of activations. */
+#include <math.h>
+#include <string.h>
+
+#include "model/cuts.h"
+#include "model/front.h"
+#include "model/transformer_build.h"
+
+static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
+
+struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    return id < BLOCK_WEIGHTS ? &s->held[layer * BLOCK_WEIGHTS + id]
+                              : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
+}
+
+/* Gathered in the compute type; what fills the last chunk is cut off. */
+struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    const struct held *held = step_held(s, layer, id);
+    const struct weight *w = &held->weight;
+    const char *before = s->b->what;
+    int64_t elements = w->dims == 2 ? w->local[0] * w->local[1] : w->local[0];
+    struct tensor t = {.dims = w->dims};
+    s->b->what = w->name;
+    int32_t value = build_convert(s->b, held->parts, s->t->compute);
+    value = build_all_gather(s->b, value, &w->shared, 0);
+    value = build_slice(s->b, value, 0, 0, elements);
+    t.value = build_reshape(s->b, value, w->local, w->dims);
+    for (int d = 0; d < w->dims; d++)
+        t.dim[d] =
+            (struct tensor_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
+    if (w->dims == 1)
+        strcpy(t.dim[0].name, "d");
+    s->b->what = before;
+    return t;
+}
+
+int step_norm(struct transformer_step *s, const struct tensor *x, const struct tensor *scale,
+              struct tensor *y, struct status *st)
+{
+    struct builder *b = s->b;
+    struct tensor wide = *x, square, rms;
+    wide.value = build_convert(b, x->value, DTYPE_F32);
+    square = wide;
+    square.value = build_binary(b, HLO_MULTIPLY, wide.value, wide.value);
+    rms = tensor_sum(b, &square, (int[]){1}, 1);
+    rms = tensor_scale(b, &rms, 1. / (double)x->dim[1].n);
+    rms.value = build_binary(b, HLO_ADD, rms.value, build_fill(b, 1e-6, rms.value));
+    rms.value = build_unary(b, HLO_RSQRT, rms.value);
+    int code = tensor_zip(b, HLO_MULTIPLY, &wide, &rms, y, st);
+    y->value = build_convert(b, y->value, s->t->compute);
+    return code < 0 ? code : tensor_zip(b, HLO_MULTIPLY, y, scale, y, st);
+}
+
+/* All tokens of the devices of tp, and so the input of products whose weights tp cuts by columns. */
+static void gather_tokens(struct transformer_step *s, struct tensor *x)
+{
+    const struct axis_list *list = &x->dim[0].shard;
+    cuts_gather(s->b, x, 0, list->count - s->t->tp.count);
+}
+
+static int multiply(struct transformer_step *s, const struct tensor *x, int64_t layer, enum weight_id id,
+                    struct tensor *y, struct status *st)
+{
+    struct tensor w = step_weight(s, layer, id), wanted = *x;
+    wanted.dim[1] = w.dim[1];
+    return tensor_product(s->b, x, &w, &matmul, &wanted, s->t->compute, y, st);
+}
+
+/* The sums of a product whose weights tp cuts by rows are handed out by tokens, and added to x. */
+static int multiply_onto(struct transformer_step *s, const struct tensor *y, int64_t layer, enum weight_id id,
+                         struct tensor *x, struct status *st)
+{
+    struct tensor w = step_weight(s, layer, id), sum;
+    int code = tensor_product(s->b, y, &w, &matmul, x, s->t->compute, &sum, st);
+    strcpy(sum.dim[0].name, x->dim[0].name);
+    strcpy(sum.dim[1].name, x->dim[1].name);
+    return code < 0 ? code : tensor_zip(s->b, HLO_ADD, x, &sum, x, st);
+}
+
+static int attend(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_1), h, q, k, v;
+    int code = step_norm(s, x, &scale, &h, st);
+    gather_tokens(s, &h);
+    if (code == 0)
+        code = multiply(s, &h, layer, WEIGHT_Q, &q, st);
+    if (code == 0)
+        code = multiply(s, &h, layer, WEIGHT_K, &k, st);
+    if (code == 0)
+        code = multiply(s, &h, layer, WEIGHT_V, &v, st);
+    if (code < 0)
+        return code;
+    struct tensor y = step_attention(s, &q, &k, &v);
+    return multiply_onto(s, &y, layer, WEIGHT_O, x, st);
+}
+
+static int feed_forward(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h, gate, y;
+    int code = step_norm(s, x, &scale, &h, st);
+    gather_tokens(s, &h);
+    if (code == 0 && s->t->gated)
+        code = multiply(s, &h, layer, WEIGHT_GATE, &gate, st);
+    if (code == 0)
+        code = multiply(s, &h, layer, WEIGHT_UP, &y, st);
+    if (code < 0)
+        return code;
+    front_apply(s->b, s->t->activation, s->t->gated ? &gate : &y);
+    if (s->t->gated)
+        code = tensor_zip(s->b, HLO_MULTIPLY, &gate, &y, &y, st);
+    return code < 0 ? code : multiply_onto(s, &y, layer, WEIGHT_DOWN, x, st);
+}
+
+int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    s->b->layer = (int)layer + 1;
+    s->b->what = "activations";
+    int code = attend(s, layer, x, st);
+    return code < 0 ? code : feed_forward(s, layer, x, st);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The parts of a transformer's step, as they are appended to the module. */
+#ifndef TRANSFORMER_BUILD_H
+#define TRANSFORMER_BUILD_H
+
+#include "model/transformer.h"
+
+/* A weight of the step: what the gradients are asked of, with and without the sums over devices that hold copies. */
+struct held {
+    struct weight weight;
+    int input;            /* of the model */
+    int32_t whole, parts; /* instructions */
+};
+
+struct transformer_step {
+    const struct transformer *t;
+    struct model *model;
+    struct builder *b;
+    struct held *held; /* [layers * BLOCK_WEIGHTS], then those of no block */
+    int micro;         /* from 0 */
+};
+
+struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id);
+
+/* A weight as it is used: gathered, as a matrix in the compute type. */
+struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id);
+
+/* y = x / rms(x) * scale */
+int step_norm(struct transformer_step *s, const struct tensor *x, const struct tensor *scale,
+              struct tensor *y, struct status *st);
+
+/* The block of a layer, from 0: x [tokens, d], cut over dp, fsdp and tp. */
+int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st);
+
+/* softmax(q . k) . v of q [tokens, heads * head_dim]; k and v may have fewer heads. */
+struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,
+                             const struct tensor *v);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Transformers: gradients with real numbers under each parallelism against those of one chip and finite differences; what is
+ * issued and computed, by hand.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/model.h"
+#include "model/numbers.h"
+#include "model/transformer.h"
+#include "module/module_check.h"
+#include "pass/pass.h"
+#include "settings/option.h"
+#include "suite.h"
+
+enum { INPUTS = 40 };
+
+/* Small, with sizes that are not alike: 6 heads of 4, 2 key-value heads; 4 sequences of 6 tokens. */
+static const char small[] = "model: transformer\nlayers: 2\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
+                            "head-dim: 4\nsequence: 6\nvocabulary: 60\n";
+
+struct step {
+    struct model model;
+    struct module module;
+    struct point point;
+};
+
+static void load(struct step *s, const char *text, const char *mesh, enum remat remat, int micro_batches)
+{
+    char path[] = "/tmp/icisim_transformer_XXXXXX";
+    struct status st = {0};
+    struct axes axes;
+    int fd = mkstemp(path);
+    FILE *file = fdopen(fd, "w");
+    fputs(text, file);
+    fclose(file);
+    point_init(&s->point);
+    s->point.file = path;
+    s->point.dtype = "f32";
+    s->point.head = false;
+    s->point.micro_batches = micro_batches;
+    OKAY(axes_parse(mesh, &axes, &st), st);
+    OKAY(model_read(&s->point, &axes, &s->model, &st), st);
+    OKAY(pass_recompute(&s->model.module, remat, &s->module, &st), st);
+    OKAY(module_check(&s->module, NULL, &st), st);
+    remove(path);
+}
+
+static void unload(struct step *s)
+{
+    model_free(&s->model);
+    module_free(&s->module);
+}
+
+static void free_all(struct array array[], int n)
+{
+    for (int i = 0; i < n; i++)
+        array_free(&array[i]);
+}
+
+/* Numbers by name, so that they are the same for each mesh; those of micro-batch 2 follow those of 1. */
+static void fill(const struct model *m, struct array in[])
+{
+    struct status st = {0};
+    for (int i = 0; i < m->inputs; i++) {
+        int64_t shape[TENSOR_DIMS], n;
+        int dims = numbers_shape(&m->input[i], shape);
+        struct suite_random r = {0};
+        for (const char *c = m->input[i].name; *c; c++)
+            r.state = r.state * 31 + (uint64_t)*c;
+        OKAY(array_init(&in[i], dims, shape, false, &st), st);
+        n = array_elements(&in[i]);
+        for (int64_t e = 0; e < n; e++)
+            in[i].data[e] = (suite_random_unit(&r) - 0.47) / (dims > 1 ? 2 : 1) + (dims == 1);
+    }
+}
+
+static void run(struct step *s, struct array out[])
+{
+    struct array in[INPUTS] = {0};
+    struct status st = {0};
+    fill(&s->model, in);
+    OKAY(numbers_run(&s->model, &s->module, in, 1e-11, out, &st), st);
+    free_all(in, INPUTS);
+}
+
+static double difference(const struct array *a, const struct array *b)
+{
+    double most = 0, largest = 0;
+    int64_t n = array_elements(b);
+    if (array_elements(a) != n)
+        return INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        most = fmax(most, fabs(a->data[i] - b->data[i]));
+        largest = fmax(largest, fabs(b->data[i]));
+    }
+    return largest > 0 ? most / largest : INFINITY;
+}
+
+static void same_as_one_chip(const char *text, const char *mesh, enum remat remat)
+{
+    struct array one[INPUTS] = {0}, many[INPUTS] = {0};
+    struct step s;
+    load(&s, text, "dp=1", REMAT_NONE, 1);
+    run(&s, one);
+    unload(&s);
+    load(&s, text, mesh, remat, 1);
+    run(&s, many);
+    for (int o = 0; o < s.model.outputs; o++) {
+        double off = difference(&many[o], &one[o]);
+        CU_ASSERT(off < 1e-11);
+        if (!(off < 1e-11))
+            fprintf(stderr, "%s: %s differs by %g\n", mesh, s.model.output[o].name, off);
+    }
+    unload(&s);
+    free_all(one, INPUTS);
+    free_all(many, INPUTS);
+}
+
+static const char *with(const char *more)
+{
+    static char text[1024];
+    snprintf(text, sizeof text, "%s%s", small, more);
+    return text;
+}
+
+/* Copies of key-value heads: tp=6 on 2 of them. fsdp=3 does not divide 20 x 24 / 2. */
+static void gradients_are_one_chips(void)
+{
+    static const char *const meshes[] = {"dp=4",      "fsdp=2",           "fsdp=4",      "tp=2",
+                                         "tp=6",      "fsdp=2,tp=2",      "tp=2,fsdp=2", "dp=2,fsdp=2",
+                                         "dp=2,tp=2", "dp=2,fsdp=2,tp=2", "fsdp=2,tp=6", "tp=6,dp=2"};
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++)
+        for (enum remat remat = REMAT_NONE; remat < REMATS; remat++)
+            same_as_one_chip(with("batch: 4\nkernel: plain\n"), meshes[i], remat);
+    same_as_one_chip(with("batch: 3\nkernel: plain\nattention: full\ngated: false\n"), "fsdp=3", REMAT_NONE);
+    same_as_one_chip(with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
+}
+
+/* sum of dy * y, of which the gradients are. */
+static double scalar(struct step *s, const struct array in[])
+{
+    struct array out[INPUTS] = {0};
+    struct status st = {0};
+    double sum = 0;
+    OKAY(numbers_run(&s->model, &s->module, in, 1e-11, out, &st), st);
+    int64_t n = array_elements(&out[0]);
+    for (int64_t i = 0; i < n; i++)
+        sum += in[s->model.inputs - 1].data[i] * out[0].data[i];
+    free_all(out, INPUTS);
+    return sum;
+}
+
+/* A few elements of each input, by central differences. */
+static void gradients_are_differences(void)
+{
+    static const char *const kinds[] = {"batch: 1\nkernel: plain\n",
+                                        "batch: 1\nkernel: plain\nattention: full\n",
+                                        "batch: 1\ngated: false\nattention: none\n"};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        struct array in[INPUTS] = {0}, out[INPUTS] = {0};
+        struct status st = {0};
+        struct step s;
+        load(&s, with(kinds[k]), "dp=1", REMAT_NONE, 1);
+        fill(&s.model, in);
+        OKAY(numbers_run(&s.model, &s.module, in, 1e-11, out, &st), st);
+        CU_ASSERT_STRING_EQUAL(s.model.input[s.model.inputs - 1].name, "dy");
+        for (int o = 1, i = s.model.inputs - 2; o < s.model.outputs; o++, i = o - 2) {
+            CU_ASSERT_STRING_EQUAL(s.model.output[o].name, s.model.input[i].name);
+            int64_t at = array_elements(&in[i]) * 3 / 7;
+            double was = in[i].data[at], step = 1e-5;
+            in[i].data[at] = was + step;
+            double up = scalar(&s, in);
+            in[i].data[at] = was - step;
+            double down = scalar(&s, in);
+            in[i].data[at] = was;
+            NEAR(out[o].data[at], (up - down) / (2 * step), 1e-5);
+        }
+        free_all(in, INPUTS);
+        free_all(out, INPUTS);
+        unload(&s);
+    }
+}
+
+/* Two micro-batches have the first and the second half of one batch's sequences. */
+static void micro_batches_add_up(void)
+{
+    static const char *const meshes[] = {"dp=1", "dp=2,fsdp=2", "fsdp=2,tp=6", "tp=6,dp=2"};
+    for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
+        struct array in[INPUTS] = {0}, one[INPUTS] = {0}, part[INPUTS] = {0}, two[INPUTS] = {0};
+        struct status st = {0};
+        struct step s;
+        load(&s, with("batch: 8\nkernel: plain\n"), "dp=1", REMAT_NONE, 1);
+        fill(&s.model, in);
+        OKAY(numbers_run(&s.model, &s.module, in, 1e-11, one, &st), st);
+        int weights = s.model.inputs - 2;
+        unload(&s);
+        load(&s, with("batch: 8\nkernel: plain\n"), meshes[m], REMAT_NONE, 2);
+        CU_ASSERT_EQUAL_FATAL(s.model.inputs, weights + 4);
+        for (int i = 0; i < weights; i++)
+            part[i] = in[i];
+        for (int i = 0; i < 4; i++) /* x1, dy1, x2, dy2 */
+            OKAY(array_slice(&in[weights + i % 2], 0, i / 2 * 24, i / 2 * 24 + 24, &part[weights + i], &st),
+                 st);
+        OKAY(numbers_run(&s.model, &s.module, part, 1e-11, two, &st), st);
+        for (int i = 0; i < weights; i++) {
+            double off = difference(&two[4 + i], &one[2 + i]);
+            CU_ASSERT(off < 1e-11);
+            if (!(off < 1e-11))
+                fprintf(stderr, "%s: %s differs by %g\n", meshes[m], s.model.output[4 + i].name, off);
+        }
+        unload(&s);
+        free_all(part + weights, 4);
+        free_all(in, INPUTS);
+        free_all(one, INPUTS);
+        free_all(two, INPUTS);
+    }
+}
+
+SUITE("transformer", TEST(gradients_are_one_chips), TEST(gradients_are_differences),
+      TEST(micro_batches_add_up))
