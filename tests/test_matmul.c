@@ -155,7 +155,7 @@ static void parts_may_be_cheaper(void)
 {
     struct chip chip = {.name = "falls", .peak_flops[DTYPE_BF16] = 1e12};
     chip.efficiency[DTYPE_BF16] = (struct chip_efficiency){
-        .steps = 2, .flop = {2 * 256.0 * 256 * 256, 2 * 512.0 * 512 * 512}, .frac = {0.8, 0.4}};
+        .steps = 2, .work = {2 * 256.0 * 256 * 256, 2 * 512.0 * 512 * 512}, .frac = {0.8, 0.4}};
     struct roofline roofline;
     struct matmul_product p = {.m = 512,
                                .k = 512,

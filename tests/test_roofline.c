@@ -8,7 +8,7 @@
 /* 200 Tflop/s of bf16, 300 of s8, 0.7 TB/s, tiles of 128, and half the peak for small products. */
 static struct chip a_chip(void)
 {
-    struct chip chip = {.name = "made-up", .hbm_Bps = 0.7e12, .launch_overhead_s = 0, .mxu_tile = 128};
+    struct chip chip = {.name = "made-up", .hbm_Bps = 0.7e12, .mxu_tile = 128, .step_efficiency = NAN};
     for (int d = 0; d < DTYPE_COUNT; d++)
         chip.peak_flops[d] = NAN;
     chip.peak_flops[DTYPE_BF16] = 200e12;
@@ -67,7 +67,7 @@ static void reaches_and_pads(void)
     struct chip chip = a_chip();
     struct roofline roofline;
     chip.efficiency[DTYPE_BF16] =
-        (struct chip_efficiency){.steps = 2, .flop = {1e9, 4e9}, .frac = {0.5, 0.75}};
+        (struct chip_efficiency){.steps = 2, .work = {1e9, 4e9}, .frac = {0.5, 0.75}};
     roofline_init(&roofline, &chip);
     /* 8 Gflop at 0.75 of 200 Tflop/s; 0.3 of them where that is set */
     NEAR(product(&roofline, DTYPE_BF16, 8e9, 0, NULL), 8e9 / 150e12, 1e-12);
@@ -80,4 +80,52 @@ static void reaches_and_pads(void)
     NEAR(roofline_product_flops(&roofline, 16, 256, 384), 2.0 * 16 * 256 * 384, 1e-15); /* whole tiles stay */
 }
 
-SUITE("roofline", TEST(binds), TEST(takes_passes), TEST(reaches_and_pads))
+static void reaches_hbm(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    chip.hbm_efficiency = (struct chip_efficiency){.steps = 2, .work = {4e6, 700e6}, .frac = {0.4, 0.875}};
+    roofline_init(&roofline, &chip);
+    NEAR(roofline_memory_s(&roofline, 1.4e9), 1.4e9 / (0.7e12 * 0.875), 1e-12);
+    NEAR(roofline_memory_s(&roofline, 4e6), 4e6 / (0.7e12 * 0.4), 1e-12);
+    /* half way between the two steps, half way between their times */
+    NEAR(roofline_memory_s(&roofline, 352e6), (4e6 / 0.4 + 700e6 / 0.875) / 2 / 0.7e12, 1e-12);
+    /* a core of two has half, and what counts is what the chip does: 2 MB of one are 4 MB of both */
+    roofline.cores = 2;
+    NEAR(roofline_memory_s(&roofline, 2e6), 4e6 / (0.7e12 * 0.4), 1e-12);
+    NEAR(roofline_memory_s(&roofline, 700e6), 1.4e9 / (0.7e12 * 0.875), 1e-12);
+}
+
+static void shares_a_chip(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    chip.efficiency[DTYPE_BF16] =
+        (struct chip_efficiency){.steps = 2, .work = {1e9, 4e9}, .frac = {0.5, 0.75}};
+    roofline_init(&roofline, &chip);
+    roofline.cores = 2;
+    /* 2 Gflop of one core are 4 Gflop of the chip: 0.75 of 200 Tflop/s, halved */
+    NEAR(product(&roofline, DTYPE_BF16, 2e9, 0, NULL), 2e9 / 75e12, 1e-12);
+    roofline.peak_flops[DTYPE_BF16] = 90e12; /* of the chip, too */
+    NEAR(product(&roofline, DTYPE_BF16, 2e9, 0, NULL), 2e9 / 45e12, 1e-12);
+}
+
+static void is_in_a_step(void)
+{
+    struct chip chip = a_chip();
+    struct roofline roofline;
+    chip.efficiency[DTYPE_BF16] = (struct chip_efficiency){.steps = 1, .work = {1}, .frac = {0.9}};
+    roofline_init(&roofline, &chip);
+    roofline.step = true;
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 3e9 / 180e12, 1e-12); /* no step was measured */
+    chip.step_efficiency = 0.7;
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 3e9 / 140e12, 1e-12);
+    roofline.step = false;
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 3e9 / 180e12, 1e-12);
+    roofline.step = true;
+    roofline.efficiency = 0.35; /* what was given counts */
+    NEAR(product(&roofline, DTYPE_BF16, 3e9, 0, NULL), 3e9 / 70e12, 1e-12);
+}
+
+SUITE("roofline", TEST(binds), TEST(takes_passes), TEST(reaches_and_pads), TEST(reaches_hbm),
+      TEST(shares_a_chip), TEST(is_in_a_step))

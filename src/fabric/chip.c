@@ -47,21 +47,30 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
 /* Between two steps the time, work / efficiency, goes in a straight line, so that more work never takes less time, as it
  * may where the efficiency itself is interpolated. Below the first step the line goes on: it says what a product
  * costs whose work is nothing. */
-double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop)
+static double efficiency_of(const struct chip_efficiency *e, double work)
 {
-    const struct chip_efficiency *e = &chip->efficiency[dtype];
     int last = e->steps - 1, i = 0;
     if (e->steps == 0)
         return 1;
-    if (last == 0 || flop >= e->flop[last])
+    if (last == 0 || work >= e->work[last])
         return e->frac[last];
-    while (flop >= e->flop[i + 1])
+    while (work >= e->work[i + 1])
         i++;
-    double first = e->flop[i] / e->frac[i], second = e->flop[i + 1] / e->frac[i + 1];
-    double slope = (second - first) / (e->flop[i + 1] - e->flop[i]);
-    double fixed = first - slope * e->flop[i];
-    bool small = flop < e->flop[0];
-    return small && (fixed <= 0 || !(flop > 0)) ? e->frac[0] : flop / (fixed + slope * flop);
+    double first = e->work[i] / e->frac[i], second = e->work[i + 1] / e->frac[i + 1];
+    double slope = (second - first) / (e->work[i + 1] - e->work[i]);
+    double fixed = first - slope * e->work[i];
+    bool small = work < e->work[0];
+    return small && (fixed <= 0 || !(work > 0)) ? e->frac[0] : work / (fixed + slope * work);
+}
+
+double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop)
+{
+    return efficiency_of(&chip->efficiency[dtype], flop);
+}
+
+double chip_hbm_efficiency(const struct chip *chip, double bytes)
+{
+    return efficiency_of(&chip->hbm_efficiency, bytes);
 }
 
 static int by_length(const void *a, const void *b)

@@ -13,10 +13,13 @@
  *     spec:
  *       pod: {value: 16x16, source: ...}   # largest slice; as many axes as the chip has
  *       host: 4x2                          # chips of one host
+ *       cores: 2                           # devices of one chip (1 if left out)
  *       wrap: axis of 16 only              # full pod only | multiples of 4x4x4 | always | never
  *       peak: {bf16: 197Tflops}            # per dtype
  *       matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop, 0.5], [1Tflop, 0.9]]}}
+ *       step_efficiency: 0.7               # of products inside a training step, where it was measured
  *       hbm_capacity: 16GB
+ *       hbm_efficiency: {steps: [[4MiB, 0.4], [1GiB, 0.87]]}   # of hbm_bandwidth, by the bytes that a compute moves
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
  *       hop_latency: 1us                   # and setup, launch_overhead
  *       mxu_tile: 128
@@ -65,12 +68,13 @@ struct chip_fact {
     bool measured;
 };
 
-/* Share of the peak that a matmul reaches, by its operations: between the steps, and below the first, such that its time
- * goes in straight lines; level above the last. A larger step takes longer than a smaller one. No steps: 1. */
+/* Share of a rate that work reaches, by its amount (a product by its operations, HBM by bytes): between the steps, and
+ * below the first, such that its time goes in straight lines; level above the last. A larger step takes longer than a
+ * smaller one. No steps: 1. */
 enum { CHIP_STEPS = 16 };
 struct chip_efficiency {
     int steps;
-    double flop[CHIP_STEPS]; /* rising */
+    double work[CHIP_STEPS]; /* rising: operations, or bytes */
     double frac[CHIP_STEPS];
 };
 
@@ -78,12 +82,15 @@ enum { CHIP_NAME = 32 };
 struct chip {
     char name[CHIP_NAME];
     enum chip_profile profile;
-    int axes; /* of ICI */
+    int axes;  /* of ICI */
+    int cores; /* devices of a module on one chip, each with its share of peak and HBM */
     int pod[SLICE_AXES], host[SLICE_AXES];
     enum chip_wrap wrap;
     const char *ring; /* its name */
     double peak_flops[DTYPE_COUNT];
-    struct chip_efficiency efficiency[DTYPE_COUNT];
+    struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
+    double step_efficiency; /* of products inside a step, whatever their size; NaN: as alone */
+    struct chip_efficiency hbm_efficiency;
     uint64_t hbm_bytes;
     double hbm_Bps, link_Bps, link_nominal_Bps, pcie_Bps, dcn_Bps;
     double hop_latency_s;
@@ -117,8 +124,10 @@ const char *chip_source(const struct chip *chip, const char *key);
 /* Peak rate for a dtype: its own, or that of the type it is computed at. Fails where the chip has neither. */
 int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struct status *st);
 
-/* Share of that peak which a matmul of `flop` operations reaches. */
+/* The share that so much work reaches: of the peak a matmul of `flop` operations, of HBM's bandwidth a compute that moves
+ * `bytes`. */
 double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop);
+double chip_hbm_efficiency(const struct chip *chip, double bytes);
 
 /* Which axes of a slice wrap by the chip's rule; axes of length 1 and 2 have no ends to join. Returns how
  * many. */

@@ -15,7 +15,8 @@ static void set_defaults(struct chip *chip, enum chip_profile profile)
 {
     *chip = (struct chip){.profile = profile, .ring = "bidi-half", .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
-    chip->hop_latency_s = NAN;
+    chip->hop_latency_s = chip->step_efficiency = NAN;
+    chip->cores = 1;
     for (int d = 0; d < DTYPE_COUNT; d++)
         chip->peak_flops[d] = NAN;
 }

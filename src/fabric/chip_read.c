@@ -18,6 +18,8 @@ enum field_kind {
     FIELD_SHAPE,
     FIELD_WRAP,
     FIELD_RING,
+    FIELD_FRAC,
+    FIELD_SHARES, /* by bytes */
     FIELD_PEAKS,
     FIELD_EFFICIENCIES,
 };
@@ -25,11 +27,14 @@ enum field_kind {
 #define CHIP_FIELDS(X)                                                                                       \
     X(pod, FIELD_SHAPE, pod)                                                                                 \
     X(host, FIELD_SHAPE, host)                                                                               \
+    X(cores, FIELD_INT, cores)                                                                               \
     X(wrap, FIELD_WRAP, wrap)                                                                                \
     X(peak, FIELD_PEAKS, peak_flops)                                                                         \
     X(matmul_efficiency, FIELD_EFFICIENCIES, efficiency)                                                     \
+    X(step_efficiency, FIELD_FRAC, step_efficiency)                                                          \
     X(hbm_capacity, FIELD_BYTES, hbm_bytes)                                                                  \
     X(hbm_bandwidth, FIELD_BANDWIDTH, hbm_Bps)                                                               \
+    X(hbm_efficiency, FIELD_SHARES, hbm_efficiency)                                                          \
     X(link_bandwidth, FIELD_BANDWIDTH, link_Bps)                                                             \
     X(link_nominal, FIELD_BANDWIDTH, link_nominal_Bps)                                                       \
     X(hop_latency, FIELD_TIME, hop_latency_s)                                                                \
@@ -211,36 +216,49 @@ static int read_frac(const struct node *node, const char *key, double *frac, str
     return code < 0 ? code : above_zero(node, key, text, *frac, st);
 }
 
+/* What efficiencies are stepped by. */
+typedef int parse_work(const char *what, const char *text, double *work, struct status *st);
+
+static int parse_bytes(const char *what, const char *text, double *bytes, struct status *st)
+{
+    uint64_t whole = 0;
+    int code = units_parse_bytes(what, text, &whole, st);
+    *bytes = (double)whole;
+    return code;
+}
+
 /* One step, [1Gflop, 0.5], above the step before it. */
-static int read_step(const struct node *step, const char *key, struct chip_efficiency *e, struct status *st)
+static int read_step(const struct node *step, const char *key, parse_work *parse, struct chip_efficiency *e,
+                     struct status *st)
 {
     const char *text;
     if (node_kind(step) != NODE_SEQUENCE || node_count(step) != 2)
-        return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [1Gflop, 0.5]", key);
+        return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [%s, 0.5]", key,
+                         parse == parse_bytes ? "1MiB" : "1Gflop");
     const struct node *work = node_child(step, 0);
     int code = node_text(work, key, &text, st);
     if (code == 0)
-        code = node_prefix(work, st, units_parse_work(key, text, &e->flop[e->steps], st));
-    if (code == 0 && !(e->flop[e->steps] > (e->steps ? e->flop[e->steps - 1] : 0)))
+        code = node_prefix(work, st, parse(key, text, &e->work[e->steps], st));
+    if (code == 0 && !(e->work[e->steps] > (e->steps ? e->work[e->steps - 1] : 0)))
         code = node_fail(work, st, STATUS_INPUT, "steps of %s must rise; '%s' does not", key, text);
     if (code == 0)
         code = read_frac(node_child(step, 1), key, &e->frac[e->steps], st);
     if (code < 0)
         return code;
     int i = e->steps++;
-    if (i > 0 && !(e->flop[i] / e->frac[i] > e->flop[i - 1] / e->frac[i - 1]))
+    if (i > 0 && !(e->work[i] / e->frac[i] > e->work[i - 1] / e->frac[i - 1]))
         return node_fail(step, st, STATUS_INPUT,
-                         "by the steps of %s a product of %s takes no longer than the smaller one before it",
-                         key, text);
+                         "by the steps of %s work of %s takes no longer than the smaller one before it", key,
+                         text);
     return 0;
 }
 
-static int read_efficiency(const struct node *node, const char *key, struct chip_efficiency *e,
-                           struct status *st)
+static int read_efficiency(const struct node *node, const char *key, parse_work *parse,
+                           struct chip_efficiency *e, struct status *st)
 {
     *e = (struct chip_efficiency){0};
     if (node_kind(node) == NODE_SCALAR) {
-        *e = (struct chip_efficiency){.steps = 1, .flop = {1}};
+        *e = (struct chip_efficiency){.steps = 1, .work = {1}};
         return read_frac(node, key, &e->frac[0], st);
     }
     int n = node_count(node);
@@ -248,7 +266,7 @@ static int read_efficiency(const struct node *node, const char *key, struct chip
         return node_fail(node, st, STATUS_LIMIT, "%s must have 1 to %d steps", key, CHIP_STEPS);
     int code = 0;
     for (int i = 0; i < n && code == 0; i++)
-        code = read_step(node_child(node, i), key, e, st);
+        code = read_step(node_child(node, i), key, parse, e, st);
     return code;
 }
 
@@ -268,8 +286,9 @@ static int read_by_dtype(struct chip *chip, const struct field *field, const str
         snprintf(key, sizeof key, "%s.%s", field->name, all ? "all" : dtype_info((enum dtype_id)dtype)->name);
         code = read_fact(chip, value, key, measured, &value, st);
         if (code == 0)
-            code = field->kind == FIELD_PEAKS ? read_peak(chip, value, key, dtype, st)
-                                              : read_efficiency(value, key, &chip->efficiency[dtype], st);
+            code = field->kind == FIELD_PEAKS
+                       ? read_peak(chip, value, key, dtype, st)
+                       : read_efficiency(value, key, units_parse_work, &chip->efficiency[dtype], st);
         for (int d = 1; all && d < DTYPE_COUNT; d++)
             chip->efficiency[d] = chip->efficiency[0];
     }
@@ -288,7 +307,12 @@ int chip_read_section(struct chip *chip, const struct node *section, bool measur
             continue;
         }
         code = read_fact(chip, node, fields[f].name, measured, &node, st);
-        if (code == 0)
+        void *to = (char *)chip + fields[f].offset;
+        if (code == 0 && fields[f].kind == FIELD_SHARES)
+            code = read_efficiency(node, fields[f].name, parse_bytes, to, st);
+        else if (code == 0 && fields[f].kind == FIELD_FRAC)
+            code = read_frac(node, fields[f].name, to, st);
+        else if (code == 0)
             code = read_value(chip, &fields[f], node, st);
     }
     return code;

@@ -16,7 +16,8 @@ void roofline_init(struct roofline *roofline, const struct chip *chip)
                                   .efficiency = NAN,
                                   .hbm_Bps = chip->hbm_Bps,
                                   .launch_s = chip->launch_overhead_s,
-                                  .passes = 1};
+                                  .passes = 1,
+                                  .cores = 1};
     for (int d = 0; d < DTYPE_COUNT; d++)
         roofline->peak_flops[d] = NAN;
 }
@@ -31,20 +32,25 @@ static bool takes_passes(const struct roofline *roofline, enum dtype_id dtype)
 int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st)
 {
     if (!isnan(roofline->peak_flops[dtype])) {
-        *flops = roofline->peak_flops[dtype];
+        *flops = roofline->peak_flops[dtype] / roofline->cores;
         return 0;
     }
     int code = chip_peak(roofline->chip, dtype, flops, st);
-    if (code == 0 && takes_passes(roofline, dtype))
-        *flops /= roofline->passes;
-    return code;
+    if (code < 0)
+        return code;
+    *flops /= roofline->cores * (takes_passes(roofline, dtype) ? roofline->passes : 1);
+    return 0;
 }
 
 double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops)
 {
     if (!isnan(roofline->efficiency))
         return roofline->efficiency;
-    return isnan(roofline->peak_flops[dtype]) ? chip_matmul_efficiency(roofline->chip, dtype, flops) : 1;
+    if (!isnan(roofline->peak_flops[dtype]))
+        return 1;
+    if (roofline->step && !isnan(roofline->chip->step_efficiency))
+        return roofline->chip->step_efficiency;
+    return chip_matmul_efficiency(roofline->chip, dtype, flops * roofline->cores);
 }
 
 static double tiles(double n, int tile)
@@ -60,9 +66,17 @@ double roofline_product_flops(const struct roofline *roofline, double m, double 
     return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
 }
 
+double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes)
+{
+    double chip_bytes = hbm_bytes * roofline->cores;
+    return roofline->hbm_Bps > 0
+               ? chip_bytes / (roofline->hbm_Bps * chip_hbm_efficiency(roofline->chip, chip_bytes))
+               : 0;
+}
+
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
 {
-    return (roofline->hbm_Bps > 0 ? hbm_bytes / roofline->hbm_Bps : 0) + roofline->launch_s;
+    return roofline_hbm_s(roofline, hbm_bytes) + roofline->launch_s;
 }
 
 int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
@@ -73,7 +87,7 @@ int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, dou
     if (code < 0)
         return code;
     double compute_s = flops / (peak_flops * roofline_efficiency(roofline, dtype, flops));
-    double memory_s = roofline->hbm_Bps > 0 ? hbm_bytes / roofline->hbm_Bps : 0;
+    double memory_s = roofline_hbm_s(roofline, hbm_bytes);
     *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
     if (bound)
         *bound = roofline->launch_s > fmax(compute_s, memory_s) ? BOUND_LAUNCH

@@ -2,11 +2,14 @@
 /*
  * roofline: the seconds of a compute on one chip (Williams, Waterman, Patterson 2009).
  *
- *     t = max( flops / (peak * efficiency), HBM bytes / HBM bandwidth ) + launch overhead
+ *     t = max( flops / (peak * efficiency), HBM bytes / (HBM bandwidth * efficiency) ) + launch overhead
  *
  * The larger of the first two says what binds it: the MXU or HBM; the launch overhead binds what is shorter than itself.
  * The peak is the dtype's own, or that of the type which the chip computes it at: f32 takes `passes` bf16 passes (JAX's
  * precision: default 1, high 3, highest 6). What is no product runs on the vector unit, which HBM feeds: it has bytes only.
+ *
+ * A chip of several cores is that many devices, each with its share of peak and HBM: all work at once, so what one of
+ * them does is a share of what the chip does in that time.
  *
  * Units: in the names. Errors: a dtype without a peak is STATUS_INPUT. Ownership: a plain value; the chip is borrowed.
  */
@@ -27,6 +30,8 @@ struct roofline {
     double hbm_Bps, launch_s;
     bool mxu_padding;
     int passes; /* of products of f32: 1, 3 or 6 */
+    int cores;  /* of the chip, of which one does this: 1 where the chip does it */
+    bool step;  /* inside a training step, where products reach less than alone (chip.step_efficiency) */
 };
 
 enum bound_kind { BOUND_MXU, BOUND_HBM, BOUND_LAUNCH, BOUND_KINDS };
@@ -48,7 +53,8 @@ double roofline_product_flops(const struct roofline *roofline, double m, double 
 int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
                        double *seconds, enum bound_kind *bound, struct status *st);
 
-/* Anything else. */
+/* Anything else; and what so many bytes take in HBM, without the launch. */
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);
+double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes);
 
 #endif

@@ -34,9 +34,9 @@ double matmul_least_s(const struct roofline *roofline, const struct matmul_produ
     double flops = roofline_product_flops(roofline, m, k, n);
     const struct chip_efficiency *steps = &best.chip->efficiency[rate];
     best.efficiency = roofline_efficiency(roofline, rate, flops);
-    for (int i = 0; i < steps->steps && steps->flop[i] < flops;
+    for (int i = 0; i < steps->steps && steps->work[i] < flops;
          i++) /* straight between the steps: largest at one */
-        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, rate, steps->flop[i]));
+        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, rate, steps->work[i]));
     return matmul_cost_s(&best, p, m, k, n, false);
 }
 
