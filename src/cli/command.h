@@ -22,10 +22,13 @@ struct command {
 };
 
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
-    command_validate, command_fit, command_lower, command_manual;
+    command_validate, command_fit, command_lower, command_merge, command_rerun, command_manual;
 
 /* All of them, ended by NULL. */
 extern const struct command *const command_list[];
+
+/* One of them by name, NULL with the nearest names as a fault. */
+const struct command *command_by_name(const char *name, struct status *st);
 
 /* Reads the arguments after the command's name, argv[0], and a workload file if there is one among them. Returns
  * COMMAND_HELPED if it has printed the help that was asked for. */

@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/rows.h"
+#include "cli/slurm.h"
 #include "cli/sweep_file.h"
 #include "cli/trial.h"
 #include "workload/job.h"
@@ -255,7 +256,7 @@ static int sweep(struct settings *settings, struct status *st)
     if (code == 0)
         code = trial_run(&grid, &catalog, st);
     if (code == 0)
-        code = run_shard(sweep, settings, st);
+        code = settings_flag(settings, "slurm") ? slurm_write(&grid, st) : run_shard(sweep, settings, st);
     catalog_free(&catalog);
     free(sweep);
     return code;

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "base/version.h"
 #include "cli/command.h"
+#include "cli/manifest.h"
 
 static void print_help(void)
 {
@@ -29,21 +29,6 @@ static void print_version(void)
         printf(" %s %s%s", part->name, part->version, part[1].name ? "," : "\n");
 }
 
-static const struct command *find_command(const char *name, struct status *st)
-{
-    enum { MOST = 16 };
-    const char *names[MOST + 1] = {NULL};
-    int n = 0;
-    for (const struct command *const *command = command_list; *command; command++) {
-        if (strcmp((*command)->name, name) == 0)
-            return *command;
-        if (!(*command)->hidden && n < MOST)
-            names[n++] = (*command)->name;
-    }
-    text_unknown("command", name, names, st);
-    return NULL;
-}
-
 /* Everything printed to stdout has got there? */
 static int flush_stdout(struct status *st)
 {
@@ -55,13 +40,19 @@ static int flush_stdout(struct status *st)
 static int run_command(int argc, char **argv, struct status *st)
 {
     struct settings settings;
-    const struct command *command = find_command(argv[1], st);
+    struct manifest manifest = {0};
+    const struct command *command = command_by_name(argv[1], st);
     if (!command)
         return st->code;
     settings_init(&settings);
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
+    if (code == 0 && settings_text(&settings, "manifest"))
+        code = manifest_open(&manifest, command->name, &settings, st);
     if (code == 0)
         code = command->run(&settings, st);
+    if (status_exit(code) < status_exit(STATUS_INPUT))
+        code = manifest_commit(&manifest, code, st);
+    manifest_abandon(&manifest);
     settings_free(&settings);
     return code;
 }

@@ -72,6 +72,8 @@ static int add_argument(struct parsing *parsing, const char *text)
     if (!option)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': %s takes options only", text,
                            parsing->command->name);
+    if (typed_add(&parsing->settings->typed, option, text, parsing->st) < 0)
+        return parsing->st->code;
     if (strcmp(option->name, "op") != 0 || !document_is_path(text))
         return settings_add(parsing->settings, option, text, parsing->st);
     if (parsing->settings->file)
@@ -121,6 +123,12 @@ static int explain(const struct parsing *parsing, const struct argp_state *state
                        option->name, option->argument);
 }
 
+static int add_option(struct parsing *parsing, const struct option_row *option, const char *text)
+{
+    int code = typed_add(&parsing->settings->typed, option, text, parsing->st);
+    return code < 0 ? code : settings_add(parsing->settings, option, text, parsing->st);
+}
+
 static error_t parse_one(int key, char *argument, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
@@ -133,7 +141,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     else if (key == ARGP_KEY_ERROR)
         code = explain(parsing, state); /* the first fault stays */
     else if (option)
-        code = settings_add(parsing->settings, option, option->argument ? argument : "on", parsing->st);
+        code = add_option(parsing, option, option->argument ? argument : "on");
     else
         return ARGP_ERR_UNKNOWN;
     return code < 0 ? EINVAL : 0;

@@ -103,8 +103,9 @@ struct chip {
     struct document document[2]; /* the base, if any, and the file */
 };
 
-/* Loads a built-in chip by name, or a file: what has a '/' in it or ends in .yaml. CHIP_MEASURED is refused
- * for a chip that has no measured values. */
+/* Loads a built-in chip by name, or a file: what chip_is_path() says has a '/' in it or ends in .yaml. CHIP_MEASURED is
+ * refused for a chip that has no measured values. */
+bool chip_is_path(const char *name_or_path);
 int chip_load(struct chip *chip, const char *name_or_path, enum chip_profile profile, struct status *st);
 int chip_parse(struct chip *chip, const char *file, const char *text, size_t bytes, enum chip_profile profile,
                struct status *st);

@@ -126,12 +126,16 @@ int chip_parse(struct chip *chip, const char *file, const char *text, size_t byt
     return code < 0 ? code : read_chip(chip, st);
 }
 
-int chip_load(struct chip *chip, const char *name_or_path, enum chip_profile profile, struct status *st)
+bool chip_is_path(const char *name_or_path)
 {
     size_t n = strlen(name_or_path);
-    bool path = strchr(name_or_path, '/') || (n > 5 && strcmp(name_or_path + n - 5, ".yaml") == 0);
+    return strchr(name_or_path, '/') || (n > 5 && strcmp(name_or_path + n - 5, ".yaml") == 0);
+}
+
+int chip_load(struct chip *chip, const char *name_or_path, enum chip_profile profile, struct status *st)
+{
     set_defaults(chip, profile);
-    if (path) {
+    if (chip_is_path(name_or_path)) {
         int code = document_load(&chip->document[1], name_or_path, st);
         return code < 0 ? code : read_chip(chip, st);
     }

@@ -56,18 +56,23 @@ bool hlo_is_path(const char *text)
     return !strpbrk(text, " @[") && strchr(text, '/') && stat(text, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+int hlo_find(const char *path, char found[HLO_PATH], struct status *st)
+{
+    struct stat entry;
+    if (snprintf(found, HLO_PATH, "%s", path) >= (int)HLO_PATH)
+        return status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
+    if (strcmp(path, "-") != 0 && stat(path, &entry) == 0 && S_ISDIR(entry.st_mode))
+        return search(path, found, st);
+    return 0;
+}
+
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],
              struct status *st)
 {
     char place[HLO_PATH];
-    struct stat entry;
     struct file file;
-    int code = 0;
     *module = (struct module){0};
-    if (snprintf(place, sizeof place, "%s", path) >= (int)sizeof place)
-        return status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
-    if (strcmp(path, "-") != 0 && stat(path, &entry) == 0 && S_ISDIR(entry.st_mode))
-        code = search(path, place, st);
+    int code = hlo_find(path, place, st);
     if (code < 0 || (code = file_read(&file, place, st)) < 0)
         return code;
     code = hlo_read(module, file.name, file.text, file.bytes, trips, st);

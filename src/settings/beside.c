@@ -48,6 +48,11 @@ static const struct rule rules[] = {
     {.option = "steps", .other = "dump-program", .excludes = true},
     {.option = "critical-path", .other = "dump-program", .excludes = true},
     {.option = "timing", .other = "dump-program", .excludes = true},
+    {.option = "slurm", .other = "csv"},
+    {.option = "slurm", .other = "shard", .excludes = true},
+    {.option = "tasks", .other = "slurm"},
+    {.option = "submit", .other = "slurm"},
+    {.option = "manifest", .other = "slurm", .excludes = true},
     {.option = "crossover", .other = "size"},
     {.option = "output", .other = "action", .values = "export"},
 };

@@ -17,14 +17,20 @@ void settings_init(struct settings *settings)
     *settings = (struct settings){0};
 }
 
+static void drop_values(struct setting *setting)
+{
+    while (setting->count > 0)
+        free(setting->text[--setting->count]);
+}
+
 void settings_free(struct settings *settings)
 {
     for (int i = 0; i < OPTIONS_MAX; i++) {
-        for (int v = 0; v < settings->of[i].count; v++)
-            free(settings->of[i].text[v]);
+        drop_values(&settings->of[i]);
         free(settings->of[i].text);
     }
     free(settings->file);
+    typed_free(&settings->typed);
     settings_init(settings);
 }
 
@@ -150,10 +156,8 @@ static int join_value(struct settings *settings, const struct option_row *option
 int settings_add(struct settings *settings, const struct option_row *option, const char *text,
                  struct status *st)
 {
-    struct setting *setting = &settings->of[option_index(option)];
     if (option->list == LIST_LAST)
-        while (setting->count > 0)
-            free(setting->text[--setting->count]);
+        drop_values(&settings->of[option_index(option)]);
     if (option->list == LIST_JOIN)
         return join_value(settings, option, text, st);
     if (option->list != LIST_COMMA)
@@ -277,6 +281,11 @@ int settings_read(struct settings *settings, const char *path, struct status *st
     }
     document_free(&document);
     return code;
+}
+
+void settings_drop(struct settings *settings, const char *name)
+{
+    drop_values(&settings->of[option_index(option_by_name(name))]);
 }
 
 int settings_count(const struct settings *settings, const char *name)

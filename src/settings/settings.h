@@ -19,6 +19,7 @@
 
 #include "base/status.h"
 #include "settings/option.h"
+#include "settings/typed.h"
 
 struct setting {
     int count, room;
@@ -28,6 +29,7 @@ struct setting {
 struct settings {
     struct setting of[OPTIONS_MAX]; /* by option_index() */
     char *file;                     /* workload file, or NULL */
+    struct typed typed;             /* what the command line gave */
 };
 
 void settings_init(struct settings *settings);
@@ -43,6 +45,9 @@ int settings_close(struct settings *settings, const struct option_row *option, c
 
 /* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
 int settings_read(struct settings *settings, const char *path, struct status *st);
+
+/* As if an option had not been given. */
+void settings_drop(struct settings *settings, const char *name);
 
 /* Fails at an option that was given and means nothing beside the others: --chunks without --all-reduce chunks. What
  * does not apply to what runs is found point by point (option_check()). */
