@@ -87,10 +87,14 @@ static int edits(const char *a, const char *b)
     return d[n][m];
 }
 
-/* Letters missing at the end cost nothing: people shorten. */
-static int distance(const char *typed, const char *name)
+/* Letters missing at the end cost nothing: people shorten. Anything above `limit` is as far as anything else; as many
+ * edits as the lengths differ by it takes at least. */
+static int distance(const char *typed, const char *name, int limit)
 {
-    return typed[0] && strncasecmp(typed, name, strlen(typed)) == 0 ? 0 : edits(typed, name);
+    int longer = (int)strlen(typed) - (int)strlen(name);
+    if (typed[0] && strncasecmp(typed, name, strlen(typed)) == 0)
+        return 0;
+    return abs(longer) > limit ? limit + 1 : edits(typed, name);
 }
 
 /* Adds a name to the list in `text`, or "..." where it does not fit. */
@@ -109,14 +113,14 @@ char *text_nearest(const char *name, const char *const names[], char text[static
     /* Near is one edit away, and one more for every four letters. */
     int limit = 1 + (int)(strlen(name) / 4), closest = INT_MAX, near = 0;
     for (int i = 0; names[i]; i++)
-        closest = least(closest, distance(name, names[i]));
+        closest = least(closest, distance(name, names[i], limit));
     bool any = closest <= limit;
     for (int i = 0; any && names[i]; i++)
-        near += distance(name, names[i]) == closest;
+        near += distance(name, names[i], limit) == closest;
     strcpy(text, !any ? "known are" : near == 1 ? "the nearest is" : "the nearest are");
     const char *separator = " ";
     for (int i = 0; names[i]; i++) {
-        if (any && distance(name, names[i]) != closest)
+        if (any && distance(name, names[i], limit) != closest)
             continue;
         append(text, separator, names[i]);
         separator = ", ";
