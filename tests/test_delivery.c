@@ -289,7 +289,8 @@ static void make_spec(struct round *r, int op, bool broken)
     spec->kind = (enum ring_kind)suite_random(&r->random, RING_KINDS);
     spec->algorithm = (enum algorithm)suite_random(&r->random, ALGORITHMS);
     spec->keep_ties = suite_random(&r->random, 2);
-    spec->elem_bytes = 8;
+    /* broadcasts of much are scattered and gathered */
+    spec->elem_bytes = op == 6 && suite_random(&r->random, 2) ? 5e7 : 8;
     spec->root = (int)suite_random(&r->random, (unsigned)r->n);
     spec->routes = 1;
     spec->elements = 1 + (int64_t)suite_random(&r->random, 300);

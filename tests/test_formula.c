@@ -199,14 +199,42 @@ static void test_trains(void)
     c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 6, true);
     c.algorithm = ALGORITHM_RING;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
-    /* Broadcast round a ring of 5: wagons of 21 kB, 3 us; the last of 5 has 4 more hops to go, or 2 both ways
-     */
+    /* Broadcast of 105 kB, 15 us, round a ring of 5: uni 4 hops, sqrt(3 * 15/2.385) = 4.3, so in 4 chunks; bidi 2 hops and
+     * 2 or 3 chunks take 29.5 us, but 2 * 2 steps of a fifth 21.54; bidi-half sqrt(3 * 7.5/2.385) = 3.07 */
     c = ring_case(COLLECTIVE_BROADCAST, RING_UNI, 5, true);
-    exact_is(&c, "E8", 8 * (2.385e-6 + 3e-6));
+    exact_is(&c, "E8", 7 * (2.385e-6 + 3.75e-6));
     c.kind = RING_BIDI;
-    exact_is(&c, "E8", 6 * (2.385e-6 + 3e-6));
+    exact_is(&c, "E8s", 4 * (2.385e-6 + 3e-6));
     c.kind = RING_BIDI_HALF;
-    exact_is(&c, "E8", 8 * (2.385e-6 + 1.5e-6));
+    exact_is(&c, "E8", 6 * (2.385e-6 + 2.5e-6));
+    c.hop_latency_s = 7e-6; /* sqrt(15/7) = 1.46, 1 chunk 44 us, 2 chunks 43.5; scattered 40 */
+    c.kind = RING_BIDI;
+    exact_is(&c, "E8s", 4 * 10e-6);
+    c.hop_latency_s = 31e-6; /* one chunk: latency is all that counts */
+    exact_is(&c, "E8", 2 * 46e-6);
+    /* A line from its third chip: 2 hops each way, from its end 4 */
+    c = ring_case(COLLECTIVE_BROADCAST, RING_UNI, 5, false);
+    c.root = 2; /* sqrt(15/2.385) = 2.5: 2 chunks 29.655 us, 3 chunks */
+    exact_is(&c, "E8", 4 * (2.385e-6 + 5e-6));
+    c.root = 4;
+    exact_is(&c, "E8", 7 * (2.385e-6 + 3.75e-6));
+    c.hop_latency_s = 0; /* as many chunks as there may be */
+    exact_is(&c, "E8", 131 * (15e-6 / 128));
+    c.elements = 3; /* no chunk of less than an element: 3 of 15/35000 us */
+    exact_is(&c, "E8", 6 * (15e-6 / 35000));
+    c.one_link = false;
+    CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
+    CU_ASSERT_EQUAL(formula_broadcast_chunks(&c), 0);
+    /* Over several axes as an all-reduce, but for what a few hops bring sooner. */
+    c = torus_case(COLLECTIVE_BROADCAST, RING_BIDI_HALF, 3, 5, 7);
+    struct formula_case reduce = c;
+    reduce.op = COLLECTIVE_ALL_REDUCE;
+    CU_ASSERT_STRING_EQUAL(formula_exact_id(&c), "");
+    c.elements = reduce.elements = 1 << 24;
+    c.n[0] = c.n[2] = reduce.n[0] = reduce.n[2] = 5;
+    exact_is(&c, "E8s", formula_exact_s(&reduce));
+    c.elements = 4;
+    CU_ASSERT_EQUAL(formula_broadcast_chunks(&c), 1);
 }
 
 static void test_rules(void)

@@ -110,6 +110,38 @@ static void broadcasts_arrive_once(void)
         }
 }
 
+/* Whatever is broadcast from where: it takes no longer than an all-reduce of the same, and no less than its bound. */
+static void broadcasts_are_never_slower(void)
+{
+    static const struct {
+        const char *slice, *wrap, *axis;
+        int root;
+    } rows[] = {{"16", "all", NULL, 0},     {"7", "none", NULL, 2},   {"2", "none", NULL, 1},
+                {"4x4", "none", NULL, 5},   {"8x4", "x", NULL, 0},    {"4x3x5", "all", NULL, 31},
+                {"4x4x4", "all", NULL, 63}, {"4x6x2", "x", "y,z", 3}, {"5x4", "y", "x", 3}};
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+        for (int ring = 0; ring < RING_KINDS; ring++)
+            for (uint64_t size = 1; size <= UINT64_C(1) << 30; size *= 37) {
+                struct point point = point_of("broadcast", rows[r].slice, size);
+                point.wrap = rows[r].wrap;
+                point.axis = rows[r].axis;
+                point.ring = ring;
+                point.root = rows[r].root;
+                point.dtype = "u8";
+                struct result broadcast = run(&point);
+                point.op = "all-reduce";
+                point.root = 0;
+                struct result reduce = run(&point);
+                if (!(broadcast.time_s <= reduce.time_s * (1 + 1e-9)))
+                    printf("%s, wrap %s, ring %d, %llu B: %.9g s, all-reduce %.9g s\n", rows[r].slice,
+                           rows[r].wrap, ring, (unsigned long long)size, broadcast.time_s, reduce.time_s);
+                CU_ASSERT(broadcast.time_s <= reduce.time_s * (1 + 1e-9));
+                CU_ASSERT(broadcast.time_s >= broadcast.bound_s * (1 - 1e-9));
+                if (!isnan(broadcast.formula_exact_s))
+                    NEAR(broadcast.formula_exact_s, broadcast.time_s, 1e-9);
+            }
+}
+
 /* Groups that are what an axis makes, in every spelling, take the same time over the same links. */
 static void groups_are_axes(void)
 {
@@ -247,6 +279,6 @@ static void forms_beside_all_to_alls(void)
     NEAR(run(&point).time_s, 4 * a, 1e-3);
 }
 
-SUITE("traffic", TEST(links_one_by_one), TEST(broadcasts_arrive_once), TEST(groups_are_axes),
-      TEST(scattered_groups_pay_for_hops), TEST(shifts_step_in_the_order_given),
+SUITE("traffic", TEST(links_one_by_one), TEST(broadcasts_arrive_once), TEST(broadcasts_are_never_slower),
+      TEST(groups_are_axes), TEST(scattered_groups_pay_for_hops), TEST(shifts_step_in_the_order_given),
       TEST(ragged_sizes_come_from_a_file), TEST(forms_beside_all_to_alls))

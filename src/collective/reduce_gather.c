@@ -27,27 +27,25 @@ static struct ends write_part(struct walk *walk, struct phase phase, bool scatte
     return ends;
 }
 
-static void write_parts(struct walk *walk, int32_t buffer, bool scatter, bool gather, int32_t before,
-                        int32_t *after)
+int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter, bool gather, bool ends,
+                            int32_t before)
 {
     const struct collective_spec *spec = walk->spec;
     struct part part[2 * COLLECTIVE_RINGS];
     int32_t end[2 * COLLECTIVE_RINGS * PHASE_ENDS];
-    int parts = walk_parts(walk, part), ends = 0;
+    int parts = walk_parts(walk, part), count = 0;
+    struct collective_buffers *buffers = walk_buffers(walk);
+    if (!spec->timing_only && buffers->in < 0)
+        buffers->in = collective_buffer(spec, walk->program, "in", spec->elements, 1, false);
+    phase.buffer = buffers->in;
+    phase.bytes = parts ? (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes / parts : 0;
     for (int p = 0; p < parts; p++) {
-        struct phase phase = {
-            .part = &part[p],
-            .buffer = buffer,
-            .bytes = (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes / parts,
-            .combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
-            .setup_s = spec->setup_s,
-        };
+        phase.part = &part[p];
         struct ends of_part = write_part(walk, phase, scatter, gather, before);
         for (int i = 0; i < of_part.count; i++)
-            end[ends++] = of_part.op[i];
+            end[count++] = of_part.op[i];
     }
-    if (after)
-        *after = parts ? program_join_of(walk->program, end, ends, walk->members, walk->stage) : before;
+    return ends && parts ? program_join_of(walk->program, end, count, walk->members, walk->stage) : before;
 }
 
 static int build(const struct collective_spec *spec, struct program *program, const char *name, bool scatter,
@@ -56,11 +54,12 @@ static int build(const struct collective_spec *spec, struct program *program, co
     struct walk walk;
     if (walk_init(&walk, spec, program, name, st) < 0)
         return st->code;
-    struct collective_buffers *buffers = walk_buffers(&walk);
-    if (!spec->timing_only && buffers->in < 0)
-        buffers->in = collective_buffer(spec, program, "in", spec->elements, 1, false);
-    buffers->out = buffers->in;
-    write_parts(&walk, buffers->in, scatter, gather, before, after);
+    struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
+                          .setup_s = spec->setup_s};
+    int32_t end = reduce_gather_write(&walk, phase, scatter, gather, after != NULL, before);
+    if (after)
+        *after = end;
+    walk_buffers(&walk)->out = walk_buffers(&walk)->in;
     walk_free(&walk);
     return program_close(program, st);
 }

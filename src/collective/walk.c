@@ -180,12 +180,66 @@ int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gathe
     return walk_where(walk, ring, first, first + reach);
 }
 
+int walk_root(const struct walk *walk, int ring, int chip, const int root[])
+{
+    const struct ring *r = walk->ring[ring];
+    const struct slice *slice = walk->program->slice;
+    int turn = ring_piece(r, slice, chip) - ring_position(r, slice, chip);
+    return ((root[ring] - turn) % r->n + r->n) % r->n;
+}
+
+/* Does what a chip sends at step t matter, if one chip of its group had all that there is? In a scatter what comes from that
+ * chip, which sends first what goes farthest; in a gather all but what goes back to it on a line. The other sends are
+ * those of an all-reduce to which only that chip contributes: they keep the phases of all chips in step. */
+static bool has_news(const struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
+                     int t, int chip)
+{
+    const struct slice *slice = walk->program->slice;
+    for (int m = 0; m < phase->m; m++) {
+        int ring = phase->part->order[m];
+        if (ring_position(walk->ring[ring], slice, chip) != walk_root(walk, ring, chip, phase->root))
+            return gather;
+    }
+    int ring = phase->part->order[phase->m], n = walk->ring[ring]->n;
+    int position = ring_position(walk->ring[ring], slice, chip);
+    int from = leg->sign * (position - walk_root(walk, ring, chip, phase->root));
+    if (leg->line)
+        return from >= 0;
+    return gather || (from + n) % n <= t;
+}
+
+/* Cuts the sends of a step in two ops, what matters and the rest, which has no payload, where there is either. For time
+ * alone they stay one. Returns how many. */
+static int split_step(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather, int t,
+                      struct op send[static 2])
+{
+    struct program *program = walk->program;
+    const struct op whole = send[0];
+    int ops = 0;
+    if (!phase->root || walk->spec->timing_only)
+        return 1;
+    for (int news = 1; news >= 0; news--) {
+        bool any = false;
+        for (int chip = 0; chip < program->slice->chips; chip++) {
+            walk->mask[chip] = op_takes_part(program, &whole, chip) &&
+                               has_news(walk, phase, leg, gather, t, chip) == (news == 1);
+            any |= walk->mask[chip];
+        }
+        if (!any)
+            continue;
+        send[ops] = whole;
+        send[ops].where = program_mask(program, walk->mask);
+        send[ops++].payload = news ? whole.payload : NO_PAYLOAD;
+    }
+    return ops;
+}
+
 /* Returns the last op of the leg; `ordered` says whether all others have ended when that one has. */
 static int32_t write_leg(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
                          const struct ends *before, bool *ordered)
 {
     struct program *program = walk->program;
-    int ring = phase->part->order[phase->m];
+    int ring = phase->part->order[phase->m], ops = 1;
     double bytes = phase->bytes;
     for (int m = 0; m < phase->m; m++)
         bytes *= walk->ring[phase->part->order[m]]->n;
@@ -194,24 +248,30 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
     for (int t = 0; t < leg->steps; t++) {
-        int32_t op = program_add(
-            program, (struct op){.kind = OP_SEND,
-                                 .where = leg_where(walk, ring, leg, gather, t),
-                                 .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
-                                 .amount = amount_of(bytes),
-                                 .setup_s = t == 0 ? phase->setup_s : 0,
-                                 .payload = phase_payload(walk, phase, leg_offset(leg, gather, t)),
-                                 .stage = walk->stage,
-                                 .step = t});
-        for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
-            program_wait(program, before->op[i]);
-        program_after(program, last, AFTER_ARRIVED);
-        if (in_turn)
-            program_after(program, last, AFTER_DONE);
-        last = op;
+        struct op send[2] = {{.kind = OP_SEND,
+                              .where = leg_where(walk, ring, leg, gather, t),
+                              .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
+                              .amount = amount_of(bytes),
+                              .setup_s = t == 0 ? phase->setup_s : 0,
+                              .payload = phase_payload(walk, phase, leg_offset(leg, gather, t)),
+                              .stage = walk->stage,
+                              .step = t}};
+        int before_it = ops;
+        ops = split_step(walk, phase, leg, gather, t, send);
+        for (int s = 0; s < ops; s++) {
+            program_add(program, send[s]);
+            for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
+                program_wait(program, before->op[i]);
+            for (int32_t op = last; op >= 0 && op > last - before_it; op--) {
+                program_after(program, op, AFTER_ARRIVED);
+                if (in_turn)
+                    program_after(program, op, AFTER_DONE);
+            }
+        }
+        last = program->ops - 1;
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    *ordered = (in_turn && !leg->line) || leg->steps == 1;
+    *ordered = ((in_turn && !leg->line) || leg->steps == 1) && ops == 1;
     return last;
 }
 

@@ -117,6 +117,13 @@ static inline int ring_piece(const struct ring *ring, const struct slice *slice,
     return ring->piece ? ring->piece[chip] : ring_position(ring, slice, chip);
 }
 
+/* Is every step one link that the ring shares with no other of its kind? With `closes` a line is walked as a ring: only an
+ * axis goes back over links that are its own. */
+static inline bool ring_is_of_links(const struct ring *ring, bool closes)
+{
+    return ring->edge_links <= 1 && (ring->closed ? ring->closing_links == 1 : !closes || ring->axis >= 0);
+}
+
 /* The chip one step on; the last one's is the first. */
 int ring_next(const struct ring *ring, const struct slice *slice, int chip);
 

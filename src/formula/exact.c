@@ -166,18 +166,6 @@ static double all_to_all_ring_s(const struct formula_case *c)
     return c->setup_s + steps * c->hop_latency_s + steps * (steps + 1) / 2 * block_s;
 }
 
-/* E8: broadcast round a wrapped axis, as a train of N wagons that takes s + N - 1 steps of one wagon each:
- * uni s = N-1, bidi s = floor(N/2); bidi-half s = N-1 with a train of V/2 each way. */
-static double broadcast_s(const struct formula_case *c)
-{
-    struct shape shape;
-    if (c->op != COLLECTIVE_BROADCAST || !one_ring(c, &shape, true))
-        return NAN;
-    int n = shape.n[0], steps = c->kind == RING_BIDI ? n / 2 : n - 1;
-    double bytes = whole_bytes(c) / n / (c->kind == RING_BIDI_HALF ? 2 : 1);
-    return c->setup_s + steps_s(c, steps + n - 1, bytes);
-}
-
 /* F10 is exact for routes that nobody else uses: d a + bytes/(p w). */
 static double permute_s(const struct formula_case *c)
 {
@@ -202,8 +190,11 @@ const struct formula formula_exact[] = {
      "equal wrapped axes of N >= 3; s = N-1 steps, bidi floor(N/2)", torus_s},
     {"E6r", "all-to-all, ring", "s a + s(s+1)/2 V/(N N w); bidi-half: half of the bytes",
      "one wrapped axis; s = N-1, bidi (N-1)/2 for odd N", all_to_all_ring_s},
-    {"E8", "broadcast", "(s + N-1)(a + V/(N w)); bidi-half: half of the bytes",
-     "one wrapped axis; s = N-1, bidi floor(N/2)", broadcast_s},
+    {"E8", "broadcast, pipelined chunks", "(s + K-1)(a + V/(K w)); bidi-half on a ring: half of the bytes",
+     "one axis; K chunks, the best number; s = N-1, bidi floor(N/2), line: from the root to its farther end",
+     broadcast_pipelined_s},
+    {"E8s", "broadcast, scattered and gathered", "twice the all-gather",
+     "where that is less, and E1 to E3 or E7 holds", broadcast_scattered_s},
     {"F10", "collective-permute on disjoint routes", "d a + bytes/(p w)", "routes that share no link",
      permute_s},
     {0},

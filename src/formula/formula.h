@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * formula: closed forms of collectives: exact times of our schedules (E0 to E8) and textbook rules (F1 to F11). Never sees
+ * formula: closed forms of collectives: exact times of our schedules (E0 to E8s) and textbook rules (F1 to F11). Never sees
  * an engine.
  *
  * V bytes of the whole array, N chips in the ring, w one-way link bandwidth, W = 2w, a latency of one hop. An
@@ -36,6 +36,7 @@ struct formula_case {
     double setup_s; /* paid once a collective; 0 in the spec profile */
     bool keep_ties; /* direct all-to-all: ties go by + whole */
     bool uneven;    /* the slice has slow or dead links: no form speaks of it */
+    int root;       /* broadcast: its position in the group, the first ring slowest */
     /* permutes: links of the longest route, and how many disjoint routes share the bytes; 0 if routes contend */
     int route_links, routes;
 };
@@ -45,6 +46,10 @@ double formula_exact_s(const struct formula_case *c);
 double formula_rule_s(const struct formula_case *c);
 const char *formula_exact_id(const struct formula_case *c);
 const char *formula_rule_id(const struct formula_case *c);
+
+/* How a broadcast goes: in so many chunks that follow each other along the rings, or 0: scattered, then gathered. What its
+ * builder asks, so that it is never slower than an all-reduce. `kind`, rings, sizes, links and `root` count. */
+int formula_broadcast_chunks(const struct formula_case *c);
 
 /* F11: the bytes below which a hop costs more latency than transfer. */
 double formula_latency_bound_bytes(double hop_latency_s, double link_Bps);

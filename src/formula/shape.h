@@ -37,4 +37,8 @@ static inline double chunk_bytes(const struct formula_case *c, int64_t n)
     return (double)chunk_elements(c->elements, n) * c->elem_bytes;
 }
 
+/* E8 and E8s, which pipelined.c has. */
+double broadcast_pipelined_s(const struct formula_case *c);
+double broadcast_scattered_s(const struct formula_case *c);
+
 #endif

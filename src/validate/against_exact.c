@@ -127,7 +127,7 @@ static int all_to_all(struct exact *exact, struct status *st)
     return code;
 }
 
-/* E8, and F10 as the exact time of permutes that contend with nobody. */
+/* E8, E8s, and F10 as the exact time of permutes that contend with nobody. */
 static int single_senders(struct exact *exact, struct status *st)
 {
     int code = 0;
@@ -137,6 +137,17 @@ static int single_senders(struct exact *exact, struct status *st)
                 exact, n < 6, st,
                 "collective-broadcast --chip v5e --slice %d --wrap all --ring %s --size %" PRId64 "B", n,
                 ring_kind_name((enum ring_kind)kind), bytes_of(2 * n, n + kind));
+    for (int kind = 0; kind < RING_KINDS && code == 0; kind++) {
+        code = check_case(exact, true, st,
+                          "collective-broadcast --chip v5e --slice 7 --wrap none --ring %s "
+                          "--root %d --size %" PRId64 "B",
+                          ring_kind_name((enum ring_kind)kind), 2 * kind, bytes_of(14, kind));
+        if (code == 0)
+            code = check_case(exact, true, st,
+                              "collective-broadcast --chip v5p --slice 3x3x3 --wrap all --ring %s "
+                              "--root %d --size %" PRId64 "B",
+                              ring_kind_name((enum ring_kind)kind), 5 * kind, bytes_of(324, 2));
+    }
     for (int to = 1; to < 16 && code == 0; to++)
         code = check_case(exact, to % 5 == 0, st,
                           "collective-permute --chip v5e --slice 4x4 --pairs 0-%d --routes %d --size %" PRId64

@@ -8,17 +8,14 @@
 #include "metrics/metrics.h"
 #include "workload/collective_job.h"
 
-/* Is every step of every ring one link of its own? Rings of a group start from different chips, so links of
- * one hop are never shared; only where `uni` closes a line it walks back, on links of its own on a physical
- * axis. */
+/* Rings of a group start from different chips, so links of one hop are never shared; where `uni` closes a line, as all but
+ * broadcasts do, it walks back. */
 static bool steps_are_links(const struct collective_job *c)
 {
-    for (int r = 0; r < c->rings; r++) {
-        const struct ring *ring = &c->ring[r];
-        bool own_way_back = ring->closed ? ring->closing_links == 1 : ring->axis >= 0 || c->kind != RING_UNI;
-        if (ring->n > 1 && (ring->edge_links != 1 || !own_way_back))
+    bool closes = c->kind == RING_UNI && c->collective->id != COLLECTIVE_BROADCAST;
+    for (int r = 0; r < c->rings; r++)
+        if (c->ring[r].n > 1 && !ring_is_of_links(&c->ring[r], closes))
             return false;
-    }
     return true;
 }
 
@@ -86,6 +83,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                                      .link_Bps = slice->link_Bps,
                                      .setup_s = job->machine.chip->setup_s,
                                      .keep_ties = job->point->keep_ties,
+                                     .root = job->point->root,
                                      .routes = job->point->routes > 0 ? job->point->routes : 1,
                                      .uneven = slice->link != NULL};
     for (int r = 0; r < c->rings; r++) {
