@@ -19,6 +19,7 @@ bool communicate_knows(enum opcode opcode)
     case HLO_ALL_TO_ALL:
     case HLO_COLLECTIVE_PERMUTE:
     case HLO_REDUCE_SCATTER:
+    case HLO_RAGGED_ALL_TO_ALL:
         return true;
     default:
         return false;
@@ -137,6 +138,8 @@ int communicate(struct frame *frame, int32_t at)
     for (int d = 0; d < n; d++)
         if (!frame->active[d])
             return interpret_fail(module, at, frame->st, "device %d does not come to it, others do", d);
+    if (whole_of(module_at(module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL)
+        return exchange_rows(frame, at);
     struct value **part = calloc((size_t)operands * (size_t)n + 1, sizeof *part);
     if (!part)
         return status_nomem(frame->st);

@@ -6,7 +6,8 @@
 
 static const struct local_rule *find_rule(enum opcode opcode)
 {
-    static const struct local_rule *const tables[] = {elementwise_rules, shaping_rules, contract_rules};
+    static const struct local_rule *const tables[] = {elementwise_rules, shaping_rules, contract_rules,
+                                                      rows_rules};
     for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
         for (const struct local_rule *rule = tables[t]; rule->apply; rule++)
             if (rule->opcode == opcode)

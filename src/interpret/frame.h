@@ -2,8 +2,8 @@
 /*
  * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
  *
- *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c)
- *   collective  needs all devices of a group at once (communicate.c)
+ *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, rows.c)
+ *   collective  needs all devices of a group at once (communicate.c, exchange_rows.c)
  *   control     tuples, calls, loops: it works on values as they are (frame.c)
  */
 #ifndef FRAME_H
@@ -58,7 +58,7 @@ struct local_rule {
 };
 
 /* Each ends with a rule without apply. */
-extern const struct local_rule elementwise_rules[], shaping_rules[], contract_rules[];
+extern const struct local_rule elementwise_rules[], shaping_rules[], contract_rules[], rows_rules[];
 
 /* Combines two numbers as the root of a computation of two scalars does: add, maximum ...; NULL if it is no such. */
 combine_fn elementwise_combine(const struct module *module, int32_t computation);
@@ -66,6 +66,8 @@ combine_fn elementwise_combine(const struct module *module, int32_t computation)
 /* Sets the value of a collective, a start or a done on all active devices. */
 int communicate(struct frame *frame, int32_t instruction);
 bool communicate_knows(enum opcode opcode);
+/* The one whose devices send as many rows as each says. */
+int exchange_rows(struct frame *frame, int32_t instruction);
 
 /* Fails at an instruction; returns STATUS_INPUT. */
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,

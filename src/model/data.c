@@ -9,9 +9,8 @@
 #include "base/document.h"
 #include "base/random.h"
 #include "call/cases.h"
+#include "model/front.h"
 #include "model/numbers.h"
-
-enum { PATH = 1024 };
 
 /* The node for w3: w3's own, or that of w, in whose text {} stands for 3. */
 static const struct node *find_node(const struct node *data, const char *name, const char **number)
@@ -26,9 +25,8 @@ static const struct node *find_node(const struct node *data, const char *name, c
     return own ? own : node_get(data, stem);
 }
 
-/* A path of the file, beside the workload's own; {} in it is replaced. */
-static int find_path(const struct node *node, const char *file, const char *number, char path[static PATH],
-                     struct status *st)
+int front_path(const struct node *node, const char *file, const char *number, char path[static FRONT_PATH],
+               struct status *st)
 {
     const char *text;
     int code = node_text(node, "a file of numbers", &text, st);
@@ -37,9 +35,11 @@ static int find_path(const struct node *node, const char *file, const char *numb
     const char *slash = strrchr(file, '/'), *hole = strstr(text, "{}");
     int folder = slash && text[0] != '/' ? (int)(slash - file) + 1 : 0,
         before = hole ? (int)(hole - text) : 0;
-    int n = snprintf(path, PATH, "%.*s%.*s%s%s", folder, file, before, text, hole ? number : "",
+    int n = snprintf(path, FRONT_PATH, "%.*s%.*s%s%s", folder, file, before, text, hole ? number : "",
                      hole ? hole + 2 : text);
-    return n < PATH ? 0 : node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", PATH - 1);
+    return n < FRONT_PATH
+               ? 0
+               : node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", FRONT_PATH - 1);
 }
 
 int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR_DIMS])
@@ -54,10 +54,10 @@ int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR
 static int read_one(const struct node *node, const char *file, const char *number,
                     const struct model_tensor *input, struct array *array, struct status *st)
 {
-    char path[PATH], text[ARRAY_TEXT], wanted[TENSOR_TEXT];
+    char path[FRONT_PATH], text[ARRAY_TEXT], wanted[TENSOR_TEXT];
     int64_t shape[TENSOR_DIMS];
     struct tensor whole = {.dims = numbers_shape(input, shape)};
-    int code = find_path(node, file, number, path, st);
+    int code = front_path(node, file, number, path, st);
     if (code < 0 || (code = case_read_array(path, array, st)) < 0)
         return code;
     int64_t elements = 1;
@@ -100,8 +100,9 @@ int numbers_read(const char *file, const struct model *model, struct array in[],
     for (; read < model->inputs && code == 0; read++) {
         const char *number;
         const struct node *node = data ? find_node(data, model->input[read].name, &number) : NULL;
-        code = node ? read_one(node, file, number, &model->input[read], &in[read], st)
-                    : draw(&model->input[read], (uint64_t)read + 1, &in[read], st);
+        code = model->input[read].given.data ? array_copy(&model->input[read].given, &in[read], st)
+               : node ? read_one(node, file, number, &model->input[read], &in[read], st)
+                      : draw(&model->input[read], (uint64_t)read + 1, &in[read], st);
     }
     while (code < 0 && read > 0)
         array_free(&in[--read]);

@@ -361,6 +361,45 @@ static void of_dot_both(struct rule *r)
             of_dot(r, which);
 }
 
+/* Rows that were taken go back to where they came from, and the other way round. */
+static void of_gather(struct rule *r)
+{
+    int64_t was[BUILDER_DIMS];
+    builder_dims(r->b, operand(r, 0), was);
+    give(r, 0, build_put(r->b, r->c, operand(r, 1), was[0]));
+}
+
+static void of_scatter(struct rule *r)
+{
+    give(r, 0, r->c);
+    if (wants(r, 2))
+        give(r, 2, build_take(r->b, r->c, operand(r, 1)));
+}
+
+/* Of rows . matrices: to the matrices come the outer products of their rows, to the rows (due to y) . transposed matrices. */
+static void of_ragged_dot(struct rule *r)
+{
+    int32_t a = operand(r, 0), matrices = operand(r, 1), sizes = operand(r, 2);
+    enum dtype_id dtype = builder_dtype(r->b, a);
+    struct ragged_rows rows = {0};
+    struct status st = {0};
+    char what[24];
+    const char *before = r->b->what;
+    if (ragged_rows_of(r->b->module, r->at, 1, &rows, &st) < 0)
+        r->b->module->error = st.code;
+    int32_t c = build_convert(r->b, r->c, dtype);
+    if (wants(r, 1)) {
+        r->b->what = module_label(r->b->module, matrices, "what", what, sizeof what) ? what : before;
+        give(r, 1, build_ragged_outer(r->b, a, c, sizes, dtype, &rows));
+        r->b->what = before;
+    }
+    if (wants(r, 0)) {
+        int32_t turned = build_transpose(r->b, matrices, (int64_t[]){0, 2, 1});
+        give(r, 0, build_ragged_dot(r->b, c, turned, sizes, dtype, &rows));
+    }
+    ragged_rows_free(&rows);
+}
+
 static const struct {
     enum opcode opcode;
     void (*apply)(struct rule *r);
@@ -388,6 +427,9 @@ static const struct {
     {HLO_PAD, of_pad},
     {HLO_CONCATENATE, of_concatenate},
     {HLO_DOT, of_dot_both},
+    {HLO_GATHER, of_gather},
+    {HLO_SCATTER, of_scatter},
+    {HLO_RAGGED_DOT, of_ragged_dot},
 };
 
 int due_pass_on(struct due *due, int32_t at, int32_t c, unsigned axes, struct status *st)

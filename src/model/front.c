@@ -5,7 +5,7 @@
 
 const struct front *const *front_list(void)
 {
-    static const struct front *const list[] = {&front_mlp, &front_transformer, NULL};
+    static const struct front *const list[] = {&front_mlp, &front_transformer, &front_experts, NULL};
     return list;
 }
 

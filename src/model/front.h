@@ -22,7 +22,7 @@ struct front {
                  struct model *model, struct status *st);
 };
 
-extern const struct front front_mlp, front_transformer;
+extern const struct front front_mlp, front_transformer, front_experts;
 const struct front *const *front_list(void);
 
 /* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */
@@ -32,6 +32,11 @@ int front_cut(const struct node *node, const struct axes *axes, const char *name
 /* A whole number above 0, which has to be there; `what` says it in words. */
 int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
                 struct status *st);
+
+/* The path of a file that lies beside the workload's own; {} in it is replaced by `number`. */
+enum { FRONT_PATH = 1024 };
+int front_path(const struct node *node, const char *file, const char *number, char path[static FRONT_PATH],
+               struct status *st);
 
 /* A function of one tensor by name: relu, tanh ..., "none". Returns its index, or a failure with the nearest names. */
 int front_function(const char *name, struct status *st);

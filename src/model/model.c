@@ -19,8 +19,15 @@ void model_free(struct model *model)
 {
     builder_free(&model->builder);
     module_free(&model->module);
+    for (int i = 0; i < model->inputs; i++)
+        array_free(&model->input[i].given);
     free(model->input);
     free(model->output);
+    if (model->experts) {
+        routing_free(&model->experts->routing);
+        dispatch_free(&model->experts->dispatch);
+    }
+    free(model->experts);
     *model = (struct model){0};
 }
 

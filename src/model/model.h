@@ -14,7 +14,9 @@
 #ifndef ICISIM_MODEL_H
 #define ICISIM_MODEL_H
 
+#include "array/array.h"
 #include "base/status.h"
+#include "model/dispatch.h"
 #include "model/tensor.h"
 #include "module/builder.h"
 #include "module/module.h"
@@ -35,7 +37,14 @@ struct model_tensor {
     struct tensor tensor;
     struct model_flat flat;
     enum dtype_id dtype;
-    bool trained; /* of inputs */
+    bool trained;       /* of inputs */
+    struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
+};
+
+/* Whom the tokens of a model go to. */
+struct model_experts {
+    struct routing routing;
+    struct dispatch dispatch;
 };
 
 struct model {
@@ -44,6 +53,7 @@ struct model {
     struct builder builder; /* while it is built */
     int inputs, outputs, rooms[2];
     struct model_tensor *input, *output;
+    struct model_experts *experts; /* of a model with experts, else NULL */
 };
 
 /* Reads the workload file of a point: `model:` and its keys, on the mesh. model_free() is safe after a failure. */

@@ -10,18 +10,21 @@
 #include "base/grow.h"
 #include "module/builder_add.h"
 
-/* %name (a, b) = a + b, or the larger one. */
+/* %name (a, b) = a + b, or the larger one, or a < b. */
 static int32_t reducer(struct builder *b, const char *name, enum opcode opcode, enum dtype_id dtype)
 {
     char text[32];
     struct module *module = b->module;
     snprintf(text, sizeof text, "%s.%s", name, dtype_info(dtype)->name);
     int32_t made = module_begin(module, text), shape = module_array(module, dtype, NULL, 0), side[2];
+    bool compares = opcode == HLO_COMPARE;
     for (int i = 0; i < 2; i++) {
         side[i] = module_add(module, HLO_PARAMETER, NULL, shape, NULL, 0);
         module_attribute(module, ATTR_PARAMETER_NUMBER, &(int64_t){i}, 1);
     }
-    module_add(module, opcode, NULL, shape, side, 2);
+    module_add(module, opcode, NULL, compares ? module_array(module, DTYPE_PRED, NULL, 0) : shape, side, 2);
+    if (compares)
+        module_attribute_text(module, ATTR_DIRECTION, NULL, "LT");
     return made;
 }
 
@@ -31,10 +34,13 @@ void builder_open(struct builder *b, struct module *module, const struct axes *a
     *b = (struct builder){.module = module, .axes = axes};
     memset(b->sum, -1, sizeof b->sum);
     memset(b->largest, -1, sizeof b->largest);
+    memset(b->less, -1, sizeof b->less);
     for (int i = 0; i < types; i++)
         if (b->sum[reduced[i]] < 0) {
             b->sum[reduced[i]] = reducer(b, "add", HLO_ADD, reduced[i]);
             b->largest[reduced[i]] = reducer(b, "max", HLO_MAXIMUM, reduced[i]);
+            if (dtype_is_whole(reduced[i]))
+                b->less[reduced[i]] = reducer(b, "less", HLO_COMPARE, reduced[i]);
         }
     module->scheduled = true;
     module->entry = module_begin(module, "main");
@@ -108,20 +114,33 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
 
 int32_t builder_label(struct builder *b, int32_t value)
 {
-    char text[128], layer[24] = "";
+    char layer[24] = "";
+    char *rows = b->rows ? ragged_rows_print(b->rows) : NULL, *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out || (b->rows && !rows)) {
+        builder_fail(b, STATUS_NOMEM);
+        if (out)
+            fclose(out);
+        free(rows);
+        free(text);
+        return value;
+    }
     if (b->layer)
-        snprintf(layer, sizeof layer, "layer=\"%d\"", b->layer);
-    const char *part[] = {layer, b->phase ? "phase=\"" : "", b->what ? "what=\"" : ""};
-    const char *value_of[] = {"", b->phase, b->what};
-    size_t used = (size_t)snprintf(text, sizeof text, "{");
-    for (int i = 0; i < 3; i++)
-        if (part[i][0])
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s%s%s", used > 1 ? "," : "",
-                                     part[i], value_of[i], i ? "\"" : "");
-    assert(used + 1 < sizeof text);
-    strcpy(text + used, "}");
-    if (used > 1)
+        snprintf(layer, sizeof layer, "%d", b->layer);
+    const char *const key[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL};
+    const char *const label[] = {b->layer ? layer : NULL, b->phase, b->what, rows};
+    int labels = 0;
+    for (int i = 0; i < 4; i++)
+        if (label[i])
+            fprintf(out, "%s%s=\"%s\"", labels++ ? "," : "{", key[i], label[i]);
+    fprintf(out, "}");
+    if (fclose(out) != 0)
+        builder_fail(b, STATUS_NOMEM);
+    else if (labels)
         module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    free(rows);
+    free(text);
     return value;
 }
 

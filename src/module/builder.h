@@ -26,6 +26,7 @@
 
 #include "base/dtype.h"
 #include "module/module.h"
+#include "module/ragged.h"
 #include "notation/axes.h"
 #include "notation/spec.h"
 
@@ -39,11 +40,13 @@ struct builder_note {
 struct builder {
     struct module *module;
     const struct axes *axes;
-    int32_t sum[DTYPE_COUNT], largest[DTYPE_COUNT]; /* computations a + b and max(a, b), or -1 */
-    int layer;                                      /* labels: from 1, 0 for none ... */
-    const char *phase, *what;                       /* ... NULL for none */
-    int channels;                                   /* collectives so far */
-    struct builder_note *note;                      /* by instruction */
+    /* computations a + b, max(a, b) and, of whole numbers, a < b; or -1 */
+    int32_t sum[DTYPE_COUNT], largest[DTYPE_COUNT], less[DTYPE_COUNT];
+    int layer;                      /* labels: from 1, 0 for none ... */
+    const char *phase, *what;       /* ... NULL for none */
+    const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged.h) */
+    int channels;                   /* collectives so far */
+    struct builder_note *note;      /* by instruction */
     int32_t notes;
 };
 
@@ -107,12 +110,34 @@ struct dot_dims {
 };
 int32_t build_dot(struct builder *b, int32_t a, int32_t c, const struct dot_dims *dims, enum dtype_id dtype);
 
+/* Rows of `a` by their numbers, s32[n] or s64[n]; and the other way: `rows` rows of zeros, to which row i of `a` is added at
+ * row index[i]. */
+int32_t build_take(struct builder *b, int32_t a, int32_t index);
+int32_t build_put(struct builder *b, int32_t a, int32_t index, int64_t rows);
+/* 0, 1, 2 ... along a dim. Whole numbers in rising order. */
+int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims, int along);
+int32_t build_sort(struct builder *b, int32_t a);
+
+/* Products of rows that stand in groups, `sizes` of them one after the other: each row of [m,k] with the matrix of its group
+ * in [groups,k,n]; and of each group's rows of [m,k] and [m,n] the sum of their outer products, [groups,k,n]. `rows`: how many rows each device
+ * has, or NULL. */
+int32_t build_ragged_dot(struct builder *b, int32_t a, int32_t matrices, int32_t sizes, enum dtype_id dtype,
+                         const struct ragged_rows *rows);
+int32_t build_ragged_outer(struct builder *b, int32_t a, int32_t c, int32_t sizes, enum dtype_id dtype,
+                           const struct ragged_rows *rows);
+
 /* Collectives over mesh axes. The dim that is gathered, scattered or exchanged is in blocks, in the order of positions in
  * the list. */
 int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *over, int dim);
 int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_list *over, int dim);
 int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *over);
 int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *over, int dim);
+/* Rows of `in` into `out`, as XLA's ragged-all-to-all has it: to position j go size[0][j] rows from row offset[0][j] on, into
+ * its rows from offset[1][j] on; size[1][j] rows come from there. Each is s32[n]. `rows`: how many from each device to each
+ * position. Where the group is one device, the rows still move. */
+int32_t build_ragged_all_to_all(struct builder *b, int32_t in, int32_t out, const int32_t offset[2],
+                                const int32_t size[2], const struct axis_list *over,
+                                const struct ragged_rows *rows);
 /* What position p of the list has, position target[p] gets; or by pairs of devices, source and target. */
 int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[]);
 int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs);

@@ -104,6 +104,16 @@ static struct axis_list real_axes(const struct builder *b, const struct axis_lis
     return real;
 }
 
+void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *over)
+{
+    if (b->module->error < 0)
+        return;
+    b->note[made].over = *over;
+    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
+    module_attribute(b->module, ATTR_REPLICA_GROUPS, &(int64_t){groups_of(b, over)}, 1);
+    module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
+}
+
 /* Appends a collective whose dim `dim` (-1: no dim of its own) is of another size. */
 static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, const struct axis_list *list,
                           int dim, int64_t times, int64_t parts)
@@ -120,10 +130,7 @@ static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, cons
     int32_t made = builder_add(b, opcode, builder_like(b, a, size, dims), &a, 1);
     if (b->module->error < 0)
         return 0;
-    b->note[made].over = over;
-    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
-    module_attribute(b->module, ATTR_REPLICA_GROUPS, &(int64_t){groups_of(b, &over)}, 1);
-    module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
+    builder_over_axes(b, made, &over);
     if (dim >= 0)
         module_attribute(b->module, ATTR_DIMENSIONS, &(int64_t){dim}, 1);
     return made;

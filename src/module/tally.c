@@ -42,7 +42,9 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
         groups_free(&groups);
     }
     row->count = 1;
-    for (int o = 0; o < module_at(module, at)->operands; o++)
+    /* of a ragged-all-to-all the first operand is the data, the others say where it is */
+    int operands = row->opcode == HLO_RAGGED_ALL_TO_ALL ? 1 : module_at(module, at)->operands;
+    for (int o = 0; o < operands; o++)
         row->in_bytes += shape_bytes(module, module_at(module, module_operand(module, at, o))->shape);
     row->out_bytes = shape_bytes(module, module_result(module, at));
     return 0;

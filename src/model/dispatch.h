@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * dispatch: what each device sends to the experts' devices: which entries of its routing are dropped, in which order the
+ * others go, how many rows to whom.
+ *
+ * An expert takes `capacity` entries of every sender: those with the higher gates, of equal ones those that come first. A
+ * device's entries stand in the order (device of the expert, dropped or not, expert), and else as they are. So what goes to a device is
+ * one block of rows; input offsets count dropped rows too, sizes do not.
+ *
+ * Expert e lives at position e / (experts / peers) of its group. Of a routing that is known by counts only, there are sizes
+ * and offsets, but no order.
+ *
+ * Units: rows, which are entries of the routing. Errors: status.h. Ownership: the caller's struct, freed with
+ * dispatch_free(), safe when zeroed.
+ */
+#ifndef DISPATCH_H
+#define DISPATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/routing.h"
+
+struct dispatch {
+    int devices, experts, peers; /* peers: devices of a group */
+    int64_t entries;             /* of a device: tokens * top_k */
+    int64_t capacity;
+    int64_t *kept;          /* [devices][experts] */
+    int64_t *size, *offset; /* [devices][peers]: rows to each peer, and where they begin at the sender */
+    int64_t *order; /* [devices][entries]: the entry at each place; NULL where only counts are known */
+    bool *dropped;  /* [devices][entries]: by entry; NULL too */
+};
+
+/* ceil(tokens * top_k * peers / experts * factor), exactly; the factor is a decimal number as it is written, "1.25". Errors:
+ * anything else, or a capacity of more than all entries of a group need. */
+int dispatch_capacity(const char *factor, int64_t tokens, int top_k, int peers, int experts,
+                      int64_t *capacity, struct status *st);
+
+int dispatch_init(struct dispatch *dispatch, const struct routing *routing, int peers, int64_t capacity,
+                  struct status *st);
+void dispatch_free(struct dispatch *dispatch);
+
+/* Rows that were dropped: of a device, or of all (-1). */
+int64_t dispatch_dropped(const struct dispatch *dispatch, const struct routing *routing, int device);
+
+#endif

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A routing from a file of a workload, or drawn. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/text.h"
+#include "chance/chance.h"
+#include "model/front.h"
+#include "model/routing.h"
+
+/* A whole number of a row, from 0 to most. */
+static int read_whole(const struct csv_table *table, int row, int column, int64_t most, int64_t *whole,
+                      struct status *st)
+{
+    double value;
+    int code = csv_table_number(table, row, column, &value, st);
+    if (code == 0 && !(value >= 0 && value <= (double)most && floor(value) >= value))
+        code = csv_table_fail(table, row, column, st, STATUS_INPUT, "must be a whole number from 0 to %lld",
+                              (long long)most);
+    *whole = code == 0 ? (int64_t)value : 0;
+    return code;
+}
+
+/* One row: the next slot of its token. `taken` counts them. */
+static int read_entry(struct routing *r, const struct csv_table *table, int row, const int column[],
+                      int taken[], struct status *st)
+{
+    const int64_t most[] = {r->devices - 1, r->tokens - 1, r->experts - 1};
+    int64_t whole[3] = {0};
+    double gate = 0;
+    int code = 0;
+    for (int i = 0; i < 3 && code == 0; i++)
+        code = read_whole(table, row, column[i], most[i], &whole[i], st);
+    if (code == 0)
+        code = csv_table_number(table, row, column[3], &gate, st);
+    if (code < 0)
+        return code;
+    if (!isfinite(gate))
+        return csv_table_fail(table, row, column[3], st, STATUS_INPUT, "must be a number");
+    int64_t token = whole[0] * r->tokens + whole[1], first = token * r->top_k;
+    if (taken[token] == r->top_k)
+        return csv_table_fail(table, row, column[1], st, STATUS_INPUT,
+                              "token %lld of device %lld has more than its %d experts", (long long)whole[1],
+                              (long long)whole[0], r->top_k);
+    for (int slot = 0; slot < taken[token]; slot++)
+        if (r->expert[first + slot] == whole[2])
+            return csv_table_fail(table, row, column[2], st, STATUS_INPUT,
+                                  "token %lld of device %lld has expert %lld twice", (long long)whole[1],
+                                  (long long)whole[0], (long long)whole[2]);
+    r->expert[first + taken[token]] = (int32_t)whole[2];
+    r->gate[first + taken[token]++] = gate;
+    return 0;
+}
+
+static int read_entries(struct routing *r, const struct csv_table *table, struct status *st)
+{
+    static const char *const names[] = {"device", "token", "expert", "gate"};
+    int column[4], code = 0;
+    int *taken = calloc((size_t)r->devices * (size_t)r->tokens + 1, sizeof *taken);
+    if (!taken)
+        return status_nomem(st);
+    for (int i = 0; i < 4 && code >= 0; i++)
+        code = column[i] = csv_table_need(table, names[i], st);
+    code = code < 0 ? code : 0;
+    for (int row = 0; row < table->rows && code == 0; row++)
+        code = read_entry(r, table, row, column, taken, st);
+    for (int64_t t = 0; t < r->devices * r->tokens && code == 0; t++)
+        if (taken[t] < r->top_k)
+            code = status_fail(
+                st, STATUS_INPUT, "%s: token %lld of device %lld has %d experts; give each token %d",
+                table->file, (long long)(t % r->tokens), (long long)(t / r->tokens), taken[t], r->top_k);
+    free(taken);
+    return code;
+}
+
+static int read_counts(struct routing *r, const struct csv_table *table, struct status *st)
+{
+    static const char *const names[] = {"device", "expert", "count"};
+    const int64_t most[] = {r->devices - 1, r->experts - 1, r->tokens * r->top_k};
+    int column[3], code = 0;
+    for (int i = 0; i < 3 && code >= 0; i++)
+        code = column[i] = csv_table_need(table, names[i], st);
+    code = code < 0 ? code : 0;
+    for (int row = 0; row < table->rows && code == 0; row++) {
+        int64_t whole[3] = {0};
+        for (int i = 0; i < 3 && code == 0; i++)
+            code = read_whole(table, row, column[i], most[i], &whole[i], st);
+        r->routed[whole[0] * r->experts + whole[1]] += whole[2];
+    }
+    for (int d = 0; d < r->devices && code == 0; d++) {
+        int64_t sum = 0;
+        for (int e = 0; e < r->experts; e++)
+            sum += r->routed[(int64_t)d * r->experts + e];
+        if (sum != r->tokens * r->top_k)
+            code = status_fail(
+                st, STATUS_INPUT,
+                "%s: the counts of device %d sum to %lld; %lld tokens with %d experts make %lld", table->file,
+                d, (long long)sum, (long long)r->tokens, r->top_k, (long long)(r->tokens * r->top_k));
+    }
+    return code;
+}
+
+static int read_file(struct routing *r, const struct node *node, const char *file, bool counts,
+                     struct status *st)
+{
+    char path[FRONT_PATH];
+    struct csv_table table = {0};
+    int code = front_path(node, file, "", path, st);
+    if (code == 0)
+        code = csv_table_read(&table, path, st);
+    if (code == 0)
+        code = counts ? read_counts(r, &table, st) : read_entries(r, &table, st);
+    csv_table_free(&table);
+    if (code == 0 && counts) {
+        free(r->expert);
+        free(r->gate);
+        r->expert = NULL;
+        r->gate = NULL;
+    } else if (code == 0) {
+        routing_count(r);
+    }
+    return code;
+}
+
+enum draw { DRAW_EVEN, DRAW_UNIFORM, DRAW_ZIPF, DRAW_MULTINOMIAL, DRAW_HOT };
+static const char *const draws[] = {"even", "uniform", "zipf", "multinomial", "hot", NULL};
+
+struct law {
+    enum draw draw;
+    double exponent, share;
+    double *weight; /* [experts] of the device at hand */
+    int64_t seed;
+};
+
+static int read_weights(const struct node *node, int experts, double weight[], struct status *st)
+{
+    double sum = 0;
+    int code = node_is_sequence(node, "weights", st);
+    if (code == 0 && node_count(node) != experts)
+        code = node_fail(node, st, STATUS_INPUT, "%d weights for %d experts; give one for each",
+                         node_count(node), experts);
+    for (int e = 0; e < experts && code == 0; e++) {
+        code = node_real(node_child(node, e), "a weight", &weight[e], st);
+        if (code == 0 && !(weight[e] >= 0 && isfinite(weight[e])))
+            code = node_fail(node_child(node, e), st, STATUS_INPUT, "a weight must be 0 or more");
+        sum += weight[e];
+    }
+    if (code == 0 && !(sum > 0))
+        code = node_fail(node, st, STATUS_INPUT, "one of the weights must be above 0");
+    return code;
+}
+
+/* A number that a law needs, from `least` to `most`. */
+static int read_real(const struct node *root, const char *name, const char *what, double least, double most,
+                     double *value, struct status *st)
+{
+    const struct node *node = node_get(root, name);
+    if (!node)
+        return node_fail(root, st, STATUS_INPUT, "'%s:' is missing; give %s", name, what);
+    int code = node_real(node, name, value, st);
+    if (code == 0 && !(*value >= least && *value <= most))
+        code = node_fail(node, st, STATUS_INPUT, "%s is %.9g; it must be from %.9g to %.9g", name, *value,
+                         least, most);
+    return code;
+}
+
+static int read_law(struct law *law, const struct node *root, const struct routing *r, struct status *st)
+{
+    enum { EXPONENT_MOST = 16 };
+    const struct node *draw = node_get(root, "draw"), *seed = node_get(root, "seed"), *weights = NULL;
+    const char *name;
+    int code = node_text(draw, "draw", &name, st);
+    if (code < 0)
+        return code;
+    int which = text_index(name, draws);
+    if (which < 0)
+        return node_prefix(draw, st, text_unknown("draw", name, draws, st));
+    law->draw = (enum draw)which;
+    for (int e = 0; e < r->experts; e++)
+        law->weight[e] = 1;
+    law->seed = 1;
+    if (seed)
+        code = node_integer(seed, "seed", &law->seed, st);
+    if (code == 0 && law->draw == DRAW_ZIPF)
+        code = read_real(root, "exponent", "that of Zipf's law, such as 1.2", 0, EXPONENT_MOST,
+                         &law->exponent, st);
+    for (int e = 0; e < r->experts && law->draw == DRAW_ZIPF; e++)
+        law->weight[e] = pow(e + 1, -law->exponent);
+    if (code == 0 && law->draw == DRAW_HOT)
+        code =
+            read_real(root, "share", "what a device's own expert takes, such as 0.5", 0, 1, &law->share, st);
+    if (code == 0 && law->draw == DRAW_MULTINOMIAL) {
+        code = node_need(root, "weights", &weights, st);
+        if (code == 0)
+            code = read_weights(weights, r->experts, law->weight, st);
+    }
+    return code;
+}
+
+/* Experts of one token, none twice: one is drawn again until it is another. If the weights do not have as many, the first
+ * that are left. */
+static void draw_experts(const struct routing *r, const struct choice *choice, struct chance *chance,
+                         int32_t expert[])
+{
+    enum { TRIES = 1000 };
+    for (int slot = 0; slot < r->top_k; slot++) {
+        int tries = 0, e = 0, other = 0;
+        do {
+            e = tries < TRIES ? choice_draw(choice, chance) : tries - TRIES;
+            for (other = 0; other < slot && expert[other] != e; other++)
+                ;
+            tries++;
+        } while (other < slot);
+        expert[slot] = e;
+    }
+}
+
+static int rises(const void *a, const void *b)
+{
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+/* The softmax of top_k normal numbers, the largest first. */
+static void draw_gates(int top_k, struct chance *chance, double gate[])
+{
+    double sum = 0;
+    for (int slot = 0; slot < top_k; slot++)
+        gate[slot] = -chance_normal(chance);
+    qsort(gate, (size_t)top_k, sizeof *gate, rises);
+    for (int slot = 0; slot < top_k; slot++)
+        sum += gate[slot] = exp(-gate[slot]);
+    for (int slot = 0; slot < top_k; slot++)
+        gate[slot] /= sum;
+}
+
+static int draw_device(struct routing *r, struct law *law, int device, struct chance *chance,
+                       struct status *st)
+{
+    struct choice *choice = NULL;
+    int own = 0;
+    if (law->draw == DRAW_HOT) {
+        own = (int)(chance_unit(chance) * r->experts);
+        for (int e = 0; e < r->experts; e++)
+            law->weight[e] = (1 - law->share) / r->experts + (e == own ? law->share : 0);
+    }
+    if (choice_init(&choice, law->weight, r->experts, st) < 0)
+        return st->code;
+    for (int64_t t = 0; t < r->tokens; t++) {
+        int64_t first = (device * r->tokens + t) * r->top_k;
+        if (law->draw == DRAW_EVEN)
+            for (int slot = 0; slot < r->top_k; slot++)
+                r->expert[first + slot] = (int32_t)((t * r->top_k + slot) % r->experts);
+        else
+            draw_experts(r, choice, chance, r->expert + first);
+        draw_gates(r->top_k, chance, r->gate + first);
+    }
+    choice_free(choice);
+    return 0;
+}
+
+static int draw_all(struct routing *r, const struct node *root, int draw, struct status *st)
+{
+    struct law law = {.weight = calloc((size_t)r->experts + 1, sizeof *law.weight)};
+    struct chance *chance = NULL;
+    int code = law.weight ? read_law(&law, root, r, st) : status_nomem(st);
+    if (code == 0)
+        code = chance_open(&chance, (uint64_t)law.seed * 1000003u + (uint64_t)draw, st);
+    for (int d = 0; d < r->devices && code == 0; d++)
+        code = draw_device(r, &law, d, chance, st);
+    if (code == 0)
+        routing_count(r);
+    chance_close(chance);
+    free(law.weight);
+    return code;
+}
+
+int routing_read(struct routing *r, const struct node *node, const char *file, int draw, struct status *st)
+{
+    static const char *const names[] = {"draw",    "file",  "counts", "exponent",
+                                        "weights", "share", "seed",   NULL};
+    int code = node_is_mapping(node, "routing", st), ways = 0;
+    if (code == 0)
+        code = node_only(node, names, st);
+    for (int i = 0; i < 3; i++)
+        ways += code == 0 && node_get(node, names[i]);
+    if (code == 0 && ways != 1)
+        code = node_fail(node, st, STATUS_INPUT, "routing has %d of draw, file and counts; give one of them",
+                         ways);
+    if (code == 0)
+        code = routing_init(r, st);
+    if (code < 0)
+        return code;
+    const struct node *counts = node_get(node, "counts"), *entries = node_get(node, "file");
+    if (counts || entries)
+        code = read_file(r, counts ? counts : entries, file, counts != NULL, st);
+    else
+        code = draw_all(r, node, draw, st);
+    if (code < 0)
+        routing_free(r);
+    return code;
+}
