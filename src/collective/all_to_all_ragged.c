@@ -36,9 +36,12 @@ static int64_t block_of(const struct direct *d, int chip)
 {
     const struct ragged *ragged = d->own;
     int to = d->to[d->walk->rings][chip];
+    const struct collective_spec *spec = d->walk->spec;
     if (to < 0)
         return 0;
-    return d->walk->spec->pair_elements[ragged->position[chip] * d->walk->chips + ragged->position[to]];
+    if (spec->pairs_of_chips)
+        return spec->pair_elements[(int64_t)chip * d->walk->program->slice->chips + to];
+    return spec->pair_elements[ragged->position[chip] * d->walk->chips + ragged->position[to]];
 }
 
 /* Part `w` of `ways` nearly equal ones, larger ones first. */

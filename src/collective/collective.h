@@ -62,8 +62,10 @@ struct collective_spec {
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */
     const int32_t *target;
     int routes;
-    /* ragged all-to-all: elements from position i to position j of a group, [n][n] */
+    /* ragged all-to-all: elements from position i to position j of a group, [n][n]; or from chip to chip, [chips][chips] of the
+     * slice, where groups differ */
     const int64_t *pair_elements;
+    bool pairs_of_chips;
     /* What its part of the program is called: the stage, in reports. NULL: "all-gather.3", if it is the third. */
     const char *name;
     /* To work on, or NULL: those below 0 are made and filled in. */

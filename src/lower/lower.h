@@ -61,7 +61,7 @@ struct lowered {
         end_op;            /* the program's first op of it, and the op that ends it; -1 where it takes none */
     int32_t wait_op;       /* the compute of no length by which the queue waits for it, -1 if none does */
     int32_t queue_op;      /* the last op of the queue before that, -1 if there is none */
-    double seconds;        /* of a compute */
+    double seconds;        /* of a compute; the longest, where devices have rows of their own */
     enum bound_kind bound; /* of a product */
 };
 

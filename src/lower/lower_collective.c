@@ -5,6 +5,7 @@
 
 #include "collective/collective.h"
 #include "lower/lower.h"
+#include "lower/lower_ragged.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
 {
@@ -48,7 +49,9 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
         return bytes * chips;
     case HLO_ALL_TO_ALL: /* of all chips together */
         return bytes * chips;
-    case HLO_RAGGED_ALL_TO_ALL: /* of its operands the first is the data */
+    case HLO_RAGGED_ALL_TO_ALL: /* of all pairs; else of its operands the first is the data */
+        if (lower_has_rows(module, instruction))
+            return lower_ragged_bytes(module, instruction);
         return chips * shape_bytes(module, module_at(module, module_operand(module, instruction, 0))->shape);
     default:
         return bytes;
@@ -130,6 +133,8 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
 {
     const struct module *module = lower->module;
     enum opcode whole = whole_of(module, instruction);
+    bool rows = lower_has_rows(module, instruction);
+    int64_t *pair = NULL;
     struct collective_spec spec = {.kind = lower->options->kind,
                                    .algorithm = lower->options->algorithm,
                                    .elem_bytes = 1,
@@ -146,7 +151,7 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
         const struct layout *layout;
         bool ragged = whole == HLO_RAGGED_ALL_TO_ALL;
         code = lower_layout(lower, instruction, &layout, st);
-        if (code == 0 && ragged)
+        if (code == 0 && ragged && !rows)
             code = check_ragged(lower, instruction, st);
         if (code < 0)
             return code;
@@ -156,8 +161,12 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
         for (int r = 0; r < layout->rings; r++)
             spec.ring[r] = &layout->ring[r];
         spec.elements = (int64_t)lower_collective_bytes(module, instruction, layout->chips);
-        const char *name = opcode_info(ragged ? HLO_ALL_TO_ALL : whole)->name;
-        code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
+        if (rows)
+            code = lower_ragged_pairs(lower, instruction, &spec, &pair, st);
+        const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+        if (code == 0)
+            code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
+        free(pair);
     }
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
                     : 0;

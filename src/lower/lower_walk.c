@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "lower/lower_branch.h"
 #include "lower/lower_order.h"
+#include "lower/lower_ragged.h"
 
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
  * pool[first .. first + count). */
@@ -69,16 +70,15 @@ static struct lowered *add_item(struct walker *w, int32_t instruction)
 }
 
 /* An op of the queue. */
-static int32_t add_compute(struct walker *w, int32_t instruction, double seconds)
+static int32_t add_compute(struct walker *w, int32_t instruction, struct amount amount)
 {
     const char *name = module_word(w->module, module_at(w->module, instruction)->name);
-    return program_add(
-        w->program,
-        (struct op){.kind = OP_COMPUTE,
-                    .where = w->where,
-                    .amount = program_seconds(w->program, seconds, w->lower->options->roofline.launch_s),
-                    .payload = NO_PAYLOAD,
-                    .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
+    return program_add(w->program,
+                       (struct op){.kind = OP_COMPUTE,
+                                   .where = w->where,
+                                   .amount = amount,
+                                   .payload = NO_PAYLOAD,
+                                   .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
 }
 
 static struct value value_of(const struct frame *f, int32_t instruction)
@@ -129,46 +129,68 @@ static bool is_overlapped(const struct walker *w)
 }
 
 /* A compute on the queue: of its time, or of none to wait for something. */
-static int32_t queue_op(struct walker *w, int32_t instruction, double seconds, const int32_t wait[],
+static int32_t queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],
                         int waits)
 {
-    int32_t op = add_compute(w, instruction, seconds);
+    int32_t op = add_compute(w, instruction, amount);
     for (int i = 0; i < waits; i++)
         program_wait(w->program, wait[i]);
     w->queue = op;
     return op;
 }
 
-static int walk_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+/* What a compute takes on each chip; the longest of them, and what binds it. */
+static int find_amount(struct walker *w, int32_t instruction, bool *uncosted, double *seconds,
+                       enum bound_kind *bound, struct amount *amount)
 {
-    double seconds;
-    struct cost cost = lower_cost(w->lower, instruction, &seconds);
+    struct cost cost = lower_cost(w->lower, instruction, seconds);
     const struct roofline *roofline = &w->lower->options->roofline;
-    enum bound_kind bound = BOUND_HBM;
-    int32_t wait[WAITS_MOST];
-    if (!isnan(seconds)) {
-        bound = BOUND_LAUNCH;
+    *uncosted = cost.uncosted;
+    *bound = BOUND_HBM;
+    if (!isnan(*seconds)) {
+        *bound = BOUND_LAUNCH;
+    } else if (lower_has_rows(w->module, instruction)) {
+        double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
+        int code = each ? lower_ragged_seconds(w->lower, instruction, each, seconds, bound, w->st)
+                        : status_nomem(w->st);
+        if (code == 0)
+            *amount = program_amount_table(w->program, each, WHERE_ALL);
+        free(each);
+        return code;
     } else if (cost.product) {
         if (cost.m > 0)
             cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
-        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, &bound, w->st) < 0)
+        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, seconds, bound, w->st) < 0)
             return w->st->code;
     } else {
-        seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
+        *seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
                       ? roofline_memory_s(roofline, cost.hbm_bytes)
                       : 0;
     }
+    *amount = program_seconds(w->program, *seconds, roofline->launch_s);
+    return 0;
+}
+
+static int walk_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    double seconds;
+    bool uncosted;
+    enum bound_kind bound;
+    struct amount amount;
+    int32_t wait[WAITS_MOST];
+    if (find_amount(w, instruction, &uncosted, &seconds, &bound, &amount) < 0)
+        return w->st->code;
     int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
     if (seconds <= 0) {
         value->op = is_overlapped(w) ? program_join_of(w->program, wait, waits, WHERE_ALL, 0) : -1;
-        return cost.uncosted && !add_item(w, instruction) ? w->st->code : 0;
+        return uncosted && !add_item(w, instruction) ? w->st->code : 0;
     }
     struct lowered *item = add_item(w, instruction);
     if (!item)
         return w->st->code;
     item->seconds = seconds;
     item->bound = bound;
-    item->first_op = item->end_op = value->op = queue_op(w, instruction, seconds, wait, waits);
+    item->first_op = item->end_op = value->op = queue_op(w, instruction, amount, wait, waits);
     return 0;
 }
 
@@ -216,7 +238,7 @@ static void hold_queue(struct walker *w, int32_t instruction, struct value value
         return;
     struct lowered *item = &w->lower->item[value.item];
     item->queue_op = w->queue;
-    item->wait_op = queue_op(w, instruction, 0, &value.op, 1);
+    item->wait_op = queue_op(w, instruction, amount_of(0), &value.op, 1);
 }
 
 static int walk_computation(struct walker *w, int32_t computation, struct value argument,

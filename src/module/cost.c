@@ -66,15 +66,23 @@ static struct cost dot_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-/* Rows of the left operand meet the matrix of their group: [m,k] . [groups,k,n]. */
-static struct cost ragged_dot_cost(const struct module *module, int32_t at)
+static double dim_of(const struct module *module, const struct shape *shape, int dim)
+{
+    return dim < shape->count ? (double)module->number[shape->first + dim] : 0;
+}
+
+struct cost module_ragged_cost(const struct module *module, int32_t at, double rows)
 {
     struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
-    double k = dims_product(module, operand_shape(module, at, 0), at, ATTR_LHS_CONTRACTING);
-    cost.k = k;
-    cost.m = k > 0 ? shape_elements(module, module_at(module, module_operand(module, at, 0))->shape) / k : 0;
-    cost.n = cost.m > 0 ? shape_elements(module, module_at(module, at)->shape) / cost.m : 0;
+    const struct shape *a = operand_shape(module, at, 0), *result = module_shape_of(module, at);
+    bool outer = module_number(module, at, ATTR_LHS_CONTRACTING, 1) == 0;
+    double all = dim_of(module, a, 0), left = rows < 0 || rows > all ? 0 : all - rows;
+    double other = outer ? operand_bytes(module, at, 1) : result_bytes(module, at);
+    cost.m = outer ? dim_of(module, a, 1) : all - left;
+    cost.k = outer ? all - left : dim_of(module, a, 1);
+    cost.n = dim_of(module, result, outer ? 2 : 1);
     cost.flops = 2 * cost.m * cost.k * cost.n;
+    cost.hbm_bytes -= all > 0 ? (operand_bytes(module, at, 0) + other) * (left / all) : 0;
     return cost;
 }
 
@@ -248,7 +256,7 @@ struct cost module_cost(const struct module *module, int32_t instruction)
     case HLO_DOT:
         return dot_cost(module, instruction);
     case HLO_RAGGED_DOT:
-        return ragged_dot_cost(module, instruction);
+        return module_ragged_cost(module, instruction, -1);
     case HLO_CONVOLUTION:
         return convolution_cost(module, instruction);
     case HLO_FUSION:

@@ -3,6 +3,7 @@
  * cost: what an instruction computes and moves on one device: operations of its products, and bytes to and from HBM.
  *
  *   dot          2 m k n per batch, by the shapes on the device
+ *   ragged-dot   2 m k n, with the rows that its operand has
  *   convolution  2 x output features x input features of a group x batch x the taps of the window that meet an element
  *                of the input (a TPU writes einsums as convolutions whose window reaches far over the edge)
  *   fusion       the products of its body; bytes of operands and result at its border. Of an operand that the body only
@@ -35,6 +36,10 @@ struct cost {
 
 /* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
+
+/* Of a ragged-dot on a device that has so many rows in all groups (negative: as many as the operand): [m,k] . [groups,k,n],
+ * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
+struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);
 
 /* A number of a custom call's backend_config by its key; NaN if it is not there. */
 double module_config_number(const struct module *module, int32_t instruction, const char *key);

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "lower/lower_ragged.h"
+
+#include <stdlib.h>
+
+#include "module/ragged.h"
+
+bool lower_has_rows(const struct module *module, int32_t instruction)
+{
+    char first[2];
+    return module_label(module, instruction, RAGGED_ROWS_LABEL, first, sizeof first);
+}
+
+int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
+                         enum bound_kind *bound, struct status *st)
+{
+    const struct roofline *roofline = &lower->options->roofline;
+    const struct placement *placement = lower->placement;
+    struct ragged_rows rows;
+    int code = ragged_rows_of(lower->module, instruction, 1, &rows, st);
+    *longest_s = -1;
+    for (int c = 0; c < placement->slice->chips; c++)
+        seconds[c] = 0;
+    for (int d = 0; d < placement->devices && code == 0; d++) {
+        struct cost cost = module_ragged_cost(lower->module, instruction, (double)rows.row[d]);
+        double flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n), took_s;
+        enum bound_kind by;
+        code = roofline_product_s(roofline, cost.dtype, flops, cost.hbm_bytes, &took_s, &by, st);
+        if (code < 0)
+            break;
+        int chip = placement->chip_of[d];
+        double frac = placement->slice->chip_frac ? slice_chip_frac(placement->slice, chip) : 1;
+        seconds[chip] = roofline->launch_s + (took_s - roofline->launch_s) / frac;
+        if (seconds[chip] > *longest_s) {
+            *longest_s = seconds[chip];
+            *bound = by;
+        }
+    }
+    ragged_rows_free(&rows);
+    return code;
+}
+
+static double row_bytes(const struct module *module, int32_t instruction)
+{
+    int32_t shape = module_at(module, module_operand(module, instruction, 0))->shape;
+    const struct shape *s = &module->shape[shape];
+    double rows = s->count > 0 ? (double)module->number[s->first] : 0;
+    return rows > 0 ? shape_bytes(module, shape) / rows : 0;
+}
+
+int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                       int64_t **pair, struct status *st)
+{
+    const struct placement *placement = lower->placement;
+    int64_t chips = placement->slice->chips;
+    struct groups groups = {0};
+    struct ragged_rows rows = {0};
+    int code = module_groups_of(lower->module, instruction, &groups, st);
+    if (code == 0)
+        code = ragged_rows_of(lower->module, instruction, groups.size, &rows, st);
+    *pair = code == 0 ? calloc((size_t)(chips * chips) + 1, sizeof **pair) : NULL;
+    if (code == 0 && !*pair)
+        code = status_nomem(st);
+    spec->elements = 0;
+    for (int i = 0; code == 0 && i < groups.count * groups.size; i++)
+        for (int j = 0; j < groups.size; j++) {
+            int from = groups.member[i], to = groups.member[i / groups.size * groups.size + j];
+            int64_t row = rows.row[from * groups.size + j];
+            (*pair)[placement->chip_of[from] * chips + placement->chip_of[to]] = row;
+            spec->elements += row;
+        }
+    spec->elem_bytes = row_bytes(lower->module, instruction);
+    spec->pair_elements = *pair;
+    spec->pairs_of_chips = true;
+    ragged_rows_free(&rows);
+    groups_free(&groups);
+    return code;
+}
+
+double lower_ragged_bytes(const struct module *module, int32_t instruction)
+{
+    struct groups groups = {0};
+    struct ragged_rows rows = {0};
+    double sum = 0;
+    int code = module_groups_of(module, instruction, &groups, NULL);
+    if (code == 0)
+        code = ragged_rows_of(module, instruction, groups.size, &rows, NULL);
+    for (int i = 0; rows.row && i < rows.devices * rows.each; i++)
+        sum += (double)rows.row[i];
+    bool said = rows.row != NULL;
+    ragged_rows_free(&rows);
+    groups_free(&groups);
+    return said ? sum * row_bytes(module, instruction) : -1;
+}
