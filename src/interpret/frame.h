@@ -2,7 +2,7 @@
 /*
  * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
  *
- *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, rows.c)
+ *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c)
  *   collective  needs all devices of a group at once (communicate.c, exchange_rows.c)
  *   control     tuples, calls, loops: it works on values as they are (frame.c)
  */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "module/ragged.h"
+#include "module/ragged_rows.h"
 
 bool lower_has_rows(const struct module *module, int32_t instruction)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* lower_ragged: instructions whose rows differ from device to device, as their labels say (module/ragged.h). */
+/* lower_ragged: instructions whose rows differ from device to device, as their labels say (module/ragged_rows.h). */
 #ifndef LOWER_RAGGED_H
 #define LOWER_RAGGED_H
 

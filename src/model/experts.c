@@ -453,4 +453,5 @@ static int build(const struct node *root, const struct point *point, const struc
 static const char *const keys[] = {"experts", "top-k",      "tokens",      "capacity-factor",
                                    "layers",  "activation", "expert-axis", "router",
                                    "routing", "backward",   "data",        NULL};
-const struct front front_experts = {"experts", keys, build};
+static const char *const options[] = {NULL};
+const struct front front_experts = {"experts", keys, options, build};

@@ -26,7 +26,7 @@
 
 #include "base/dtype.h"
 #include "module/module.h"
-#include "module/ragged.h"
+#include "module/ragged_rows.h"
 #include "notation/axes.h"
 #include "notation/spec.h"
 
@@ -44,7 +44,7 @@ struct builder {
     int32_t sum[DTYPE_COUNT], largest[DTYPE_COUNT], less[DTYPE_COUNT];
     int layer;                      /* labels: from 1, 0 for none ... */
     const char *phase, *what;       /* ... NULL for none */
-    const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged.h) */
+    const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged_rows.h) */
     int channels;                   /* collectives so far */
     struct builder_note *note;      /* by instruction */
     int32_t notes;

@@ -1,17 +1,30 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Rows by their numbers, and rows in groups whose sizes only run time knows. */
 #include <assert.h>
+#include <stdio.h>
 
 #include "module/builder_add.h"
 
+/* A list that nobody here asks for: "{1,2}". */
+static void label_list(struct builder *b, const char *name, const int64_t number[], int numbers)
+{
+    char text[BUILDER_DIMS * 24] = "{";
+    size_t used = 1;
+    for (int i = 0; i < numbers; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof text - used, "%s%lld", i ? "," : "", (long long)number[i]);
+    snprintf(text + used, sizeof text - used, "}");
+    module_attribute_text(b->module, ATTR_OTHER, name, text);
+}
+
 /* Gathers and scatters of whole rows: dim 0 is numbered, the others move as they are. */
-static void label_dims(struct builder *b, enum attribute_key window, enum attribute_key dropped,
+static void label_dims(struct builder *b, const char *window, enum attribute_key dropped,
                        enum attribute_key numbered, int dims)
 {
     int64_t rest[BUILDER_DIMS];
     for (int d = 1; d < dims; d++)
         rest[d - 1] = d;
-    module_attribute(b->module, window, rest, dims - 1);
+    label_list(b, window, rest, dims - 1);
     module_attribute(b->module, dropped, &(int64_t){0}, 1);
     module_attribute(b->module, numbered, &(int64_t){0}, 1);
     module_attribute(b->module, ATTR_INDEX_VECTOR_DIM, &(int64_t){1}, 1);
@@ -24,9 +37,9 @@ int32_t build_take(struct builder *b, int32_t a, int32_t index)
     builder_dims(b, index, taken);
     size[0] = taken[0];
     int32_t made = builder_add(b, HLO_GATHER, builder_like(b, a, size, dims), (int32_t[]){a, index}, 2);
-    label_dims(b, ATTR_OFFSET_DIMS, ATTR_COLLAPSED_SLICE_DIMS, ATTR_START_INDEX_MAP, dims);
+    label_dims(b, "offset_dims", ATTR_COLLAPSED_SLICE_DIMS, ATTR_START_INDEX_MAP, dims);
     size[0] = 1;
-    module_attribute(b->module, ATTR_SLICE_SIZES, size, dims);
+    label_list(b, "slice_sizes", size, dims);
     return builder_label(b, made);
 }
 
@@ -40,7 +53,7 @@ int32_t build_put(struct builder *b, int32_t a, int32_t index, int64_t rows)
     int32_t zero = build_broadcast(b, build_scalar(b, dtype, 0), size, dims, NULL);
     int32_t made =
         builder_add(b, HLO_SCATTER, builder_like(b, a, size, dims), (int32_t[]){zero, index, a}, 3);
-    label_dims(b, ATTR_UPDATE_WINDOW_DIMS, ATTR_INSERTED_WINDOW_DIMS, ATTR_SCATTER_DIMS, dims);
+    label_dims(b, "update_window_dims", ATTR_INSERTED_WINDOW_DIMS, ATTR_SCATTER_DIMS, dims);
     module_attribute(b->module, ATTR_TO_APPLY, &(int64_t){b->sum[dtype]}, 1);
     return builder_label(b, made);
 }
@@ -58,7 +71,7 @@ int32_t build_sort(struct builder *b, int32_t a)
     assert(b->less[dtype] >= 0);
     int32_t made = builder_add(b, HLO_SORT, module_at(b->module, a)->shape, &a, 1);
     module_attribute(b->module, ATTR_DIMENSIONS, &(int64_t){0}, 1);
-    module_attribute(b->module, ATTR_IS_STABLE, &(int64_t){1}, 1);
+    module_attribute_text(b->module, ATTR_OTHER, "is_stable", "true");
     module_attribute(b->module, ATTR_TO_APPLY, &(int64_t){b->less[dtype]}, 1);
     return builder_label(b, made);
 }

@@ -81,15 +81,11 @@ enum attribute_kind {
     X(RHS_BATCH, "rhs_batch_dims", LIST)                                                                     \
     X(LHS_RAGGED, "lhs_ragged_dims", LIST)                                                                   \
     X(RHS_GROUP, "rhs_group_dims", LIST)                                                                     \
-    X(OFFSET_DIMS, "offset_dims", LIST)                                                                      \
     X(COLLAPSED_SLICE_DIMS, "collapsed_slice_dims", LIST)                                                    \
     X(START_INDEX_MAP, "start_index_map", LIST)                                                              \
     X(INDEX_VECTOR_DIM, "index_vector_dim", NUMBER)                                                          \
-    X(SLICE_SIZES, "slice_sizes", LIST)                                                                      \
-    X(UPDATE_WINDOW_DIMS, "update_window_dims", LIST)                                                        \
     X(INSERTED_WINDOW_DIMS, "inserted_window_dims", LIST)                                                    \
     X(SCATTER_DIMS, "scatter_dims_to_operand_dims", LIST)                                                    \
-    X(IS_STABLE, "is_stable", FLAG)                                                                          \
     X(WINDOW, "window", TEXT)                                                                                \
     X(DIM_LABELS, "dim_labels", TEXT)                                                                        \
     X(FEATURE_GROUP_COUNT, "feature_group_count", NUMBER)                                                    \

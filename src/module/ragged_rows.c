@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "module/ragged.h"
+#include "module/ragged_rows.h"
 
 #include <errno.h>
 #include <inttypes.h>
