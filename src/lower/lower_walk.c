@@ -164,8 +164,8 @@ static int find_amount(struct walker *w, int32_t instruction, bool *uncosted, do
             return w->st->code;
     } else {
         *seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
-                      ? roofline_memory_s(roofline, cost.hbm_bytes)
-                      : 0;
+                       ? roofline_memory_s(roofline, cost.hbm_bytes)
+                       : 0;
     }
     *amount = program_seconds(w->program, *seconds, roofline->launch_s);
     return 0;

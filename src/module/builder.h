@@ -114,8 +114,7 @@ int32_t build_dot(struct builder *b, int32_t a, int32_t c, const struct dot_dims
  * row index[i]. */
 int32_t build_take(struct builder *b, int32_t a, int32_t index);
 int32_t build_put(struct builder *b, int32_t a, int32_t index, int64_t rows);
-/* 0, 1, 2 ... along a dim. Whole numbers in rising order. */
-int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims, int along);
+/* Whole numbers in rising order. */
 int32_t build_sort(struct builder *b, int32_t a);
 
 /* Products of rows that stand in groups, `sizes` of them one after the other: each row of [m,k] with the matrix of its group

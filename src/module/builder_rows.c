@@ -58,13 +58,6 @@ int32_t build_put(struct builder *b, int32_t a, int32_t index, int64_t rows)
     return builder_label(b, made);
 }
 
-int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims, int along)
-{
-    int32_t made = builder_add(b, HLO_IOTA, builder_shape(b, dtype, dim, dims), NULL, 0);
-    module_attribute(b->module, ATTR_IOTA_DIMENSION, &(int64_t){along}, 1);
-    return builder_label(b, made);
-}
-
 int32_t build_sort(struct builder *b, int32_t a)
 {
     enum dtype_id dtype = builder_dtype(b, a);
