@@ -35,7 +35,7 @@ done
 
 # the steps of the course's five set-ups, as they are and in loops; on a line some devices do what others do not
 for workload in ../../../workloads/net-*.yaml; do
-    for options in '--slice 4x2' '--slice 8 --strategy bidi' '--slice 4x2 --strategy bidi-half'; do
+    for options in '--slice 4x2' '--slice 8 --strategy bidi --prefetch 2' '--slice 4x2 --strategy bidi-half'; do
         "$icisim" lower "$workload" $options --chip round.yaml --wrap all >"$scratch/lowered.hlo" || fail "$workload"
         "$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail "$workload: the second text is another"
         [ "$(row "$workload" $options)" = "$(row "$scratch/lowered.hlo" ${options% --strategy*} --mesh dp=4,tp=2)" ] ||

@@ -249,6 +249,41 @@ static void loops_are_one_chips(void)
     free_all(one, INPUTS);
 }
 
+/* Weights gathered up to three layers ahead, and what is left in loops. In FSDP b 4 + 4 gathers of weights, 3 + 3 again, 4 of
+ * biases: none in its old place. */
+static void ahead_is_one_chips(void)
+{
+    struct array one[INPUTS] = {0};
+    struct model model;
+    struct module module;
+    load("net-dp", "dp=1,tp=1", &model, &module);
+    run_file(&model, &module, one);
+    close_both(&model, &module);
+    for (int s = 0; s < SETUPS; s++)
+        for (int layers = 1; layers <= 3; layers++) {
+            struct array out[INPUTS] = {0};
+            struct module loops, ahead;
+            struct status st = {0};
+            load(setups[s].name, "dp=4,tp=2", &model, &module);
+            OKAY(pass_prefetch(&module, layers, &ahead, &st), st);
+            OKAY(module_check(&ahead, NULL, &st), st);
+            if (s == 2) {
+                CU_ASSERT_EQUAL(count(&ahead, HLO_ALL_GATHER), 0);
+                CU_ASSERT_EQUAL(count(&ahead, HLO_ALL_GATHER_START), 18);
+                CU_ASSERT_EQUAL(count(&ahead, HLO_ALL_GATHER_DONE), 18);
+            }
+            loops_of(&ahead, OVERLAP_BIDI, &loops);
+            run_file(&model, &loops, out);
+            for (int o = 0; o < model.outputs; o++)
+                CU_ASSERT(difference(&out[o], &one[o]) < 1e-12);
+            free_all(out, INPUTS);
+            module_free(&loops);
+            module_free(&ahead);
+            close_both(&model, &module);
+        }
+    free_all(one, INPUTS);
+}
+
 /* A broken module either leaves devices with different values, or gives gradients that are off by far more than 1e-5. */
 static void is_found_out(const struct model *model, const struct module *module, const char *what)
 {
@@ -343,5 +378,5 @@ static void wrong_shardings_are_found_out(void)
 }
 
 SUITE("network", TEST(collectives_issued), TEST(numbers_are_one_chips), TEST(loops_are_one_chips),
-      TEST(wrong_rings_are_found_out), TEST(missing_all_reduces_are_found_out),
+      TEST(ahead_is_one_chips), TEST(wrong_rings_are_found_out), TEST(missing_all_reduces_are_found_out),
       TEST(wrong_shardings_are_found_out))

@@ -27,6 +27,14 @@ int pass_recompute(const struct module *in, enum remat remat, struct module *out
 const char *pass_remat_name(enum remat remat);
 int pass_remat_by_name(const char *name, struct status *st);
 
+/* Gathers of what the step was given start so many layers (1 or more) ahead of their use, and go on while others compute; a
+ * start stands before the first use of what the layer that far back gathered. Over the same groups they run in this order, one
+ * at a time. Found by the labels of phase and layer.
+ *   uniform layers of computes C and gathers A: A + (L-1) max(A, C) + C, where without it L (A + C) */
+int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st);
+/* Which instructions, ahead[in->instructions], are gathers that pass_prefetch() would start ahead. */
+int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
+
 /* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
  * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
  * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */

@@ -61,6 +61,7 @@ struct point {
     const char *devices;    /* a CSV of the chips of devices */
     const char *op_cost;    /* a CSV of what custom calls cost */
     int remat;              /* enum remat: of models */
+    int prefetch;           /* of models: layers that gathers start ahead */
     bool unroll, as_written;
     int layers, tokens_per_chip; /* of transformers; 0: not given */
     int micro_batches;

@@ -50,13 +50,17 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code < 0)
         return code;
     step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
-    return step->way ? 0 : status_nomem(st);
+    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
+    if (!step->way || !step->ahead)
+        return status_nomem(st);
+    return point->prefetch > 0 ? pass_find_prefetched(&step->base, step->ahead, st) : 0;
 }
 
 void model_step_free(struct model_step *step)
 {
     module_free(&step->base);
     free(step->way);
+    free(step->ahead);
     *step = (struct model_step){0};
 }
 
@@ -94,7 +98,7 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     return code;
 }
 
-static int write_loops(struct model_step *step, struct module *module, struct status *st)
+static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
     struct overlap_options options = {.context = step,
@@ -102,12 +106,19 @@ static int write_loops(struct model_step *step, struct module *module, struct st
                                       .ring = lay_ring,
                                       .chunks = point->all_reduce == REDUCE_CHUNKS ? point->chunks : 0,
                                       .xla_loops = point->loop == LOOP_XLA};
-    return pass_overlap(&step->base, &options, module, st);
+    if (point->prefetch == 0)
+        return pass_overlap(&step->base, &options, module, st);
+    struct module loops = {0};
+    int code = pass_overlap(&step->base, &options, &loops, st);
+    if (code == 0)
+        code = pass_prefetch(&loops, point->prefetch, module, st);
+    module_free(&loops);
+    return code;
 }
 
 static bool is_collective(const struct model_step *step, int32_t at)
 {
-    return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE;
+    return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE && !step->ahead[at];
 }
 
 /* Collectives of one class: what is best for one is best for all. */
@@ -153,7 +164,7 @@ static int try_way(struct model_step *step, struct trial *trial, bool *better, s
 {
     struct module module = {0};
     double time_s = INFINITY;
-    int code = write_loops(step, &module, st);
+    int code = write_step(step, &module, st);
     if (code == 0)
         code = trial->timer(trial->context, &module, &time_s, st);
     module_free(&module);
@@ -223,5 +234,5 @@ int model_step_write(struct model_step *step, model_step_timer *timer, void *con
     } else if (timer) {
         code = choose(step, &(struct trial){.timer = timer, .context = context, .least_s = INFINITY}, st);
     }
-    return code < 0 ? code : write_loops(step, module, st);
+    return code < 0 ? code : write_step(step, module, st);
 }

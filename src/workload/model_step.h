@@ -2,7 +2,8 @@
 /*
  * model_step: the step of a model as it runs: the model's module, passed through what the options ask for.
  *
- *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> what is lowered
+ *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> prefetch (--prefetch)
+ *                                            -> what is lowered
  *
  * Up to the base everything follows from the workload file and the mesh. How collectives overlap products may have to be
  * found by simulation: `auto` tries all ways for the whole step, takes the best, and then looks at each class of collectives
@@ -27,6 +28,7 @@ struct model_step {
     struct module base;
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
+    bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
     char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
 };
 
