@@ -17,7 +17,7 @@ row() {
     python3 -c '
 import csv, sys
 for row in csv.DictReader(open(sys.argv[1])):
-    print(*(f"{k}={v}" for k, v in row.items() if k not in ("op", "command", "strategy")))' "$scratch/row.csv"
+    print(*(f"{k}={v}" for k, v in row.items() if k not in ("op", "command", "strategy", "varied")))' "$scratch/row.csv"
 }
 for file in *.hlo; do
     slice=4
