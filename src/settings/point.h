@@ -19,7 +19,7 @@
 enum { CHOICE_OPEN = -1 };
 
 /* Room for options, by their index in the table (option.h). */
-enum { OPTIONS_MAX = 96 };
+enum { OPTIONS_MAX = 128 };
 
 struct point {
     const char *op;   /* "all-gather", or a matmul in sharding notation */
