@@ -15,6 +15,7 @@ enum { COUNT = 500 };
 struct tally {
     int times[COUNT], lost[COUNT];
     int64_t stop_at; /* done() fails there; -1 never */
+    int after;       /* that it came after that */
     char how[64];
 };
 
@@ -48,6 +49,7 @@ static int done(void *context, int64_t index, const void *result, const char *ho
     struct tally *tally = context;
     const struct square *square = result;
     tally->times[index]++;
+    tally->after += tally->stop_at >= 0 && tally->times[tally->stop_at] > 0 && index != tally->stop_at;
     tally->lost[index] = !square;
     if (square && (square->index != index || square->square != index * index))
         return status_fail(st, STATUS_CHECK, "the result of another index");
@@ -110,7 +112,8 @@ static void a_fault_of_the_caller_ends_it(void)
     tally.stop_at = 20;
     CU_ASSERT_EQUAL(workers_run(&task, 2, &st), STATUS_CHECK);
     CU_ASSERT_STRING_EQUAL(st.text, "enough");
-    CU_ASSERT_EQUAL(tally.times[COUNT - 1], 0);
+    CU_ASSERT_EQUAL(tally.times[20], 1);
+    CU_ASSERT_EQUAL(tally.after, 0);
 }
 
 /* Says who it is, and does not end. */
@@ -193,8 +196,8 @@ static void an_interrupt_ends_it_early(void)
                                     .work = work_and_interrupt,
                                     .done = count};
         CU_ASSERT_EQUAL(workers_run(&task, workers, &st), WORKERS_STOPPED);
-        CU_ASSERT(llabs(interrupt.came - 11) <=
-                  2 * workers); /* a worker has one that it is at, and one more */
+        /* they lie on desks for 10 ms, which are five; who gets no processor may be as far behind again */
+        CU_ASSERT(llabs(interrupt.came - 11) <= 10 * workers);
         sigset_t set;
         sigprocmask(SIG_BLOCK, NULL, &set);
         CU_ASSERT_EQUAL(sigismember(&set, SIGINT), 0);

@@ -32,6 +32,11 @@ struct stopwatch stopwatch_start(void)
     return (struct stopwatch){read_clocks()};
 }
 
+struct stopwatch stopwatch_start_wall(void)
+{
+    return (struct stopwatch){{.wall_s = clock_s(CLOCK_MONOTONIC)}};
+}
+
 struct spent stopwatch_lap(struct stopwatch *stopwatch)
 {
     struct spent now = read_clocks();

@@ -23,6 +23,9 @@ struct stopwatch {
 
 struct stopwatch stopwatch_start(void);
 
+/* One that knows wall time only, for stopwatch_wall_s(): both take nanoseconds, where the other asks the system. */
+struct stopwatch stopwatch_start_wall(void);
+
 /* What was spent since the last lap, or the start. */
 struct spent stopwatch_lap(struct stopwatch *stopwatch);
 

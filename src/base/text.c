@@ -8,16 +8,15 @@
 #include <string.h>
 #include <strings.h>
 
-/* A character as it is printed on one line: itself, or an escape. */
-static const char *one_line(char c, char text[static 8])
+/* A character as it is printed on one line: itself, or an escape. Returns its length. */
+static size_t one_line(char c, char text[static 8])
 {
+    text[0] = c;
     if (!iscntrl((unsigned char)c))
-        snprintf(text, 8, "%c", c);
-    else if (c == '\n' || c == '\t')
-        snprintf(text, 8, "\\%c", c == '\n' ? 'n' : 't');
-    else
-        snprintf(text, 8, "\\x%02x", (unsigned char)c);
-    return text;
+        return 1;
+    if (c == '\n' || c == '\t')
+        return (size_t)snprintf(text, 8, "\\%c", c == '\n' ? 'n' : 't');
+    return (size_t)snprintf(text, 8, "\\x%02x", (unsigned char)c);
 }
 
 char *text_one_line(const char *text, char to[], size_t room)
@@ -26,7 +25,7 @@ char *text_one_line(const char *text, char to[], size_t room)
     char piece[8];
     size_t used = 0;
     for (; *text; text++) {
-        size_t n = strlen(one_line(*text, piece));
+        size_t n = one_line(*text, piece);
         if (used + n >= room) {
             used = used + sizeof cut > room ? room - sizeof cut : used;
             memcpy(to + used, cut, sizeof cut);

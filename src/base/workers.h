@@ -2,7 +2,7 @@
 /*
  * workers: the same work on many indices, in forked processes.
  *
- * Each worker is handed an index at a time and hands back a result of fixed size. A worker that dies costs the
+ * Each worker is handed an index or some at a time and hands back results of fixed size. A worker that dies costs the
  * index that it was at, not the others: its place is taken by a new one. Results come in any order, so whoever
  * wants the same bytes whatever the number of workers puts them in order.
  *

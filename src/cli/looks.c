@@ -101,6 +101,7 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     int code = job_open(&job, point, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job.has_data |= looks->dump;
+    job.is_timed = true;
     if (code == 0)
         code = job_build(&job, st);
     struct spent building = stopwatch_lap(&stopwatch);

@@ -149,6 +149,8 @@ int walk_legs(const struct walk *walk, const struct part *part, int ring, struct
 /* Which pieces a phase moves: all along the rings gathered before it, the chip's own along those after. */
 static int32_t phase_payload(const struct walk *walk, const struct phase *phase, int32_t offset)
 {
+    if (walk->spec->timing_only)
+        return NO_PAYLOAD;
     struct payload payload = {.kind = PAYLOAD_MOVE, .combine = phase->combine};
     struct view *view = &payload.a;
     const struct part *part = phase->part;

@@ -7,11 +7,21 @@
 #include "base/shell.h"
 #include "settings/settings.h"
 
+static void set(const struct option_row *option, const char *text, struct point *point)
+{
+    int code = option_set(option, text, point, NULL);
+    assert(code == 0); /* settings_add() has tried it */
+    (void)code;
+}
+
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st)
 {
     *grid = (struct grid){.settings = settings, .points = 1};
+    point_init(&grid->common);
+    grid->common.file = settings->file;
     for (int i = 0; i < option_count; i++) {
         int count = settings->of[i].count;
+        grid->common.given[i] = count > 0;
         if (!option_table[i].of_point || count == 0)
             continue;
         grid->option[grid->dims] = i;
@@ -21,6 +31,8 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
                                "the options span more than %d points; give shorter lists or larger steps",
                                GRID_POINTS_MAX);
         grid->points *= count;
+        if (count == 1)
+            set(&option_table[i], settings->of[i].text[0], &grid->common);
     }
     return 0;
 }
@@ -39,17 +51,12 @@ static int dim_of(const struct grid *grid, const struct option_row *option, int6
 
 void grid_point(const struct grid *grid, int64_t index, struct point *point)
 {
-    point_init(point);
-    point->file = grid->settings->file;
-    for (int i = 0; i < option_count; i++)
-        point->given[i] = grid->settings->of[i].count > 0;
+    *point = grid->common;
     for (int d = grid->dims - 1; d >= 0; d--) {
-        const struct option_row *option = &option_table[grid->option[d]];
-        const char *text = grid->settings->of[grid->option[d]].text[index % grid->count[d]];
-        int code = option_set(option, text, point, NULL);
-        assert(code == 0); /* settings_add() has tried it */
-        (void)code;
-        index /= grid->count[d];
+        int count = grid->count[d], option = grid->option[d];
+        if (count > 1)
+            set(&option_table[option], grid->settings->of[option].text[index % count], point);
+        index /= count;
     }
 }
 

@@ -26,7 +26,7 @@ int option_index(const struct option_row *option)
 /* How messages call it. */
 static const char *title(const struct option_row *option, char text[static OPTION_NAME])
 {
-    snprintf(text, OPTION_NAME, "%s%s", option->positional ? "" : "--", option->name);
+    stpcpy(stpcpy(text, option->positional ? "" : "--"), option->name);
     return text;
 }
 

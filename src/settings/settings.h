@@ -67,6 +67,7 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
+    struct point common;     /* what all points have in common */
 };
 
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st);

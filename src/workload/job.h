@@ -35,6 +35,7 @@ struct job {
     /* The program says what data its ops move, too, which only checks and dumps look at; set by job_open() for --check,
      * before job_build() by others who want it. */
     bool has_data;
+    bool is_timed; /* set by whoever wants to know what a run takes (struct run) */
     struct program program;
     void *state; /* the workload's own, from open() to close() */
     /* Set by whoever wants to see how far a run is that takes long (engine.h); its context is the job. */
@@ -92,8 +93,9 @@ int engine_choose(struct settings *settings, struct status *st);
 /* A job that was run. */
 struct run {
     struct result result;
-    struct timing timing;                        /* of the job's program: the struct must not be moved */
-    struct spent folding, simulating, measuring; /* what it took; of SimGrid, loading it too */
+    struct timing timing; /* of the job's program: the struct must not be moved */
+    struct spent folding, simulating,
+        measuring; /* what it took, if the job is timed; of SimGrid, loading it too */
 };
 
 /* Runs a job that was built. run_free() is safe after a failure. */

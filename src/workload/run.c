@@ -112,11 +112,21 @@ static void measure(struct result *result, const struct metrics *m)
     PUT(result->status, "ok");
 }
 
+/* What is not asked for is not measured: that takes as long as a small simulation. */
+static struct stopwatch start(const struct job *job)
+{
+    return job->is_timed ? stopwatch_start() : (struct stopwatch){0};
+}
+static struct spent lap(const struct job *job, struct stopwatch *stopwatch)
+{
+    return job->is_timed ? stopwatch_lap(stopwatch) : (struct spent){0};
+}
+
 static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
 {
     struct metrics metrics;
     struct timing *timing = &run->timing;
-    struct stopwatch stopwatch = stopwatch_start();
+    struct stopwatch stopwatch = start(job);
     double more_s, comm_s = NAN;
     int code = timing_run(timing, record, st);
     if (code == 0 && job->point->check)
@@ -125,7 +135,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = settle(job, &timing->trace, again, &more_s, st);
     if (code == 0 && !*again && program_has_computes(timing->program))
         code = communication(job, timing, again, &comm_s, st);
-    run->simulating = stopwatch_lap(&stopwatch);
+    run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
         return code;
     code = metrics_compute(&metrics, timing->program, &timing->trace, more_s, comm_s, timing->fold.orbit, st);
@@ -140,7 +150,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         run->result.time_low_s = timing->trace.low_s + more_s;
         run->result.time_high_s = timing->trace.high_s + more_s;
     }
-    run->measuring = stopwatch_lap(&stopwatch);
+    run->measuring = lap(job, &stopwatch);
     return code;
 }
 
@@ -148,13 +158,13 @@ static int run_once(struct job *job, enum record record, const struct engine_lim
                     bool *again, struct status *st)
 {
     const struct engine *engine = job_engine(job);
-    struct stopwatch stopwatch = stopwatch_start();
+    struct stopwatch stopwatch = start(job);
     *run = (struct run){0};
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
     int code = timing_init(&run->timing, &job->program, engine, job->point->fold, st);
     run->timing.limits = *limits;
-    run->folding = stopwatch_lap(&stopwatch);
+    run->folding = lap(job, &stopwatch);
     if (run->timing.fold.orbit > 1)
         fold_print(&run->timing.fold, run->result.fold);
     return code < 0 ? code : run_program(job, record, run, again, st);
@@ -164,7 +174,7 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
 {
     const struct engine_limits limits = {.tolerance_frac = job->point->tolerance_frac,
                                          .time_s = job->point->time_limit_s,
-                                         .since = stopwatch_start(),
+                                         .since = stopwatch_start_wall(),
                                          .progress = job->progress,
                                          .context = job};
     for (;;) {
