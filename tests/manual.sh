@@ -33,7 +33,7 @@ done
 for column in $("$program" sweep all-gather --slice 2 --size 1kB | head -1 | tr , ' '); do
     grep -qx "$column" "$scratch/page" || fail "no column $column"
 done
-for form in E0 E1 E2 E3 E4 E4u E5 E6 E7 E6r E8 F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F11; do
+for form in E0 E1 E2 E3 E4 E4u E5 E6 E7 E6r E8 E8s F1 F2 F3 F4 F5 F6 F7 F8 F9 F10 F11; do
     grep -q "^\(\.B \)\?$form\( \|$\)" "$scratch/page" || fail "no form $form"
 done
 if grep -q '^@' "$scratch/page"; then fail "a part is not filled"; fi

@@ -4,8 +4,8 @@
  *
  * A collective runs in every group of chips at the same time. Its group walks one ring (one mesh axis, a list
  * of replica groups), or several at once: then the array is cut into parts, each of which walks the axes in
- * another cyclic order, so that all axes work all the time (E7). The schedules are those of the table in
- * README.md (E1 to E7): uni, bidi, bidi-half; a ring that does not close uses the line algorithm.
+ * another cyclic order, so that all axes work all the time (E7). The schedules are those of the closed
+ * forms (formula.h, E1 to E7): uni, bidi, bidi-half; a ring that does not close uses the line algorithm.
  *
  * A buffer of N chunks is cut into N nearly equal ones, larger ones first; every chip pays for the largest,
  * as SPMD programs pad. Within a group chunks stand in the order of ring positions.
@@ -53,7 +53,7 @@ struct collective_spec {
     enum algorithm algorithm;
     int rings; /* 1 to 3 */
     const struct ring *ring[COLLECTIVE_RINGS];
-    int64_t elements; /* of the whole array V: see "size" in README.md */
+    int64_t elements; /* of the whole array V: see size in icisim(1) */
     double elem_bytes;
     enum combine combine;
     double setup_s; /* of the first send of each chain */

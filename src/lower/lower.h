@@ -124,7 +124,7 @@ int32_t lower_collective_in(const struct module *module, int32_t instruction);
 int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
                      struct status *st);
 
-/* Bytes of the whole array of a collective, as --size counts them (README.md), for a group of so many. */
+/* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of so many. */
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
 
 #endif

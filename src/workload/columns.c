@@ -32,7 +32,7 @@ const struct column columns[] = {
      .meaning = "the engine that ran it"},
     {TEXT(dtype), .place = 21, .heading = "dtype", .common = "of %s", .meaning = "element type"},
     {.name = "size_bytes", .kind = COLUMN_BYTES, OF(size_bytes), .place = 10, .when = WHEN_SIZED,
-     .heading = "size", .unit = "(B)", .meaning = "the whole array V (README: what size means)"},
+     .heading = "size", .unit = "(B)", .meaning = "the whole array V (WORDS, size)"},
     {.name = "chips", .kind = COLUMN_COUNT, OF(chips), .meaning = "chips of the slice"},
     {REAL(time_s), .place = 40, .heading = "time", IN_US, .meaning = "simulated time T"},
     {REAL(formula_exact_s), .place = 43, .when = WHEN_SIZED, .heading = "formula", IN_US,
