@@ -220,5 +220,54 @@ static void micro_batches_add_up(void)
     }
 }
 
+/* The workload on a mesh. */
+static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct model_size *size)
+{
+    struct status st = {0};
+    struct axes axes;
+    struct point point;
+    struct model model;
+    point_init(&point);
+    point.file = "workloads/llama-70b.yaml";
+    point.head = false;
+    point.tokens_per_chip = tokens_per_chip;
+    point.prefetch = prefetch;
+    OKAY(axes_parse(mesh, &axes, &st), st);
+    OKAY(model_read(&point, &axes, &model, &st), st);
+    *size = model.size;
+    model_free(&model);
+}
+
+static double memory(const struct model_size *size, enum remat remat)
+{
+    double sum = 0;
+    for (int kind = 0; kind < MEMORY_KINDS; kind++)
+        sum += size->memory_bytes[remat][kind];
+    return sum;
+}
+
+/* facts/training.md, worked out by hand: 70,553,706,496 parameters of 10 B and gradients of 2 B, shared out; two gathered layers
+ * and one layer's gradient of 855,638,016 x 2 B; logits of 128,256 x 4 B a token; activations of 16,384 or 274,696 B a token and
+ * layer. Operations: 3 x 80 x (2 x 855,638,016 + 134,217,728) a token. */
+static void memory_is_that_by_hand(void)
+{
+    struct model_size size;
+    size_of("fsdp=64", 4096, 1, &size);
+    CU_ASSERT_EQUAL(memory(&size, REMAT_FULL), 26957858304.);
+    CU_ASSERT_EQUAL(memory(&size, REMAT_NONE), 110476379648.);
+    /* 26,957,858,304 + 80 x (167,936 - 16,384) x 4096 */
+    CU_ASSERT_EQUAL(memory(&size, REMAT_PRODUCTS), 76618417664.);
+    CU_ASSERT_EQUAL(size.memory_bytes[REMAT_NONE][MEMORY_STATE], 70553706496. * 8 / 64);
+    CU_ASSERT_EQUAL(size.tokens, 4096 * 64);
+    CU_ASSERT_EQUAL(size.flops, 240 * (2 * 855638016. + 134217728.) * 4096 * 64);
+    size_of("fsdp=64,tp=8", 2048, 1, &size);
+    CU_ASSERT_EQUAL(memory(&size, REMAT_FULL), 7129921728.);
+    CU_ASSERT_EQUAL(memory(&size, REMAT_NONE), 48898242752.);
+    double ahead = memory(&size, REMAT_NONE);
+    size_of("fsdp=64,tp=8", 2048, 0, &size);
+    CU_ASSERT_EQUAL(ahead - memory(&size, REMAT_NONE), 855638016. * 2 / 8);
+}
+
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(gradients_are_differences),
-      TEST(micro_batches_add_up))
+      TEST(micro_batches_add_up),
+      TEST(memory_is_that_by_hand))

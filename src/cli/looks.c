@@ -117,6 +117,8 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     if (code == 0 && !looks->dump)
         code = show(&job, &run, looks, index, st);
     *result = run.result;
+    if (code == 0 && run.result.warning[0])
+        fprintf(stderr, "icisim: warning: %s\n", run.result.warning);
     run_free(&run);
     job_close(&job);
     return code;

@@ -21,6 +21,7 @@
 #include "module/builder.h"
 #include "module/module.h"
 #include "notation/axes.h"
+#include "pass/pass.h"
 #include "settings/point.h"
 
 /* A matrix (or vector) that is held flat: its dim `cut` (-1: none) in `parts`, each part row by row and filled up with zeros to
@@ -47,8 +48,26 @@ struct model_experts {
     struct dispatch dispatch;
 };
 
+/* What a step needs of each chip's memory. */
+enum memory_kind {
+    MEMORY_PARAMETERS,
+    MEMORY_GRADIENTS,
+    MEMORY_STATE, /* the optimizer's */
+    MEMORY_GATHERED,
+    MEMORY_ACTIVATIONS,
+    MEMORY_LOGITS,
+    MEMORY_KINDS
+};
+/* What a model says of its step: of the model itself, whatever is found again or held twice. */
+struct model_size {
+    double tokens;  /* on all chips; 0: it says nothing */
+    double flops;   /* forward and backward, on all chips */
+    double memory_bytes[REMATS][MEMORY_KINDS];
+};
+
 struct model {
     struct axes axes;
+    struct model_size size;
     struct module module;
     struct builder builder; /* while it is built */
     int inputs, outputs, rooms[2];

@@ -192,6 +192,7 @@ static int build(const struct node *root, const struct point *point, const struc
     struct transformer_step s = {.t = &t, .model = model};
     model_begin(model, "transformer", &t.axes, summed, 3);
     s.b = &model->builder;
+    transformer_size(&t, 1, &model->size);
     s.held = calloc((size_t)held_count(&t), sizeof *s.held);
     code = s.held ? write_step(&s, st) : status_nomem(st);
     free(s.held);

@@ -36,4 +36,7 @@ int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, stru
 struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,
                              const struct tensor *v);
 
+/* With the weights of so many layers fetched ahead. */
+void transformer_size(const struct transformer *t, int ahead, struct model_size *size);
+
 #endif

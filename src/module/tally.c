@@ -19,7 +19,7 @@ char *tally_axes(const struct module *module, int32_t instruction, char text[sta
         return text;
     }
     for (const char *c = list; *c && used + 1 < TALLY_AXES; c++)
-        if (isalnum((unsigned char)*c) || *c == '_' || *c == ',')
+        if (isalnum((unsigned char)*c) || strchr("_,:()", *c))
             text[used++] = *c;
     text[used] = '\0';
     return text;

@@ -11,6 +11,8 @@
 #ifndef ICISIM_PASS_H
 #define ICISIM_PASS_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "module/module.h"
 
@@ -19,7 +21,8 @@ int pass_prune(const struct module *in, struct module *out, struct status *st);
 
 /* What the backward pass finds again rather than keeps:
  *   none      what was gathered: it is gathered again
- *   products  also what is cheap: all but results of products, of custom calls and of other collectives
+ *   products  also what is cheap: all but results of products and of other collectives; kernels run again, as with JAX's
+ *             checkpoint_dots
  *   full      also all of a layer but its inputs, from them
  * What is found again is labelled again="true", and stands before its first use. */
 enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
@@ -58,6 +61,11 @@ struct overlap_options {
  * step multiplies in a fusion, which takes its piece of what is whole by the device's place in the ring. */
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st);
+/* Sums of gradients go on while the backward pass computes: they start where they stand, and what needs them comes so many
+ * layers later, at the latest at the end of the step. `later`, by instruction, becomes true for those. */
+int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st);
+int pass_find_postponed(const struct module *in, bool later[], struct status *st);
+
 const char *pass_way_name(enum overlap_way way);
 int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
 

@@ -75,8 +75,7 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
         return false;
     if (c->remat == REMAT_NONE || fact->layer == 0 || (c->remat == REMAT_FULL && fact->layer != layer))
         return true;
-    return c->remat == REMAT_PRODUCTS &&
-           (class == CLASS_MATMUL || class == CLASS_COLLECTIVE || class == CLASS_OPAQUE);
+    return c->remat == REMAT_PRODUCTS && (class == CLASS_MATMUL || class == CLASS_COLLECTIVE);
 }
 
 /* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"} */

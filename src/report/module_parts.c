@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A module's run by its labels: what each phase and layer took, and what moved over which mesh axes. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,6 +49,25 @@ static void add(struct part *part, const struct module_row *row)
     part->bytes += row->bytes * row->executions;
 }
 
+/* Times that differ by rounding only. */
+static bool near(double a, double b)
+{
+    return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 1e-12;
+}
+
+/* Of layers that follow each other and took the same, there is one row for the first to the last, which comes back. */
+static int32_t last_alike(const struct part part[], int32_t parts, int32_t first)
+{
+    int32_t last = first;
+    while (last + 1 < parts && strcmp(part[last + 1].phase, part[first].phase) == 0 &&
+           near(part[last + 1].products_s, part[first].products_s) &&
+           near(part[last + 1].others_s, part[first].others_s) &&
+           near(part[last + 1].collectives_s, part[first].collectives_s) &&
+           near(part[last + 1].exposed_s, part[first].exposed_s))
+        last++;
+    return last;
+}
+
 static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
 {
     const struct module *module = &rows->job->module;
@@ -63,8 +83,8 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     }
     if (parts == 0)
         return 0;
-    fputs("# by phase and layer; collectives from issue to end, of which the exposed part is what the chip "
-          "waited\n",
+    fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which the "
+          "exposed part is what the chip waited\n",
           out);
     sheet_text_column(&sheet, "phase");
     sheet_text_column(&sheet, "layer");
@@ -72,9 +92,13 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     sheet_column(&sheet, "others", "(us)");
     sheet_column(&sheet, "collectives", "(us)");
     sheet_column(&sheet, "exposed", "(us)");
-    for (int32_t p = 0; p < parts; p++) {
+    for (int32_t p = 0, last; p < parts; p = last + 1) {
+        char layers[2 * MODULE_ROW_TEXT + 8];
+        last = last_alike(part, parts, p);
+        snprintf(layers, sizeof layers, "%s%s%s", part[p].name, last > p ? " to " : "",
+                 last > p ? part[last].name : "");
         sheet_text(&sheet, part[p].phase);
-        sheet_text(&sheet, part[p].name);
+        sheet_text(&sheet, layers);
         sheet_real(&sheet, "%.3f", part[p].products_s * 1e6);
         sheet_real(&sheet, "%.3f", part[p].others_s * 1e6);
         sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);

@@ -17,6 +17,9 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
 /* By phase and layer, where instructions have these labels; by collective and mesh axes. Part of module_print(). */
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st);
 
+/* Of a model's step, what it takes of a chip's memory, by kind. Part of module_print(). */
+int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st);
+
 /* What is issued, those that are alike together: --collectives. */
 int module_print_issued(const struct module *module, FILE *out, struct status *st);
 /* And, without any chip, what products compute and what nobody could cost, in one run: --count-only. */

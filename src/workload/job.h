@@ -68,6 +68,8 @@ struct workload {
     /* Of a workload with loops that are not written out in full (op_times): looks at a run. `again`: the next build() has to
      * write more; else `more_s` is what the rest adds to the total. NULL: the program is all there is. */
     int (*settle)(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st);
+    /* What only this workload has to say of a run, once its time is known. NULL: nothing. */
+    int (*look)(const struct job *job, const struct trace *trace, struct result *result, struct status *st);
     void (*close)(struct job *job);
     /* The option whose values compare puts side by side, and the ones it takes if none are given. */
     const char *(*variants)(const struct point *point, const char **values);

@@ -46,6 +46,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
         code = model_read(point, &mesh->axes, &model, st);
     if (code == 0)
         code = pass_recompute(&model.module, (enum remat)point->remat, &step->base, st);
+    step->size = model.size;
     model_free(&model);
     if (code < 0)
         return code;

@@ -17,6 +17,7 @@
 
 #include "base/status.h"
 #include "fabric/mesh.h"
+#include "model/model.h"
 #include "module/module.h"
 #include "pass/pass.h"
 #include "settings/point.h"
@@ -25,6 +26,7 @@ enum { MODEL_STRATEGY = 24 };
 struct model_step {
     const struct point *point;
     const struct mesh *mesh;
+    struct model_size size;
     struct module base;
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */

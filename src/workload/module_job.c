@@ -10,6 +10,7 @@
 #include "module/reduce_scatter.h"
 #include "settings/option.h"
 #include "workload/module_files.h"
+#include "workload/module_look.h"
 #include "workload/rates.h"
 #include "workload/workloads.h"
 
@@ -253,5 +254,6 @@ const struct workload workload_module = {.name = "module",
                                          .build = module_build,
                                          .settle = module_settle,
                                          .describe = module_describe,
+                                         .look = module_look,
                                          .close = module_close_job,
                                          .variants = module_variants};

@@ -43,12 +43,15 @@ struct result {
     double max_link_bytes;
     char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
     char profile[RESULT_WORD];
+    double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
+    char exposed_axes[RESULT_LINE];              /* seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
+    char warning[RESULT_LINE];          /* a sentence: what cannot work although it was timed; "" */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */

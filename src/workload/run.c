@@ -145,6 +145,8 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = reroutes_print(job, run->result.rerouted, st);
     if (code == 0)
         measure(&run->result, &metrics);
+    if (code == 0 && job->workload->look)
+        code = job->workload->look(job, &timing->trace, &run->result, st);
     run->result.engines_off_frac = timing->trace.off_frac;
     if (code == 0 && timing->limits.tolerance_frac > 0) {
         run->result.time_low_s = timing->trace.low_s + more_s;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What a transformer's step needs of each chip's memory, and how many operations the model takes.
+ *
+ * Weights, gradients and state: what a chip holds of each. Gathered: the weights of the layer that computes and of those that
+ * are fetched ahead; gradients: also those of one layer before they are handed out. Of a token and layer the backward pass
+ * needs, d wide: the block's input, its norms' results, the sum after attention; q, k, v and what attention makes of them (and a
+ * number a head by which flash attention finds its scores again, or the scores); the feed-forward part's products, and what
+ * they become together; and the norms' two scales. All but these are cut by tp. With remat it keeps less, and needs the rest
+ * for one layer at a time.
+ */
+#include "model/transformer_build.h"
+
+/* Bytes of a token and layer: cut by tp, and not. */
+struct kept {
+    double cut, whole;
+};
+
+static struct kept kept_bytes(const struct transformer *t, enum remat remat)
+{
+    double tp = axis_list_size(&t->tp, &t->axes), of_type = dtype_info(t->compute)->bytes;
+    double d = (double)t->d, q = (double)(t->heads * t->head_dim), ff = (double)t->ff;
+    double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * tp; /* with copies */
+    if (remat == REMAT_FULL)
+        return (struct kept){.cut = of_type * d};
+    if (remat == REMAT_PRODUCTS)
+        return (struct kept){.cut = of_type * (2 * d + q + kv + (t->gated ? 2 : 1) * ff)};
+    double of_attention = t->attention == ATTENTION_NONE ? 0
+                          : t->kernel == KERNEL_PLAIN
+                              ? of_type * (double)(t->heads * t->sequence)
+                              : dtype_info(DTYPE_F32)->bytes * (double)t->heads;
+    return (struct kept){.cut = of_type * (4 * d + 2 * q + kv + (t->gated ? 3 : 2) * ff) + of_attention,
+                         .whole = 2 * dtype_info(DTYPE_F32)->bytes};
+}
+
+static double activations_bytes(const struct transformer *t, enum remat remat)
+{
+    int tp = axis_list_size(&t->tp, &t->axes);
+    double tokens = (double)transformer_local_tokens(t), of_type = dtype_info(t->compute)->bytes;
+    struct kept kept = kept_bytes(t, remat), all = kept_bytes(t, REMAT_NONE);
+    double bytes = (double)t->layers * tokens * (kept.cut / tp + kept.whole);
+    if (remat != REMAT_NONE)
+        bytes += tokens * (all.cut / tp + all.whole);
+    if (tp > 1) /* what is gathered of one layer's input, and of what is due to its output */
+        bytes += 2 * of_type * (double)t->d * tokens;
+    return bytes;
+}
+
+/* Elements of all weights on a chip; of one block's matrices, gathered. */
+static double held_elements(const struct transformer *t)
+{
+    double sum = 0;
+    for (enum weight_id id = 0; id < WEIGHTS; id++)
+        sum += (double)transformer_weight(t, id).chunk * (double)(id < BLOCK_WEIGHTS ? t->layers : 1);
+    return sum;
+}
+
+static double gathered_elements(const struct transformer *t)
+{
+    double sum = 0;
+    for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++) {
+        struct weight w = transformer_weight(t, id);
+        sum += w.dims == 2 ? (double)w.local[0] * (double)w.local[1] : 0;
+    }
+    return sum;
+}
+
+void transformer_size(const struct transformer *t, int ahead, struct model_size *size)
+{
+    double held = held_elements(t), gathered = gathered_elements(t), of_type = dtype_info(t->compute)->bytes;
+    double tp = axis_list_size(&t->tp, &t->axes), tokens = (double)transformer_local_tokens(t);
+    bool fetched = axis_list_size(&t->fsdp, &t->axes) > 1;
+    double state = dtype_info(t->state)->bytes;
+    for (enum remat remat = 0; remat < REMATS; remat++) {
+        double *bytes = size->memory_bytes[remat];
+        bytes[MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes;
+        bytes[MEMORY_STATE] = held * state * (t->master ? 3 : 2);
+        bytes[MEMORY_GRADIENTS] =
+            held * dtype_info(t->gradients)->bytes + (fetched ? gathered * of_type : 0);
+        bytes[MEMORY_GATHERED] = fetched || t->params != t->compute ? (1 + ahead) * gathered * of_type : 0;
+        bytes[MEMORY_ACTIVATIONS] = activations_bytes(t, remat);
+        bytes[MEMORY_LOGITS] = tokens * (double)((t->vocabulary + (int64_t)tp - 1) / (int64_t)tp) * 4;
+    }
+    double forward = (double)t->layers * transformer_block_flops(t);
+    if (t->head)
+        forward += 2 * (double)t->d * (double)t->vocabulary;
+    size->tokens = (double)t->tokens;
+    size->flops = 3 * forward * size->tokens;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* async: a collective in two parts, for passes that start it early or wait for it late. */
+#ifndef ASYNC_H
+#define ASYNC_H
+
+#include "module/edit.h"
+
+/* Adds the start of an all-gather, reduce-scatter or all-reduce of the old module, whose operands the new one has, with all its
+ * attributes. */
+int32_t async_start(struct edit *edit, int32_t collective);
+/* Adds its done, which takes the collective's name and stands for it. */
+int32_t async_done(struct edit *edit, int32_t collective, int32_t start);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload/module_look.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/roofline.h"
+#include "module/tally.h"
+#include "workload/module_job.h"
+
+enum { AXES_LISTS = 16 };
+
+struct exposed {
+    char axes[TALLY_AXES];
+    double seconds;
+};
+
+static struct exposed *exposed_over(struct exposed list[AXES_LISTS], int *lists, const char *axes)
+{
+    for (int i = 0; i < *lists; i++)
+        if (strcmp(list[i].axes, axes) == 0)
+            return &list[i];
+    struct exposed *made = &list[*lists < AXES_LISTS ? (*lists)++ : AXES_LISTS - 1];
+    snprintf(made->axes, sizeof made->axes, "%s", axes);
+    return made;
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct exposed *left = a, *right = b;
+    return left->seconds > right->seconds ? -1 : left->seconds < right->seconds;
+}
+
+/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first; of loops, whose permutes have no axes, "permutes". */
+static void print_exposed(const struct module_job *m, const struct trace *trace, char *text, size_t room)
+{
+    struct exposed list[AXES_LISTS] = {{.seconds = 0}};
+    int lists = 0;
+    size_t used = 0;
+    for (int32_t i = 0; i < m->lower.items; i++) {
+        char axes[TALLY_AXES];
+        int32_t collective = lower_collective_in(&m->module, m->lower.item[i].instruction);
+        if (collective < 0)
+            continue;
+        bool permute = opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+        double seconds = module_job_spending(m, trace, i).exposed_s * m->lower.item[i].times;
+        exposed_over(list, &lists, permute ? "permutes" : tally_axes(&m->module, collective, axes))->seconds +=
+            seconds;
+    }
+    qsort(list, (size_t)lists, sizeof *list, by_seconds);
+    text[0] = '\0';
+    for (int i = 0; i < lists && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s=%.4g", i ? " " : "", list[i].axes,
+                                 list[i].seconds);
+}
+
+static double memory_of(const struct model_size *size, enum remat remat)
+{
+    double sum = 0;
+    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++)
+        sum += size->memory_bytes[remat][kind];
+    return sum;
+}
+
+double module_memory_bytes(const struct job *job)
+{
+    const struct module_job *m = module_job_of(job);
+    return m ? memory_of(&m->step.size, (enum remat)job->point->remat) : 0;
+}
+
+/* What would make the step fit, in words. */
+static void print_cure(const struct job *job, const struct model_size *size, char *text, size_t room)
+{
+    double hbm = (double)job->machine.chip->hbm_bytes;
+    const double *kind = size->memory_bytes[job->point->remat];
+    for (int remat = job->point->remat + 1; remat < REMATS; remat++)
+        if (memory_of(size, (enum remat)remat) <= hbm) {
+            snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
+                     memory_of(size, (enum remat)remat) * 1e-9);
+            return;
+        }
+    double held = kind[MEMORY_PARAMETERS] + kind[MEMORY_GRADIENTS] + kind[MEMORY_STATE];
+    if (held > hbm)
+        snprintf(text, room,
+                 "parameters, gradients and state alone take %.4g GB: share them out over more chips of fsdp "
+                 "or tp",
+                 held * 1e-9);
+    else
+        snprintf(text, room, "take fewer tokens at a time: --tokens-per-chip, or more --micro-batches%s",
+                 job->point->remat == REMAT_FULL ? "" : ", with --remat full");
+}
+
+static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
+                         struct status *st)
+{
+    const struct model_size *size = &m->step.size;
+    double peak;
+    int dtype = dtype_by_name(job->point->dtype, st);
+    int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
+    if (code < 0)
+        return code;
+    result->memory_bytes = module_memory_bytes(job);
+    result->tokens_per_s = size->tokens / result->time_s;
+    result->mfu_frac = size->flops / (job->machine.slice.chips * peak * result->time_s);
+    if (result->memory_bytes > (double)job->machine.chip->hbm_bytes) {
+        char cure[RESULT_LINE / 2];
+        print_cure(job, size, cure, sizeof cure);
+        snprintf(result->warning, sizeof result->warning,
+                 "the step takes %.4g GB of each chip's memory, which has %.4g GB; %s",
+                 result->memory_bytes * 1e-9, (double)job->machine.chip->hbm_bytes * 1e-9, cure);
+    }
+    return 0;
+}
+
+int module_look(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
+{
+    const struct module_job *m = module_job_of(job);
+    if (m->of_model)
+        print_exposed(m, trace, result->exposed_axes, sizeof result->exposed_axes);
+    return m->of_model && m->step.size.tokens > 0 ? measure_model(job, m, result, st) : 0;
+}
