@@ -137,6 +137,8 @@ static void gradients_are_one_chips(void)
         for (enum remat remat = REMAT_NONE; remat < REMATS; remat++)
             same_as_one_chip(with("batch: 4\nkernel: plain\n"), meshes[i], remat);
     same_as_one_chip(with("batch: 3\nkernel: plain\nattention: full\ngated: false\n"), "fsdp=3", REMAT_NONE);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "dp=2,fsdp=2,tp=2", REMAT_FULL);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "fsdp=2,tp=6", REMAT_NONE);
     same_as_one_chip(with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
 }
 
@@ -269,5 +271,4 @@ static void memory_is_that_by_hand(void)
 }
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(gradients_are_differences),
-      TEST(micro_batches_add_up),
-      TEST(memory_is_that_by_hand))
+      TEST(micro_batches_add_up), TEST(memory_is_that_by_hand))

@@ -15,6 +15,7 @@
  *     tied: false              the embedding is the unembedding, too
  *     attention: causal        or full, none
  *     kernel: flash            or plain, ideal
+ *     fused: false             q, k and v are one product, gate and up one
  *     dtypes: {params: bf16, gradients: bf16, state: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *
@@ -39,7 +40,7 @@ static enum weight_id id_of(const struct transformer *t, int i)
                          : (enum weight_id)(BLOCK_WEIGHTS + i - of_blocks);
 }
 
-/* A weight as an input; gradients come in their own type, and are summed over copies last. */
+/* A weight as an input. */
 static int declare(struct transformer_step *s, int i, struct status *st)
 {
     const struct transformer *t = s->t;
@@ -68,9 +69,7 @@ static int declare(struct transformer_step *s, int i, struct status *st)
                                                             .dim = {w->dim[0], w->dim[1]},
                                                             .cut = w->cut,
                                                             .parts = axis_list_size(&w->over, &t->axes)};
-    held->whole = build_convert(s->b, flat.value, t->gradients);
-    held->parts = build_vary(s->b, held->whole, &t->dp);
-    held->parts = build_vary(s->b, held->parts, &w->copies);
+    held->value = flat.value;
     return 0;
 }
 
@@ -192,15 +191,15 @@ static int build(const struct node *root, const struct point *point, const struc
     struct transformer_step s = {.t = &t, .model = model};
     model_begin(model, "transformer", &t.axes, summed, 3);
     s.b = &model->builder;
-    transformer_size(&t, 1, &model->size);
+    transformer_size(&t, point->prefetch, &model->size);
     s.held = calloc((size_t)held_count(&t), sizeof *s.held);
     code = s.held ? write_step(&s, st) : status_nomem(st);
     free(s.held);
     return code < 0 ? code : model_close(model, st);
 }
 
-static const char *const keys[] = {"layers",     "d-model",     "d-ff",   "heads", "kv-heads",  "head-dim",
-                                   "sequence",   "vocabulary",  "gated",  "tied",  "attention", "kernel",
-                                   "activation", "parallelism", "dtypes", "batch", NULL};
+static const char *const keys[] = {"layers",   "d-model",    "d-ff",        "heads",  "kv-heads",  "head-dim",
+                                   "sequence", "vocabulary", "gated",       "tied",   "attention", "kernel",
+                                   "fused",    "activation", "parallelism", "dtypes", "batch",     NULL};
 static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
 const struct front front_transformer = {"transformer", keys, options, build};

@@ -45,6 +45,7 @@ enum weight_id {
 struct transformer {
     int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
     bool gated, tied, head;
+    bool fused; /* q, k and v are one product, gate and up one */
     enum attention attention;
     enum kernel kernel;
     int activation; /* front_function() */

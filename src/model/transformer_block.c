@@ -7,6 +7,7 @@
 #include "model/front.h"
 #include "model/transformer_build.h"
 
+enum { PRODUCTS = 3 }; /* of one input */
 static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
 
 struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id)
@@ -15,15 +16,30 @@ struct held *step_held(const struct transformer_step *s, int64_t layer, enum wei
                               : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
 }
 
+/* Gradients come in their own type. */
+static void use(struct transformer_step *s, struct held *held)
+{
+    const struct transformer *t = s->t;
+    if (held->micro > s->micro)
+        return;
+    held->micro = s->micro + 1;
+    held->whole = build_convert(s->b, held->value, t->gradients);
+    if (axis_list_size(&t->dp, &t->axes) * axis_list_size(&held->weight.copies, &t->axes) > 1)
+        held->whole = build_alias(s->b, held->whole);
+    held->parts = build_vary(s->b, held->whole, &t->dp);
+    held->parts = build_vary(s->b, held->parts, &held->weight.copies);
+}
+
 /* Gathered in the compute type; what fills the last chunk is cut off. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
 {
-    const struct held *held = step_held(s, layer, id);
+    struct held *held = step_held(s, layer, id);
     const struct weight *w = &held->weight;
     const char *before = s->b->what;
     int64_t elements = w->dims == 2 ? w->local[0] * w->local[1] : w->local[0];
     struct tensor t = {.dims = w->dims};
     s->b->what = w->name;
+    use(s, held);
     int32_t value = build_convert(s->b, held->parts, s->t->compute);
     value = build_all_gather(s->b, value, &w->shared, 0);
     value = build_slice(s->b, value, 0, 0, elements);
@@ -61,12 +77,55 @@ static void gather_tokens(struct transformer_step *s, struct tensor *x)
     cuts_gather(s->b, x, 0, list->count - s->t->tp.count);
 }
 
-static int multiply(struct transformer_step *s, const struct tensor *x, int64_t layer, enum weight_id id,
+static int multiply(struct transformer_step *s, const struct tensor *x, const struct tensor *w,
                     struct tensor *y, struct status *st)
 {
-    struct tensor w = step_weight(s, layer, id), wanted = *x;
-    wanted.dim[1] = w.dim[1];
-    return tensor_product(s->b, x, &w, &matmul, &wanted, s->t->compute, y, st);
+    struct tensor wanted = *x;
+    wanted.dim[1] = w->dim[1];
+    return tensor_product(s->b, x, w, &matmul, &wanted, s->t->compute, y, st);
+}
+
+/* Weights beside each other, as one matrix: on each device its own columns of the first, then those of the next. */
+static struct tensor beside(struct transformer_step *s, const struct tensor w[], int n)
+{
+    struct tensor whole = w[0];
+    int32_t value[PRODUCTS];
+    for (int i = 0; i < n; i++)
+        value[i] = w[i].value;
+    whole.value = build_concatenate(s->b, value, n, 1);
+    whole.dim[1].shard = s->t->tp;
+    int64_t dim[BUILDER_DIMS];
+    builder_dims(s->b, whole.value, dim);
+    whole.dim[1].n = dim[1] * axis_list_size(&s->t->tp, &s->t->axes);
+    return whole;
+}
+
+/* x times several weights, y[i] = x . w[id[i]], as one product or as one each. */
+static int multiply_all(struct transformer_step *s, const struct tensor *x, int64_t layer,
+                        const enum weight_id id[], int n, struct tensor y[], struct status *st)
+{
+    struct tensor w[PRODUCTS], fused, all;
+    int64_t low = 0;
+    int code = 0;
+    for (int i = 0; i < n && s->t->fused; i++)
+        w[i] = step_weight(s, layer, id[i]);
+    for (int i = 0; i < n && !s->t->fused && code == 0; i++) {
+        w[i] = step_weight(s, layer, id[i]);
+        code = multiply(s, x, &w[i], &y[i], st);
+    }
+    if (code < 0 || !s->t->fused)
+        return code;
+    fused = beside(s, w, n);
+    code = multiply(s, x, &fused, &all, st);
+    for (int i = 0; i < n && code == 0; i++) {
+        int64_t dim[BUILDER_DIMS];
+        builder_dims(s->b, w[i].value, dim);
+        y[i] = all;
+        y[i].dim[1] = w[i].dim[1];
+        y[i].value = build_slice(s->b, all.value, 1, low, low + dim[1]);
+        low += dim[1];
+    }
+    return code;
 }
 
 /* The sums of a product whose weights tp cuts by rows are handed out by tokens, and added to x. */
@@ -82,36 +141,33 @@ static int multiply_onto(struct transformer_step *s, const struct tensor *y, int
 
 static int attend(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
 {
-    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_1), h, q, k, v;
+    static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
+    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_1), h, qkv[3];
     int code = step_norm(s, x, &scale, &h, st);
     gather_tokens(s, &h);
     if (code == 0)
-        code = multiply(s, &h, layer, WEIGHT_Q, &q, st);
-    if (code == 0)
-        code = multiply(s, &h, layer, WEIGHT_K, &k, st);
-    if (code == 0)
-        code = multiply(s, &h, layer, WEIGHT_V, &v, st);
+        code = multiply_all(s, &h, layer, id, 3, qkv, st);
     if (code < 0)
         return code;
-    struct tensor y = step_attention(s, &q, &k, &v);
+    struct tensor y = step_attention(s, &qkv[0], &qkv[1], &qkv[2]);
     return multiply_onto(s, &y, layer, WEIGHT_O, x, st);
 }
 
 static int feed_forward(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
 {
-    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h, gate, y;
+    static const enum weight_id id[] = {WEIGHT_UP, WEIGHT_GATE};
+    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h, y[2];
+    bool gated = s->t->gated;
     int code = step_norm(s, x, &scale, &h, st);
     gather_tokens(s, &h);
-    if (code == 0 && s->t->gated)
-        code = multiply(s, &h, layer, WEIGHT_GATE, &gate, st);
     if (code == 0)
-        code = multiply(s, &h, layer, WEIGHT_UP, &y, st);
+        code = multiply_all(s, &h, layer, id, gated ? 2 : 1, y, st);
     if (code < 0)
         return code;
-    front_apply(s->b, s->t->activation, s->t->gated ? &gate : &y);
-    if (s->t->gated)
-        code = tensor_zip(s->b, HLO_MULTIPLY, &gate, &y, &y, st);
-    return code < 0 ? code : multiply_onto(s, &y, layer, WEIGHT_DOWN, x, st);
+    front_apply(s->b, s->t->activation, &y[gated]);
+    if (gated)
+        code = tensor_zip(s->b, HLO_MULTIPLY, &y[1], &y[0], &y[0], st);
+    return code < 0 ? code : multiply_onto(s, &y[0], layer, WEIGHT_DOWN, x, st);
 }
 
 int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)

@@ -5,11 +5,14 @@
 
 #include "model/transformer.h"
 
-/* A weight of the step: what the gradients are asked of, with and without the sums over devices that hold copies. */
+/* A weight of the step. In each micro-batch gradients are asked of it where it is used first, so that they are summed over
+ * devices with its layer: `whole` with the sums over devices that hold copies, `parts` without. */
 struct held {
     struct weight weight;
     int input;            /* of the model */
-    int32_t whole, parts; /* instructions */
+    int32_t value;        /* as it is given */
+    int32_t whole, parts; /* of the last micro-batch that used it */
+    int micro;            /* so many micro-batches have used it */
 };
 
 struct transformer_step {

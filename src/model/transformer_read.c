@@ -108,6 +108,8 @@ static int read_kinds(const struct node *root, struct transformer *t, struct sta
     if (code == 0)
         code = read_truth(root, "tied", false, &t->tied, st);
     if (code == 0)
+        code = read_truth(root, "fused", false, &t->fused, st);
+    if (code == 0)
         code = read_word(root, "attention", attentions, ATTENTION_CAUSAL, &attention, st);
     if (code == 0)
         code = read_word(root, "kernel", kernels, KERNEL_FLASH, &kernel, st);

@@ -26,9 +26,8 @@ static struct kept kept_bytes(const struct transformer *t, enum remat remat)
     if (remat == REMAT_PRODUCTS)
         return (struct kept){.cut = of_type * (2 * d + q + kv + (t->gated ? 2 : 1) * ff)};
     double of_attention = t->attention == ATTENTION_NONE ? 0
-                          : t->kernel == KERNEL_PLAIN
-                              ? of_type * (double)(t->heads * t->sequence)
-                              : dtype_info(DTYPE_F32)->bytes * (double)t->heads;
+                          : t->kernel == KERNEL_PLAIN    ? of_type * (double)(t->heads * t->sequence)
+                                                         : dtype_info(DTYPE_F32)->bytes * (double)t->heads;
     return (struct kept){.cut = of_type * (4 * d + 2 * q + kv + (t->gated ? 3 : 2) * ff) + of_attention,
                          .whole = 2 * dtype_info(DTYPE_F32)->bytes};
 }
@@ -75,8 +74,7 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
         double *bytes = size->memory_bytes[remat];
         bytes[MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes;
         bytes[MEMORY_STATE] = held * state * (t->master ? 3 : 2);
-        bytes[MEMORY_GRADIENTS] =
-            held * dtype_info(t->gradients)->bytes + (fetched ? gathered * of_type : 0);
+        bytes[MEMORY_GRADIENTS] = held * dtype_info(t->gradients)->bytes + (fetched ? gathered * of_type : 0);
         bytes[MEMORY_GATHERED] = fetched || t->params != t->compute ? (1 + ahead) * gathered * of_type : 0;
         bytes[MEMORY_ACTIVATIONS] = activations_bytes(t, remat);
         bytes[MEMORY_LOGITS] = tokens * (double)((t->vocabulary + (int64_t)tp - 1) / (int64_t)tp) * 4;

@@ -232,6 +232,11 @@ int32_t build_convert(struct builder *b, int32_t a, enum dtype_id dtype)
     return builder_label(b, builder_add(b, HLO_CONVERT, builder_shape(b, dtype, dim, dims), &a, 1));
 }
 
+int32_t build_alias(struct builder *b, int32_t a)
+{
+    return builder_label(b, builder_add(b, HLO_BITCAST, module_at(b->module, a)->shape, &a, 1));
+}
+
 int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over)
 {
     unsigned set = 0;
@@ -240,11 +245,10 @@ int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over)
             set |= 1u << over->axis[i];
     if (b->module->error || (b->note[a].varies & set) == set)
         return a;
-    int32_t made = builder_add(b, HLO_BITCAST, module_at(b->module, a)->shape, &a, 1);
-    if (b->module->error < 0)
-        return 0;
-    b->note[made].varies |= set;
-    return builder_label(b, made);
+    int32_t made = build_alias(b, a);
+    if (b->module->error == 0)
+        b->note[made].varies |= set;
+    return made;
 }
 
 int32_t build_custom_call(struct builder *b, const char *target, const int32_t operand[], int operands,

@@ -90,6 +90,8 @@ int32_t build_slice(struct builder *b, int32_t a, int dim, int64_t low, int64_t 
 int32_t build_pad(struct builder *b, int32_t a, int dim, int64_t low, int64_t high); /* with zeros */
 int32_t build_concatenate(struct builder *b, const int32_t value[], int values, int dim);
 
+/* The same value: what is due to it is summed over devices where it stands. */
+int32_t build_alias(struct builder *b, int32_t a);
 /* The same value, which from here on counts as varying along more axes: what is due to it stays a part on each device until
  * it comes here, and is summed then (JAX's pvary). */
 int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over);

@@ -30,7 +30,8 @@ static int32_t start_shape(struct edit *edit, int32_t collective)
         return 0;
     }
     for (int o = 0; o < i->operands; o++)
-        operand[o] = edit_shape(edit, module_at(edit->from, module_operand(edit->from, collective, o))->shape);
+        operand[o] =
+            edit_shape(edit, module_at(edit->from, module_operand(edit->from, collective, o))->shape);
     part[0] = i->operands == 1 ? operand[0] : module_tuple(edit->to, operand, i->operands);
     part[1] = edit_shape(edit, i->shape);
     free(operand);
@@ -44,8 +45,7 @@ int32_t async_start(struct edit *edit, int32_t collective)
     snprintf(name, sizeof name, "%.140s.start", module_word(edit->from, i->name));
     for (int o = 0; o < i->operands; o++)
         edit_push(edit, edit->now[module_operand(edit->from, collective, o)]);
-    int32_t made =
-        edit_add(edit, start_of(i->opcode), name, start_shape(edit, collective), i->operands);
+    int32_t made = edit_add(edit, start_of(i->opcode), name, start_shape(edit, collective), i->operands);
     edit_attributes(edit, collective, true);
     return made;
 }
@@ -54,8 +54,8 @@ int32_t async_done(struct edit *edit, int32_t collective, int32_t start)
 {
     const struct instruction *i = module_at(edit->from, collective);
     edit_push(edit, start);
-    int32_t made = edit_add(edit, done_of(i->opcode), module_word(edit->from, i->name),
-                            edit_shape(edit, i->shape), 1);
+    int32_t made =
+        edit_add(edit, done_of(i->opcode), module_word(edit->from, i->name), edit_shape(edit, i->shape), 1);
     edit_attribute(edit, collective, ATTR_FRONTEND_ATTRIBUTES);
     edit_replace(edit, collective, made);
     return made;

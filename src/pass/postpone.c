@@ -176,7 +176,8 @@ int pass_find_postponed(const struct module *in, bool later[], struct status *st
 {
     struct postpone p;
     int code = open_postpone(&p, in, 1, st);
-    for (int32_t at = in->computation[in->entry].first; code == 0 && at < p.entry->first + p.entry->count; at++)
+    for (int32_t at = in->computation[in->entry].first; code == 0 && at < p.entry->first + p.entry->count;
+         at++)
         later[at] = later[at] || (follow_of(&p, at)->tail && sums(in, at));
     close_postpone(&p);
     return code;

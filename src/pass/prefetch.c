@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "module/edit.h"
+#include "pass/async.h"
 #include "pass/pass.h"
 
 enum { KEY = 56 };
@@ -103,7 +103,7 @@ static void find_moving(struct prefetch *p)
 static int32_t block_by_key(struct prefetch *p, int32_t gather)
 {
     char phase[24] = "", layer[24] = "", key[KEY];
-    int32_t b = 0;
+    int32_t b = p->blocks > 2 ? p->blocks - 2 : 0; /* micro-batches come to a layer more than once */
     module_label(p->from, gather, "phase", phase, sizeof phase);
     module_label(p->from, gather, "layer", layer, sizeof layer);
     snprintf(key, sizeof key, "%s %s", phase, layer);
@@ -161,36 +161,12 @@ static void write_operands(struct prefetch *p, int32_t at)
         write_value(p, module_operand(p->from, at, o));
 }
 
-/* (operands, result) of one operand; of several a tuple of each. */
-static int32_t start_shape(struct prefetch *p, int32_t gather)
-{
-    const struct instruction *i = module_at(p->from, gather);
-    int32_t part[2], *operand = malloc((size_t)i->operands * sizeof *operand);
-    if (!operand) {
-        p->edit.to->error = STATUS_NOMEM;
-        return 0;
-    }
-    for (int o = 0; o < i->operands; o++)
-        operand[o] = edit_shape(&p->edit, module_at(p->from, module_operand(p->from, gather, o))->shape);
-    part[0] = i->operands == 1 ? operand[0] : module_tuple(p->edit.to, operand, i->operands);
-    part[1] = edit_shape(&p->edit, i->shape);
-    free(operand);
-    return module_tuple(p->edit.to, part, 2);
-}
-
 static void write_start(struct prefetch *p, int32_t gather)
 {
-    const struct instruction *i = module_at(p->from, gather);
-    char name[160];
     if (origin_of(p, gather)->start >= 0)
         return;
     write_operands(p, gather);
-    snprintf(name, sizeof name, "%.140s.start", module_word(p->from, i->name));
-    for (int o = 0; o < i->operands; o++)
-        edit_push(&p->edit, p->edit.now[module_operand(p->from, gather, o)]);
-    origin_of(p, gather)->start =
-        edit_add(&p->edit, HLO_ALL_GATHER_START, name, start_shape(p, gather), i->operands);
-    edit_attributes(&p->edit, gather, true);
+    origin_of(p, gather)->start = async_start(&p->edit, gather);
 }
 
 /* What was not written yet: of a gather its done, under its own name. */
@@ -204,11 +180,7 @@ static void write_value(struct prefetch *p, int32_t at)
         return;
     }
     write_start(p, at);
-    edit_push(&p->edit, origin_of(p, at)->start);
-    int32_t done = edit_add(&p->edit, HLO_ALL_GATHER_DONE, module_word(p->from, module_at(p->from, at)->name),
-                            edit_shape(&p->edit, module_at(p->from, at)->shape), 1);
-    edit_attribute(&p->edit, at, ATTR_FRONTEND_ATTRIBUTES);
-    edit_replace(&p->edit, at, done);
+    async_done(&p->edit, at, origin_of(p, at)->start);
 }
 
 /* Starts what is due when block `now` begins; -1: when the step does. */

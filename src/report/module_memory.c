@@ -6,9 +6,8 @@
 int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st)
 {
     static const char *const names[MEMORY_KINDS] = {
-        [MEMORY_PARAMETERS] = "parameters", [MEMORY_GRADIENTS] = "gradients",
-        [MEMORY_STATE] = "state",           [MEMORY_GATHERED] = "gathered",
-        [MEMORY_ACTIVATIONS] = "activations", [MEMORY_LOGITS] = "logits",
+        [MEMORY_PARAMETERS] = "parameters", [MEMORY_GRADIENTS] = "gradients",     [MEMORY_STATE] = "state",
+        [MEMORY_GATHERED] = "gathered",     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_LOGITS] = "logits",
     };
     const struct model_step *step = &rows->job->step;
     const double *bytes = step->size.memory_bytes[rows->job->of_model ? step->point->remat : 0];
@@ -16,7 +15,8 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
     double sum = 0;
     if (!rows->job->of_model || step->size.tokens <= 0)
         return 0;
-    fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also those of "
+    fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also "
+          "those of "
           "one layer before they are shared out\n",
           out);
     for (int kind = 0; kind < MEMORY_KINDS; kind++) {

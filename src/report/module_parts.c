@@ -83,7 +83,8 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     }
     if (parts == 0)
         return 0;
-    fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which the "
+    fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
+          "the "
           "exposed part is what the chip waited\n",
           out);
     sheet_text_column(&sheet, "phase");

@@ -54,7 +54,10 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
     if (!step->way || !step->ahead)
         return status_nomem(st);
-    return point->prefetch > 0 ? pass_find_prefetched(&step->base, step->ahead, st) : 0;
+    if (point->prefetch == 0)
+        return 0;
+    code = pass_find_prefetched(&step->base, step->ahead, st);
+    return code < 0 ? code : pass_find_postponed(&step->base, step->ahead, st);
 }
 
 void model_step_free(struct model_step *step)
@@ -109,11 +112,14 @@ static int write_step(struct model_step *step, struct module *module, struct sta
                                       .xla_loops = point->loop == LOOP_XLA};
     if (point->prefetch == 0)
         return pass_overlap(&step->base, &options, module, st);
-    struct module loops = {0};
+    struct module loops = {0}, fetched = {0};
     int code = pass_overlap(&step->base, &options, &loops, st);
     if (code == 0)
-        code = pass_prefetch(&loops, point->prefetch, module, st);
+        code = pass_prefetch(&loops, point->prefetch, &fetched, st);
+    if (code == 0)
+        code = pass_postpone(&fetched, point->prefetch, module, st);
     module_free(&loops);
+    module_free(&fetched);
     return code;
 }
 

@@ -44,10 +44,11 @@ static void print_exposed(const struct module_job *m, const struct trace *trace,
         int32_t collective = lower_collective_in(&m->module, m->lower.item[i].instruction);
         if (collective < 0)
             continue;
-        bool permute = opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+        bool permute =
+            opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
         double seconds = module_job_spending(m, trace, i).exposed_s * m->lower.item[i].times;
-        exposed_over(list, &lists, permute ? "permutes" : tally_axes(&m->module, collective, axes))->seconds +=
-            seconds;
+        exposed_over(list, &lists, permute ? "permutes" : tally_axes(&m->module, collective, axes))
+            ->seconds += seconds;
     }
     qsort(list, (size_t)lists, sizeof *list, by_seconds);
     text[0] = '\0';

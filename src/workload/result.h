@@ -51,7 +51,7 @@ struct result {
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
-    char warning[RESULT_LINE];          /* a sentence: what cannot work although it was timed; "" */
+    char warning[RESULT_LINE];                    /* a sentence: what cannot work although it was timed; "" */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
