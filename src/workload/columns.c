@@ -86,7 +86,7 @@ const struct column columns[] = {
      .meaning = "model: operations of the model, forward and backward, over what the chips could do in the time"},
     {REAL(tokens_per_s), .place = 66, .when = WHEN_KNOWN, .heading = "tokens", .unit = "(1000/s)", .scale = 1e-3, .decimals = 1,
      .meaning = "model: tokens a second, on all chips"},
-    {TEXT(exposed_axes), .meaning = "model: seconds exposed over mesh axes, most first: tp=0.0123 fsdp=3e-06"},
+    {TEXT(exposed_axes), .meaning = "module: seconds exposed over mesh axes, most first: tp=0.0123 fsdp=3e-06"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 31, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

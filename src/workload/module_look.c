@@ -22,8 +22,10 @@ static struct exposed *exposed_over(struct exposed list[AXES_LISTS], int *lists,
     for (int i = 0; i < *lists; i++)
         if (strcmp(list[i].axes, axes) == 0)
             return &list[i];
-    struct exposed *made = &list[*lists < AXES_LISTS ? (*lists)++ : AXES_LISTS - 1];
-    snprintf(made->axes, sizeof made->axes, "%s", axes);
+    if (*lists == AXES_LISTS)
+        return &list[AXES_LISTS - 1];
+    struct exposed *made = &list[(*lists)++];
+    snprintf(made->axes, sizeof made->axes, "%s", *lists < AXES_LISTS ? axes : "others");
     return made;
 }
 
@@ -33,7 +35,7 @@ static int by_seconds(const void *a, const void *b)
     return left->seconds > right->seconds ? -1 : left->seconds < right->seconds;
 }
 
-/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first; of loops, whose permutes have no axes, "permutes". */
+/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, or groups as they are written, most first; of loops, whose permutes have no axes, "permutes". */
 static void print_exposed(const struct module_job *m, const struct trace *trace, char *text, size_t room)
 {
     struct exposed list[AXES_LISTS] = {{.seconds = 0}};
@@ -118,7 +120,6 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
 int module_look(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
 {
     const struct module_job *m = module_job_of(job);
-    if (m->of_model)
-        print_exposed(m, trace, result->exposed_axes, sizeof result->exposed_axes);
+    print_exposed(m, trace, result->exposed_axes, sizeof result->exposed_axes);
     return m->of_model && m->step.size.tokens > 0 ? measure_model(job, m, result, st) : 0;
 }

@@ -44,7 +44,7 @@ struct result {
     char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
-    char exposed_axes[RESULT_LINE];              /* seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
+    char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
