@@ -204,7 +204,7 @@ const struct option_row option_table[] = {
      .doc = "model: what the backward pass finds again: none (but gathers), products (all but these), full"},
     {.name = "prefetch", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(prefetch), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER, .ops = ON_MODEL,
-     .doc = "model: weights are gathered so many layers ahead, while others compute; 0: where they are needed"},
+     .doc = "model: weights are gathered, and gradients summed, so many layers ahead or after, while others compute; 0: at once"},
     {.name = "layers", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(layers), .of_model = true, .group = GROUP_WORK, .commands = FOR_POINTS | FOR_LOWER,
      .ops = ON_MODEL, .doc = "transformer: so many blocks; default: what the file says"},
