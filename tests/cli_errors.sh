@@ -71,6 +71,12 @@ write a multiple of 2B|all-gather --slice 4x4 --size 3B
 --size is missing|all-gather --slice 4x4
 add --slice|all-gather --size 1MiB
 add --slice|all-gather --mesh X=x*y --size 1MiB
+the nearest have 8 and 16. Say which with --slice|all-gather --mesh dp=3,tp=4 --size 1MiB
+takes 2 chips along axis x, which has 4|all-gather --slice 4x4 --mesh a=x:2,b=y --size 1MiB
+write 8, x*y or x:2*y|all-gather --slice 4x4 --mesh a=x:5,b=y --size 1MiB
+--one-ring does not apply together with --all-axes|all-gather --slice 4x4 --size 1MiB --one-ring --all-axes
+--one-ring does not apply together with --groups|all-gather --slice 4x4 --size 1MiB --one-ring --groups '[4,4]<=[16]'
+--all-axes does not apply: d is not on 1 to 3|all-gather --slice 4x4 --mesh d=5 --on 0-4 --size 1MiB --all-axes
 the nearest is all-gather|all-gathr --slice 4x4 --size 1MiB
 name a collective|--slice 4x4 --size 1MiB
 the nearest is --size|all-gather --slice 4x4 --sise 1MiB

@@ -22,13 +22,19 @@ static void set(struct point *point, const char *option, const char *value)
     OKAY(option_set(option_by_name(option), value, point, &st), st);
 }
 
+/* Lines and rings of their own, and boxes that no cloud offers; else the slice is the one that is offered. */
 static struct point point_of(const char *op, const char *mesh, const char *strategy)
 {
+    static const char *const slices[][2] = {
+        {"X=1", "1"}, {"X=4", "4"}, {"X=16", "16"}, {"X=3,Y=5", "3x5"}, {"X=5,Y=3", "5x3"}};
     struct point point;
     point_init(&point);
     set(&point, "op", op);
     set(&point, "chip", "v5e");
     set(&point, "mesh", mesh);
+    for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
+        if (strcmp(slices[i][0], mesh) == 0)
+            set(&point, "slice", slices[i][1]);
     set(&point, "strategy", strategy);
     set(&point, "engine", "event");
     return point;

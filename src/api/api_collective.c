@@ -4,7 +4,7 @@
 #include "workload/collective_job.h"
 #include "workload/workloads.h"
 
-static int32_t append(struct icisim_program *program, const struct job *job, int32_t after, struct status *st)
+static int32_t append(struct icisim_program *program, struct job *job, int32_t after, struct status *st)
 {
     struct program *p = &program->program;
     if (job->workload != &workload_collective)
@@ -15,11 +15,8 @@ static int32_t append(struct icisim_program *program, const struct job *job, int
     if (after >= p->ops)
         return status_fail(st, STATUS_INPUT, "there is no op %d to start after; the program has %d",
                            (int)after, (int)p->ops);
-    const struct collective_job *c = job->state;
-    struct collective_spec spec = collective_job_spec(job);
-    spec.timing_only = true; /* nobody can ask for its numbers */
     int32_t done = -1;
-    int code = c->collective->build(&spec, p, after, &done, st);
+    int code = collective_job_append(job, true, p, after, &done, st); /* nobody can ask for its numbers */
     if (code < 0)
         return code;
     return done >= 0 ? done

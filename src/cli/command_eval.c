@@ -242,7 +242,9 @@ static int eval_run(struct settings *settings, struct status *st)
         point.chip = chip_for(point.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
-    return run_one(settings, &point, st);
+    struct slice_of_mesh of;
+    code = machine_slice_of_mesh(&point, &of, st);
+    return code < 0 ? code : run_one(settings, &point, st);
 }
 
 const struct command command_eval = {

@@ -79,9 +79,12 @@ static int run_case(const struct example *example, const struct point *asked, bo
 {
     char mesh[AXES_TEXT];
     struct point point = *asked;
-    struct machine machine;
+    struct machine machine = {0};
+    struct slice_of_mesh of;
     point.mesh = axes_print(&example->axes, mesh);
-    int code = machine_open(&machine, &point, catalog, st);
+    int code = machine_slice_of_mesh(&point, &of, st);
+    if (code == 0)
+        code = machine_open(&machine, &point, catalog, st);
     if (code == 0)
         code = run_plans(example, &machine, &point, any_algorithm && example->call.op == CALL_ALL_TO_ALL, st);
     machine_close(&machine);

@@ -12,6 +12,7 @@
  *     base: v5e                            # optional
  *     spec:
  *       pod: {value: 16x16, source: ...}   # largest slice; as many axes as the chip has
+ *       slices: 2x2 2x4 4x4                # that its cloud offers; last may be: multiples of 4x4x4. Left out: any
  *       host: 4x2                          # chips of one host
  *       cores: 2                           # devices of one chip (1 if left out)
  *       wrap: axis of 16 only              # full pod only | multiples of 4x4x4 | always | never
@@ -78,6 +79,14 @@ struct chip_efficiency {
     double frac[CHIP_STEPS];
 };
 
+/* Slices that the cloud offers: shapes, and then all boxes made of whole ones of the last. None: any. */
+enum { CHIP_OFFERS = 32 };
+struct chip_offers {
+    int shapes;
+    int len[CHIP_OFFERS][SLICE_AXES]; /* 1 beyond the chip's axes */
+    bool multiples;                   /* of the last shape */
+};
+
 enum { CHIP_NAME = 32 };
 struct chip {
     char name[CHIP_NAME];
@@ -85,6 +94,7 @@ struct chip {
     int axes;  /* of ICI */
     int cores; /* devices of a module on one chip, each with its share of peak and HBM */
     int pod[SLICE_AXES], host[SLICE_AXES];
+    struct chip_offers offers;
     enum chip_wrap wrap;
     const char *ring; /* its name */
     double peak_flops[DTYPE_COUNT];

@@ -16,6 +16,7 @@ enum field_kind {
     FIELD_BYTES,
     FIELD_INT,
     FIELD_SHAPE,
+    FIELD_OFFERS,
     FIELD_WRAP,
     FIELD_RING,
     FIELD_FRAC,
@@ -26,6 +27,7 @@ enum field_kind {
 
 #define CHIP_FIELDS(X)                                                                                       \
     X(pod, FIELD_SHAPE, pod)                                                                                 \
+    X(slices, FIELD_OFFERS, offers)                                                                          \
     X(host, FIELD_SHAPE, host)                                                                               \
     X(cores, FIELD_INT, cores)                                                                               \
     X(wrap, FIELD_WRAP, wrap)                                                                                \
@@ -150,6 +152,31 @@ static int read_shape(struct chip *chip, const struct node *node, const char *te
     return 0;
 }
 
+/* "2x2x1 2x2x2 multiples of 4x4x4" */
+static int read_offers(const struct node *node, const char *text, struct chip_offers *offers,
+                       struct status *st)
+{
+    static const char multiples[] = "multiples of ";
+    *offers = (struct chip_offers){0};
+    for (const char *at = text; *at && !offers->multiples;) {
+        char shape[SLICE_TEXT];
+        if (strncmp(at, multiples, sizeof multiples - 1) == 0) {
+            offers->multiples = true;
+            at += sizeof multiples - 1;
+        }
+        size_t n = strcspn(at, " ");
+        snprintf(shape, sizeof shape, "%.*s", (int)n, at);
+        at += n + strspn(at + n, " ");
+        if (offers->shapes == CHIP_OFFERS || (offers->multiples && *at))
+            return node_fail(node, st, STATUS_INPUT,
+                             "slices '%s': write at most %d shapes, the last maybe as 'multiples of 4x4x4'",
+                             text, CHIP_OFFERS);
+        if (slice_parse_shape(shape, offers->len[offers->shapes++], st) < 0)
+            return node_prefix(node, st, st->code);
+    }
+    return 0;
+}
+
 /* A field that is one value. */
 static int read_value(struct chip *chip, const struct field *field, const struct node *node,
                       struct status *st)
@@ -180,6 +207,8 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         return code;
     case FIELD_SHAPE:
         return read_shape(chip, node, text, to, st);
+    case FIELD_OFFERS:
+        return read_offers(node, text, to, st);
     case FIELD_WRAP:
         code = read_choice(node, "wrap rule", text, wrap_names, st);
         *(enum chip_wrap *)to = code < 0 ? CHIP_WRAP_NEVER : (enum chip_wrap)code;

@@ -1,151 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "fabric/mesh.h"
 
-#include <ctype.h>
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fabric/snake.h"
 
-/* A side of a mesh axis: n places on a physical axis, `stride` links apart. */
-struct side {
-    int axis, n, stride;
-};
-/* What every mesh axis is laid on; the first side of one varies slowest. */
-struct laying {
-    int sides[AXES_MAX];
-    struct side side[AXES_MAX][SLICE_AXES];
-};
-
-static void lay_side(struct laying *laying, int mesh_axis, struct side side)
+static void describe(struct mesh *mesh)
 {
-    laying->side[mesh_axis][laying->sides[mesh_axis]++] = side;
-}
-
-/* Reads the value of "NAME=x*y" into a set of axes in the order written. Returns the number of axes, 0 if the
- * value is a number, or a failure. */
-static int read_merge(const char *value, size_t length, const struct slice *slice, struct laying *laying,
-                      int mesh_axis, struct status *st)
-{
-    if (length == 0 || isdigit((unsigned char)value[0]) || value[0] == '-')
-        return 0;
-    for (size_t i = 0; i < length; i++) {
-        int axis = i % 2 ? -1 : slice_axis_by_name(value[i]);
-        bool known = i % 2 ? value[i] == '*' : axis >= 0 && axis < slice->axes;
-        if (!known || (i % 2 && i + 1 == length) || (!(i % 2) && laying->sides[mesh_axis] == SLICE_AXES))
-            return status_fail(st, STATUS_INPUT,
-                               "mesh: '%.*s' is neither a size nor axes of the slice; write 8 or x*y",
-                               (int)length, value);
-        if (axis >= 0)
-            lay_side(laying, mesh_axis, (struct side){axis, slice->len[axis], 1});
-    }
-    return laying->sides[mesh_axis];
-}
-
-/* Reads the text, where "x*y" stands for its size; `laying` gets the axes that are named so. Returns their
- * number. */
-static int read_text(struct mesh *mesh, const char *text, struct laying *laying, struct status *st)
-{
-    char sizes[AXES_TEXT] = "";
-    int merges = 0, item = 0;
-    size_t used = 0;
-    for (const char *at = text; *at; item++) {
-        size_t length = strcspn(at, ","), name = strcspn(at, "=,");
-        const char *value = name < length ? at + name + 1 : at + length;
-        int merged = item < AXES_MAX
-                         ? read_merge(value, (size_t)(at + length - value), mesh->slice, laying, item, st)
-                         : 0;
-        if (merged < 0)
-            return merged;
-        int n = 1;
-        for (int s = 0; s < merged; s++)
-            n *= laying->side[item][s].n;
-        merges += merged > 0;
-        int wrote =
-            merged
-                ? snprintf(sizes + used, sizeof sizes - used, "%s%.*s=%d", item ? "," : "", (int)name, at, n)
-                : snprintf(sizes + used, sizeof sizes - used, "%s%.*s", item ? "," : "", (int)length, at);
-        used += (size_t)wrote;
-        if (used >= sizeof sizes)
-            return status_fail(st, STATUS_INPUT, "mesh '%.40s...': too long; it has at most %d axes", text,
-                               AXES_MAX);
-        at += length + (at[length] == ',');
-    }
-    int code = axes_parse(sizes, &mesh->axes, st);
-    return code < 0 ? code : merges;
-}
-
-/* Finds for mesh axes a, a+1, … free physical axes whose lengths multiply to their sizes: single ones before
- * pairs before all three, lower ones first, so that equal shapes come out in order. */
-static bool lay_whole(const struct mesh *mesh, struct laying *laying, int a, unsigned used)
-{
-    const struct slice *slice = mesh->slice;
-    if (a == mesh->axes.count)
-        return true;
-    if (mesh->axes.axis[a].n == 1)
-        return lay_whole(mesh, laying, a + 1, used);
-    static const unsigned sets[] = {1, 2, 4, 3, 5, 6, 7};
-    for (int i = 0; i < 7; i++) {
-        int n = 1;
-        laying->sides[a] = 0;
-        for (int axis = 0; axis < slice->axes; axis++) {
-            if (!(sets[i] >> axis & 1) || slice->len[axis] == 1)
-                continue;
-            n *= slice->len[axis];
-            lay_side(laying, a, (struct side){axis, slice->len[axis], 1});
-        }
-        if (!(sets[i] & used) && n == mesh->axes.axis[a].n && lay_whole(mesh, laying, a + 1, used | sets[i]))
-            return true;
-    }
-    laying->sides[a] = 0;
-    return false;
-}
-
-/* Cuts the physical axes in order: each mesh axis takes what is left of one whole, or a part that divides it.
- */
-static bool lay_split(const struct mesh *mesh, struct laying *laying)
-{
-    int axis = 0, left = mesh->slice->len[0];
     for (int a = 0; a < mesh->axes.count; a++) {
-        laying->sides[a] = 0;
-        for (int need = mesh->axes.axis[a].n; need > 1;) {
-            while (left == 1 && axis < mesh->slice->axes - 1)
-                left = mesh->slice->len[++axis];
-            int take = need % left == 0 ? left : left % need == 0 ? need : 1;
-            if (take == 1 || laying->sides[a] == SLICE_AXES)
-                return false;
-            left /= take;
-            need /= take;
-            lay_side(laying, a, (struct side){axis, take, left});
-        }
+        const struct side *side = &mesh->laying.side[a][0];
+        bool whole = mesh->laying.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
+        mesh->lay[a].physical = whole ? side->axis : -1;
+        laying_print(&mesh->laying, mesh->slice, a, mesh->lay[a].how);
     }
-    return true;
-}
-
-static void describe(struct mesh *mesh, int a, const struct laying *laying)
-{
-    char *how = mesh->lay[a].how;
-    int sides = laying->sides[a];
-    mesh->lay[a].physical = -1;
-    size_t used = 0;
-    for (int s = 0; s < sides; s++) {
-        const struct side *side = &laying->side[a][s];
-        bool whole = side->n == mesh->slice->len[side->axis];
-        used +=
-            (size_t)snprintf(how + used, MESH_HOW - used, "%s%c", s ? "*" : "", slice_axis_name(side->axis));
-        if (!whole)
-            used += (size_t)snprintf(how + used, MESH_HOW - used, ":%d", side->n);
-        if (whole && sides == 1)
-            mesh->lay[a].physical = side->axis;
-    }
-    if (sides == 0)
-        snprintf(how, MESH_HOW, "one chip");
 }
 
 /* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. Several sides are snaked.
  */
-static int places(const struct mesh *mesh, const struct laying *laying, int a, int *coord, struct status *st)
+static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
 {
+    const struct laying *laying = &mesh->laying;
     int n = mesh->axes.axis[a].n, sides = laying->sides[a], len[SLICE_AXES];
     bool closed[SLICE_AXES];
     memset(coord, 0, (size_t)n * SLICE_AXES * sizeof *coord);
@@ -172,7 +48,7 @@ static int places(const struct mesh *mesh, const struct laying *laying, int a, i
 }
 
 /* Numbers the chips: every device's coordinates are the sums of what its places along the axes add. */
-static int number_chips(struct mesh *mesh, const struct laying *laying, struct status *st)
+static int number_chips(struct mesh *mesh, struct status *st)
 {
     size_t chips = (size_t)mesh->slice->chips, rows = 0;
     for (int a = 0; a < mesh->axes.count; a++)
@@ -185,7 +61,7 @@ static int number_chips(struct mesh *mesh, const struct laying *laying, struct s
     int *first[AXES_MAX], *free_row = coord;
     for (int a = 0; a < mesh->axes.count && code == 0; a++) {
         first[a] = free_row;
-        code = places(mesh, laying, a, first[a], st);
+        code = places(mesh, a, first[a], st);
         free_row += mesh->axes.axis[a].n * SLICE_AXES;
     }
     for (int device = 0; device < mesh->slice->chips && code == 0; device++) {
@@ -208,21 +84,21 @@ static int mesh_of_slice(struct mesh *mesh, struct status *st)
     for (int a = 0; a < mesh->slice->axes && code == 0; a++) {
         char name[2] = {slice_axis_name(a), '\0'};
         code = axes_add(&mesh->axes, name, mesh->slice->len[a], st);
-        mesh->lay[a].physical = a;
-        snprintf(mesh->lay[a].how, MESH_HOW, "%s", name);
     }
+    laying_of_slice(&mesh->laying, mesh->slice);
+    describe(mesh);
     return code < 0 ? code : 0;
 }
 
-static bool is_identity(const struct mesh *mesh, const struct laying *laying)
+static bool is_identity(const struct mesh *mesh)
 {
     int last = -1;
     for (int a = 0; a < mesh->axes.count; a++) {
-        if (mesh->lay[a].physical < 0 && laying->sides[a] > 0)
+        if (mesh->laying.sides[a] == 0)
+            continue;
+        if (mesh->lay[a].physical <= last)
             return false;
-        if (laying->sides[a] > 0 && mesh->lay[a].physical < last)
-            return false;
-        last = laying->sides[a] > 0 ? mesh->lay[a].physical : last;
+        last = mesh->lay[a].physical;
     }
     return true;
 }
@@ -232,11 +108,9 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
     *mesh = (struct mesh){.slice = slice, .devices = slice->chips};
     if (!text || !*text)
         return mesh_of_slice(mesh, st);
-    struct laying laying;
-    memset(&laying, 0, sizeof laying);
-    int merges = read_text(mesh, text, &laying, st);
-    if (merges < 0)
-        return merges;
+    int named = laying_parse(&mesh->laying, text, slice, &mesh->axes, st);
+    if (named < 0)
+        return named;
     char shape[SLICE_TEXT];
     slice_print_shape(slice, shape);
     int devices = axes_devices(&mesh->axes);
@@ -244,27 +118,15 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
                            devices, shape, slice->chips);
-    if (merges == 0 ? !lay_whole(mesh, &laying, 0, 0) && !lay_split(mesh, &laying)
-                    : merges < mesh->axes.count)
-        return status_fail(
-            st, STATUS_INPUT,
-            merges ? "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s"
-                   : "mesh '%s' cannot be laid on slice %s; an axis takes whole physical axes or a part "
-                     "that divides one",
-            text, shape);
-    unsigned used = 0;
-    for (int a = 0; a < mesh->axes.count; a++) {
-        describe(mesh, a, &laying);
-        for (int s = 0; s < laying.sides[a] && merges; s++) {
-            unsigned bit = 1u << laying.side[a][s].axis;
-            if (used & bit)
-                return status_fail(st, STATUS_INPUT,
-                                   "mesh '%s' uses axis %c twice; each belongs to one mesh axis", text,
-                                   slice_axis_name(laying.side[a][s].axis));
-            used |= bit;
-        }
-    }
-    return is_identity(mesh, &laying) ? 0 : number_chips(mesh, &laying, st);
+    if (named > 0 && named < mesh->axes.count)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s",
+                           text, shape);
+    bool laid = named > 0 || laying_find(&mesh->laying, slice, &mesh->axes);
+    assert(laid); /* sizes that multiply to the chips can always be laid in parts */
+    (void)laid;
+    describe(mesh);
+    return is_identity(mesh) ? 0 : number_chips(mesh, st);
 }
 
 /* Takes the list over; every chip of the slice learns which device it is. */
@@ -303,7 +165,7 @@ int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text,
                            devices, chips);
     for (int a = 0; a < mesh->axes.count; a++) {
         mesh->lay[a].physical = -1;
-        snprintf(mesh->lay[a].how, MESH_HOW, "listed chips");
+        snprintf(mesh->lay[a].how, LAYING_TEXT, "listed chips");
     }
     return keep_list(mesh, chip, st);
 }
@@ -361,14 +223,14 @@ void mesh_mask(const struct mesh *mesh, uint8_t mask[])
 
 unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)
 {
+    struct side line[LAYING_LINES];
+    int lines = laying_lines(&mesh->laying, list, line), chips = 1;
     unsigned axes = 0;
-    for (int i = 0; i < list->count; i++) {
-        int axis = list->axis[i];
-        if (mesh->axes.axis[axis].n == 1)
-            continue;
-        if (mesh->lay[axis].physical < 0)
+    for (int i = 0; i < lines; i++) {
+        if (line[i].n != mesh->slice->len[line[i].axis])
             return 0;
-        axes |= 1u << mesh->lay[axis].physical;
+        axes |= 1u << line[i].axis;
+        chips *= line[i].n;
     }
-    return axes;
+    return chips == axis_list_size(list, &mesh->axes) ? axes : 0;
 }

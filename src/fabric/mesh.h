@@ -27,27 +27,29 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "fabric/laying.h"
 #include "fabric/slice.h"
 #include "notation/axes.h"
 
-enum { MESH_HOW = 32, MESH_TEXT = 512 };
+enum { MESH_TEXT = 512 };
 
 struct mesh {
     const struct slice *slice;
     struct axes axes; /* names and sizes */
     int devices;      /* the slice's chips, or those listed */
     struct {
-        int physical;       /* the whole physical axis that it is, coordinate by coordinate, or -1 */
-        char how[MESH_HOW]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
+        int physical;          /* the whole physical axis that it is, coordinate by coordinate, or -1 */
+        char how[LAYING_TEXT]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
     } lay[AXES_MAX];
+    struct laying laying;
     int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
     int32_t
         *device_of; /* [chips of the slice]: the way back, -1 for chips that are not in the mesh; NULL too */
 };
 
-/* Lays "dp=4,tp=2" or "X=x*y,Z=z" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
- * Sizes alone are laid one to one where they fit (in order if they can), else merged, else split in order.
- * Errors: names given twice, sizes that do not multiply to the number of chips or cannot be laid. */
+/* Lays "dp=4,tp=2" or "X=x*y:2,Z=y:4" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
+ * Sizes alone are laid as JAX lays them (laying.h).
+ * Errors: names given twice, sizes that do not multiply to the number of chips, axes of the slice used twice or in part. */
 int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st);
 /* Lays "dp=4,tp=2" over chips of the slice in the order listed. Errors: a list that is not as long as the mesh has
  * devices, a chip that is not there or listed twice. */
@@ -78,7 +80,7 @@ void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t 
 /* Marks the chips of the mesh by 1, all others by 0: [chips of the slice]. */
 void mesh_mask(const struct mesh *mesh, uint8_t mask[]);
 
-/* The axes of the slice, a bit each, that these groups span from end to end, where they are laid on whole ones; else 0. */
+/* The axes of the slice, a bit each, that these groups span from end to end, and nothing else; else 0. */
 unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list);
 
 struct ring {

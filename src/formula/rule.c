@@ -7,10 +7,17 @@ static double both_ways_Bps(const struct formula_case *c)
     return 2 * c->link_Bps;
 }
 
+/* The textbook's rings are axes of a torus: neighbours are one link apart, and nobody else uses it. */
 static bool one_wrapped(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    return shape.rings == 1 && shape.all_closed;
+    return shape.rings == 1 && shape.all_closed && c->one_link;
+}
+
+static bool several_wrapped(const struct formula_case *c)
+{
+    struct shape shape = shape_of(c);
+    return shape.rings > 1 && shape.all_closed && c->one_link;
 }
 
 /* F1: V/W */
@@ -33,7 +40,7 @@ static double with_latency_s(const struct formula_case *c)
 static double several_axes_s(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    if (!op_gathers(c) || c->kind == RING_UNI || shape.rings < 2 || !shape.all_closed)
+    if (!op_gathers(c) || c->kind == RING_UNI || !several_wrapped(c))
         return NAN;
     double hops = 0;
     for (int i = 0; i < shape.rings; i++)
@@ -54,7 +61,7 @@ static double uni_s(const struct formula_case *c)
 static double line_s(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    if (!op_gathers(c) || shape.rings != 1 || shape.closed[0])
+    if (!op_gathers(c) || shape.rings != 1 || shape.closed[0] || !c->one_link)
         return NAN;
     double n = (double)shape.chips;
     return (n - 1) * (whole_bytes(c) / n) / c->link_Bps;
@@ -103,8 +110,7 @@ static double all_to_all_uni_s(const struct formula_case *c)
 static double all_to_all_torus_s(const struct formula_case *c)
 {
     struct shape shape = shape_of(c);
-    if (c->op != COLLECTIVE_ALL_TO_ALL || shape.rings < 2 || !shape.all_closed || all_to_all_uni(c) ||
-        all_to_all_strays(c))
+    if (c->op != COLLECTIVE_ALL_TO_ALL || !several_wrapped(c) || all_to_all_uni(c) || all_to_all_strays(c))
         return NAN;
     return whole_bytes(c) * shape.longest / (4 * (double)shape.chips * both_ways_Bps(c));
 }

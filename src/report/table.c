@@ -74,6 +74,19 @@ static struct layout layout_of(const struct result result[], int results)
     return layout;
 }
 
+/* A line for each text that a field of the results has. */
+static void print_once(const struct result result[], int results, size_t offset, const char *what, FILE *out)
+{
+    for (int i = 0; i < results; i++) {
+        const char *text = (const char *)&result[i] + offset;
+        bool said = !*text;
+        for (int j = 0; j < i && !said; j++)
+            said = strcmp(text, (const char *)&result[j] + offset) == 0;
+        if (!said)
+            fprintf(out, "# %s: %s\n", what, text);
+    }
+}
+
 void report_heading(const struct result result[], int results, FILE *out)
 {
     struct layout layout = layout_of(result, results);
@@ -91,13 +104,8 @@ void report_heading(const struct result result[], int results, FILE *out)
     fprintf(out, "%.*s\n", (int)used, line);
     if (*result[0].plan)
         fprintf(out, "# on each chip: %s\n", result[0].plan);
-    for (int i = 0; i < results; i++) {
-        bool said = !*result[i].rerouted;
-        for (int j = 0; j < i && !said; j++)
-            said = strcmp(result[i].rerouted, result[j].rerouted) == 0;
-        if (!said)
-            fprintf(out, "# dead links: %s\n", result[i].rerouted);
-    }
+    print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
+    print_once(result, results, offsetof(struct result, edges), "long edges", out);
 }
 
 /* Differences of rounding are no differences: they print as 0.00, never as -0.00. */

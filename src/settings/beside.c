@@ -30,6 +30,9 @@ static bool tolerates(const struct engine *engine)
 static const struct rule rules[] = {
     {.option = "ring", .ops = ON_ALL_TO_ALL, .other = "algorithm", .values = "ring"},
     {.option = "keep-ties", .other = "algorithm", .values = "direct"},
+    {.option = "one-ring", .other = "all-axes", .excludes = true},
+    {.option = "one-ring", .other = "groups", .excludes = true},
+    {.option = "all-axes", .other = "groups", .excludes = true},
     {.option = "offset", .other = "pairs", .excludes = true},
     {.option = "offset", .other = "perm", .excludes = true},
     {.option = "all-reduce", .other = "strategy", .values = "auto uni bidi bidi-half"},

@@ -35,12 +35,13 @@ struct point {
     const char *axis, *groups;
     uint64_t size_bytes; /* 0: not given */
     const char *dtype;
-    const char *pairs;      /* collective-permute: "0-1,1-2" */
-    const char *pair_sizes; /* ragged-all-to-all: a CSV file or "random:SEED" */
-    int routes;             /* collective-permute: link-disjoint routes that share the bytes */
-    int offset;             /* collective-permute without pairs: a shift by so many positions */
-    int root;               /* broadcast: position in the group */
-    bool keep_ties;         /* all-to-all */
+    const char *pairs;       /* collective-permute: "0-1,1-2" */
+    const char *pair_sizes;  /* ragged-all-to-all: a CSV file or "random:SEED" */
+    int routes;              /* collective-permute: link-disjoint routes that share the bytes */
+    int offset;              /* collective-permute without pairs: a shift by so many positions */
+    int root;                /* broadcast: position in the group */
+    bool keep_ties;          /* all-to-all */
+    bool one_ring, all_axes; /* through axes on several physical ones; neither: the faster */
 
     int ring;      /* enum ring_kind, or CHOICE_OPEN */
     int algorithm; /* enum algorithm */

@@ -97,8 +97,7 @@ static void collective_close(struct job *job)
     struct collective_job *c = job->state;
     if (!c)
         return;
-    for (int r = 0; r < c->rings; r++)
-        ring_free(&c->ring[r]);
+    walks_close(&c->walks);
     free(c->target);
     free(c->pair_elements);
     free(c);
@@ -115,7 +114,6 @@ struct collective_spec collective_job_spec(const struct job *job)
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
                                    .algorithm = (enum algorithm)job->point->algorithm,
-                                   .rings = c->rings,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
                                    .combine = combine_of(job->point->op),
@@ -126,16 +124,25 @@ struct collective_spec collective_job_spec(const struct job *job)
                                    .routes = job->point->routes,
                                    .pair_elements = c->pair_elements,
                                    .timing_only = !job->has_data};
-    for (int r = 0; r < c->rings; r++)
-        spec.ring[r] = &c->ring[r];
     return spec;
+}
+
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st)
+{
+    struct collective_job *c = job->state;
+    const struct mesh *mesh = &job->machine.mesh;
+    struct collective_spec spec = collective_job_spec(job);
+    spec.timing_only = timing_only;
+    int code = walks_settle(c, job, mesh, st);
+    if (code == 0)
+        code = walks_spec(c, mesh, &spec, st);
+    return code < 0 ? code : c->collective->build(&spec, program, before, after, st);
 }
 
 static int collective_build(struct job *job, struct status *st)
 {
-    const struct collective_job *c = job->state;
-    struct collective_spec spec = collective_job_spec(job);
-    return c->collective->build(&spec, &job->program, -1, NULL, st);
+    return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
 }
 
 static int collective_describe(const struct job *job, struct work *work, struct status *st)
@@ -145,8 +152,12 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     int code = collective_case(c, job, &formula, st);
     if (code == 0)
         code = collective_bound(c, job, &work->bound_s, st);
+    if (code == 0)
+        code = edges_print(c, job, work->edges, st);
     if (code < 0)
         return code;
+    if ((job->point->mesh || c->walks.form == WALK_RING) && !job->point->groups && !c->target)
+        walks_print(c, &job->machine.mesh, work->rings);
     work->op = c->collective->name;
     work->dtype = c->dtype->name;
     work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";

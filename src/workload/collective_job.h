@@ -11,6 +11,7 @@
 #include "formula/formula.h"
 #include "notation/axes.h"
 #include "workload/job.h"
+#include "workload/walks.h"
 
 struct collective_job {
     const struct collective *collective;
@@ -18,8 +19,7 @@ struct collective_job {
     struct axis_list axes;     /* it runs over; none where groups are given */
     char axes_text[AXES_TEXT]; /* "x,y" */
     int group_chips;
-    int rings;
-    struct ring ring[COLLECTIVE_RINGS];
+    struct walks walks;
     enum ring_kind kind;
     bool uses_ring;
     int64_t elements;
@@ -27,8 +27,12 @@ struct collective_job {
     int64_t *pair_elements; /* ragged; or NULL */
 };
 
-/* What the builder is to write for a job that is open, which it borrows from. */
+/* What the builder is to write for a job that is open, which it borrows from; without its rings (walks_spec()). */
 struct collective_spec collective_job_spec(const struct job *job);
+
+/* Appends the collective to a program on the job's slice, as builders do. */
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st);
 
 /* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
 int members_open(struct collective_job *c, const struct job *job, struct status *st);

@@ -53,7 +53,9 @@ struct work {
     const char *exact_id, *rule_id;
     /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
     const char *reference_option, *reference;
-    char plan[RESULT_LINE]; /* what is communicated and computed, in words */
+    char plan[RESULT_LINE];  /* what is communicated and computed, in words */
+    char rings[RESULT_LINE]; /* what mesh axes lie on and how they are walked; else what they lie on */
+    char edges[RESULT_LINE]; /* what neighbours cost that are not side by side */
 };
 
 struct workload {

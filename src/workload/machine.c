@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fabric/boxes.h"
 #include "fabric/defects.h"
 
 struct catalog_entry {
@@ -48,19 +49,53 @@ void catalog_free(struct catalog *catalog)
     }
 }
 
-/* The shape that a mesh has by itself: "X=2,Y=4" is 2x4. */
-static int shape_of_mesh(const char *mesh, char shape[static SLICE_TEXT], struct status *st)
+static int no_shape(const char *mesh, struct status *st)
+{
+    return status_fail(st, STATUS_INPUT, "mesh '%s' does not say the slice's shape; add --slice, such as 4x4",
+                       mesh);
+}
+
+static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
+{
+    bool named = strpbrk(mesh, "*:") != NULL; /* "X=x*y" speaks of a slice that is not there */
+    return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
+}
+
+/* The slice that the cloud offers for as many chips as a mesh has devices. */
+static int shape_for_mesh(const struct chip *chip, const char *mesh, char shape[static SLICE_TEXT],
+                          struct status *st)
 {
     struct axes axes = {0};
-    bool named = strchr(mesh, '*') != NULL; /* "X=x*y" speaks of a slice that is not there */
-    int at = 0, code = named ? 0 : axes_parse(mesh, &axes, st);
+    struct box box;
+    int code = read_sizes(mesh, &axes, st);
+    if (code >= 0)
+        code = boxes_offered(chip, axes_devices(&axes), &box, st);
     if (code < 0)
         return code;
-    if (named || axes.count > SLICE_AXES)
-        return status_fail(st, STATUS_INPUT,
-                           "mesh '%s' does not say the slice's shape; add --slice, such as 4x4", mesh);
-    for (int a = 0; a < axes.count; a++)
-        at += snprintf(shape + at, (size_t)(SLICE_TEXT - at), "%s%d", a ? "x" : "", axes.axis[a].n);
+    box_print(&box, chip, shape);
+    return 0;
+}
+
+int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st)
+{
+    struct axes axes = {0};
+    size_t at = 0, used = 0;
+    if (point->slice || !point->mesh)
+        return 0;
+    int code = read_sizes(point->mesh, &axes, st);
+    if (code < 0)
+        return code;
+    if (axes.count > SLICE_AXES)
+        return no_shape(point->mesh, st);
+    for (int a = 0; a < axes.count; a++) {
+        const char *comma = a ? "," : "";
+        at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", a ? "x" : "", axes.axis[a].n);
+        used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s=%c", comma, axes.axis[a].name,
+                                 slice_axis_name(a));
+    }
+    point->slice = of->slice;
+    if (!point->on)
+        point->mesh = of->mesh;
     return 0;
 }
 
@@ -115,7 +150,7 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
         return status_fail(st, STATUS_INPUT,
                            "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
     char shape[SLICE_TEXT];
-    int code = point->slice ? 0 : shape_of_mesh(point->mesh, shape, st);
+    int code = point->slice ? 0 : shape_for_mesh(machine->chip, point->mesh, shape, st);
     if (code >= 0)
         code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
                           point->hop_latency_s, &machine->slice, st);

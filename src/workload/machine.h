@@ -2,8 +2,8 @@
 /*
  * machine: what a point runs on: its chip, its slice and the mesh laid on that.
  *
- * A slice that is not given has the mesh's shape ("X=2,Y=4" is 2x4). Chips that were loaded already are kept
- * in a catalog, so that a sweep reads each chip's file once.
+ * A slice that is not given is the one that the chip's cloud offers for as many chips as the mesh has devices. Chips that
+ * were loaded already are kept in a catalog, so that a sweep reads each chip's file once.
  *
  * Units: in the names. Errors: status.h. Ownership: machine_close() frees slice and mesh, safe after a
  * failure and on a zeroed machine; the mesh points to the slice beside it, so a machine is not copied. Chips
@@ -17,6 +17,13 @@
 #include "fabric/mesh.h"
 #include "fabric/slice.h"
 #include "settings/point.h"
+
+/* Gives a point without a slice one of the mesh's own shape, axis on axis ("X=2,Y=4" on 2x4): for numbers, which do not
+ * depend on what is offered. `of` has the texts. */
+struct slice_of_mesh {
+    char slice[SLICE_TEXT], mesh[AXES_TEXT];
+};
+int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st);
 
 struct catalog_entry;
 struct catalog {

@@ -9,28 +9,14 @@
 #include "workload/collective_job.h"
 #include "workload/ragged.h"
 
-/* A ring for each axis; axes of one chip have none, but where there is no other. */
 static int open_axes(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
-    char text[AXES_TEXT];
     int code = mesh_parse_axes(mesh, job->point->axis, &c->axes, st);
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);
-    for (int i = 0; i < c->axes.count; i++) {
-        if (mesh->axes.axis[c->axes.axis[i]].n == 1 && (c->group_chips > 1 || i > 0))
-            continue;
-        if (c->rings == COLLECTIVE_RINGS)
-            return status_fail(st, STATUS_INPUT,
-                               "--axis %s: a collective runs over %d axes at most; merge some, as in X=x*y",
-                               axis_list_print(&c->axes, &mesh->axes, text), COLLECTIVE_RINGS);
-        code = ring_along(&c->ring[c->rings], mesh, c->axes.axis[i], st);
-        if (code < 0)
-            return code;
-        c->rings++;
-    }
-    return 0;
+    return walks_open(c, mesh, job->point, st);
 }
 
 /* One ring through the chips of each replica group, in the order listed. */
@@ -47,9 +33,9 @@ static int open_groups(struct collective_job *c, const struct job *job, struct s
     for (int i = 0; code == 0 && i < chips; i++)
         chip[i] = mesh_chip(&machine->mesh, groups.member[i]);
     if (code == 0)
-        code = ring_of_groups(&c->ring[0], &machine->slice, chip, groups.count, groups.size, st);
+        code = ring_of_groups(&c->walks.span.ring[0], &machine->slice, chip, groups.count, groups.size, st);
     if (code == 0) {
-        c->rings = 1;
+        c->walks.span.rings = 1;
         c->group_chips = groups.size;
     }
     groups_free(&groups);

@@ -45,6 +45,7 @@ struct result {
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
+    char rings[RESULT_LINE]; /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
@@ -52,6 +53,7 @@ struct result {
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
     char warning[RESULT_LINE];                    /* a sentence: what cannot work although it was timed; "" */
+    char edges[RESULT_LINE];            /* what neighbours cost that are not side by side; "" if all are */
     char plan[RESULT_LINE];             /* of a matmul: "all-gather left columns over Y, then multiply ..." */
     char reference_option[RESULT_WORD]; /* its speed-up compares with the point whose "ring" ... */
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */

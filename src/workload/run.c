@@ -61,6 +61,8 @@ static void identify(struct result *result, const struct point *point, const str
     }
     if (job->machine.mesh.axes.count > 0)
         axes_print(&job->machine.mesh.axes, result->mesh);
+    if (job->machine.mesh.axes.count > 0 && point->mesh)
+        mesh_print_mapping(&job->machine.mesh, result->rings);
 }
 
 static int describe(struct result *result, const struct job *job, const struct metrics *m, struct status *st)
@@ -84,6 +86,9 @@ static int describe(struct result *result, const struct job *job, const struct m
     PUT(result->reference_option, work.reference_option);
     PUT(result->reference, work.reference);
     PUT(result->plan, work.plan);
+    PUT(result->edges, work.edges);
+    if (*work.rings)
+        PUT(result->rings, work.rings);
     result->size_bytes = work.size_bytes;
     result->formula_exact_s = work.formula_exact_s;
     result->formula_rule_s = work.formula_rule_s;
