@@ -34,5 +34,8 @@ python3 timeline.py "$folder/naive.json" "$folder/uni.json" "$folder/timeline" -
 "$icisim" validate --published --csv "$folder/measured.csv" >/dev/null
 draw simulated_measured measured
 
+"$icisim" run ../workloads/moe-zipf.yaml --draws 50 --csv "$folder/draws.csv" >/dev/null
+draw draw_histogram draws "Tokens to 64 experts by Zipf's law"
+
 "$icisim" run all-to-all --chip v5e --slice 8x8 --size 64MiB --links "$folder/links.csv" >/dev/null
 draw link_map links "all-to-all of 64 MiB on v5e 8x8"

@@ -5,7 +5,7 @@ set -euo pipefail
 icisim=$(realpath "$1")
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cp -r workloads/experts workloads/moe-example.yaml "$scratch"
+cp -r workloads/experts workloads/moe-example.yaml workloads/moe-zipf.yaml "$scratch"
 cd "$scratch"
 printf 'device,expert,count\n0,0,12\n1,3,6\n1,7,5\n' >counts.csv
 printf 'device,expert,count\n0,0,12\n1,3,13\n' >more.csv
@@ -61,7 +61,7 @@ END
 # What a module says of its rows is read again; tables that do not fit are refused.
 "$icisim" lower moe-example.yaml >step.hlo
 time_of() {
-    "$icisim" run "$@" --csv - | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "time_s") at = i } NR == 2 { print $at }'
+    "$icisim" run "$@" --csv - | python3 -c 'import csv, sys; print(next(csv.DictReader(sys.stdin))["time_s"])'
 }
 if [ "$(time_of moe-example.yaml)" != "$(time_of step.hlo --slice 2)" ]; then
     echo "the printed module takes another time than the workload"
@@ -74,4 +74,62 @@ if [ "$status" != 2 ] || [[ "$said" != *'rows="..." must be 4 whole numbers, 2 f
     echo "rows that are too few: exit $status: $said"
     failed=1
 fi
+
+# A check: what, and whether awk finds it so.
+holds() {
+    if ! awk "BEGIN { exit !($2) }"; then
+        echo "$1: $2"
+        failed=1
+    fi
+}
+
+# Loads that are all alike: the ragged exchange of tokens takes what an all-to-all of as many bytes takes.
+even() {
+    sed -e 's/^routing:.*/routing: {draw: even}/' -e 's/^capacity-factor:.*/capacity-factor: 1/' "$@" moe-zipf.yaml >even.yaml
+    "$icisim" run even.yaml --draws 1 --csv - | tail -1
+}
+IFS=, read -r _ ragged_s bytes dropped imbalance _ <<<"$(even)"
+holds "bytes: 65536 tokens of 512 x 2 B" "$bytes == 65536 * 1024"
+holds "nothing is dropped, all alike" "$dropped == 0 && $imbalance == 1"
+plain_s=$(time_of all-to-all --chip v5e --slice 8x8 --size "${bytes}B")
+holds "ragged and plain exchange" "$ragged_s - $plain_s < 1e-9 * $plain_s && $plain_s - $ragged_s < 1e-9 * $plain_s"
+
+# Zipf's law on 64 chips: chip 0, where the first expert is, is hot; what comes to it comes over its two links.
+said=$("$icisim" run moe-zipf.yaml)
+hot=$(grep '^# hot:' <<<"$said")
+[[ "$hot" == "# hot: chip 0 (0,0) gets "* ]] || { echo "who is hot: $hot"; failed=1; }
+read -r rows in_bytes bound took <<<"$(sed -E 's/.* gets ([0-9]+) rows.* tokens ([0-9]+) B come .* takes ([0-9.]+) us; all are sent in ([0-9.]+) us.*/\1 \2 \3 \4/' <<<"$hot")"
+holds "bytes into the hot chip: all but its own, 1024 B each" "$in_bytes < $rows * 1024 && $in_bytes > $rows * 1024 * 0.95"
+holds "two links of 45 GB/s" "$bound * 90e3 > $in_bytes * 0.999 && $bound * 90e3 < $in_bytes * 1.001"
+holds "no faster than its links" "$took >= $bound"
+[[ "$said" == *"# ends last: chip 0 (0,0), with $rows rows"*"it is the hot chip"* ]] || { echo "who ends last is not told"; failed=1; }
+[[ "$said" == *"# hottest link: from chip "* && "$said" == *"# imbalance: "* ]] || { echo "the report lacks a line"; failed=1; }
+
+# Draws: the same whoever makes them; the first is what the workload is; percentiles lie in order.
+"$icisim" run moe-zipf.yaml --draws 5 --csv draws.csv >summary
+"$icisim" run moe-zipf.yaml --draws 5 --csv - | cmp - draws.csv || failed=1
+read -r mean low median high least most <<<"$(awk '$1 == "time" { print $3, $4, $5, $6, $7, $8 }' summary)"
+holds "percentiles" "$least <= $low && $low <= $median && $median <= $high && $high <= $most && $least < $mean && $mean < $most"
+median_of_rows=$(tail -n +2 draws.csv | cut -d, -f2 | sort -g | sed -n 3p)
+holds "the median of five" "$median > $median_of_rows * 1e6 * 0.999 && $median < $median_of_rows * 1e6 * 1.001"
+[ "$(tail -n +2 draws.csv | cut -d, -f2 | sort -u | wc -l)" = 5 ] || { echo "draws are alike"; failed=1; }
+
+# Both engines agree, on draws of each kind.
+for draw in 'draw: even' 'draw: uniform, seed: 7' 'draw: zipf, exponent: 0.7' 'draw: hot, share: 0.5' \
+    'draw: multinomial, weights: [5, 1, 1, 3, 1, 1, 2, 0]'; do
+    sed -e "s/^routing:.*/routing: {$draw}/" -e 's/^experts:.*/experts: 8/' -e 's/ep=64/dp=2,ep=4/' -e 's/8x8/2x4/' \
+        -e 's/^tokens:.*/tokens: 40/' -e 's/^top-k:.*/top-k: 2/' moe-zipf.yaml >drawn.yaml
+    "$icisim" run drawn.yaml --engine both --check >/dev/null || { echo "$draw: engines differ"; failed=1; }
+done
+
+# What draws are not for.
+refuse() {
+    local says=$1 said status=0
+    shift
+    said=$("$icisim" "$@" 2>&1) || status=$?
+    [[ "$status" = 2 && "$said" == *"$says"* ]] || { echo "$*: exit $status, must say $says: $said"; failed=1; }
+}
+refuse 'its routing stands in a file' run moe-example.yaml --draws 3
+refuse '--draws takes one point; these are 2' run moe-zipf.yaml --draws 3 --hop-latency 1us,2us
+refuse '--draws does not apply' run all-gather --size 1MiB --slice 4x4 --draws 3
 exit "$failed"

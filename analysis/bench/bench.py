@@ -7,7 +7,7 @@ the part of it in which the engine runs, as `icisim run --timing` tells it. Rati
 the same run of this script, so that they say something on a busy machine too. A bar is what the project wants to
 reach; nothing fails when it is not reached, for machines differ. FOLDER gets bench.csv, and what ASTRA-sim reads.
 
---only PART runs one of: unfolded, folded, simgrid, contention, sweep, instructions, astra-sim. Where the environment
+--only PART runs one of: unfolded, folded, simgrid, contention, experts, sweep, instructions, astra-sim. Where the environment
 has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
 """
 import argparse
@@ -155,6 +155,17 @@ def contention(bench):
     print(f"  {runs.stderr.strip() or f'no reason: exit status {runs.status}'}")
 
 
+def experts(bench):
+    """Whole steps with experts, and a thousand draws of whom their tokens go to."""
+    workload = os.path.join(os.path.dirname(__file__), "../../workloads/moe-zipf.yaml")
+    runs = measure.run([bench.program, "run", workload, *EVENT, "--csv", "-"], bench.times)
+    bench.figures.add("a step with 64 experts on 8x8, Zipf's law", "process", "s", runs.wall_s)
+    runs = measure.run([bench.program, "run", workload, "--draws", "1000"], 1)
+    work = "1000 draws of 65,536 tokens for 64 experts on 8x8"
+    bench.figures.add(work, "process", "s", runs.wall_s, 120)
+    bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
+
+
 def sweep(bench):
     """All boxes of v5p from 4x4x4 to 16x16x16, which fold, some of lines, which do not; sizes; rings."""
     boxes = itertools.combinations_with_replacement((4, 8, 12, 16), 3)
@@ -225,6 +236,7 @@ PARTS = {
     "folded": folded,
     "simgrid": simgrid,
     "contention": contention,
+    "experts": experts,
     "sweep": sweep,
     "instructions": instructions,
     "astra-sim": astra,

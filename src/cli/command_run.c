@@ -5,6 +5,7 @@
 #include "cli/command.h"
 #include "cli/looks.h"
 #include "cli/rows.h"
+#include "cli/run_draws.h"
 #include "report/module_print.h"
 #include "report/report.h"
 #include "workload/job.h"
@@ -115,6 +116,14 @@ static int run(struct settings *settings, struct status *st)
         return count(&grid, st);
     if (code == 0)
         code = rows_open(settings, "csv", &csv.output, st);
+    int draws = settings_integer(settings, "draws");
+    if (code == 0 && draws > 0) {
+        code = draws_run(&grid, draws, &csv, !taker_of_stdout(settings), st);
+        if (code == 0)
+            code = csv_commit(&csv, st);
+        csv_abandon(&csv);
+        return code;
+    }
     if (code == 0)
         code = looks_open(&looks, &grid, !taker_of_stdout(settings), st);
     if (code == 0)

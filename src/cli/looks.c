@@ -9,6 +9,7 @@
 
 #include "base/stopwatch.h"
 #include "cli/rows.h"
+#include "report/experts_print.h"
 #include "report/module_print.h"
 #include "report/report.h"
 
@@ -38,15 +39,18 @@ static int write_links(const struct job *job, const struct run *run, struct outp
 }
 
 /* What single instructions of a module took: the dearest as a table, all of them in a file. */
-static int show_module(const struct module_job *module, const struct run *run, const struct looks *looks,
+static int show_module(const struct job *job, const struct run *run, const struct looks *looks,
                        struct output *file, struct status *st)
 {
+    const struct module_job *module = module_job_of(job);
     struct module_rows rows = {0};
     int code = module_rows_init(&rows, module, &run->timing.trace, st);
     if (code == 0 && looks->collectives)
         code = module_print_issued(&module->module, stdout, st);
     if (code == 0 && looks->table)
         code = module_print(&rows, run->result.time_s, stdout, st);
+    if (code == 0 && looks->table)
+        code = experts_print(job, run, &rows, stdout, st);
     if (code == 0 && file) {
         struct csv_writer csv = {.output = *file};
         module_write(&rows, &csv);
@@ -71,8 +75,7 @@ static int show(const struct job *job, const struct run *run, struct looks *look
     if (code == 0 && looks->links)
         code = write_links(job, run, &looks->links[index], st);
     if (code == 0 && module_job_of(job))
-        code = show_module(module_job_of(job), run, looks,
-                           looks->instructions ? &looks->instructions[index] : NULL, st);
+        code = show_module(job, run, looks, looks->instructions ? &looks->instructions[index] : NULL, st);
     return code;
 }
 

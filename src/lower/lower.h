@@ -50,6 +50,7 @@ struct lower_options {
     bool unroll;         /* every loop is written out */
     bool products_only;  /* what is neither a product nor communication takes no time */
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
+    bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
 };
 

@@ -11,13 +11,28 @@ bool lower_has_rows(const struct module *module, int32_t instruction)
     return module_label(module, instruction, RAGGED_ROWS_LABEL, first, sizeof first);
 }
 
+/* The rows of an instruction; all alike where that is asked for, what does not divide for the first ones. */
+static int read_rows(const struct lower *lower, int32_t instruction, int each, struct ragged_rows *rows,
+                     struct status *st)
+{
+    int code = ragged_rows_of(lower->module, instruction, each, rows, st), n = rows->devices * rows->each;
+    int64_t sum = 0;
+    if (code < 0 || !lower->options->rows_even)
+        return code;
+    for (int i = 0; i < n; i++)
+        sum += rows->row[i];
+    for (int i = 0; i < n; i++)
+        rows->row[i] = sum / n + (i < sum % n);
+    return 0;
+}
+
 int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
                          enum bound_kind *bound, struct status *st)
 {
     const struct roofline *roofline = &lower->options->roofline;
     const struct placement *placement = lower->placement;
     struct ragged_rows rows;
-    int code = ragged_rows_of(lower->module, instruction, 1, &rows, st);
+    int code = read_rows(lower, instruction, 1, &rows, st);
     *longest_s = -1;
     for (int c = 0; c < placement->slice->chips; c++)
         seconds[c] = 0;
@@ -57,7 +72,7 @@ int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct co
     struct ragged_rows rows = {0};
     int code = module_groups_of(lower->module, instruction, &groups, st);
     if (code == 0)
-        code = ragged_rows_of(lower->module, instruction, groups.size, &rows, st);
+        code = read_rows(lower, instruction, groups.size, &rows, st);
     *pair = code == 0 ? calloc((size_t)(chips * chips) + 1, sizeof **pair) : NULL;
     if (code == 0 && !*pair)
         code = status_nomem(st);

@@ -164,9 +164,11 @@ static int read_all(struct experts *x, const struct point *point, struct status 
                                   .experts = x->experts,
                                   .top_k = x->top_k,
                                   .tokens = x->tokens};
+    e->over = x->over;
+    e->drawn = node_get(routing, "draw") != NULL;
     x->buffer = capacity * x->experts;
     x->key = (double)x->buffer * (x->local + 1) > INT32_MAX ? DTYPE_S64 : DTYPE_S32;
-    code = routing_read(&e->routing, routing, point->file, 0, st);
+    code = routing_read(&e->routing, routing, point->file, point->draw, st);
     if (code == 0)
         code = dispatch_init(&e->dispatch, &e->routing, x->peers, capacity, st);
     return code;

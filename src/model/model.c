@@ -15,6 +15,15 @@ void model_begin(struct model *model, const char *name, const struct axes *axes,
     builder_open(&model->builder, &model->module, &model->axes, dtype, dtypes);
 }
 
+void model_experts_free(struct model_experts *experts)
+{
+    if (!experts)
+        return;
+    routing_free(&experts->routing);
+    dispatch_free(&experts->dispatch);
+    free(experts);
+}
+
 void model_free(struct model *model)
 {
     builder_free(&model->builder);
@@ -23,11 +32,7 @@ void model_free(struct model *model)
         array_free(&model->input[i].given);
     free(model->input);
     free(model->output);
-    if (model->experts) {
-        routing_free(&model->experts->routing);
-        dispatch_free(&model->experts->dispatch);
-    }
-    free(model->experts);
+    model_experts_free(model->experts);
     *model = (struct model){0};
 }
 

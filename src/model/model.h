@@ -46,7 +46,11 @@ struct model_tensor {
 struct model_experts {
     struct routing routing;
     struct dispatch dispatch;
+    struct axis_list over; /* the experts' axis */
+    bool drawn;            /* the routing was drawn, and can be again */
 };
+
+void model_experts_free(struct model_experts *experts); /* NULL is fine */
 
 /* What a step needs of each chip's memory. */
 enum memory_kind {

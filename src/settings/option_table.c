@@ -251,6 +251,9 @@ const struct option_row option_table[] = {
     {.name = "time-limit", .argument = "60s", .fallback = "60s", .kind = OPTION_TIME, FIELD(time_limit_s),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
      .doc = "simulating a point is given up after so much time; 0s: never"},
+    {.name = "draws", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .group = GROUP_WORK,
+     .commands = FOR_RUN, .ops = ON_MODEL,
+     .doc = "experts: so many routings, each drawn anew: what sending the tokens takes, its percentiles"},
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT,
      .group = GROUP_ENGINE, .commands = FOR_SWEEP, .doc = "simulations at a time"},
 

@@ -61,6 +61,7 @@ struct point {
     const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
     const char *devices;    /* a CSV of the chips of devices */
     const char *op_cost;    /* a CSV of what custom calls cost */
+    int draw;               /* of a model with experts: which of its routings; no option */
     int remat;              /* enum remat: of models */
     int prefetch;           /* of models: layers that gathers start ahead */
     bool unroll, as_written;

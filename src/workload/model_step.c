@@ -46,6 +46,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
         code = model_read(point, &mesh->axes, &model, st);
     if (code == 0)
         code = pass_recompute(&model.module, (enum remat)point->remat, &step->base, st);
+    step->experts = model.experts;
+    model.experts = NULL;
     step->size = model.size;
     model_free(&model);
     if (code < 0)
@@ -65,6 +67,7 @@ void model_step_free(struct model_step *step)
     module_free(&step->base);
     free(step->way);
     free(step->ahead);
+    model_experts_free(step->experts);
     *step = (struct model_step){0};
 }
 

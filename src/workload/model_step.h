@@ -28,6 +28,7 @@ struct model_step {
     const struct mesh *mesh;
     struct model_size size;
     struct module base;
+    struct model_experts *experts; /* of a model that has them, else NULL */
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */

@@ -130,6 +130,18 @@ static int time_module(void *context, const struct module *module, double *time_
     return code;
 }
 
+int module_job_even_s(const struct module_job *m, double *time_s, struct status *st)
+{
+    struct lower_options options = m->options;
+    struct lower lower = {0};
+    options.rows_even = true;
+    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
 /* Where the strategy is auto, the module as it is best, instead of the one that was opened. */
 static int choose_strategy(struct module_job *m, struct status *st)
 {
