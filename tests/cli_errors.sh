@@ -124,7 +124,8 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --pair-sizes does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --pair-sizes random:1
 --offset does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --offset 2
 --strategy does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --strategy uni
---chunks does not apply without --all-reduce chunks|all-gather --slice 4x4 --size 1MiB --chunks 2
+--chunks does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --chunks 2
+--chunks does not apply without --all-reduce chunks|'bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]' --slice 4 --chunks 2
 --dims does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --dims Q=3
 --peak does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --peak bf16=1Tflops
 --mxu-padding does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --mxu-padding
@@ -182,6 +183,8 @@ try 'known are run, compare, sweep' bogus
 try 'which command'
 try 'write icisim topology show' topology --slice 4x4
 try 'the nearest is show' topology shew --slice 4x4
+try "run has no option '--resume'; it is one of sweep" run all-gather --slice 4x4 --size 1MiB --resume
+try "compare has no option '-j'; it is one of sweep" compare all-gather --slice 4x4 --size 1MiB -j 2
 try 'has no option' topology show --slice 4x4 --csv x
 try 'larger than' topology export --slice 64x64 --output out.xml
 try 'cannot write' topology export --slice 4x4 --output none/out.xml

@@ -89,6 +89,8 @@ sed 's/"icisim":"[^"]*"/"icisim":"0.0.9"/' m.json >wrong.json
 refused 'wrong.json:2:10: made with icisim 0.0.9, this is '
 sed 's/"compiler":"[^"]*"/"compiler":"other 1"/' m.json >wrong.json
 "$program" rerun wrong.json >/dev/null || fail 'the compiler matters'
+echo '{"op": "all-gather"}' >wrong.json
+refused 'wrong.json:1:1: this is no manifest; run writes one with --manifest FILE'
 cp m.json wrong.json
 sed -i 's/64KiB/65KiB/' work.yaml
 refused "'work.yaml' is not what it was: its SHA-256 is $(sha256sum work.yaml | cut -d ' ' -f 1)"

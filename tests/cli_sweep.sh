@@ -57,7 +57,7 @@ grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "$(cat wrong.err)"
 script -qec "'$program' sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine event --csv bar.csv" typescript >/dev/null
 grep -q '\[########################################\] 4/4 points' typescript || fail "no progress bar: $(cat typescript)"
 
-# A sweep that was ended anywhere goes on: after the head, in it, in the middle of a row, behind the last one.
+# A sweep that was ended anywhere goes on: after the head, in it, in the middle of a row, after the last one.
 bytes=$(wc -c <1.csv)
 head=$(head -1 1.csv | wc -c)
 for cut in 0 17 "$head" $((head + 1)) $((bytes / 3)) $((bytes / 2)) $((bytes - 1)) "$bytes"; do

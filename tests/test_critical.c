@@ -94,7 +94,7 @@ static void all_hidden(void)
     }
 }
 
-/* Products of 8 us behind permutes of 20: each of 6 waits 12, and the longest three are told. */
+/* Products of 8 us after permutes of 20: each of 6 waits 12, and the longest three are told. */
 static void many_waits(void)
 {
     struct world w;

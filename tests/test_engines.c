@@ -139,7 +139,7 @@ static void event_equals_naive_on_larger_programs(void)
     CU_ASSERT_EQUAL(try_many(AGAINST_NAIVE / 50, &engine_naive, wide, naive_floor_s), 0);
 }
 
-/* Hundreds of transfers that hang together and end one by one: most fillings start in the middle, and most
+/* Hundreds of transfers that are connected and end one by one: most fillings start in the middle, and most
  * links hold what they held. Lines, rings, a torus; some of more links than the filling leaves marks for. */
 static void event_equals_naive_on_ragged_traffic(void)
 {

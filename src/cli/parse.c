@@ -91,6 +91,19 @@ static const struct option_row *option_by_argument(const char *argument)
     return dashes == 1 ? option_by_key(name[0]) : option_by_name(name);
 }
 
+/* Fails with the commands that have the option. */
+static int option_of_others(const struct parsing *parsing, const char *argument,
+                            const struct option_row *option)
+{
+    char list[96] = "";
+    size_t n = 0;
+    for (const struct command *const *other = command_list; *other && n < sizeof list; other++)
+        if (takes(*other, option) && !(*other)->hidden)
+            n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", (*other)->name);
+    return status_fail(parsing->st, STATUS_INPUT, "%s has no option '%s'; it is one of %s",
+                       parsing->command->name, argument, list);
+}
+
 /* Fails with the nearest options of the command. */
 static int unknown_option(const struct parsing *parsing, const char *argument)
 {
@@ -115,8 +128,10 @@ static int explain(const struct parsing *parsing, const struct argp_state *state
     int at = state->next > 1 ? state->next - 1 : state->next;
     const char *argument = at < state->argc ? state->argv[at] : "";
     const struct option_row *option = option_by_argument(argument);
-    if (!option || !takes(parsing->command, option))
+    if (!option)
         return unknown_option(parsing, argument);
+    if (!takes(parsing->command, option))
+        return option_of_others(parsing, argument, option);
     if (!option->argument)
         return status_fail(parsing->st, STATUS_INPUT, "--%s takes no value; write it alone", option->name);
     return status_fail(parsing->st, STATUS_INPUT, "--%s has no value; write --%s %s", option->name,

@@ -198,8 +198,8 @@ static int read_rows(struct sweep_file *file, FILE *in, const struct text *head,
                                " rows",
                                path, number, most);
         } else if ((code = print_command(file, file->rows, &cell, st)) == 0) {
-            const char *found = strstr(line, cell.bytes), *behind = found ? found + cell.length : NULL;
-            if (!found || (*behind != ',' && *behind != '\n'))
+            const char *found = strstr(line, cell.bytes), *next = found ? found + cell.length : NULL;
+            if (!found || (*next != ',' && *next != '\n'))
                 code = fail_row(file, head, line, number, path, st);
             file->rows++;
         }

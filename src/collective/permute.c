@@ -167,6 +167,7 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
     make_buffer(spec, program, &buffers->out, "out", spec->elements, 1, &dim, dims, NULL);
     int32_t end[PERMUTE_ROUTES];
     int32_t stage = stage_of(spec, program, "collective-permute");
+    program_stage_permutes(program, stage);
     for (int r = 0; r < routes; r++) {
         struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = buffers->in, .to.buffer = buffers->out};
         payload.a.pick[0] = payload.to.pick[0] = pick_fixed(r);

@@ -2,7 +2,7 @@
 /*
  * The event engine: time goes from instant to instant, and all that happens at one instant happens together.
  *
- * With a tolerance the program runs twice (engine.h): flows of several links that hang together and are due within
+ * With a tolerance the program runs twice (engine.h): flows of several links that are connected and are due within
  * that share of the time end together, early in one run and late in the other. Flows of one link are exact.
  */
 #include "engine/engine.h"

@@ -62,7 +62,7 @@ static bool set_cursors(struct plan *plan)
 }
 
 /* The cursor whose op comes first, or NULL at the end of the chip's queue. */
-static struct cursor *front(const struct plan *plan, int32_t chip)
+static struct cursor *queue_head(const struct plan *plan, int32_t chip)
 {
     struct cursor *least = NULL;
     for (int32_t i = plan->first_cursor[chip]; i < plan->first_cursor[chip + 1]; i++) {
@@ -94,7 +94,7 @@ int plan_computes(struct plan *plan, struct status *st)
     if (!room || !set_cursors(plan))
         return status_nomem(st);
     for (int32_t c = 0; c < program->slice->chips; c++) {
-        const struct cursor *cursor = front(plan, c);
+        const struct cursor *cursor = queue_head(plan, c);
         plan->first_compute[c] = cursor ? plan->compute_op[cursor->at] : INT32_MAX;
     }
     return 0;
@@ -102,7 +102,7 @@ int plan_computes(struct plan *plan, struct status *st)
 
 int32_t plan_next_compute(struct plan *plan, int32_t chip)
 {
-    front(plan, chip)->at++;
-    const struct cursor *next = front(plan, chip);
+    queue_head(plan, chip)->at++;
+    const struct cursor *next = queue_head(plan, chip);
     return next ? plan->compute_op[next->at] : -1;
 }

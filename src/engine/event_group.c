@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Groups: which links hang together, what of them is due, and settling. */
+/* Groups: which links are connected, what of them is due, and settling. */
 #include "engine/event_path.h"
 
 #include <stdlib.h>
@@ -115,7 +115,7 @@ void group_join(struct network *network, uint32_t group)
     group_disturb(network, group, 0);
 }
 
-/* A group of all links that hang together with one; none of them is in a group. */
+/* A group of all links that are connected with one; none of them is in a group. */
 static bool gather(struct network *network, int32_t link)
 {
     uint32_t group = 0, pass = ++network->pass;

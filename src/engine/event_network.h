@@ -7,7 +7,7 @@
  * ends when the clock shows V + b; a heap of these ends says which is next, and a change of rate touches
  * the link alone, never its flows.
  *
- * Flows of several links (paths) tie links together. The links and paths that hang together are a group, and
+ * Flows of several links (paths) tie links together. The links and paths that are connected are a group, and
  * a group is solved as a whole by progressive filling: the rates of all flows rise together until a link is
  * full, the flows on it stay at that level, and so on. One-link flows on a link of a group take part as a
  * count. Links that changed are marked dirty and settled once an instant, when all that happens in it has

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * event_path: flows of several links (paths): which links hang together by them, and which link holds which path.
+ * event_path: flows of several links (paths): which links are connected by them, and which link holds which path.
  *
  * Progressive filling (event_fill.c) raises the rates of all flows together. A link that gets full holds the flows
  * on it that are not held yet: they stay at that level. So every path is held by one link of its route, all that a
@@ -95,7 +95,7 @@ struct mark {
     struct mark_entry *entry;
 };
 
-/* Links that hang together by paths, and some that no longer do: paths that end may part them, which is found out
+/* Links that are connected by paths, and some that no longer are: paths that end may part them, which is found out
  * when half of the paths have gone. */
 struct group {
     uint32_t pool; /* the pool's, once the group is given back */

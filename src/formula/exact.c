@@ -124,7 +124,7 @@ static void load_by_distance(const struct shape *shape, double pair_s, double lo
     }
 }
 
-/* E6: all-to-all, every pair at once on shortest ways, ties split, on k equal wrapped axes of the slice (round
+/* E6: all-to-all, every pair at once on shortest routes, ties split, on k equal wrapped axes of the slice (round
  * a ring through several of them direct sends take short cuts):
  *   max over h of [h a + sum over d >= h of load(d)]
  * A pair d links apart starts to flow at d a. Every link carries the same flows, so each is a server that is

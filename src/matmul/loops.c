@@ -44,6 +44,7 @@ static int loop_init(struct loop *loop, struct writer *w, const struct matmul_pr
                                           .setup_s = w->options->setup_s};
     if (walk_init(&loop->walk, &loop->spec, w->program, "collective-permute", w->st) < 0)
         return w->st->code;
+    program_stage_permutes(w->program, loop->walk.stage);
     loop->fusion = program_stage(w->program, "fusion.%d", w->program->stages + 1);
     int parts = walk_parts(&loop->walk, loop->part);
     for (int i = 0; i < parts; i++) {

@@ -38,12 +38,18 @@ void program_free(struct program *program)
 
 int32_t program_stage(struct program *program, const char *format, ...)
 {
-    struct stage stage = {{0}};
+    struct stage stage = {.permutes = false};
     va_list args;
     va_start(args, format);
     vsnprintf(stage.name, sizeof stage.name, format, args);
     va_end(args);
     APPEND(program, ROOM_STAGE, stage, stages, stage);
+}
+
+void program_stage_permutes(struct program *program, int32_t stage)
+{
+    if (stage < program->stages)
+        program->stage[stage].permutes = true;
 }
 
 int32_t program_buffer(struct program *program, const char *name, int64_t rows, int64_t cols,

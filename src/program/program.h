@@ -84,6 +84,8 @@ struct route {
 enum { STAGE_NAME = 40 };
 struct stage {
     char name[STAGE_NAME];
+    bool
+        permutes; /* each of its sends is a collective-permute of its own; else they are one collective together */
 };
 
 /* A number that differs from chip to chip and selects pieces: a coordinate, or a table's entry. */
@@ -192,6 +194,7 @@ struct amount program_seconds(struct program *program, double seconds, double fi
 int32_t program_var_axis(struct program *program, int axis);
 int32_t program_var_table(struct program *program, int32_t n, const int32_t index[]);
 int32_t program_stage(struct program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void program_stage_permutes(struct program *program, int32_t stage);
 
 /* A buffer; `dim` may be empty (one piece). With `ragged` ([chips][dim[0].n] elements, copied) it has one
  * dim. */

@@ -30,12 +30,11 @@ static void say(struct sentence *s, const char *format, ...)
 /* XLA's word for the sends of a decomposed collective, if all are of that kind. */
 static const char *noun(const struct critical *critical)
 {
-    static const char permute[] = "collective-permute";
     const struct program *program = critical->waits->program;
     bool permutes = critical->sends > 0;
     for (int32_t o = 0; o < program->ops && permutes; o++)
         if (critical_send(critical, o).chip >= 0)
-            permutes = strncmp(program->stage[program->op[o].stage].name, permute, sizeof permute - 1) == 0;
+            permutes = program->stage[program->op[o].stage].permutes;
     return permutes ? critical->sends == 1 ? "permute" : "permutes" : critical->sends == 1 ? "send" : "sends";
 }
 

@@ -123,20 +123,13 @@ static void put(struct events *events, struct event event, enum event_kind kind,
     events_add(events, event);
 }
 
-/* A collective-permute is one send; the other collectives are many. */
-static bool is_permute(const struct program *program, int32_t stage)
-{
-    static const char permute[] = "collective-permute";
-    return strncmp(program->stage[stage].name, permute, sizeof permute - 1) == 0;
-}
-
 /* The ops of one stage on a chip: its steps, itself, and what it is as a collective. */
 static void add_stage(struct events *events, int32_t chip, const struct order order[], int32_t ops)
 {
     const struct program *program = events->waits->program;
     const struct event nothing = {.end_ps = -1};
     struct event stage = nothing, step = nothing, sends = nothing, span;
-    bool permute = is_permute(program, order[0].stage), sent = false;
+    bool permute = program->stage[order[0].stage].permutes, sent = false;
     for (int32_t i = 0; i < ops; i++) {
         if (span_of(events, order[i].op, chip, &span)) {
             bool send = program->op[order[i].op].kind == OP_SEND;

@@ -10,7 +10,7 @@
 /* `option` applies where `other` is given, or has one of `values`; with `excludes`, where `other` is not given. */
 struct rule {
     const char *option;
-    unsigned ops; /* enum op_set: the rule is for these; 0: for all */
+    unsigned ops; /* enum op_set: the rule is for these; 0: for all that the option applies to */
     const char *other;
     const char *values; /* words; the first stands in the message; NULL: any */
     /* Where `other` is the engine, instead of values: does one do what the option asks for? */
@@ -60,10 +60,11 @@ static const struct rule rules[] = {
     {.option = "output", .other = "action", .values = "export"},
 };
 
-/* Is the rule for what runs, whose text is `op`? */
+/* Is the rule for what runs, whose text is `op`? What the option does not apply to has another fault (option_check()). */
 static bool is_meant(const struct rule *rule, const char *op)
 {
-    return rule->ops == 0 || (op && !(option_op(op) & ~rule->ops));
+    unsigned ops = rule->ops ? rule->ops : option_by_name(rule->option)->ops;
+    return ops == 0 || (op ? !(option_op(op) & ~ops) : rule->ops == 0);
 }
 
 /* Does it hold where the other option has this value, NULL if it was not given? */

@@ -5,7 +5,7 @@
 #   icisim: --size is missing; ...
 #   [exit 2]
 #
-# Long commands go on behind a backslash. A line of "..." stands for any lines. `[exit N]` stands below a command
+# Long commands go on after a backslash. A line of "..." stands for any lines. `[exit N]` stands below a command
 # that does not end with 0.
 
 # console_enter PROGRAM: a scratch folder where `icisim` is the program and the project's folders are at hand.

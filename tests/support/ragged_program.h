@@ -2,7 +2,7 @@
 /*
  * ragged_program: every chip of a slice sends every other chip another number of bytes.
  *
- * Transfers of one link and of several hang together, all links at once, and end one by one: what the event engine's
+ * Transfers of one link and of several are connected, all links at once, and end one by one: what the event engine's
  * filling has to go through again and again. Some sizes are 0 and some tie. With `staggered` the transfers start at
  * many times, else all at the first one.
  */

@@ -78,6 +78,7 @@ void traced_loop(struct traced *t, int n, double permute_us, const double produc
 {
     traced_init(t, 1, (const int[]){n, 1, 1}, true);
     int32_t permutes = program_stage(&t->program, "collective-permute.1");
+    program_stage_permutes(&t->program, permutes);
     int32_t fusion = program_stage(&t->program, "fusion.2"), sent = -1;
     for (int step = 0; step < n; step++) {
         int32_t came = sent;

@@ -5,7 +5,7 @@
  * A ring of n chips, links of 1e9 B/s and 1 us: a send of s microseconds carries (s - 1) * 1000 bytes. The
  * loop is the all-gather collective matmul: permute t and product t on every chip, t = 0 .. n-1, no permute
  * at the last; product t > 0 waits for permute t - 1 to arrive, permute t for the one before it to arrive
- * and be done. The naive program has the same sends as an all-gather, and one product behind its join.
+ * and be done. The naive program has the same sends as an all-gather, and one product after its join.
  */
 #ifndef TRACED_H
 #define TRACED_H
