@@ -142,7 +142,7 @@ static int rerun(struct settings *settings, struct status *st)
                     : status_fail(st, STATUS_INPUT, "which manifest? write icisim rerun MANIFEST.json");
     if (code == 0)
         code = node_is_mapping(document.root, "a manifest", st);
-    if (code == 0 && !node_get(document.root, "arguments"))
+    if (code == 0 && !node_get(document.root, "arguments") && !node_get(document.root, "icisim"))
         code = node_fail(document.root, st, STATUS_INPUT,
                          "this is no manifest; run writes one with --manifest FILE");
     if (code == 0)
