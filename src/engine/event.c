@@ -141,7 +141,8 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
 static int event_run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                      struct status *st)
 {
-    int64_t transfers = program_transfers(program);
+    bool many = (int64_t)program->ops * program->slice->chips > TRANSFERS_MAX;
+    int64_t transfers = many ? program_transfers(program) : 0;
     if (transfers > TRANSFERS_MAX)
         return status_fail(st, STATUS_LIMIT,
                            "%lld transfers are more than the event engine takes (%lld); fold, or "

@@ -75,14 +75,18 @@ static uint64_t hash_of(const struct op *op)
     return hash * 0x9e3779b97f4a7c15ull >> 32;
 }
 
+static bool is_of(const struct pattern *have, const struct op *op)
+{
+    return have->where == op->where && have->table == op->towards.table &&
+           (have->table != NO_TABLE || have->route == op->towards.route);
+}
+
 /* The pattern of an op, or -1 if it is new; `slot` is where the hash table has it or wants it. */
 static int32_t find(const struct plan *plan, const struct op *op, const int32_t table[], uint64_t mask,
                     uint64_t *slot)
 {
     for (*slot = hash_of(op) & mask; table[*slot]; *slot = (*slot + 1) & mask) {
-        const struct pattern *have = &plan->pattern[table[*slot] - 1];
-        if (have->where == op->where && have->table == op->towards.table &&
-            (have->table != NO_TABLE || have->route == op->towards.route))
+        if (is_of(&plan->pattern[table[*slot] - 1], op))
             return table[*slot] - 1;
     }
     return -1;
@@ -119,13 +123,15 @@ static int add(struct plan *plan, int32_t o, int32_t arrivals[], uint8_t member[
 static int add_all(struct plan *plan, int32_t table[], uint64_t mask, int32_t arrivals[], uint8_t member[],
                    struct status *st)
 {
+    int32_t pattern = -1;
     for (int32_t o = 0; o < plan->program->ops; o++) {
         const struct op *op = &plan->program->op[o];
         uint64_t slot;
         plan->pattern_of[o] = -1;
         if (op->kind != OP_SEND)
             continue;
-        int32_t pattern = find(plan, op, table, mask, &slot);
+        if (pattern < 0 || !is_of(&plan->pattern[pattern], op)) /* most are of the one before */
+            pattern = find(plan, op, table, mask, &slot);
         if (pattern < 0) {
             int code = add(plan, o, arrivals, member, st);
             if (code < 0)
