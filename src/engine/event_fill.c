@@ -67,14 +67,16 @@ static int32_t first_full(const struct network *network, const struct path *path
     return *link;
 }
 
-/* Has a path that is not held yet held at this level. */
-static bool take_over(struct network *network, uint32_t path, int32_t level, double now_s)
+/* Has a path that is not held yet held at this level. A link that it is taken from is kept in `*loser` and counts what it
+ * has left when another one loses something. */
+static bool take_over(struct network *network, uint32_t path, int32_t level, double now_s, int32_t *loser)
 {
     int32_t by = network->holder_of[path];
     if (by >= 0) {
-        hold_end(network, by, path, now_s);
-        if (!hold_count(network, by))
+        if (*loser >= 0 && *loser != by && !hold_count(network, *loser))
             return false;
+        *loser = by;
+        hold_end(network, by, path, now_s);
     }
     const struct path *p = network_path(network, path);
     for (int32_t i = 0; i < p->links; i++)
@@ -86,17 +88,18 @@ static bool take_over(struct network *network, uint32_t path, int32_t level, dou
 static bool take_over_from(struct network *network, int32_t link, double now_s)
 {
     uint32_t chunk = network->link[link].list;
+    int32_t loser = -1;
     for (int32_t left = network->link[link].crossings; left > 0;) {
         const struct chunk *in = network_chunk(network, chunk);
         for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--) {
             int32_t by = network->holder_of[in->path[i]];
             bool open = by < 0 || network->holder[by].full != network->pass;
-            if (open && !take_over(network, in->path[i], network->holder[link].level, now_s))
+            if (open && !take_over(network, in->path[i], network->holder[link].level, now_s, &loser))
                 return false;
         }
         chunk = in->next;
     }
-    return true;
+    return loser < 0 || hold_count(network, loser);
 }
 
 /* All that a full link holds has this rate from now on. */

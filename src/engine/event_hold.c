@@ -82,14 +82,15 @@ bool hold_count(struct network *network, int32_t link)
     h->own += network->change[link];
     h->total += network->changes_total;
     network->changes_total = 0;
-    for (int32_t i = 0; i < h->shares;) {
+    for (int32_t i = 0; i < h->shares; i++) {
         struct share *share = &h->share[i];
-        share->crossings += network->change[share->link];
+        int32_t change = network->change[share->link];
+        if (change == 0)
+            continue;
         network->change[share->link] = 0;
+        share->crossings += change;
         if (share->crossings == 0)
-            *share = h->share[--h->shares];
-        else
-            i++;
+            h->share[i--] = h->share[--h->shares];
     }
     for (int32_t c = 0; c < network->changes; c++) {
         int32_t other = network->changed[c];
