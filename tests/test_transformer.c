@@ -30,6 +30,7 @@ struct step {
 
 static void load(struct step *s, const char *text, const char *mesh, enum remat remat, int micro_batches)
 {
+    bool head = strstr(text, "head: true") != NULL;
     char path[] = "/tmp/icisim_transformer_XXXXXX";
     struct status st = {0};
     struct axes axes;
@@ -40,7 +41,7 @@ static void load(struct step *s, const char *text, const char *mesh, enum remat 
     point_init(&s->point);
     s->point.file = path;
     s->point.dtype = "f32";
-    s->point.head = false;
+    s->point.head = head;
     s->point.micro_batches = micro_batches;
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&s->point, &axes, &s->model, &st), st);
@@ -74,7 +75,9 @@ static void fill(const struct model *m, struct array in[])
         OKAY(array_init(&in[i], dims, shape, false, &st), st);
         n = array_elements(&in[i]);
         for (int64_t e = 0; e < n; e++)
-            in[i].data[e] = (suite_random_unit(&r) - 0.47) / (dims > 1 ? 2 : 1) + (dims == 1);
+            in[i].data[e] = m->input[i].below
+                                ? (double)suite_random(&r, (unsigned)m->input[i].below)
+                                : (suite_random_unit(&r) - 0.47) / (dims > 1 ? 2 : 1) + (dims == 1);
     }
 }
 
@@ -140,6 +143,17 @@ static void gradients_are_one_chips(void)
     same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "dp=2,fsdp=2,tp=2", REMAT_FULL);
     same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "fsdp=2,tp=6", REMAT_NONE);
     same_as_one_chip(with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
+}
+
+/* From tokens to the loss: the vocabulary, too, is cut. */
+static void whole_gradients_are_one_chips(void)
+{
+    static const char *const meshes[] = {"dp=4", "fsdp=4", "tp=2", "fsdp=2,tp=2", "dp=2,fsdp=2,tp=2",
+                                         "fsdp=2,tp=6"};
+    for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
+        same_as_one_chip(with("batch: 4\nkernel: plain\nhead: true\n"), meshes[i], REMAT_NONE);
+        same_as_one_chip(with("batch: 4\nkernel: plain\nhead: true\ntied: true\n"), meshes[i], REMAT_FULL);
+    }
 }
 
 /* sum of dy * y, of which the gradients are. */
@@ -270,5 +284,6 @@ static void memory_is_that_by_hand(void)
     CU_ASSERT_EQUAL(ahead - memory(&size, REMAT_NONE), 855638016. * 2 / 8);
 }
 
-SUITE("transformer", TEST(gradients_are_one_chips), TEST(gradients_are_differences),
+SUITE("transformer", TEST(gradients_are_one_chips), TEST(whole_gradients_are_one_chips),
+      TEST(gradients_are_differences),
       TEST(micro_batches_add_up), TEST(memory_is_that_by_hand))

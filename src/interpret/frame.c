@@ -223,6 +223,18 @@ static int run_instruction(struct frame *frame, int32_t at)
                           opcode_info(opcode)->name);
 }
 
+/* Does anything use the instruction? What nobody uses needs no meaning: a kernel that is there for its time. */
+static bool is_used(const struct frame *frame, int32_t at)
+{
+    const struct module *module = frame->module;
+    int32_t computation = module_at(module, at)->computation;
+    bool used = module->computation[computation].root == at;
+    for (int32_t later = at + 1; later < frame->first + frame->count && !used; later++)
+        for (int o = 0; o < module_at(module, later)->operands && !used; o++)
+            used = module_operand(module, later, o) == at;
+    return used;
+}
+
 int frame_run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
               int arguments, struct value **result)
 {
@@ -241,7 +253,8 @@ int frame_run(const struct frame *outer, int32_t computation, const bool active[
     if (!frame.value)
         return status_nomem(outer->st);
     for (int32_t at = c->first; at < c->first + c->count && code == 0; at++)
-        code = run_instruction(&frame, at);
+        if (module_at(outer->module, at)->opcode != HLO_CUSTOM_CALL || is_used(&frame, at))
+            code = run_instruction(&frame, at);
     for (int d = 0; d < frame.devices && code == 0; d++)
         if (active[d])
             result[d] = value_keep(*frame_slot(&frame, c->root, d));

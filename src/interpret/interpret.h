@@ -8,7 +8,7 @@
  * they are, without rings or chunks; what is started is there at once. Fusions, calls, loops and conditionals run the
  * computations that they name; a loop ends when its condition says so, which all devices must agree on.
  *
- * Errors: STATUS_INPUT names an instruction that has no meaning here (custom calls, random numbers), devices that part
+ * Errors: STATUS_INPUT names an instruction that has no meaning here (custom calls that something uses, random numbers), devices that part
  * before a collective, arguments that do not have the parameter's shape. Ownership: results are the caller's.
  */
 #ifndef ICISIM_INTERPRET_H

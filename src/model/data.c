@@ -86,7 +86,8 @@ static int draw(const struct model_tensor *input, uint64_t seed, struct array *a
         return st->code;
     int64_t n = array_elements(array);
     for (int64_t i = 0; i < n; i++)
-        array->data[i] = scale * (2 * random_unit(&random) - 1);
+        array->data[i] = input->below ? floor((double)input->below * random_unit(&random))
+                                      : scale * (2 * random_unit(&random) - 1);
     return 0;
 }
 

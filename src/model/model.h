@@ -39,6 +39,7 @@ struct model_tensor {
     struct model_flat flat;
     enum dtype_id dtype;
     bool trained;       /* of inputs */
+    int64_t below;      /* of inputs that number something: all are below this; 0 of others */
     struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
 };
 

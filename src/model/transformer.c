@@ -19,7 +19,7 @@
  *     dtypes: {params: bf16, gradients: bf16, state: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *
- * Without its head the step begins with the first block's input, x, and ends with what is due to the last one's output, dy.
+ * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with what is due to the last one's output, dy.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +70,7 @@ static int declare(struct transformer_step *s, int i, struct status *st)
                                                             .cut = w->cut,
                                                             .parts = axis_list_size(&w->over, &t->axes)};
     held->value = flat.value;
+    held->layer = layer;
     return 0;
 }
 
@@ -93,18 +94,21 @@ static struct tensor activations(const struct transformer *t)
     return x;
 }
 
-static int add_input(struct transformer_step *s, const char *stem, struct tensor *x, bool trained,
+static int add_input(struct transformer_step *s, const char *stem, struct tensor *x, enum dtype_id dtype,
                      struct status *st)
 {
     char name[TENSOR_NAME];
     number_name(s, stem, name);
     s->b->layer = 0;
     s->b->phase = NULL;
-    s->b->what = "activations";
-    return model_input(s->model, name, x, s->t->compute, trained, st);
+    s->b->what = dtype == DTYPE_S32 ? stem : "activations";
+    int code = model_input(s->model, name, x, dtype, false, st);
+    if (code == 0 && dtype == DTYPE_S32)
+        s->model->input[s->model->inputs - 1].below = s->t->vocabulary;
+    return code;
 }
 
-static int forward(struct transformer_step *s, struct tensor *x, struct status *st)
+static int run_blocks(struct transformer_step *s, struct tensor *x, struct status *st)
 {
     int code = 0;
     s->b->phase = "fwd";
@@ -113,9 +117,9 @@ static int forward(struct transformer_step *s, struct tensor *x, struct status *
     return code;
 }
 
-/* Gradients of all weights, on top of those of the micro-batches before; the last one's are whole. */
-static int backward(struct transformer_step *s, const struct tensor *x, const struct tensor *out,
-                    int32_t seed, int32_t gradient[], int32_t *of_x, struct status *st)
+/* Gradients of all weights, and of x unless it is NULL, on top of those of the micro-batches before; the last one's are whole. */
+static int backward(struct transformer_step *s, const struct tensor *out, int32_t seed, int32_t gradient[],
+                    struct tensor *x, struct status *st)
 {
     int n = held_count(s->t), values = 0;
     bool last = s->micro + 1 == s->t->micro_batches;
@@ -127,35 +131,75 @@ static int backward(struct transformer_step *s, const struct tensor *x, const st
             parts[values] = s->held[i].parts;
             list[values++] = last ? s->held[i].whole : s->held[i].parts;
         }
-    list[values] = x->value;
+    if (x)
+        list[values] = x->value;
     const struct gradient_before before = {
         .value = parts, .due = gradient, .values = s->micro > 0 ? values : 0};
-    int code = gradient_append_to(s->b, out->value, seed, &before, list, values + 1, made, st);
+    int code = gradient_append_to(s->b, out->value, seed, &before, list, values + (x != NULL), made, st);
     for (int i = 0; i < values && code == 0; i++)
         gradient[i] = made[i];
-    if (code == 0)
-        *of_x = made[values];
+    if (code == 0 && x)
+        x->value = made[values];
     free(list);
     return code;
 }
 
-static int run_micro(struct transformer_step *s, int32_t gradient[], struct status *st)
+/* From x to y, and from what is due to y to what is due to x. */
+static int run_headless(struct transformer_step *s, int32_t gradient[], struct status *st)
 {
     char name[TENSOR_NAME];
-    struct tensor x = activations(s->t), out, due, of_x;
-    int code = add_input(s, "x", &x, false, st);
-    out = of_x = due = x;
+    struct tensor x = s->activations, due = x, y;
+    int code = add_input(s, "x", &x, s->t->compute, st);
     if (code == 0)
-        code = add_input(s, "dy", &due, false, st);
+        code = add_input(s, "dy", &due, s->t->compute, st);
+    y = x;
     if (code == 0)
-        code = forward(s, &out, st);
+        code = run_blocks(s, &y, st);
     number_name(s, "y", name);
     if (code == 0)
-        code = model_output(s->model, name, &out, NULL, st);
+        code = model_output(s->model, name, &y, NULL, st);
     if (code == 0)
-        code = backward(s, &x, &out, due.value, gradient, &of_x.value, st);
+        code = backward(s, &y, due.value, gradient, &x, st);
     number_name(s, "x", name);
-    return code < 0 ? code : model_output(s->model, name, &of_x, NULL, st);
+    return code < 0 ? code : model_output(s->model, name, &x, NULL, st);
+}
+
+/* From tokens to the loss. */
+static int run_whole(struct transformer_step *s, int32_t gradient[], struct status *st)
+{
+    char name[TENSOR_NAME];
+    struct tensor tokens = {.dims = 1, .dim = {s->activations.dim[0]}}, targets, x, loss;
+    tokens.dim[0].shard.count -= s->t->tp.count;
+    targets = tokens;
+    int code = add_input(s, "tokens", &tokens, DTYPE_S32, st);
+    if (code == 0)
+        code = add_input(s, "targets", &targets, DTYPE_S32, st);
+    if (code < 0)
+        return code;
+    s->b->phase = "fwd";
+    x = step_embed(s, &tokens);
+    code = run_blocks(s, &x, st);
+    if (code == 0)
+        code = step_loss(s, &x, &targets, &loss, st);
+    number_name(s, "loss", name);
+    if (code == 0)
+        code = model_output(s->model, name, &loss, NULL, st);
+    return code < 0 ? code : backward(s, &loss, -1, gradient, NULL, st);
+}
+
+/* Adam on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
+static void update(struct transformer_step *s, const struct held *held, int32_t gradient)
+{
+    const struct transformer *t = s->t;
+    double state = dtype_info(t->state)->bytes * (t->master ? 3 : 2);
+    struct kernel_cost cost = {.hbm_bytes =
+                                   (double)held->weight.chunk * (dtype_info(t->gradients)->bytes +
+                                                                 2 * (dtype_info(t->params)->bytes + state))};
+    int32_t operand[] = {held->value, gradient};
+    s->b->phase = "bwd";
+    s->b->layer = held->layer;
+    s->b->what = "optimizer";
+    build_custom_call(s->b, "adam", operand, 2, operand, 1, &cost);
 }
 
 static int write_step(struct transformer_step *s, struct status *st)
@@ -167,13 +211,14 @@ static int write_step(struct transformer_step *s, struct status *st)
     for (int i = 0; i < n && code == 0; i++)
         code = declare(s, i, st);
     for (; s->micro < s->t->micro_batches && code == 0; s->micro++)
-        code = run_micro(s, gradient, st);
+        code = s->t->head ? run_whole(s, gradient, st) : run_headless(s, gradient, st);
     for (int i = 0, g = 0; i < n && code == 0; i++) {
         if (s->held[i].weight.dims == 0)
             continue;
         const struct model_tensor *input = &s->model->input[s->held[i].input];
         struct tensor made = input->tensor;
         made.value = gradient[g++];
+        update(s, &s->held[i], made.value);
         code = model_output(s->model, input->name, &made, &input->flat, st);
     }
     free(gradient);
@@ -188,7 +233,7 @@ static int build(const struct node *root, const struct point *point, const struc
     if (code < 0)
         return code;
     enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32};
-    struct transformer_step s = {.t = &t, .model = model};
+    struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
     model_begin(model, "transformer", &t.axes, summed, 3);
     s.b = &model->builder;
     transformer_size(&t, point->prefetch, &model->size);

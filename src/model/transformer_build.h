@@ -9,7 +9,7 @@
  * devices with its layer: `whole` with the sums over devices that hold copies, `parts` without. */
 struct held {
     struct weight weight;
-    int input;            /* of the model */
+    int input, layer;     /* of the model; 0: of no block */
     int32_t value;        /* as it is given */
     int32_t whole, parts; /* of the last micro-batch that used it */
     int micro;            /* so many micro-batches have used it */
@@ -20,6 +20,7 @@ struct transformer_step {
     struct model *model;
     struct builder *b;
     struct held *held; /* [layers * BLOCK_WEIGHTS], then those of no block */
+    struct tensor activations; /* between blocks: [tokens, d], cut over dp, fsdp and tp */
     int micro;         /* from 0 */
 };
 
@@ -34,6 +35,12 @@ int step_norm(struct transformer_step *s, const struct tensor *x, const struct t
 
 /* The block of a layer, from 0: x [tokens, d], cut over dp, fsdp and tp. */
 int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st);
+
+/* Rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of what the logits of x say of
+ * targets, cut alike. */
+struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens);
+int step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets,
+              struct tensor *loss, struct status *st);
 
 /* softmax(q . k) . v of q [tokens, heads * head_dim]; k and v may have fewer heads. */
 struct tensor step_attention(struct transformer_step *s, const struct tensor *q, const struct tensor *k,

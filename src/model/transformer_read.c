@@ -198,6 +198,10 @@ static int read_copies(const struct node *root, struct transformer *t, struct st
                          "tp=%d does not divide %lld heads, %lld key-value heads and a width of %lld; "
                          "choose a tp that divides heads and width",
                          tp, (long long)t->heads, (long long)t->kv_heads, (long long)t->ff);
+    if (t->head && t->vocabulary % tp)
+        return node_fail(node_get(root, "vocabulary"), st, STATUS_INPUT,
+                         "tp=%d does not divide a vocabulary of %lld; the next one that it divides is %lld", tp,
+                         (long long)t->vocabulary, (long long)((t->vocabulary / tp + 1) * tp));
     for (int i = 0; i < t->tp.count; i++) {
         int axis = t->tp.axis[i], n = t->axes.axis[axis].n;
         if (left > 1 && left < n) {
@@ -253,8 +257,6 @@ int transformer_read(const struct node *root, const struct point *point, const s
                      struct transformer *t, struct status *st)
 {
     *t = (struct transformer){.axes = *axes, .head = point->head};
-    if (t->head)
-        return status_fail(st, STATUS_INPUT, "a transformer with its head: write head: false");
     int code = read_sizes(root, t, st);
     if (code == 0 && point->layers > LAYERS_MOST)
         return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", point->layers, LAYERS_MOST);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "module/cost.h"
 #include "pass/async.h"
 #include "pass/pass.h"
 
@@ -53,13 +54,14 @@ static bool sums(const struct module *module, int32_t at)
     return opcode == HLO_REDUCE_SCATTER || opcode == HLO_ALL_REDUCE;
 }
 
-/* May it be part of a tail: nothing that the MXU runs, and no communication but sums. */
+/* May it be part of a tail: nothing that the MXU runs, and no communication but sums. Kernels are what updates weights. */
 static bool may_follow(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
     enum opcode_class class = opcode_info(opcode)->class;
     return opcode == HLO_TUPLE || (sums(module, at) && is_backward(module, at)) ||
-           ((class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY) &&
+           ((class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY ||
+             (class == CLASS_OPAQUE && !module_cost(module, at).product)) &&
             opcode != HLO_PARAMETER && is_backward(module, at));
 }
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Where a transformer begins and ends: rows of the embedding, and the mean cross entropy of logits.
+ *
+ * The vocabulary is cut by tp. A device looks up the tokens that are its own; for the others it has rows of zeros, and the sum
+ * over tp hands rows out by tokens. Of logits it has the columns of its own part: the largest, the sum of exponentials and the
+ * target's logit are put together over tp.
+ */
+#include <string.h>
+
+#include "model/cuts.h"
+#include "model/transformer_build.h"
+
+/* [tokens] of the first number of the device's part of the vocabulary. */
+static int32_t first_own(struct transformer_step *s, int32_t like)
+{
+    enum { PARTS_MOST = 4096 };
+    const struct transformer *t = s->t;
+    int parts = axis_list_size(&t->tp, &t->axes);
+    int64_t start[PARTS_MOST], dim[BUILDER_DIMS];
+    int dims = builder_dims(s->b, like, dim);
+    for (int p = 0; p < parts && p < PARTS_MOST; p++)
+        start[p] = p * (t->vocabulary / parts);
+    int32_t own = build_own_block(s->b, build_table(s->b, start, parts), &t->tp, 0);
+    return build_broadcast(s->b, build_reshape(s->b, own, NULL, 0), dim, dims, NULL);
+}
+
+/* Where a is below b, and not below 0. */
+static int32_t is_within(struct builder *b, int32_t a, int64_t below)
+{
+    int32_t above = build_compare(b, "GE", a, build_fill(b, 0, a));
+    int32_t under = build_compare(b, "LT", a, build_fill(b, (double)below, a));
+    return build_binary(b, HLO_AND, above, under);
+}
+
+struct tensor step_embed(struct transformer_step *s, const struct tensor *tokens)
+{
+    struct builder *b = s->b;
+    struct tensor x = s->activations;
+    int64_t rows[BUILDER_DIMS], along_rows = 0;
+    b->layer = 0;
+    b->what = "embedding";
+    struct tensor table = step_weight(s, 0, WEIGHT_EMBED);
+    int32_t own = build_binary(b, HLO_SUBTRACT, tokens->value, first_own(s, tokens->value));
+    int32_t within = is_within(b, own, s->t->vocabulary / axis_list_size(&s->t->tp, &s->t->axes));
+    own = build_select(b, within, own, build_fill(b, 0, own));
+    int32_t value = build_take(b, table.value, own);
+    int dims = builder_dims(b, value, rows);
+    within = build_broadcast(b, within, rows, dims, &along_rows);
+    value = build_select(b, within, value, build_fill(b, 0, value));
+    x.value = build_reduce_scatter(b, value, &s->t->tp, 0);
+    return x;
+}
+
+/* log of the sum of exponentials over the vocabulary, a token. */
+static int32_t log_sum(struct transformer_step *s, int32_t logits)
+{
+    struct builder *b = s->b;
+    int64_t dim[BUILDER_DIMS], over = 1, first = 0;
+    int dims = builder_dims(b, logits, dim);
+    int32_t most = build_reduce(b, HLO_MAXIMUM, logits, &over, 1);
+    most = build_all_gather(b, build_reshape(b, most, (int64_t[]){1, dim[0]}, 2), &s->t->tp, 0);
+    most = build_reduce(b, HLO_MAXIMUM, most, &first, 1);
+    int32_t wide = build_broadcast(b, most, dim, dims, &first);
+    int32_t sum = build_unary(b, HLO_EXPONENTIAL, build_binary(b, HLO_SUBTRACT, logits, wide));
+    sum = build_all_reduce(b, build_reduce(b, HLO_ADD, sum, &over, 1), &s->t->tp);
+    return build_binary(b, HLO_ADD, build_unary(b, HLO_LOG, sum), most);
+}
+
+/* The logit of the target, a token. */
+static int32_t of_target(struct transformer_step *s, int32_t logits, int32_t targets)
+{
+    struct builder *b = s->b;
+    int64_t dim[BUILDER_DIMS], over = 1, first = 0;
+    int dims = builder_dims(b, logits, dim);
+    int32_t own = build_binary(b, HLO_SUBTRACT, targets, first_own(s, targets));
+    own = build_broadcast(b, own, dim, dims, &first);
+    int32_t hit = build_compare(b, "EQ", own, build_iota(b, DTYPE_S32, dim, dims, 1));
+    int32_t picked = build_select(b, hit, logits, build_fill(b, 0, logits));
+    return build_all_reduce(b, build_reduce(b, HLO_ADD, picked, &over, 1), &s->t->tp);
+}
+
+int step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets,
+              struct tensor *loss, struct status *st)
+{
+    static const struct dot_dims by_rows = {.contracted = 1, .contract = {{1}, {1}}};
+    const struct transformer *t = s->t;
+    struct builder *b = s->b;
+    struct tensor scale, h, table, wanted, logits;
+    b->layer = 0;
+    b->what = "logits";
+    scale = step_weight(s, 0, WEIGHT_NORM);
+    if (step_norm(s, x, &scale, &h, st) < 0)
+        return st->code;
+    cuts_gather(b, &h, 0, h.dim[0].shard.count - t->tp.count);
+    table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED);
+    wanted = h;
+    wanted.dim[1] = table.dim[0];
+    if (tensor_product(b, &h, &table, &by_rows, &wanted, DTYPE_F32, &logits, st) < 0)
+        return st->code;
+    b->what = "loss";
+    struct tensor each = *targets;
+    each.value = build_binary(b, HLO_SUBTRACT, log_sum(s, logits.value),
+                              of_target(s, logits.value, targets->value));
+    *loss = tensor_sum(b, &each, (int[]){0}, 1);
+    *loss = tensor_scale(b, loss, 1. / (double)t->tokens);
+    return 0;
+}
