@@ -148,8 +148,8 @@ static void gradients_are_one_chips(void)
 /* From tokens to the loss: the vocabulary, too, is cut. */
 static void whole_gradients_are_one_chips(void)
 {
-    static const char *const meshes[] = {"dp=4", "fsdp=4", "tp=2", "fsdp=2,tp=2", "dp=2,fsdp=2,tp=2",
-                                         "fsdp=2,tp=6"};
+    static const char *const meshes[] = {"dp=4",        "fsdp=4",           "tp=2",
+                                         "fsdp=2,tp=2", "dp=2,fsdp=2,tp=2", "fsdp=2,tp=6"};
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
         same_as_one_chip(with("batch: 4\nkernel: plain\nhead: true\n"), meshes[i], REMAT_NONE);
         same_as_one_chip(with("batch: 4\nkernel: plain\nhead: true\ntied: true\n"), meshes[i], REMAT_FULL);
@@ -285,5 +285,4 @@ static void memory_is_that_by_hand(void)
 }
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(whole_gradients_are_one_chips),
-      TEST(gradients_are_differences),
-      TEST(micro_batches_add_up), TEST(memory_is_that_by_hand))
+      TEST(gradients_are_differences), TEST(micro_batches_add_up), TEST(memory_is_that_by_hand))

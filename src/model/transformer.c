@@ -192,9 +192,9 @@ static void update(struct transformer_step *s, const struct held *held, int32_t 
 {
     const struct transformer *t = s->t;
     double state = dtype_info(t->state)->bytes * (t->master ? 3 : 2);
-    struct kernel_cost cost = {.hbm_bytes =
-                                   (double)held->weight.chunk * (dtype_info(t->gradients)->bytes +
-                                                                 2 * (dtype_info(t->params)->bytes + state))};
+    struct kernel_cost cost = {
+        .hbm_bytes = (double)held->weight.chunk *
+                     (dtype_info(t->gradients)->bytes + 2 * (dtype_info(t->params)->bytes + state))};
     int32_t operand[] = {held->value, gradient};
     s->b->phase = "bwd";
     s->b->layer = held->layer;

@@ -19,9 +19,9 @@ struct transformer_step {
     const struct transformer *t;
     struct model *model;
     struct builder *b;
-    struct held *held; /* [layers * BLOCK_WEIGHTS], then those of no block */
+    struct held *held;         /* [layers * BLOCK_WEIGHTS], then those of no block */
     struct tensor activations; /* between blocks: [tokens, d], cut over dp, fsdp and tp */
-    int micro;         /* from 0 */
+    int micro;                 /* from 0 */
 };
 
 struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id);

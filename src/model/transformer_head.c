@@ -100,8 +100,8 @@ int step_loss(struct transformer_step *s, const struct tensor *x, const struct t
         return st->code;
     b->what = "loss";
     struct tensor each = *targets;
-    each.value = build_binary(b, HLO_SUBTRACT, log_sum(s, logits.value),
-                              of_target(s, logits.value, targets->value));
+    each.value =
+        build_binary(b, HLO_SUBTRACT, log_sum(s, logits.value), of_target(s, logits.value, targets->value));
     *loss = tensor_sum(b, &each, (int[]){0}, 1);
     *loss = tensor_scale(b, loss, 1. / (double)t->tokens);
     return 0;

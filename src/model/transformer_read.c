@@ -200,8 +200,8 @@ static int read_copies(const struct node *root, struct transformer *t, struct st
                          tp, (long long)t->heads, (long long)t->kv_heads, (long long)t->ff);
     if (t->head && t->vocabulary % tp)
         return node_fail(node_get(root, "vocabulary"), st, STATUS_INPUT,
-                         "tp=%d does not divide a vocabulary of %lld; the next one that it divides is %lld", tp,
-                         (long long)t->vocabulary, (long long)((t->vocabulary / tp + 1) * tp));
+                         "tp=%d does not divide a vocabulary of %lld; the next one that it divides is %lld",
+                         tp, (long long)t->vocabulary, (long long)((t->vocabulary / tp + 1) * tp));
     for (int i = 0; i < t->tp.count; i++) {
         int axis = t->tp.axis[i], n = t->axes.axis[axis].n;
         if (left > 1 && left < n) {
