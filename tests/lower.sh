@@ -43,6 +43,14 @@ for workload in ../../../workloads/net-*.yaml; do
     done
 done
 
+# all models: what is printed reads back as the same text
+grep -l '^model:' ../../../workloads/*.yaml | while read -r workload; do
+    options=(--strategy bidi-half)
+    grep -q '^model: transformer' "$workload" && options+=(--layers 2)
+    "$icisim" lower "$workload" "${options[@]}" >"$scratch/lowered.hlo" || fail "$workload"
+    "$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail "$workload: the second text is another"
+done
+
 # refusals: one line with the cure, status 2
 refuse() {
     local want=$1 said

@@ -14,6 +14,7 @@
 #include "pass/pass.h"
 #include "settings/option.h"
 #include "suite.h"
+#include "workload/model_eval.h"
 
 enum { INPUTS = 16 };
 
@@ -377,6 +378,43 @@ static void wrong_shardings_are_found_out(void)
     }
 }
 
+/* What `icisim eval` asks: the step as it runs, and with its first bias taken away instead of added. */
+static void steps_are_held_against_one_device(void)
+{
+    static const int len[] = {4, 2};
+    static const bool wrap[] = {false, false};
+    struct status st = {0};
+    struct slice slice;
+    struct mesh mesh;
+    struct point point;
+    struct model_step step;
+    struct module module = {0};
+    point_init(&point);
+    point.file = "workloads/net-tp.yaml";
+    point.dtype = "f32";
+    OKAY(slice_init(&slice, 2, len, wrap, 45e9, 1e-6, &st), st);
+    OKAY(mesh_init(&mesh, &slice, "dp=4,tp=2", &st), st);
+    OKAY(model_step_open(&step, &point, &mesh, &st), st);
+    OKAY(model_step_write(&step, NULL, NULL, &module, &st), st);
+    for (int broken = 0; broken < 2; broken++) {
+        struct model_eval eval;
+        OKAY(model_eval(&eval, &step, &module, &st), st);
+        for (int o = 0; o < eval.outputs; o++)
+            CU_ASSERT_EQUAL(model_eval_difference(&eval, o) > 1e-5, broken == 1);
+        if (!broken)
+            NEAR(model_eval_norm(&eval, 0), 4.0431547, 1e-7);
+        model_eval_free(&eval);
+        int32_t at = module.computation[module.entry].first;
+        while (module_at(&module, at)->opcode != HLO_ADD)
+            at++;
+        module.instruction[at].opcode = HLO_SUBTRACT;
+    }
+    module_free(&module);
+    model_step_free(&step);
+    mesh_free(&mesh);
+    slice_free(&slice);
+}
+
 SUITE("network", TEST(collectives_issued), TEST(numbers_are_one_chips), TEST(loops_are_one_chips),
       TEST(ahead_is_one_chips), TEST(wrong_rings_are_found_out), TEST(missing_all_reduces_are_found_out),
-      TEST(wrong_shardings_are_found_out))
+      TEST(wrong_shardings_are_found_out), TEST(steps_are_held_against_one_device))

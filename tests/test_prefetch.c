@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Gathers that start layers ahead: when layers end, worked out by hand and by a recurrence of its own. */
+/* Gathers that start layers ahead, and gathers of a layer as one: when layers end, worked out by hand and by a recurrence. */
 #include <math.h>
 #include <stdio.h>
 
@@ -14,48 +14,61 @@ enum { LAYERS_MOST = 24 };
 /* Layers that gather a weight over a line of 2 chips and then compute for some time. Such a gather takes a + V / 2w: 1 us and
  * V / (2 x 100 GB/s). */
 struct layers {
-    int layers;
-    int64_t bytes[LAYERS_MOST]; /* gathered */
+    int layers, weights;        /* of a layer, all of a size */
+    bool combine;               /* gathered as one */
+    int64_t bytes[LAYERS_MOST]; /* gathered, of one weight */
     double compute_s[LAYERS_MOST];
 };
 static const double hop_s = 1e-6, link_Bps = 100e9;
 
+/* All of a layer. */
 static double gather_s(const struct layers *l, int i)
 {
-    return hop_s + (double)l->bytes[i] / (2 * link_Bps);
+    return (l->combine ? 1 : l->weights) * hop_s + l->weights * (double)l->bytes[i] / (2 * link_Bps);
+}
+
+static void print_layer(const struct layers *l, int i, FILE *out)
+{
+    for (int w = 0; w < l->weights; w++)
+        fprintf(out,
+                "  g%d_%d = s8[%lld]{0} all-gather(w%d_%d), channel_id=%d, replica_groups=[1,2]<=[2], "
+                "dimensions={0}, use_global_device_ids=true, "
+                "frontend_attributes={layer=\"%d\",phase=\"fwd\",what=\"w%d\"}\n",
+                i, w, (long long)l->bytes[i], i, w, i * l->weights + w + 1, i + 1, w);
+    fprintf(out, "  %sc%d = s8[8]{0:S(1)} custom-call(", i == l->layers - 1 ? "ROOT " : "", i);
+    for (int w = 0; w < l->weights; w++)
+        fprintf(out, "g%d_%d, ", i, w);
+    if (i > 0)
+        fprintf(out, "c%d), custom_call_target=\"c\"\n", i - 1);
+    else
+        fputs("x), custom_call_target=\"c\"\n", out);
 }
 
 static size_t print_module(const struct layers *l, char *text, size_t room)
 {
-    size_t n =
-        (size_t)snprintf(text, room, "HloModule layers, is_scheduled=true, num_partitions=2\nENTRY main {\n");
+    FILE *out = fmemopen(text, room, "w");
+    fputs("HloModule layers, is_scheduled=true, num_partitions=2\nENTRY main {\n", out);
     for (int i = 0; i < l->layers; i++)
-        n += (size_t)snprintf(text + n, room - n, "  w%d = s8[%lld]{0} parameter(%d)\n", i,
-                              (long long)l->bytes[i] / 2, i);
-    n += (size_t)snprintf(text + n, room - n, "  x = s8[8]{0:S(1)} parameter(%d)\n", l->layers);
-    for (int i = 0; i < l->layers; i++) {
-        char before[16] = "x";
-        if (i > 0)
-            snprintf(before, sizeof before, "c%d", i - 1);
-        n += (size_t)snprintf(
-            text + n, room - n,
-            "  g%d = s8[%lld]{0} all-gather(w%d), channel_id=%d, replica_groups=[1,2]<=[2], dimensions={0}, "
-            "use_global_device_ids=true, frontend_attributes={layer=\"%d\",phase=\"fwd\"}\n"
-            "  %sc%d = s8[8]{0:S(1)} custom-call(%s, g%d), custom_call_target=\"c\"\n",
-            i, (long long)l->bytes[i], i, i + 1, i + 1, i == l->layers - 1 ? "ROOT " : "", i, before, i);
-    }
-    n += (size_t)snprintf(text + n, room - n, "}\n");
-    return n;
+        for (int w = 0; w < l->weights; w++)
+            fprintf(out, "  w%d_%d = s8[%lld]{0} parameter(%d)\n", i, w, (long long)l->bytes[i] / 2,
+                    i * l->weights + w);
+    fprintf(out, "  x = s8[8]{0:S(1)} parameter(%d)\n", l->layers * l->weights);
+    for (int i = 0; i < l->layers; i++)
+        print_layer(l, i, out);
+    fputs("}\n", out);
+    size_t bytes = (size_t)ftell(out);
+    fclose(out);
+    return bytes;
 }
 
 static double simulate(const struct layers *l, int ahead)
 {
-    static char text[1 << 16];
+    static char text[1 << 17];
     char name[LAYERS_MOST][16];
     struct status st = {0};
     struct chip chip;
     struct slice slice;
-    struct module read = {0}, module = {0};
+    struct module read = {0}, combined = {0}, module = {0};
     struct placement placement = {0};
     struct lower lower = {0};
     struct lower_options options = {.kind = RING_BIDI_HALF, .op_costs = l->layers};
@@ -68,7 +81,9 @@ static double simulate(const struct layers *l, int ahead)
     }
     options.op_cost = cost;
     OKAY(hlo_read(&read, "layers", text, bytes, NULL, &st), st);
-    OKAY(pass_prefetch(&read, ahead, &module, &st), st);
+    OKAY(pass_combine(&read, &combined, &st), st);
+    OKAY(module_check(&combined, NULL, &st), st);
+    OKAY(pass_prefetch(l->combine ? &combined : &read, ahead, &module, &st), st);
     OKAY(module_check(&module, NULL, &st), st);
     OKAY(chip_load(&chip, "tests/golden/hlo/round.yaml", CHIP_SPEC, &st), st);
     OKAY(chip_slice(&chip, "2", NULL, NAN, NAN, &slice, &st), st);
@@ -80,6 +95,7 @@ static double simulate(const struct layers *l, int ahead)
     placement_free(&placement);
     slice_free(&slice);
     module_free(&module);
+    module_free(&combined);
     module_free(&read);
     return time_s;
 }
@@ -103,6 +119,7 @@ static double recurrence(const struct layers *l, int ahead)
 static void uneven_layers(void)
 {
     struct layers l = {.layers = 4,
+                       .weights = 1,
                        .bytes = {1800000, 1800000, 11800000, 11800000},
                        .compute_s = {50e-6, 50e-6, 10e-6, 50e-6}};
     static const double end_us[] = {300, 230, 190, 190};
@@ -117,7 +134,7 @@ static void uniform_layers(void)
 {
     struct suite_random r = {11};
     for (int round = 0; round < 60; round++) {
-        struct layers l = {.layers = 1 + (int)suite_random(&r, LAYERS_MOST)};
+        struct layers l = {.layers = 1 + (int)suite_random(&r, LAYERS_MOST), .weights = 1};
         int64_t bytes = 2 + 2 * (int64_t)suite_random(&r, 5000000);
         double compute_s = 60e-6 * suite_random_unit(&r);
         for (int i = 0; i < l.layers; i++) {
@@ -135,7 +152,9 @@ static void random_layers(void)
 {
     struct suite_random r = {5};
     for (int round = 0; round < 200; round++) {
-        struct layers l = {.layers = 1 + (int)suite_random(&r, LAYERS_MOST)};
+        struct layers l = {.layers = 1 + (int)suite_random(&r, LAYERS_MOST),
+                           .weights = 1 + (int)suite_random(&r, 7),
+                           .combine = suite_random(&r, 2) == 1};
         for (int i = 0; i < l.layers; i++) {
             l.bytes[i] = 2 + 2 * (int64_t)suite_random(&r, 5000000);
             l.compute_s[i] = 60e-6 * suite_random_unit(&r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval: a collective on numbers, through the schedule that is simulated. */
+/* icisim eval: a collective, or a model's step, on numbers, through the schedule that is simulated. */
 #include "cli/eval.h"
 
 #include <stdlib.h>
@@ -242,6 +242,8 @@ static int eval_run(struct settings *settings, struct status *st)
         point.chip = chip_for(point.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
+    if (point.op && option_op(point.op) == ON_MODEL)
+        return eval_model(&point, stdout, st);
     struct slice_of_mesh of;
     code = machine_slice_of_mesh(&point, &of, st);
     return code < 0 ? code : run_one(settings, &point, st);
@@ -249,13 +251,15 @@ static int eval_run(struct settings *settings, struct status *st)
 
 const struct command command_eval = {
     .name = "eval",
-    .arguments = "OP",
-    .what = "runs a collective on numbers, through the schedule that is simulated",
+    .arguments = "OP|WORKLOAD.yaml",
+    .what = "runs a collective or a model's step on numbers, through the schedule that is simulated",
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
         "ppermute, ring_shift, broadcast, ragged_all_to_all. Prints input, each device's block, each step, "
         "the result, and whether it equals the definition; exits with 1 if it does not. Numbers are doubles "
-        "whatever --dtype says: it counts for bytes and time.",
+        "whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and gradients "
+        "by "
+        "their norms, and whether they are those of one device; exits with 1 if they are not.",
     .bit = FOR_EVAL,
     .run = eval_run,
 };

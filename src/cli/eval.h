@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c and
- * eval_steps.c show it, eval_cases.c runs a file of them. */
+ * eval_steps.c show it, eval_cases.c runs a file of them; eval_model.c runs the step of a model. */
 #ifndef CLI_EVAL_H
 #define CLI_EVAL_H
 
@@ -26,5 +26,8 @@ int eval_steps(struct evaluation *evaluation, FILE *out, struct status *st);
 
 /* `--cases FILE`: every case through its program, by every schedule that is not fixed by an option. */
 int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st);
+
+/* The step of a model: what comes out, and whether it is what one device gets. STATUS_CHECK where it is not. */
+int eval_model(const struct point *point, FILE *out, struct status *st);
 
 #endif

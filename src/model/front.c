@@ -5,7 +5,8 @@
 
 const struct front *const *front_list(void)
 {
-    static const struct front *const list[] = {&front_mlp, &front_transformer, &front_experts, NULL};
+    static const struct front *const list[] = {&front_mlp, &front_transformer, &front_experts,
+                                               &front_statements, NULL};
     return list;
 }
 

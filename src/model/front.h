@@ -22,7 +22,7 @@ struct front {
                  struct model *model, struct status *st);
 };
 
-extern const struct front front_mlp, front_transformer, front_experts;
+extern const struct front front_mlp, front_transformer, front_experts, front_statements;
 const struct front *const *front_list(void);
 
 /* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */

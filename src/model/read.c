@@ -27,7 +27,7 @@ static int check_keys(const struct node *root, const struct front *front, struct
 /* Options that only some models know. */
 static int check_options(const struct point *point, const struct front *front, struct status *st)
 {
-    static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head"};
+    static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head", "dims"};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (point->given[option_index(option_by_name(some[i]))] && text_index(some[i], front->options) < 0)
             return status_fail(st, STATUS_INPUT, "--%s does not apply to model: %s; leave it out", some[i],

@@ -8,17 +8,6 @@
 
 #include "base/cursor.h"
 
-/* Sizes that names stand for: given by dims, or by an earlier operand. */
-enum { SIZES = 32 };
-struct sizes {
-    int count;
-    struct {
-        char name[EXPR_NAME];
-        int64_t n;
-        bool used; /* some operand names it */
-    } size[SIZES];
-};
-
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
 bool expr_is(const char *text)
@@ -27,7 +16,7 @@ bool expr_is(const char *text)
 }
 
 /* The size of a name, which is in use from now on; NULL if it has none. */
-static const int64_t *find_size(struct sizes *sizes, const char *name)
+static const int64_t *find_size(struct expr_sizes *sizes, const char *name)
 {
     for (int i = 0; i < sizes->count; i++)
         if (strcmp(sizes->size[i].name, name) == 0) {
@@ -37,21 +26,21 @@ static const int64_t *find_size(struct sizes *sizes, const char *name)
     return NULL;
 }
 
-static int set_size(struct cursor *c, struct sizes *sizes, const char *name, int64_t n)
+static int set_size(struct cursor *c, struct expr_sizes *sizes, const char *name, int64_t n)
 {
     const int64_t *known = find_size(sizes, name);
     if (known)
         return *known == n ? 0
                            : cursor_fail(c, "dim %s is %lld here and %lld before; a name has one size", name,
                                          (long long)n, (long long)*known);
-    if (sizes->count == SIZES)
-        return cursor_fail(c, "more than %d names of dims", SIZES);
+    if (sizes->count == EXPR_SIZES)
+        return cursor_fail(c, "more than %d names of dims", EXPR_SIZES);
     snprintf(sizes->size[sizes->count].name, EXPR_NAME, "%s", name);
     sizes->size[sizes->count++].n = n;
     return 0;
 }
 
-static int parse_dims(const char *text, struct sizes *sizes, struct status *st)
+int expr_read_sizes(const char *text, struct expr_sizes *sizes, struct status *st)
 {
     struct cursor c = cursor_of("dims", text, st);
     char name[EXPR_NAME];
@@ -76,8 +65,7 @@ static int parse_shard(struct cursor *c, const struct axes *axes, struct axis_li
     return list ? cursor_expect(c, ")") : 0;
 }
 
-/* The first sizes are those of `dims`: one that no operand names was meant for another. */
-static int check_used(const struct sizes *sizes, int given, struct status *st)
+int expr_check_sizes(const struct expr_sizes *sizes, int given, struct status *st)
 {
     for (int i = 0; i < given; i++)
         if (!sizes->size[i].used)
@@ -87,7 +75,8 @@ static int check_used(const struct sizes *sizes, int given, struct status *st)
 }
 
 /* 1024, B, B=1024, each with @X or @(dp,tp) after it. */
-static int parse_dim(struct cursor *c, const struct axes *axes, struct sizes *sizes, struct expr_dim *dim)
+static int parse_dim(struct cursor *c, const struct axes *axes, struct expr_sizes *sizes,
+                     struct expr_dim *dim)
 {
     *dim = (struct expr_dim){.n = 0};
     cursor_sees(c, ""); /* skips blanks */
@@ -167,9 +156,8 @@ static int check_axes(struct cursor *c, const struct expr_tensor *tensor, const 
     return 0;
 }
 
-/* bf16[...], or a name that stands for a tensor of the default type. */
-static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes *sizes, enum dtype_id dtype,
-                        struct expr_tensor *tensor)
+int expr_read_tensor(struct cursor *c, const struct axes *axes, struct expr_sizes *sizes, enum dtype_id dtype,
+                     int least, struct expr_tensor *tensor)
 {
     char word[EXPR_NAME];
     struct status unknown = {0};
@@ -192,7 +180,7 @@ static int parse_tensor(struct cursor *c, const struct axes *axes, struct sizes 
         if (parse_dim(c, axes, sizes, &tensor->dim[tensor->dims++]) < 0)
             return c->st->code;
     } while (cursor_accept(c, ","));
-    if (cursor_expect(c, tensor->dims < 2 ? "," : "]") < 0 || check_axes(c, tensor, axes) < 0)
+    if (cursor_expect(c, tensor->dims < least ? "," : "]") < 0 || check_axes(c, tensor, axes) < 0)
         return c->st->code;
     return check_elements(c, tensor);
 }
@@ -232,10 +220,10 @@ static int check_shapes(struct cursor *c, const struct expr *expr)
 int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
                struct expr *expr, struct status *st)
 {
-    struct sizes sizes = {0};
+    struct expr_sizes sizes = {0};
     struct cursor c = cursor_of("matmul", text, st);
     *expr = (struct expr){0};
-    if (dims && *dims && parse_dims(dims, &sizes, st) < 0)
+    if (dims && *dims && expr_read_sizes(dims, &sizes, st) < 0)
         return st->code;
     int given = sizes.count;
     do {
@@ -244,7 +232,7 @@ int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const st
         struct expr_tensor *operand = &expr->operand[expr->operands];
         if (expr->operands > 0)
             dtype = expr->operand[0].dtype;
-        if (parse_tensor(&c, axes, &sizes, dtype, operand) < 0)
+        if (expr_read_tensor(&c, axes, &sizes, dtype, 2, operand) < 0)
             return st->code;
         expr->operands++;
     } while (cursor_accept(&c, "."));
@@ -252,10 +240,10 @@ int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const st
         return cursor_fail(&c, "one operand only; a matmul is written A[...] . B[...] -> C[...]");
     if (cursor_accept(&c, "->")) {
         expr->has_output = true;
-        if (parse_tensor(&c, axes, &sizes, expr->operand[0].dtype, &expr->output) < 0)
+        if (expr_read_tensor(&c, axes, &sizes, expr->operand[0].dtype, 2, &expr->output) < 0)
             return st->code;
     }
-    if (cursor_end(&c) < 0 || check_used(&sizes, given, st) < 0)
+    if (cursor_end(&c) < 0 || expr_check_sizes(&sizes, given, st) < 0)
         return st->code;
     return check_shapes(&c, expr);
 }

@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/cursor.h"
 #include "base/dtype.h"
 #include "notation/axes.h"
 
@@ -39,6 +40,25 @@ struct expr {
     bool has_output;
     struct expr_tensor output;
 };
+
+/* Sizes that names of dims stand for: given beforehand, or by an earlier tensor. */
+enum { EXPR_SIZES = 32 };
+struct expr_sizes {
+    int count;
+    struct {
+        char name[EXPR_NAME];
+        int64_t n;
+        bool used; /* some tensor names it */
+    } size[EXPR_SIZES];
+};
+
+/* The parts, for other notations that have tensors in them. "B=1024,D=2048"; the next tensor, bf16[...] or a name that stands
+ * for one of `dtype`, with `least` dims or more; and whether the first `given` sizes were used: one that no tensor names was
+ * meant for another. */
+int expr_read_sizes(const char *text, struct expr_sizes *sizes, struct status *st);
+int expr_read_tensor(struct cursor *c, const struct axes *axes, struct expr_sizes *sizes, enum dtype_id dtype,
+                     int least, struct expr_tensor *tensor);
+int expr_check_sizes(const struct expr_sizes *sizes, int given, struct status *st);
 
 /* Does a text look like a chain of products rather than a collective's name? */
 bool expr_is(const char *text);

@@ -38,6 +38,10 @@ int pass_prefetch(const struct module *in, int layers, struct module *out, struc
 /* Which instructions, ahead[in->instructions], are gathers that pass_prefetch() would start ahead. */
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
 
+/* Gathers of what the step was given as one, where they are for one layer and phase, over the same groups, along the same dim,
+ * of one type: all-gathers of several operands. */
+int pass_combine(const struct module *in, struct module *out, struct status *st);
+
 /* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
  * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
  * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */

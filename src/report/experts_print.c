@@ -277,9 +277,9 @@ int experts_print(const struct job *job, const struct run *run, const struct mod
                   struct status *st)
 {
     const struct module_job *m = module_job_of(job);
-    if (!m || !m->step.experts)
+    if (!m || !m->step.model.experts)
         return 0;
-    const struct model_experts *experts = m->step.experts;
+    const struct model_experts *experts = m->step.model.experts;
     struct experts_report r = {
         .job = job, .m = m, .routing = &experts->routing, .dispatch = &experts->dispatch, .run = run};
     int code = groups_over_axes(&job->machine.mesh.axes, &experts->over, &r.groups, st);

@@ -63,6 +63,7 @@ struct point {
     const char *op_cost;    /* a CSV of what custom calls cost */
     int draw;               /* of a model with experts: which of its routings; no option */
     int remat;              /* enum remat: of models */
+    bool combine;           /* of models: gathers of a layer are one */
     int prefetch;           /* of models: layers that gathers start ahead */
     bool unroll, as_written;
     int layers, tokens_per_chip; /* of transformers; 0: not given */

@@ -35,7 +35,7 @@ static int time_exchange(struct module_job *m, int32_t at, double *time_s, struc
 static int count(const struct module_job *m, const struct mesh *mesh, struct draw_result *result,
                  struct status *st)
 {
-    const struct model_experts *experts = m->step.experts;
+    const struct model_experts *experts = m->step.model.experts;
     const struct dispatch *d = &experts->dispatch;
     struct groups groups = {0};
     double sum = 0, most = -1;
@@ -74,20 +74,20 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
     *result = (struct draw_result){0};
     int code = job_open(&job, &one, catalog, st);
     struct module_job *m = code == 0 && module_job_of(&job) ? job.state : NULL;
-    int32_t at = m && m->step.experts ? find_exchange(&m->module) : -1;
+    int32_t at = m && m->step.model.experts ? find_exchange(&m->module) : -1;
     if (code == 0 && at < 0)
         code = status_fail(st, STATUS_INPUT,
                            "--draws: '%s' has no experts that tokens are sent to; give the workload file of "
                            "a model: experts",
                            point->op);
-    if (code == 0 && !m->step.experts->drawn)
+    if (code == 0 && !m->step.model.experts->drawn)
         code = status_fail(st, STATUS_INPUT,
                            "--draws: its routing stands in a file; give it a draw, such as routing: {draw: "
                            "uniform}");
     if (code == 0)
         code = count(m, &job.machine.mesh, result, st);
     if (code == 0) {
-        result->bytes = lower_collective_bytes(&m->module, at, m->step.experts->dispatch.peers);
+        result->bytes = lower_collective_bytes(&m->module, at, m->step.model.experts->dispatch.peers);
         code = time_exchange(m, at, &result->time_s, st);
     }
     job_close(&job);

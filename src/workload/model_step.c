@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "matmul/matmul.h"
-#include "model/model.h"
 #include "module/tally.h"
 #include "settings/option.h"
 
@@ -39,17 +38,13 @@ static int read_strategy(struct model_step *step, struct status *st)
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
                     struct status *st)
 {
-    struct model model = {0};
     *step = (struct model_step){.point = point, .mesh = mesh};
     int code = read_strategy(step, st);
     if (code == 0)
-        code = model_read(point, &mesh->axes, &model, st);
+        code = model_read(point, &mesh->axes, &step->model, st);
     if (code == 0)
-        code = pass_recompute(&model.module, (enum remat)point->remat, &step->base, st);
-    step->experts = model.experts;
-    model.experts = NULL;
-    step->size = model.size;
-    model_free(&model);
+        code = pass_recompute(&step->model.module, (enum remat)point->remat, &step->base, st);
+    module_free(&step->model.module);
     if (code < 0)
         return code;
     step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
@@ -64,10 +59,10 @@ int model_step_open(struct model_step *step, const struct point *point, const st
 
 void model_step_free(struct model_step *step)
 {
+    model_free(&step->model);
     module_free(&step->base);
     free(step->way);
     free(step->ahead);
-    model_experts_free(step->experts);
     *step = (struct model_step){0};
 }
 
@@ -105,6 +100,24 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     return code;
 }
 
+/* Replaces a module by what a pass makes of it. */
+static int go_on(struct module *module,
+                 int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
+                 struct status *st)
+{
+    struct module next = {0};
+    int code = pass(module, layers, &next, st);
+    module_free(module);
+    *module = next;
+    return code;
+}
+
+static int combine(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_combine(in, out, st);
+}
+
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
@@ -113,16 +126,15 @@ static int write_step(struct model_step *step, struct module *module, struct sta
                                       .ring = lay_ring,
                                       .chunks = point->all_reduce == REDUCE_CHUNKS ? point->chunks : 0,
                                       .xla_loops = point->loop == LOOP_XLA};
-    if (point->prefetch == 0)
-        return pass_overlap(&step->base, &options, module, st);
-    struct module loops = {0}, fetched = {0};
-    int code = pass_overlap(&step->base, &options, &loops, st);
-    if (code == 0)
-        code = pass_prefetch(&loops, point->prefetch, &fetched, st);
-    if (code == 0)
-        code = pass_postpone(&fetched, point->prefetch, module, st);
-    module_free(&loops);
-    module_free(&fetched);
+    struct module made = {0};
+    int code = pass_overlap(&step->base, &options, &made, st);
+    if (code == 0 && point->combine)
+        code = go_on(&made, combine, 0, st);
+    if (code == 0 && point->prefetch > 0)
+        code = go_on(&made, pass_prefetch, point->prefetch, st);
+    if (code == 0 && point->prefetch > 0)
+        code = go_on(&made, pass_postpone, point->prefetch, st);
+    *module = made;
     return code;
 }
 

@@ -2,8 +2,8 @@
 /*
  * model_step: the step of a model as it runs: the model's module, passed through what the options ask for.
  *
- *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> prefetch (--prefetch)
- *                                            -> what is lowered
+ *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> combine (--combine)
+ *                                              -> prefetch, postpone (--prefetch) -> what is lowered
  *
  * Up to the base everything follows from the workload file and the mesh. How collectives overlap products may have to be
  * found by simulation: `auto` tries all ways for the whole step, takes the best, and then looks at each class of collectives
@@ -26,9 +26,8 @@ enum { MODEL_STRATEGY = 24 };
 struct model_step {
     const struct point *point;
     const struct mesh *mesh;
-    struct model_size size;
+    struct model model; /* what goes in and comes out; its module has become the base */
     struct module base;
-    struct model_experts *experts; /* of a model that has them, else NULL */
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */

@@ -70,7 +70,7 @@ static double memory_of(const struct model_size *size, enum remat remat)
 double module_memory_bytes(const struct job *job)
 {
     const struct module_job *m = module_job_of(job);
-    return m ? memory_of(&m->step.size, (enum remat)job->point->remat) : 0;
+    return m ? memory_of(&m->step.model.size, (enum remat)job->point->remat) : 0;
 }
 
 /* What would make the step fit, in words. */
@@ -98,7 +98,7 @@ static void print_cure(const struct job *job, const struct model_size *size, cha
 static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
                          struct status *st)
 {
-    const struct model_size *size = &m->step.size;
+    const struct model_size *size = &m->step.model.size;
     double peak;
     int dtype = dtype_by_name(job->point->dtype, st);
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
@@ -121,5 +121,5 @@ int module_look(const struct job *job, const struct trace *trace, struct result 
 {
     const struct module_job *m = module_job_of(job);
     print_exposed(m, trace, result->exposed_axes, sizeof result->exposed_axes);
-    return m->of_model && m->step.size.tokens > 0 ? measure_model(job, m, result, st) : 0;
+    return m->of_model && m->step.model.size.tokens > 0 ? measure_model(job, m, result, st) : 0;
 }
