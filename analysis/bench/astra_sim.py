@@ -5,7 +5,8 @@ ASTRA_SIM is its binary, or the folder of its checkout, in which the congestion-
 congestion-aware one knows networks of one dimension only. Written for it, after the examples of its repository:
 
     network.yml            a ring for each axis; its GB/s are 2^30 bytes/s
-    system.json            ring algorithms on every axis; six splits, as bidi-half has six parts of the array
+    system.json            ring algorithms on every axis; six splits, as bidi-half has six parts of the array, all at
+                           work at once; no time for local memory
     memory.json            no remote memory
     all_reduce.N.et        Chakra execution traces, one node each (protobuf, encoded below)
 """
@@ -16,6 +17,7 @@ import re
 BINARY = "build/astra_analytical/build/bin/AstraSim_Analytical_Congestion_Unaware"
 RINGS = ("all-reduce", "all-gather", "reduce-scatter", "all-to-all")
 SPLITS = 6
+ENDPOINT_DELAY_S = 10e-9
 
 
 def find(path):
@@ -59,8 +61,13 @@ def trace(size_bytes, axes):
     return message(block(1, b"0.0.4")) + message(node)
 
 
+def whole(size_bytes):
+    """The largest size up to this one that its splits divide: it would round up each of them, and send more than we do."""
+    return size_bytes // SPLITS * SPLITS
+
+
 def write(folder, shape, size_bytes, link_Bps, hop_latency_s):
-    """Writes all files; returns the arguments of the command."""
+    """Writes all files; returns the arguments of the command. A step costs its latency and the endpoint's delay."""
     os.makedirs(folder, exist_ok=True)
     each = len(shape)
     chips = 1
@@ -70,15 +77,15 @@ def write(folder, shape, size_bytes, link_Bps, hop_latency_s):
         file.write(f"topology: [ {', '.join(['Ring'] * each)} ]\n")
         file.write(f"npus_count: [ {', '.join(map(str, shape))} ]\n")
         file.write(f"bandwidth: [ {', '.join([repr(link_Bps / 2**30)] * each)} ]  # GB/s of 2^30 bytes\n")
-        file.write(f"latency: [ {', '.join([repr(hop_latency_s * 1e9)] * each)} ]  # ns\n")
+        file.write(f"latency: [ {', '.join([repr((hop_latency_s - ENDPOINT_DELAY_S) * 1e9)] * each)} ]  # ns\n")
     system = {
         "scheduling-policy": "LIFO",
-        "endpoint-delay": 10,
-        "active-chunks-per-dimension": 1,
+        "endpoint-delay": round(ENDPOINT_DELAY_S * 1e9),
+        "active-chunks-per-dimension": SPLITS,
         "preferred-dataset-splits": SPLITS,
         **{f"{name}-implementation": ["ring"] * each for name in RINGS},
         "collective-optimization": "localBWAware",
-        "local-mem-bw": 1600,
+        "local-mem-bw": 1e9,
         "boost-mode": 0,
         "roofline-enabled": 1,
         "peak-perf": 900,

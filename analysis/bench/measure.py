@@ -32,12 +32,12 @@ class Runs:
         return int(self.row()["transfers"])
 
 
-def run_once(command, runs, limit_s=None):
+def run_once(command, runs, limit_s=None, folder=None):
     """The whole process, by the clock and by the processors; its children are counted when they have ended.
-    After the limit it is killed."""
+    After the limit it is killed. What it writes beside itself gets into the folder."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         began = time.monotonic()
-        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdout=out, stderr=err, stdin=subprocess.DEVNULL, cwd=folder)
         alarm = threading.Timer(limit_s, process.kill) if limit_s else None
         if alarm:
             alarm.start()
@@ -57,11 +57,11 @@ def run_once(command, runs, limit_s=None):
             getattr(runs, name).append(float(timing[name]))
 
 
-def run(command, times):
+def run(command, times, folder=None):
     """Runs a command so many times; one that fails is an error."""
     runs = Runs()
     for _ in range(times):
-        run_once(command, runs)
+        run_once(command, runs, folder=folder)
         if runs.status != 0:
             raise SystemExit(f"bench: exit status {runs.status} of: {' '.join(command)}\n{runs.stderr}")
     return runs
