@@ -291,7 +291,7 @@ static void dismiss(struct crew *crew, bool failed)
     }
 }
 
-/* From now on SIGINT is read and does not end the process; unless nobody cares for it, as behind nohup. */
+/* From now on SIGINT is read and does not end the process; unless nobody cares for it, as under nohup. */
 static int open_signals(sigset_t *before)
 {
     struct sigaction action;

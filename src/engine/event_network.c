@@ -136,7 +136,7 @@ void network_unride(struct network *network, int32_t link, double now_s)
     }
 }
 
-int32_t network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s)
+void network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s)
 {
     if (network->rider[link] == RIDER_NONE)
         network->rider[link] = RIDER_FLOWS;
@@ -159,7 +159,6 @@ int32_t network_join(struct network *network, uint32_t flow, int32_t link, doubl
     if (network->fill)
         network->fill[link].flows++;
     network_touch(network, link);
-    return network->map->end[link];
 }
 
 bool network_link_due(struct network *network, int32_t link, double now_s)

@@ -157,10 +157,10 @@ static inline uint32_t network_flow_of(struct network *network, int32_t op, int3
     return flow;
 }
 
-/* Puts a flow on one link, or on the links of a route (two at least); returns the chip where it ends. */
-int32_t network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s);
-int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
-                          int hops, int32_t links, double bytes, double now_s);
+/* Puts a flow on one link, or on the links of a route (two at least). */
+void network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s);
+void network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[], int hops,
+                       int32_t links, double bytes, double now_s);
 
 /* A link's event has come: is it still true? Then the flows that end now come out one by one, 0 at the end. */
 bool network_link_due(struct network *network, int32_t link, double now_s);

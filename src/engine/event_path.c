@@ -144,35 +144,30 @@ static uint32_t take_path(struct network *network)
     return path;
 }
 
-int32_t network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[],
-                          int hops, int32_t links, double bytes, double now_s)
+void network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[], int hops,
+                       int32_t links, double bytes, double now_s)
 {
     bool room = network->group_of || start_paths(network);
     uint32_t first = room ? take_block(network, links) : 0, path = first ? take_path(network) : 0, group = 0;
     room = room && path;
-    uint32_t crossing = first;
-    for (int h = 0; h < hops && room; h++) {
-        int32_t port = 2 * hop[h].axis + (hop[h].delta < 0);
-        for (int left = abs(hop[h].delta); left > 0 && room; left--) {
-            int32_t link = network->map->out[chip * network->map->ports + port];
-            network->crossing_link[crossing] = link;
-            if (network->rider[link] == RIDER_NONE)
-                network->rider[link] = RIDER_FLOWS;
-            else if (network->rider[link] != RIDER_FLOWS)
-                network_unride(network, link, now_s);
-            room = list_add(network, path, crossing++) && group_enter(network, &group, link);
-            chip = network->map->end[link];
-        }
+    if (room)
+        map_walk(network->map, chip, hop, hops, network->crossing_link + first);
+    for (uint32_t crossing = first; crossing < first + (uint32_t)links && room; crossing++) {
+        int32_t link = network->crossing_link[crossing];
+        if (network->rider[link] == RIDER_NONE)
+            network->rider[link] = RIDER_FLOWS;
+        else if (network->rider[link] != RIDER_FLOWS)
+            network_unride(network, link, now_s);
+        room = list_add(network, path, crossing) && group_enter(network, &group, link);
     }
     if (!room) {
         if (!network->code)
             network->code = STATUS_NOMEM;
-        return chip;
+        return;
     }
     group_join(network, group);
     *network_path(network, path) =
         (struct path){.left_bytes = bytes, .flow = flow, .first = first, .links = links};
-    return chip;
 }
 
 void path_remove(struct network *network, uint32_t path)

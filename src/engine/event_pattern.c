@@ -6,23 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a route from a chip ends, or -1. The same as route_walk(), on the map. */
-static int32_t walk(const struct plan *plan, int32_t chip, struct route route)
-{
-    const struct map *map = &plan->map;
-    for (int32_t h = route.first; h < route.first + route.hops; h++) {
-        struct hop hop = plan->program->hop[h];
-        int32_t port = 2 * hop.axis + (hop.delta < 0);
-        for (int32_t left = abs(hop.delta); left > 0; left--) {
-            int32_t link = map->out[chip * map->ports + port];
-            if (link < 0)
-                return -1;
-            chip = map->end[link];
-        }
-    }
-    return chip;
-}
-
 /* Counts the sends of op that arrive at each chip. */
 static int count_arrivals(const struct plan *plan, int32_t o, int32_t arrivals[], struct status *st)
 {
@@ -31,8 +14,8 @@ static int count_arrivals(const struct plan *plan, int32_t o, int32_t arrivals[]
     int32_t chips = program->slice->chips;
     memset(arrivals, 0, (size_t)chips * sizeof *arrivals);
     for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1)) {
-        int32_t r = plan_route(plan, o, c);
-        int32_t to = walk(plan, c, program->route[r]);
+        struct route route = program->route[plan_route(plan, o, c)];
+        int32_t to = map_walk(&plan->map, c, program->hop + route.first, route.hops, NULL);
         if (to < 0)
             return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
         arrivals[to]++;

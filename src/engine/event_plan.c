@@ -38,9 +38,26 @@ static bool draw_map(struct plan *plan)
     return true;
 }
 
+int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], int hops, int32_t link[])
+{
+    for (int h = 0; h < hops; h++) {
+        int32_t port = 2 * hop[h].axis + (hop[h].delta < 0);
+        for (int left = abs(hop[h].delta); left > 0; left--) {
+            int32_t id = map->out[chip * map->ports + port];
+            if (id < 0)
+                return -1;
+            if (link)
+                *link++ = id;
+            chip = map->end[id];
+        }
+    }
+    return chip;
+}
+
 static bool measure_routes(struct plan *plan)
 {
     const struct program *program = plan->program;
+    int32_t longest = 0;
     plan->route_info = malloc(((size_t)program->routes + 1) * sizeof *plan->route_info);
     if (!plan->route_info)
         return false;
@@ -57,23 +74,20 @@ static bool measure_routes(struct plan *plan)
         if (program->slice->link && info.links > 0)
             info.latency_s = NAN;
         plan->route_info[r] = info;
+        longest = info.links > longest ? info.links : longest;
     }
-    return true;
+    plan->walked = malloc(((size_t)longest + 1) * sizeof *plan->walked);
+    return plan->walked;
 }
 
 /* Where links have latencies of their own. */
 static double route_latency_s(const struct plan *plan, int32_t chip, struct route route)
 {
-    const struct map *map = &plan->map;
+    const struct hop *hop = plan->program->hop + route.first;
     double latency_s = 0;
-    for (int32_t h = route.first; h < route.first + route.hops; h++) {
-        struct hop hop = plan->program->hop[h];
-        for (int left = abs(hop.delta); left > 0; left--) {
-            int32_t link = map->out[chip * map->ports + 2 * hop.axis + (hop.delta < 0)];
-            latency_s += slice_link_latency_s(plan->program->slice, link);
-            chip = map->end[link];
-        }
-    }
+    map_walk(&plan->map, chip, hop, route.hops, plan->walked);
+    for (int l = 0; l < route_length(hop, route.hops); l++)
+        latency_s += slice_link_latency_s(plan->program->slice, plan->walked[l]);
     return latency_s;
 }
 
@@ -249,6 +263,7 @@ void plan_free(struct plan *plan)
     free(plan->map.Bps);
     free(plan->set_of_mask);
     free(plan->route_info);
+    free(plan->walked);
     free(plan->task);
     free(plan->fan);
     free(plan->pattern_of);

@@ -32,6 +32,9 @@ struct map {
     double *Bps;          /* [links] */
 };
 
+/* What route_walk() does, by the map: some 10^6 routes are walked while an all-to-all starts. */
+int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], int hops, int32_t link[]);
+
 /* A route, measured once. */
 struct route_info {
     int32_t links;
@@ -81,6 +84,7 @@ struct plan {
     struct sets sets;
     int32_t *set_of_mask;          /* [masks] */
     struct route_info *route_info; /* [routes] */
+    int32_t *walked;               /* scratch: links of the longest route */
     struct task *task;             /* [ops] */
     int32_t *fan;                  /* [afters] */
 
