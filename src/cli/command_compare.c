@@ -17,6 +17,19 @@ struct contest {
     const char *const *names;
 };
 
+/* Of a model, instead of its strategies, the one option that several values were given for: set-ups, meshes, ways to remember. */
+static const struct option_row *varied_option(const struct settings *settings)
+{
+    const struct option_row *varied = NULL;
+    int count = 0;
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].of_point && settings->of[i].count > 1) {
+            varied = &option_table[i];
+            count++;
+        }
+    return count == 1 ? varied : NULL;
+}
+
 /* The option that the workload says, with all values that it says where none are given. */
 static int choose_contest(struct settings *settings, struct contest *contest, struct status *st)
 {
@@ -30,8 +43,11 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     const struct workload *workload = workload_of(&point, st);
     if (!workload)
         return st->code;
+    const struct option_row *varied = option_op(point.op) == ON_MODEL ? varied_option(settings) : NULL;
     contest->option = option_by_name(workload->variants(&point, &values));
-    if (settings_count(settings, contest->option->name) == 0)
+    if (varied)
+        contest->option = varied;
+    else if (settings_count(settings, contest->option->name) == 0)
         code = settings_add(settings, contest->option, values, st);
     const struct setting *setting = &settings->of[option_index(contest->option)];
     contest->variants = setting->count;
@@ -164,8 +180,9 @@ static int compare(struct settings *settings, struct status *st)
 
 const struct command command_compare = {
     .name = "compare",
-    .arguments = "OP|WORKLOAD.yaml",
-    .what = "puts schedules side by side: rings of a collective, strategies of a matmul",
+    .arguments = "OP|WORKLOAD.yaml ...",
+    .what =
+        "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their meshes",
     .more = "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
             "overtakes "
             "bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has.",

@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "collective/collective.h"
 
+enum { MODELS = 64 };
 enum { KEY = 0x100, HELP = 'h' }; /* an option's key is KEY + its index, unless it has a letter */
 
 struct parsing {
@@ -18,6 +19,8 @@ struct parsing {
     struct settings *settings;
     struct status *st;
     bool help;
+    const char *model[MODELS]; /* workload files after the first */
+    int models;
 };
 
 static bool takes(const struct command *command, const struct option_row *option)
@@ -76,8 +79,12 @@ static int add_argument(struct parsing *parsing, const char *text)
         return parsing->st->code;
     if (strcmp(option->name, "op") != 0 || !document_is_path(text))
         return settings_add(parsing->settings, option, text, parsing->st);
-    if (parsing->settings->file)
-        return status_fail(parsing->st, STATUS_INPUT, "'%s': one workload file at a time", text);
+    if (parsing->models == MODELS)
+        return status_fail(parsing->st, STATUS_INPUT, "'%s': more than %d workload files", text, MODELS + 1);
+    if (parsing->settings->file) {
+        parsing->model[parsing->models++] = text;
+        return 0;
+    }
     parsing->settings->file = strdup(text);
     return parsing->settings->file ? 0 : status_nomem(parsing->st);
 }
@@ -197,7 +204,7 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
 {
     struct argp_option list[OPTIONS_MAX + GROUP_OUTPUT + 2];
     char title[32];
-    struct parsing parsing = {command, settings, st, false};
+    struct parsing parsing = {.command = command, .settings = settings, .st = st};
     char *doc = write_doc(command), *name = argv[0];
     if (!doc)
         return status_nomem(st);
@@ -220,6 +227,8 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
     char *file = settings->file;
     settings->file = NULL;
     int code = settings_read(settings, file, st);
+    for (int i = 0; i < parsing.models && code == 0; i++)
+        code = settings_join(settings, parsing.model[i], st);
     free(file);
     return code;
 }

@@ -58,6 +58,8 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
             set(&option_table[option], grid->settings->of[option].text[index % count], point);
         index /= count;
     }
+    if (point->file && point->op && option_op(point->op) == ON_MODEL)
+        point->file = point->op; /* of several models each has its own */
 }
 
 int grid_value(const struct grid *grid, int64_t index, const struct option_row *option)

@@ -46,6 +46,10 @@ int settings_close(struct settings *settings, const struct option_row *option, c
 /* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
 int settings_read(struct settings *settings, const char *path, struct status *st);
 
+/* Another model beside the one that was read: its file has to say the same of all options but those that the command line
+ * gave. */
+int settings_join(struct settings *settings, const char *path, struct status *st);
+
 /* As if an option had not been given. */
 void settings_drop(struct settings *settings, const char *name);
 
