@@ -105,6 +105,16 @@ holds "no faster than its links" "$took >= $bound"
 [[ "$said" == *"# ends last: chip 0 (0,0), with $rows rows"*"it is the hot chip"* ]] || { echo "who ends last is not told"; failed=1; }
 [[ "$said" == *"# hottest link: from chip "* && "$said" == *"# imbalance: "* ]] || { echo "the report lacks a line"; failed=1; }
 
+# Numbers: what is sent, dropped, and what comes out, by hand (the course's rule of dropping; all exact in binary).
+"$icisim" eval moe-example.yaml >said
+for line in '# each of 8 experts takes 3 rows of a device' '[[6,3],[5,4]]' '{4,7,11}, {2,5,6}' '# equals what the file says of y'; do
+    grep -qxF "$line" said || { echo "eval does not say $line: $(cat said)"; failed=1; }
+done
+sed -i '7s/27,7.5/27,7.25/;9s/27,7.5/27,7.25/' experts/outputs.csv
+status=0
+said=$("$icisim" eval moe-example.yaml 2>&1 >/dev/null) || status=$?
+[[ "$status" = 1 && "$said" == *"y: element 17 is 7.5; the file says 7.25"* ]] || { echo "another y: exit $status: $said"; failed=1; }
+
 # Draws: the same whoever makes them; the first is what the workload is; percentiles lie in order.
 "$icisim" run moe-zipf.yaml --draws 5 --csv draws.csv >summary
 "$icisim" run moe-zipf.yaml --draws 5 --csv - | cmp - draws.csv || failed=1
@@ -130,6 +140,9 @@ refuse() {
     [[ "$status" = 2 && "$said" == *"$says"* ]] || { echo "$*: exit $status, must say $says: $said"; failed=1; }
 }
 refuse 'its routing stands in a file' run moe-example.yaml --draws 3
+sed 's/file: .*routing.csv/counts: counts.csv/' moe-example.yaml >counted.yaml
+sed -i 's/1,7,5/1,7,6/' counts.csv
+refuse 'counts do not say which tokens go to which expert' eval counted.yaml
 refuse '--draws takes one point; these are 2' run moe-zipf.yaml --draws 3 --hop-latency 1us,2us
 refuse '--draws does not apply' run all-gather --size 1MiB --slice 4x4 --draws 3
 exit "$failed"

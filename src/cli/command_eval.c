@@ -7,6 +7,8 @@
 
 #include "base/dtype.h"
 #include "cli/command.h"
+#include "cli/run_stations.h"
+#include "model/model.h"
 
 /* What each call is in the option table. */
 static const enum op_set op_of_call[CALL_OPS_COUNT] = {
@@ -242,6 +244,10 @@ static int eval_run(struct settings *settings, struct status *st)
         point.chip = chip_for(point.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
+    if (point.file && model_file_has(point.file, "meshes", NULL))
+        return eval_stations(&point, stdout, st);
+    if (point.file && model_file_has(point.file, "model", "experts"))
+        return eval_experts(&point, stdout, st);
     if (point.op && option_op(point.op) == ON_MODEL)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;

@@ -6,6 +6,7 @@
 #include "cli/looks.h"
 #include "cli/rows.h"
 #include "cli/run_draws.h"
+#include "cli/run_stations.h"
 #include "report/module_print.h"
 #include "report/report.h"
 #include "workload/job.h"
@@ -117,8 +118,10 @@ static int run(struct settings *settings, struct status *st)
     if (code == 0)
         code = rows_open(settings, "csv", &csv.output, st);
     int draws = settings_integer(settings, "draws");
-    if (code == 0 && draws > 0) {
-        code = draws_run(&grid, draws, &csv, !taker_of_stdout(settings), st);
+    bool stations = code == 0 && run_stations_matches(&grid);
+    if (code == 0 && (draws > 0 || stations)) {
+        bool table = !taker_of_stdout(settings);
+        code = stations ? run_stations(&grid, &csv, table, st) : draws_run(&grid, draws, &csv, table, st);
         if (code == 0)
             code = csv_commit(&csv, st);
         csv_abandon(&csv);

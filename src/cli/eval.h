@@ -27,6 +27,9 @@ int eval_steps(struct evaluation *evaluation, FILE *out, struct status *st);
 /* `--cases FILE`: every case through its program, by every schedule that is not fixed by an option. */
 int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st);
 
+/* A step with experts: what is sent and dropped, and what comes out; whether it is what the file's data says of y. */
+int eval_experts(const struct point *point, FILE *out, struct status *st);
+
 /* The step of a model: what comes out, and whether it is what one device gets. STATUS_CHECK where it is not. */
 int eval_model(const struct point *point, FILE *out, struct status *st);
 

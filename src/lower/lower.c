@@ -45,8 +45,21 @@ int lower_build(struct lower *lower, struct status *st)
     program_free(&lower->program);
     program_init(&lower->program, lower->placement->slice);
     lower->items = lower->loops = lower->trip_ops = 0;
-    int code = lower_walk(lower, st);
+    int32_t end;
+    int code = lower_walk(lower, -1, &end, st);
     return code < 0 ? code : program_close(&lower->program, st);
+}
+
+int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
+                 struct status *st)
+{
+    struct program own = lower->program;
+    lower->program = *program;
+    lower->items = lower->loops = lower->trip_ops = 0;
+    int code = lower_walk(lower, before, after, st);
+    *program = lower->program;
+    lower->program = own;
+    return code;
 }
 
 /* When the ops of a trip have all ended; of a trip without ops, when the one before has. */

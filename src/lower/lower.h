@@ -102,6 +102,11 @@ void lower_free(struct lower *lower);
 /* Writes the program anew. */
 int lower_build(struct lower *lower, struct status *st);
 
+/* Appends the module, once more, to a program on the same slice, loops written out in full (options.unroll): it begins when the op `before`
+ * has ended on a chip, if that is not negative; `after` becomes the op that ends it. */
+int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
+                 struct status *st);
+
 /* After a run: `again` if some loop has to be written out further, for lower_build() to do; else the seconds that the
  * trips not written add to the total. */
 int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,

@@ -30,6 +30,7 @@ struct walker {
     const struct module *module;
     struct program *program;
     int32_t queue;      /* last op of the chips' queues, -1: none yet */
+    int32_t all;        /* the chips of the module */
     int32_t where;      /* the chips that run what is written: of a branch those that take it */
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
     struct value *pool; /* tuples' elements */
@@ -101,7 +102,7 @@ static int32_t op_of(struct walker *w, struct value value)
         if (!known)
             op[n++] = one;
     }
-    return program_join_of(w->program, op, n, WHERE_ALL, 0);
+    return program_join_of(w->program, op, n, w->all, 0);
 }
 
 /* What an instruction reads, as distinct ops; and what must come before it. */
@@ -154,7 +155,7 @@ static int find_amount(struct walker *w, int32_t instruction, bool *uncosted, do
         int code = each ? lower_ragged_seconds(w->lower, instruction, each, seconds, bound, w->st)
                         : status_nomem(w->st);
         if (code == 0)
-            *amount = program_amount_table(w->program, each, WHERE_ALL);
+            *amount = program_amount_table(w->program, each, w->where);
         free(each);
         return code;
     } else if (cost.product) {
@@ -182,7 +183,7 @@ static int walk_compute(struct walker *w, const struct frame *f, int32_t instruc
         return w->st->code;
     int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
     if (seconds <= 0) {
-        value->op = is_overlapped(w) ? program_join_of(w->program, wait, waits, WHERE_ALL, 0) : -1;
+        value->op = is_overlapped(w) ? program_join_of(w->program, wait, waits, w->all, 0) : -1;
         return uncosted && !add_item(w, instruction) ? w->st->code : 0;
     }
     struct lowered *item = add_item(w, instruction);
@@ -218,7 +219,7 @@ static int issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (!item)
         return w->st->code;
     int32_t first = w->program->ops, at = w->lower->items - 1;
-    int32_t before = program_join_of(w->program, wait, waits, WHERE_ALL, 0);
+    int32_t before = program_join_of(w->program, wait, waits, w->all, 0);
     int code = lower_collective(w->lower, collective, before, &value->op, w->st);
     item = &w->lower->item[at];
     value->item = at;
@@ -332,7 +333,7 @@ static int32_t mask_of(struct walker *w, const int taken[], int which, uint8_t m
         all += taken[c] >= 0;
     }
     *share = (double)takers / all;
-    return takers ? program_mask(w->program, mask) : WHERE_ALL;
+    return takers ? program_mask(w->program, mask) : w->all;
 }
 
 /* An op that ends on each chip when the ops of the branches since `first` have, and `made`, what they return; by schedule
@@ -342,7 +343,7 @@ static int32_t join_branches(struct walker *w, int32_t before, int32_t first, co
     int32_t end = w->program->ops;
     if (end == first && n == 0)
         return -1;
-    int32_t join = program_join(w->program, WHERE_ALL, 0);
+    int32_t join = program_join(w->program, w->all, 0);
     if (!is_overlapped(w))
         program_wait(w->program, before);
     for (int32_t op = first; op < end; op++)
@@ -386,7 +387,7 @@ static int walk_conditional(struct walker *w, const struct frame *f, int32_t ins
     int *taken = malloc((size_t)w->program->slice->chips * sizeof *taken);
     if (!taken)
         return status_nomem(w->st);
-    int code = w->where == WHERE_ALL && lower_branches_taken(w->lower, instruction, taken)
+    int code = w->where == w->all && lower_branches_taken(w->lower, instruction, taken)
                    ? walk_taken(w, f, instruction, taken, value)
                    : walk_branch(w, f, instruction, lower_branch_likely(w->module, instruction), value);
     free(taken);
@@ -449,7 +450,7 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
         return 0;
     }
     if (is_overlapped(w))
-        value->op = program_join_of(w->program, wait, inputs_of(w, f, instruction, wait), WHERE_ALL, 0);
+        value->op = program_join_of(w->program, wait, inputs_of(w, f, instruction, wait), w->all, 0);
     return 0;
 }
 
@@ -526,13 +527,30 @@ static int walk_computation(struct walker *w, int32_t computation, struct value 
     return code;
 }
 
-int lower_walk(struct lower *lower, struct status *st)
+/* The chips that the module's devices are on. */
+static int find_all(struct walker *w)
+{
+    const struct placement *placement = w->lower->placement;
+    if (placement->devices == placement->slice->chips)
+        return 0;
+    uint8_t *mask = calloc((size_t)placement->slice->chips, sizeof *mask);
+    if (!mask)
+        return status_nomem(w->st);
+    for (int d = 0; d < placement->devices; d++)
+        mask[placement->chip_of[d]] = 1;
+    w->all = w->where = program_mask(w->program, mask);
+    free(mask);
+    return 0;
+}
+
+int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct status *st)
 {
     const struct module *module = lower->module;
     struct walker w = {.lower = lower,
                        .module = module,
                        .program = &lower->program,
                        .queue = -1,
+                       .all = WHERE_ALL,
                        .where = WHERE_ALL,
                        .loop = -1,
                        .times = 1,
@@ -544,7 +562,12 @@ int lower_walk(struct lower *lower, struct status *st)
         return status_nomem(st);
     for (int32_t g = 0; g <= module->groupings; g++)
         w.on_groups[g] = -1;
-    int code = walk_computation(&w, module->entry, no_value, NULL, -1, &result);
+    int code = find_all(&w);
+    if (code == 0 && before >= 0)
+        queue_op(&w, module->computation[module->entry].first, amount_of(0), &before, 1);
+    if (code == 0)
+        code = walk_computation(&w, module->entry, no_value, NULL, -1, &result);
+    *after = w.queue >= 0 ? w.queue : before;
     free(w.on_groups);
     free(w.pool);
     return code;

@@ -5,6 +5,7 @@
 
 #include "lower/lower.h"
 
-int lower_walk(struct lower *lower, struct status *st);
+/* The queue begins when the op `before` has ended, if that is not negative; `after` becomes the queue's last op. */
+int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct status *st);
 
 #endif

@@ -10,7 +10,10 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
 {
     char shape[SLICE_TEXT];
     *placement = (struct placement){.slice = slice, .devices = devices};
-    if (devices != slice->chips)
+    if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
+        return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,
+                           mesh->devices);
+    if (devices != slice->chips && !(mesh && devices == mesh->devices))
         return status_fail(
             st, STATUS_INPUT,
             "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",

@@ -28,8 +28,8 @@ struct placement {
     int32_t *chip_of; /* [devices] */
 };
 
-/* Row by row; or as a mesh lays its devices; or by the chip of each (NULL: it is not said). Errors: not as many devices as
- * chips. */
+/* Row by row; or as a mesh lays its devices, which may be on some of the chips only; or by the chip of each (NULL: it is not
+ * said). Errors: not as many devices as chips, or as the mesh has. */
 int placement_init(struct placement *placement, const struct slice *slice, int devices,
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st);
 void placement_free(struct placement *placement);

@@ -110,3 +110,18 @@ int numbers_read(const char *file, const struct model *model, struct array in[],
     document_free(&document);
     return code;
 }
+
+int numbers_expected(const char *file, const struct model_tensor *output, struct array *array, bool *found,
+                     struct status *st)
+{
+    struct document document = {0};
+    const char *number = "";
+    int code = document_load(&document, file, st);
+    const struct node *data = code == 0 ? node_get(document.root, "data") : NULL;
+    const struct node *node = data ? node_get(data, output->name) : NULL;
+    *found = node != NULL;
+    if (node)
+        code = read_one(node, file, number, output, array, st);
+    document_free(&document);
+    return code;
+}

@@ -83,6 +83,9 @@ struct model {
 /* Reads the workload file of a point: `model:` and its keys, on the mesh. model_free() is safe after a failure. */
 int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st);
 
+/* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
+bool model_file_has(const char *file, const char *key, const char *value);
+
 /* Begins a step on a mesh. `dtype`: the types that are summed. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes);

@@ -21,6 +21,10 @@ int numbers_read(const char *file, const struct model *model, struct array in[],
 /* Dims of what comes in, and out, whole. */
 int numbers_shape(const struct model_tensor *tensor, int64_t shape[static TENSOR_DIMS]);
 
+/* What the file says that an output must be: its name among the data. */
+int numbers_expected(const char *file, const struct model_tensor *output, struct array *array, bool *found,
+                     struct status *st);
+
 /* in[model->inputs] to out[model->outputs]. `module` is the model's, or what passes have made of it. Devices may differ by
  * `relative`. */
 int numbers_run(const struct model *model, const struct module *module, const struct array in[],

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From a workload file to a model. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "model/front.h"
@@ -73,4 +74,16 @@ int model_read(const struct point *point, const struct axes *axes, struct model 
         model_free(model);
     document_free(&document);
     return code;
+}
+
+bool model_file_has(const char *file, const char *key, const char *value)
+{
+    struct document document = {0};
+    struct status ignored = {0};
+    const char *text;
+    const struct node *node =
+        document_load(&document, file, &ignored) == 0 ? node_get(document.root, key) : NULL;
+    bool has = node && (!value || (node_text(node, key, &text, &ignored) == 0 && strcmp(text, value) == 0));
+    document_free(&document);
+    return has;
 }

@@ -61,6 +61,9 @@ struct point {
     const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
     const char *devices;    /* a CSV of the chips of devices */
     const char *op_cost;    /* a CSV of what custom calls cost */
+    int in_flight;          /* of a workload of two meshes: batches at a time */
+    const char *split;      /* "2/6": chips of each; NULL: what the file says */
+    bool host_transfer;     /* batches go through the hosts, and the loop blocks */
     int draw;               /* of a model with experts: which of its routings; no option */
     int remat;              /* enum remat: of models */
     bool combine;           /* of models: gathers of a layer are one */

@@ -242,7 +242,7 @@ static int read_key(struct settings *settings, const struct option_row *option, 
 /* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
 static bool is_model(const struct node *root)
 {
-    return node_kind(root) == NODE_MAPPING && node_get(root, "model");
+    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "meshes"));
 }
 
 static int read_keys(struct settings *settings, const struct node *root, struct status *st)

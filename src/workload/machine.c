@@ -99,8 +99,7 @@ int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct 
     return 0;
 }
 
-/* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
-static int read_chips(const char *text, int32_t chip[], int most, struct status *st)
+int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st)
 {
     int chips = 0;
     for (const char *at = text;; at++) {
@@ -133,7 +132,7 @@ static int lay_mesh(struct machine *machine, const struct point *point, struct s
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
     if (!chip)
         return status_nomem(st);
-    int code = read_chips(point->on, chip, slice->chips, st);
+    int code = machine_read_chips(point->on, chip, slice->chips, st);
     if (code >= 0 && mesh_init_on(&machine->mesh, slice, point->mesh, chip, code, st) < 0)
         code = status_prefix(st, "--on '%s': ", point->on);
     free(chip);

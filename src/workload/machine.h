@@ -41,6 +41,8 @@ struct machine {
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
+/* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
+int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);
 
 #endif

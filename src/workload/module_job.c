@@ -53,27 +53,32 @@ static int place(struct module_job *m, const struct job *job, struct status *st)
     return code;
 }
 
-static int read_options(struct module_job *m, const struct job *job, struct status *st)
+int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
+                       struct status *st)
 {
-    const struct point *point = job->point;
-    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(chip->ring, st);
     if (kind < 0)
         return kind;
     if (point->ragged && strcmp(point->ragged, "uniform") != 0)
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->ragged);
-    m->options = (struct lower_options){.kind = (enum ring_kind)kind,
-                                        .algorithm = (enum algorithm)point->algorithm,
-                                        .setup_s = job->machine.chip->setup_s,
-                                        .unroll = point->unroll,
-                                        .products_only = !point->elementwise,
-                                        .ragged_uniform = point->ragged != NULL};
-    if (point->op_cost) {
-        int code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
-        if (code < 0)
-            return code;
+    *options = (struct lower_options){.kind = (enum ring_kind)kind,
+                                      .algorithm = (enum algorithm)point->algorithm,
+                                      .setup_s = chip->setup_s,
+                                      .unroll = point->unroll,
+                                      .products_only = !point->elementwise,
+                                      .ragged_uniform = point->ragged != NULL};
+    return rates_read(&options->roofline, point, chip, st);
+}
+
+static int read_options(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    int code = module_job_options(point, job->machine.chip, &m->options, st);
+    if (code == 0 && point->op_cost) {
+        code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
         m->options.op_cost = m->op_cost;
     }
-    return rates_read(&m->options.roofline, point, job->machine.chip, st);
+    return code;
 }
 
 /* A model's step; its strategy is chosen when it is built. */

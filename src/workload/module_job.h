@@ -47,6 +47,10 @@ const struct module_job *module_job_of(const struct job *job);
 /* What the module takes if the rows that differ from device to device were all alike. */
 int module_job_even_s(const struct module_job *m, double *time_s, struct status *st);
 
+/* How a module is lowered at a point, but for what --op-cost says. */
+int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
+                       struct status *st);
+
 /* What item `index` of the lowered module took, by the times of its ops. */
 struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index);
 
