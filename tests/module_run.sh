@@ -168,6 +168,9 @@ assert float(auto["time_s"]) < min(float(w["time_s"]) for w in ways), auto["time
 assert auto["strategy"] == "auto:mixed", auto["strategy"]
 END
 done
+# traces name layers
+"$icisim" run workloads/net-tp.yaml --trace - | has '"name":"dot.16 fwd 1"' || fail 'a trace without layers'
+"$icisim" run workloads/net-tp.yaml --strategy uni --trace - | has '"name":"collective-permute[^"]* bwd 4"' || fail 'permutes without layers'
 # what computes take, and what collectives leave exposed, is the time of the step
 for file in workloads/net-*.yaml; do
     "$icisim" run "$file" --instructions "$out" --csv "$out.csv" >/dev/null

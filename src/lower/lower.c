@@ -2,6 +2,7 @@
 #include "lower/lower.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,19 @@ int lower_time(struct lower *lower, double *time_s, struct status *st)
         timing_free(&timing);
     }
     return code;
+}
+
+char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME])
+{
+    char phase[8] = "", layer[8] = "", labels[24] = "";
+    bool of_layer = module_label(module, instruction, "layer", layer, sizeof layer) &&
+                    module_label(module, instruction, "phase", phase, sizeof phase);
+    int room = STAGE_NAME - 1;
+    if (of_layer)
+        room -= snprintf(labels, sizeof labels, " %s %s", phase, layer);
+    snprintf(text, STAGE_NAME, "%.*s%s", room, module_word(module, module_at(module, instruction)->name),
+             labels);
+    return text;
 }
 
 struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds)

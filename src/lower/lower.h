@@ -118,6 +118,9 @@ int lower_time(struct lower *lower, double *time_s, struct status *st);
 /* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */
 struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds);
 
+/* What traces and steps call an instruction: its name, and its phase and layer where it is labelled: "dot.7 bwd 3". */
+char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);
+
 /* How the groups of a collective lie on the slice; worked out at its first use. */
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
 const struct layout *lower_laid(const struct lower *lower,

@@ -135,12 +135,13 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
     enum opcode whole = whole_of(module, instruction);
     bool rows = lower_has_rows(module, instruction);
     int64_t *pair = NULL;
+    char stage[STAGE_NAME];
     struct collective_spec spec = {.kind = lower->options->kind,
                                    .algorithm = lower->options->algorithm,
                                    .elem_bytes = 1,
                                    .routes = 1,
                                    .setup_s = lower->options->setup_s,
-                                   .name = module_word(module, module_at(module, instruction)->name),
+                                   .name = lower_name(module, instruction, stage),
                                    .timing_only = true};
     int code;
     *after = before;

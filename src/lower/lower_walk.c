@@ -73,13 +73,14 @@ static struct lowered *add_item(struct walker *w, int32_t instruction)
 /* An op of the queue. */
 static int32_t add_compute(struct walker *w, int32_t instruction, struct amount amount)
 {
-    const char *name = module_word(w->module, module_at(w->module, instruction)->name);
-    return program_add(w->program,
-                       (struct op){.kind = OP_COMPUTE,
-                                   .where = w->where,
-                                   .amount = amount,
-                                   .payload = NO_PAYLOAD,
-                                   .stage = program_stage(w->program, "%.*s", STAGE_NAME - 1, name)});
+    char name[STAGE_NAME];
+    return program_add(
+        w->program,
+        (struct op){.kind = OP_COMPUTE,
+                    .where = w->where,
+                    .amount = amount,
+                    .payload = NO_PAYLOAD,
+                    .stage = program_stage(w->program, "%s", lower_name(w->module, instruction, name))});
 }
 
 static struct value value_of(const struct frame *f, int32_t instruction)
