@@ -12,6 +12,7 @@
 #include "model/numbers.h"
 #include "model/transformer.h"
 #include "module/module_check.h"
+#include "module/tally.h"
 #include "pass/pass.h"
 #include "settings/option.h"
 #include "suite.h"
@@ -19,7 +20,7 @@
 enum { INPUTS = 40 };
 
 /* Small, with sizes that are not alike: 6 heads of 4, 2 key-value heads; 4 sequences of 6 tokens. */
-static const char small[] = "model: transformer\nlayers: 2\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
+static const char small[] = "model: transformer\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
                             "head-dim: 4\nsequence: 6\nvocabulary: 60\n";
 
 struct step {
@@ -126,7 +127,7 @@ static void same_as_one_chip(const char *text, const char *mesh, enum remat rema
 static const char *with(const char *more)
 {
     static char text[1024];
-    snprintf(text, sizeof text, "%s%s", small, more);
+    snprintf(text, sizeof text, "%s%s%s", small, strstr(more, "layers:") ? "" : "layers: 2\n", more);
     return text;
 }
 
@@ -236,6 +237,44 @@ static void micro_batches_add_up(void)
     }
 }
 
+/* How many collectives of a kind a step of one layer issues, over some axes in some phase. */
+static double issued(const struct tally *tally, const char *phase, enum opcode opcode, const char *axes)
+{
+    double count = 0;
+    for (int r = 0; r < tally->rows; r++)
+        if (strcmp(tally->row[r].phase, phase) == 0 && tally->row[r].opcode == opcode &&
+            strcmp(tally->row[r].axes, axes) == 0)
+            count += tally->row[r].count;
+    return count;
+}
+
+/* facts/training.md: FSDP has one collective for each of the 7 weights, gathered again to go back; TP gathers and hands out two
+ * times forward, and as often back with two gathers of x again, with full remat two gathers and one sum. The norms' scales are
+ * shared out over all. dp sums once for each. */
+static void collectives_are_those_by_hand(void)
+{
+    for (int fused = 0; fused < 2; fused++)
+        for (int full = 0; full < 2; full++) {
+            struct step s;
+            struct tally t;
+            struct status st = {0};
+            load(&s, with(fused ? "layers: 1\nbatch: 4\nfused: true\n" : "layers: 1\nbatch: 4\n"),
+                 "dp=2,fsdp=2,tp=2", full ? REMAT_FULL : REMAT_NONE, 1);
+            OKAY(tally_collectives(&s.module, &t, &st), st);
+            CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_GATHER, "fsdp"), 7);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "fsdp"), 7);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "fsdp"), 7);
+            CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_ALL_GATHER, "tp"), 2);
+            CU_ASSERT_EQUAL(issued(&t, "fwd", HLO_REDUCE_SCATTER, "tp"), 2);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_GATHER, "tp"), 4);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "tp"), 2 + full);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_ALL_REDUCE, "dp"), 9);
+            CU_ASSERT_EQUAL(issued(&t, "bwd", HLO_REDUCE_SCATTER, "tp,fsdp"), 2);
+            tally_free(&t);
+            unload(&s);
+        }
+}
+
 /* The workload on a mesh. */
 static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct model_size *size)
 {
@@ -285,4 +324,5 @@ static void memory_is_that_by_hand(void)
 }
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(whole_gradients_are_one_chips),
-      TEST(gradients_are_differences), TEST(micro_batches_add_up), TEST(memory_is_that_by_hand))
+      TEST(gradients_are_differences), TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand),
+      TEST(memory_is_that_by_hand))

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/document.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/embedded.h"
 #include "base/file.h"
 #include "base/node.h"
 #include "base/tree.h"
@@ -72,9 +75,25 @@ int document_parse(struct document *document, const char *name, const char *text
     return code;
 }
 
+/* The file compiled in under a path of this project, workloads/NAME.yaml, NULL if there is none. */
+static const struct embedded_file *find_embedded(const char *path)
+{
+    char name[64];
+    int end = 0;
+    if (sscanf(path, "workloads/%63[a-z0-9-].yaml%n", name, &end) != 1 || path[end])
+        return NULL;
+    for (const struct embedded_file *file = embedded_workloads; file->name; file++)
+        if (strcmp(file->name, name) == 0)
+            return file;
+    return NULL;
+}
+
 int document_load(struct document *document, const char *path, struct status *st)
 {
     struct file file;
+    const struct embedded_file *embedded = access(path, F_OK) == 0 ? NULL : find_embedded(path);
+    if (embedded)
+        return document_parse(document, path, embedded->text, embedded->bytes, st);
     *document = (struct document){0};
     int code = file_read(&file, path, st);
     if (code == 0)

@@ -34,7 +34,7 @@ struct document {
 /* Is it the name of a file that document_load() takes for one of ours: .yaml, .yml or .json? */
 bool document_is_path(const char *text);
 
-/* Reads a file ("-" is stdin) or a text; `name` stands in messages. Files named .json, and no others, are
+/* Reads a file ("-" is stdin; a workload compiled in, where there is no such file) or a text; `name` stands in messages. Files named .json, and no others, are
  * held to JSON's own rules. */
 int document_load(struct document *document, const char *path, struct status *st);
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,

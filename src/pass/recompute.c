@@ -23,7 +23,7 @@ int pass_remat_by_name(const char *name, struct status *st)
 /* What the pass knows of each instruction of the entry. */
 struct fact {
     bool backward;
-    bool gathered; /* by an all-gather, maybe in another type or shape */
+    bool gathered; /* by all-gathers, maybe in another type or shape, or beside each other */
     int32_t layer; /* 0: none */
     int32_t again; /* in the new module: found again, or -1 */
 };
@@ -47,6 +47,17 @@ static bool renames(enum opcode opcode)
            opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
 }
 
+/* Of what is all gathered, the same in other words. */
+static bool is_gathered(struct recompute *c, int32_t at)
+{
+    const struct module *from = c->edit.from;
+    const struct instruction *i = module_at(from, at);
+    bool gathered = renames(i->opcode) || i->opcode == HLO_CONCATENATE;
+    for (int o = 0; o < i->operands && gathered; o++)
+        gathered = fact_of(c, module_operand(from, at, o))->gathered;
+    return gathered || i->opcode == HLO_ALL_GATHER;
+}
+
 static void find_facts(struct recompute *c)
 {
     const struct module *from = c->edit.from;
@@ -57,9 +68,7 @@ static void find_facts(struct recompute *c)
         *fact = (struct fact){.again = -1};
         fact->backward = module_label(from, at, "phase", text, sizeof text) && strcmp(text, "bwd") == 0;
         fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
-        enum opcode opcode = module_at(from, at)->opcode;
-        fact->gathered = opcode == HLO_ALL_GATHER ||
-                         (renames(opcode) && fact_of(c, module_operand(from, at, 0))->gathered);
+        fact->gathered = is_gathered(c, at);
     }
 }
 

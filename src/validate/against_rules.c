@@ -176,5 +176,7 @@ int validate_rules(struct checks *checks, struct status *st)
 int validate_formulas(struct checks *checks, bool simgrid, struct status *st)
 {
     int code = validate_exact(checks, simgrid, st);
-    return code ? code : validate_rules(checks, st);
+    if (code == 0)
+        code = validate_rules(checks, st);
+    return code ? code : validate_steps(checks, st);
 }

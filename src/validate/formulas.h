@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The two halves of `icisim validate --formulas`. */
+/* The parts of `icisim validate --formulas`. */
 #ifndef ICISIM_VALIDATE_FORMULAS_H
 #define ICISIM_VALIDATE_FORMULAS_H
 
@@ -7,5 +7,6 @@
 
 int validate_exact(struct checks *checks, bool simgrid, struct status *st);
 int validate_rules(struct checks *checks, struct status *st);
+int validate_steps(struct checks *checks, struct status *st);
 
 #endif

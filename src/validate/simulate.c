@@ -47,13 +47,16 @@ int simulate_formula(const struct point *point, struct catalog *catalog, struct 
     return code;
 }
 
-int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation, struct status *st)
+int simulate_workload(const char *file, const char *arguments, struct catalog *catalog,
+                      struct simulation *simulation, struct status *st)
 {
     struct settings settings;
     struct grid grid;
     struct point point;
     settings_init(&settings);
     int code = measured_arguments(&settings, arguments, st);
+    if (code == 0 && file)
+        code = settings_read(&settings, file, st);
     if (code == 0)
         code = grid_init(&grid, &settings, st);
     if (code == 0) {
@@ -62,6 +65,11 @@ int simulate(const char *arguments, struct catalog *catalog, struct simulation *
     }
     settings_free(&settings);
     if (code)
-        status_prefix(st, "%s: ", arguments);
+        status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments);
     return code;
+}
+
+int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation, struct status *st)
+{
+    return simulate_workload(NULL, arguments, catalog, simulation, st);
 }

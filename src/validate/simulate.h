@@ -22,6 +22,10 @@ int simulate_point(const struct point *point, struct catalog *catalog, struct si
 int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation,
              struct status *st);
 
+/* The same of a workload file, which the arguments change. */
+int simulate_workload(const char *file, const char *arguments, struct catalog *catalog,
+                      struct simulation *simulation, struct status *st);
+
 /* The formula's view of a point that is not run. */
 int simulate_formula(const struct point *point, struct catalog *catalog, struct formula_case *formula,
                      struct status *st);
