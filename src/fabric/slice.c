@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "fabric/topology.h"
 
 enum { CHIPS_MAX = 1 << 24 };
@@ -83,13 +84,23 @@ void slice_free(struct slice *slice)
     slice->chip_frac = NULL;
 }
 
+char *slice_print_lengths(const int len[], int axes, char *text)
+{
+    char number[DECIMAL_TEXT];
+    for (int a = 0; a < axes; a++) {
+        if (a > 0)
+            *text++ = 'x';
+        decimal_whole(number, len[a]);
+        text = stpcpy(text, number);
+    }
+    return text;
+}
+
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
 {
-    int n = 0;
-    for (int a = 0; a < slice->axes; a++)
-        n += snprintf(text + n, (size_t)(SLICE_TEXT - n), "%s%d", a ? "x" : "", slice->span[a]);
+    char *end = slice_print_lengths(slice->span, slice->axes, text);
     if (slice->topology && slice->topology != topologies[0])
-        snprintf(text + n, (size_t)(SLICE_TEXT - n), "_%s", slice->topology->name);
+        snprintf(end, (size_t)(SLICE_TEXT - (end - text)), "_%s", slice->topology->name);
     return text;
 }
 
@@ -158,10 +169,11 @@ struct slice_link slice_link_row(const struct slice *slice, int link)
     if (slice->link)
         return slice->link[link];
     int from = slice_link_start(slice, link), axis = slice_link_axis(slice, link);
-    if (slice_link_built(slice, from, axis, slice_link_sign(link)) != link)
+    int sign = slice_link_sign(link);
+    int to = slice->span[axis] == 2 && sign < 0 ? -1 : slice->topology->neighbour(slice, from, axis, sign);
+    if (to < 0)
         return (struct slice_link){.from = from, .to = from, .kind = LINK_NONE};
-    return (struct slice_link){from, slice_link_end(slice, link), LINK_ICI, slice->link_Bps,
-                               slice->hop_latency_s};
+    return (struct slice_link){from, to, LINK_ICI, slice->link_Bps, slice->hop_latency_s};
 }
 
 bool slice_is_link(const struct slice *slice, int link)

@@ -285,11 +285,7 @@ int fold_moved(const struct fold *fold, int from, int to, int chip)
 
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT])
 {
-    int n = 0;
-    for (int a = 0; a < fold->axes; a++)
-        n += snprintf(text + n, (size_t)(FOLD_TEXT - n), "%s%d", a ? "x" : "", fold->span[a]);
-    n += snprintf(text + n, (size_t)(FOLD_TEXT - n), " -> ");
-    for (int a = 0; a < fold->axes; a++)
-        n += snprintf(text + n, (size_t)(FOLD_TEXT - n), "%s%d", a ? "x" : "", fold->period[a]);
+    char *end = slice_print_lengths(fold->span, fold->axes, text);
+    slice_print_lengths(fold->period, fold->axes, stpcpy(end, " -> "));
     return text;
 }
