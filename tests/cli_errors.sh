@@ -71,6 +71,16 @@ write a multiple of 2B|all-gather --slice 4x4 --size 3B
 --size is missing|all-gather --slice 4x4
 add --slice|all-gather --size 1MiB
 add --slice|all-gather --mesh X=x*y --size 1MiB
+add --chips|all-gather --slice all --size 1MiB
+the nearest have 8 and 16|all-gather --chips 12 --slice offered --size 1MiB
+no box of 17 chips fits the pod of v5e|all-gather --chips 17 --slice all --size 1MiB
+slice 4x4 has 16|all-gather --chips 8 --slice 4x4 --size 1MiB
+no sizes multiply to its chips|all-gather --slice 4x4 --mesh dp=?,tp=3 --size 1MiB
+no box of 16 chips fits the pod of v5e, or none has the mesh|all-gather --chips 16 --slice all --mesh dp=?,tp=3 --size 1MiB
+write '?' for a whole size|all-gather --slice 4x4 --mesh dp=?2,tp=? --size 1MiB
+but not both|all-gather --slice 4x4 --mesh dp=?,tp=x --size 1MiB
+it has 4 axes at most|all-gather --slice 4x4 --mesh a=?,b=?,c=?,d=?,e=? --size 1MiB
+of one chip and one --wrap at a time|all-gather --chip v5e,v6e --chips 16 --slice all --size 1MiB
 the nearest have 8 and 16. Say which with --slice|all-gather --mesh dp=3,tp=4 --size 1MiB
 takes 2 chips along axis x, which has 4|all-gather --slice 4x4 --mesh a=x:2,b=y --size 1MiB
 write 8, x*y or x:2*y|all-gather --slice 4x4 --mesh a=x:5,b=y --size 1MiB

@@ -160,6 +160,8 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_check(settings, st);
     if (code == 0)
+        code = settings_place(settings, st);
+    if (code == 0)
         code = engine_choose(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);

@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "cli/looks.h"
+#include "cli/ranking.h"
 #include "cli/rows.h"
 #include "cli/run_draws.h"
 #include "cli/run_stations.h"
@@ -24,6 +25,18 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, struct 
     return code;
 }
 
+static int rank(const struct result result[], int64_t points, int top, struct status *st)
+{
+    struct ranking ranking;
+    int code = ranking_init(&ranking, top, st);
+    for (int64_t i = 0; i < points && code == 0; i++)
+        ranking_add(&ranking, i, &result[i]);
+    if (code == 0)
+        code = ranking_print(&ranking, stdout, st);
+    ranking_free(&ranking);
+    return code;
+}
+
 /* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
 static int run_grid(const struct grid *grid, struct looks *looks, struct csv_writer *csv, struct status *st)
 {
@@ -32,8 +45,10 @@ static int run_grid(const struct grid *grid, struct looks *looks, struct csv_wri
     int code = result ? look_at_all(grid, &catalog, looks, result, st) : status_nomem(st);
     if (code == 0 && !looks->dump) {
         rows_compare(grid, result);
+        int top = ranking_top(grid->settings);
         if (looks->table)
-            code = report_table(result, (int)grid->points, stdout, st);
+            code = top ? rank(result, grid->points, top, st)
+                       : report_table(result, (int)grid->points, stdout, st);
         if (code == 0 && csv->output.file)
             code = rows_write(csv, grid, result, st);
     }
@@ -108,9 +123,15 @@ static int run(struct settings *settings, struct status *st)
     struct looks looks = {0};
     int code = settings_check(settings, st);
     if (code == 0)
+        code = settings_place(settings, st);
+    if (code == 0)
         code = engine_choose(settings, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
+    if (code == 0)
+        code = ranking_check(settings, st);
+    if (code == 0)
+        rows_say_points(&grid);
     if (code == 0)
         code = check_looks(settings, grid.points, st);
     if (code == 0 && settings_flag(settings, "count-only"))

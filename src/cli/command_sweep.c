@@ -18,6 +18,7 @@
 #include "base/workers.h"
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/ranking.h"
 #include "cli/rows.h"
 #include "cli/slurm.h"
 #include "cli/sweep_file.h"
@@ -51,6 +52,8 @@ struct sweep {
     struct slot slot[SLOTS];
     int64_t refused, failed; /* rows without numbers: the input is wrong; the simulation went wrong */
     struct progress progress;
+    struct ranking ranking; /* with --top; else nothing */
+    bool writes;            /* rows, to a CSV */
 };
 
 static struct slot *slot_of(struct sweep *sweep, int64_t row)
@@ -110,7 +113,12 @@ static int write_rows(struct sweep *sweep, struct status *st)
         struct slot *slot = slot_of(sweep, row);
         if (!slot->outcome || !compare(sweep, row, slot->outcome))
             break;
-        code = sweep_file_write(&sweep->file, &slot->outcome->result, st);
+        if (sweep->ranking.top)
+            ranking_add(&sweep->ranking, shard_point(sweep->shard, row), &slot->outcome->result);
+        if (sweep->writes)
+            code = sweep_file_write(&sweep->file, &slot->outcome->result, st);
+        else
+            sweep->file.rows++;
         free(slot->outcome);
         slot->outcome = NULL;
         if (row >= NEAR)
@@ -157,6 +165,11 @@ static int take(void *context, int64_t index, const void *data, const char *how,
     return write_rows(sweep, st);
 }
 
+static int flush(struct sweep *sweep, struct status *st)
+{
+    return sweep->writes ? sweep_file_flush(&sweep->file, st) : 0;
+}
+
 /* Rows get to the file several times a second, so that a process that is killed has lost little, and a disk that is full
  * is noticed. */
 static int tick(void *context, struct status *st)
@@ -165,7 +178,7 @@ static int tick(void *context, struct status *st)
     if (!progress_is_due(&sweep->progress))
         return 0;
     progress_show(&sweep->progress, sweep->came);
-    return sweep_file_flush(&sweep->file, st);
+    return flush(sweep, st);
 }
 
 static int run_all(struct sweep *sweep, int jobs, struct status *st)
@@ -178,7 +191,7 @@ static int run_all(struct sweep *sweep, int jobs, struct status *st)
                                 .limit = limit,
                                 .tick = tick};
     sweep->progress = progress_start(sweep->rows - sweep->first);
-    int code = sweep_file_flush(&sweep->file, st);
+    int code = flush(sweep, st);
     if (code == 0 && task.count > 0)
         code = workers_run(&task, jobs, st);
     progress_end(&sweep->progress, sweep->came);
@@ -204,7 +217,7 @@ static int summarise(const struct sweep *sweep, struct status *st)
 /* Ended early, by Ctrl-C or by a fault: what is there, and how to go on. */
 static int stop(const struct sweep *sweep, int code, struct status *st)
 {
-    bool goes_on = output_fd(&sweep->file.csv.output) >= 0;
+    bool goes_on = sweep->writes && output_fd(&sweep->file.csv.output) >= 0;
     if (code < 0)
         return code;
     return status_fail(st, STATUS_STOPPED, "stopped with %" PRId64 " of %" PRId64 " rows written%s",
@@ -212,25 +225,39 @@ static int stop(const struct sweep *sweep, int code, struct status *st)
                        goes_on ? "; the same command with --resume goes on" : "");
 }
 
-static int run_shard(struct sweep *sweep, const struct settings *settings, struct status *st)
+/* Rows go to stdout, or a file; with --top to a file only. */
+static int open_file(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
     const char *path = settings_text(settings, "csv");
     struct status own = {0};
+    if (sweep->ranking.top && rows_take_stdout(settings, "csv"))
+        return status_fail(st, STATUS_INPUT, "--top prints a table; give --csv a file, or leave it out");
+    sweep->writes = path || !sweep->ranking.top;
+    if (!sweep->writes)
+        return 0;
     int code = sweep_file_open(&sweep->file, path ? path : "-", sweep->grid, sweep->shard,
                                settings_flag(settings, "resume"), &own);
-    if (code < 0)
-        return rows_fail_open("csv", &own, st);
+    return code < 0 ? rows_fail_open("csv", &own, st) : 0;
+}
+
+static int run_shard(struct sweep *sweep, const struct settings *settings, struct status *st)
+{
+    if (open_file(sweep, settings, st) < 0)
+        return st->code;
+    int code;
     sweep->first = sweep->file.rows;
     sweep->rows = shard_rows(sweep->shard, sweep->grid->points);
     code = run_all(sweep, settings_integer(settings, "jobs"), st);
     if (code != 0)
         code = stop(sweep, code, st);
     struct status written = {0};
-    if (code < 0 && sweep_file_flush(&sweep->file, &written) < 0 && code == STATUS_STOPPED)
+    if (code < 0 && flush(sweep, &written) < 0 && code == STATUS_STOPPED)
         code = written.code;
-    if (code == 0)
+    if (code == 0 && sweep->writes)
         code = sweep_file_commit(&sweep->file, st);
     sweep_file_abandon(&sweep->file);
+    if (code == 0 && sweep->ranking.top)
+        code = ranking_print(&sweep->ranking, stdout, st);
     return code < 0 ? code : summarise(sweep, st);
 }
 
@@ -247,10 +274,18 @@ static int sweep(struct settings *settings, struct status *st)
     sweep->grid = &grid;
     sweep->catalog = &catalog;
     int code = settings_check(settings, st);
+    if (code == 0)
+        code = settings_place(settings, st);
+    if (code == 0)
+        code = ranking_check(settings, st);
+    if (code == 0 && ranking_top(settings))
+        code = ranking_init(&sweep->ranking, ranking_top(settings), st);
     if (code == 0) /* a row's engine does not depend on how many there are */
         code = settings_close(settings, option_by_name("engine"), engine_fastest()->name, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
+    if (code == 0)
+        rows_say_points(&grid);
     if (code == 0)
         code = shard_parse(settings_text(settings, "shard"), &sweep->shard, st);
     if (code == 0)
@@ -258,6 +293,7 @@ static int sweep(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_flag(settings, "slurm") ? slurm_write(&grid, st) : run_shard(sweep, settings, st);
     catalog_free(&catalog);
+    ranking_free(&sweep->ranking);
     free(sweep);
     return code;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "cli/rows.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,4 +67,12 @@ int rows_write(struct csv_writer *csv, const struct grid *grid, const struct res
     for (int64_t i = 0; i < grid->points && code == 0; i++)
         code = rows_write_one(csv, grid, i, &result[i], st);
     return code;
+}
+
+void rows_say_points(const struct grid *grid)
+{
+    if (grid->settings->placed)
+        fprintf(stderr, "icisim: points to simulate: %" PRId64 "; %s: %d\n", grid->points,
+                grid->settings->tied ? "ways to lay the mesh" : "slices",
+                settings_count(grid->settings, "slice"));
 }

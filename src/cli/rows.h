@@ -32,4 +32,7 @@ int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t inde
 int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
                struct status *st);
 
+/* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
+void rows_say_points(const struct grid *grid);
+
 #endif

@@ -33,7 +33,8 @@ static int try_point(struct trial *trial, int64_t index, struct status *st)
     const struct grid *grid = trial->grid;
     int code = open_point(trial, index, st);
     for (int d = 0; d < grid->dims && code == 0; d++)
-        trial->good[trial->first[d] + grid_value(grid, index, &option_table[grid->option[d]])] = true;
+        trial->good[trial->first[d] +
+                    (d == grid->led ? 0 : grid_value(grid, index, &option_table[grid->option[d]]))] = true;
     return code;
 }
 
@@ -76,6 +77,21 @@ static int spread(int i, int values)
     return values <= VALUES ? i : (int)((int64_t)i * (values - 1) / (VALUES - 1));
 }
 
+/* Slices that were found, not given, need not all do: one is enough. */
+static int try_found(struct trial *trial, int d, struct status *st)
+{
+    int code = -1;
+    for (int v = 0; v < trial->grid->count[d] && v < VALUES && code < 0; v++) {
+        struct status own = {0};
+        code = trial->good[trial->first[d] + v] ? 0 : try_value(trial, d, v, &own);
+        if (code < 0 && v == 0)
+            *st = own;
+    }
+    if (code == 0)
+        *st = (struct status){0};
+    return code < 0 ? st->code : 0;
+}
+
 int trial_run(const struct grid *grid, struct catalog *catalog, struct status *st)
 {
     struct trial trial = {.grid = grid, .catalog = catalog};
@@ -88,12 +104,16 @@ int trial_run(const struct grid *grid, struct catalog *catalog, struct status *s
         return open_point(&trial, 0, st);
     trial.good = calloc((size_t)values, sizeof *trial.good);
     int code = trial.good ? 0 : status_nomem(st);
-    for (int d = 0; d < grid->dims; d++)
-        for (int i = 0; i < grid->count[d] && i < VALUES && code == 0; i++) {
+    for (int d = 0; d < grid->dims && code == 0; d++) {
+        bool found = grid->settings->placed && &option_table[grid->option[d]] == option_by_name("slice");
+        if (found)
+            code = try_found(&trial, d, st);
+        for (int i = 0; i < grid->count[d] && i < VALUES && code == 0 && !found; i++) {
             int v = spread(i, grid->count[d]);
             if (!trial.good[trial.first[d] + v])
                 code = try_value(&trial, d, v, st);
         }
+    }
     free(trial.good);
     return code;
 }

@@ -43,6 +43,14 @@ static void look_up(const struct chip *chip, struct box *box)
     }
 }
 
+bool box_is_offered(const struct chip *chip, const int len[SLICE_AXES])
+{
+    struct box box;
+    sort(len, box.len);
+    look_up(chip, &box);
+    return box.offered;
+}
+
 static int by_cubicity(const void *a, const void *b)
 {
     int x[SLICE_AXES], y[SLICE_AXES], order = 0;

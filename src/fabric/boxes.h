@@ -19,6 +19,9 @@ struct box {
 enum { BOXES_MAX = 256 };
 int boxes_of(const struct chip *chip, int chips, struct box box[static BOXES_MAX]);
 
+/* Does the cloud offer a slice of these lengths, 1 beyond its axes, in whatever order. */
+bool box_is_offered(const struct chip *chip, const int len[SLICE_AXES]);
+
 /* "4x4x8"; as many axes as the chip has. Returns `text`. */
 char *box_print(const struct box *box, const struct chip *chip, char text[static SLICE_TEXT]);
 

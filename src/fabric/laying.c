@@ -115,8 +115,11 @@ int laying_parse(struct laying *laying, const char *text, const struct slice *sl
         at += length + (at[length] == ',');
     }
     int code = axes_parse(sizes, axes, st);
-    if (code >= 0 && named == axes->count)
-        code = set_strides(laying, text, slice, named, st);
+    int unnamed = 0;
+    for (int a = 0; code >= 0 && a < axes->count; a++)
+        unnamed += laying->sides[a] == 0 && axes->axis[a].n > 1;
+    if (code >= 0 && named > 0 && unnamed == 0)
+        code = set_strides(laying, text, slice, axes->count, st);
     return code < 0 ? code : named;
 }
 

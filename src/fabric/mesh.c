@@ -118,7 +118,10 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
                            devices, shape, slice->chips);
-    if (named > 0 && named < mesh->axes.count)
+    int unnamed = 0; /* of a single chip there is nothing to name */
+    for (int a = 0; a < mesh->axes.count; a++)
+        unnamed += mesh->laying.sides[a] == 0 && mesh->axes.axis[a].n > 1;
+    if (named > 0 && unnamed > 0)
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s",
                            text, shape);

@@ -16,7 +16,7 @@ static void set(const struct option_row *option, const char *text, struct point 
 
 int grid_init(struct grid *grid, const struct settings *settings, struct status *st)
 {
-    *grid = (struct grid){.settings = settings, .points = 1};
+    *grid = (struct grid){.settings = settings, .points = 1, .led = -1, .leader = -1};
     point_init(&grid->common);
     grid->common.file = settings->file;
     for (int i = 0; i < option_count; i++) {
@@ -24,6 +24,12 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
         grid->common.given[i] = count > 0;
         if (!option_table[i].of_point || count == 0)
             continue;
+        if (settings->tied && i == option_index(option_by_name("slice")))
+            grid->leader = grid->dims;
+        if (settings->tied && i == option_index(option_by_name("mesh"))) {
+            grid->led = grid->dims;
+            count = 1;
+        }
         grid->option[grid->dims] = i;
         grid->count[grid->dims++] = count;
         if (grid->points > GRID_POINTS_MAX / count)
@@ -52,11 +58,17 @@ static int dim_of(const struct grid *grid, const struct option_row *option, int6
 void grid_point(const struct grid *grid, int64_t index, struct point *point)
 {
     *point = grid->common;
+    int leader = 0;
     for (int d = grid->dims - 1; d >= 0; d--) {
-        int count = grid->count[d], option = grid->option[d];
+        int count = grid->count[d], option = grid->option[d], value = (int)(index % count);
         if (count > 1)
-            set(&option_table[option], grid->settings->of[option].text[index % count], point);
+            set(&option_table[option], grid->settings->of[option].text[value], point);
+        leader = d == grid->leader ? value : leader;
         index /= count;
+    }
+    if (grid->led >= 0 && leader > 0) {
+        int option = grid->option[grid->led];
+        set(&option_table[option], grid->settings->of[option].text[leader], point);
     }
     if (point->file && point->op && option_op(point->op) == ON_MODEL)
         point->file = point->op; /* of several models each has its own */
@@ -66,6 +78,8 @@ int grid_value(const struct grid *grid, int64_t index, const struct option_row *
 {
     int64_t stride;
     int d = dim_of(grid, option, &stride);
+    if (d >= 0 && d == grid->led)
+        d = dim_of(grid, &option_table[grid->option[grid->leader]], &stride);
     return d < 0 ? -1 : (int)(index / stride % grid->count[d]);
 }
 
@@ -106,7 +120,7 @@ char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size
         const char *value = grid_text(grid, index, option), *separator = used ? "-" : "";
         if (grid->count[d] < 2)
             continue;
-        if (value[strspn(value, plain)] == '\0' && strlen(value) <= SHORT)
+        if (value[strspn(value, plain)] == '\0' && strlen(value) <= SHORT && d != grid->leader)
             used += (size_t)snprintf(text + used, room - used, "%s%s", separator, value);
         else
             used += (size_t)snprintf(text + used, room - used, "%s%s%d", separator, option->name,

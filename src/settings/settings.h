@@ -30,6 +30,8 @@ struct settings {
     struct setting of[OPTIONS_MAX]; /* by option_index() */
     char *file;                     /* workload file, or NULL */
     struct typed typed;             /* what the command line gave */
+    bool placed;                    /* slices were left open, and found */
+    bool tied; /* then slices and meshes go together: the first slice with the first mesh, and so on */
 };
 
 void settings_init(struct settings *settings);
@@ -57,6 +59,9 @@ void settings_drop(struct settings *settings, const char *name);
  * does not apply to what runs is found point by point (option_check()). */
 int settings_check(const struct settings *settings, struct status *st);
 
+/* Puts slices and meshes where some were left open: --chips 64 --slice all, --mesh "dp=?,tp=?" (places.h). */
+int settings_place(struct settings *settings, struct status *st);
+
 /* Number of values given; the last one, or the option's fallback (NULL if it has none). */
 int settings_count(const struct settings *settings, const char *name);
 const char *settings_text(const struct settings *settings, const char *name);
@@ -71,6 +76,7 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
+    int led, leader;         /* dim whose value is that of another: meshes that go with slices; -1: none */
     struct point common;     /* what all points have in common */
 };
 

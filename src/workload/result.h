@@ -45,6 +45,7 @@ struct result {
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
+    char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
     char rings[RESULT_LINE];        /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
 
     /* For tables, not in the CSV */
@@ -76,7 +77,15 @@ enum column_kind {
 };
 
 /* Which tables have a column. A text that is the same in all rows is no column but stands in the line above. */
-enum column_when { WHEN_ALWAYS, WHEN_SIZED, WHEN_UNSIZED, WHEN_COMPUTES, WHEN_COMPARED, WHEN_KNOWN };
+enum column_when {
+    WHEN_ALWAYS,
+    WHEN_SIZED,
+    WHEN_UNSIZED,
+    WHEN_COMPUTES,
+    WHEN_COMPARED,
+    WHEN_KNOWN,
+    WHEN_VARIED
+};
 
 struct column {
     const char *name;    /* in CSV files; NULL: in tables only */

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "collective/collective.h"
 #include "engine/timing.h"
+#include "fabric/boxes.h"
 #include "metrics/metrics.h"
 #include "workload/job.h"
 
@@ -58,6 +59,7 @@ static void identify(struct result *result, const struct point *point, const str
         result->chips = slice->chips;
         slice_print_shape(slice, result->slice);
         slice_print_wrap(slice, result->wrap);
+        PUT(result->offered, box_is_offered(job->machine.chip, slice->len) ? "yes" : "no");
     }
     if (job->machine.mesh.axes.count > 0)
         axes_print(&job->machine.mesh.axes, result->mesh);

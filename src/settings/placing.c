@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slices and meshes that were left open, as the values that they stand for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/places.h"
+#include "settings/settings.h"
+
+static struct setting *values_of(struct settings *settings, const char *name)
+{
+    return &settings->of[option_index(option_by_name(name))];
+}
+
+static const char *value(const struct setting *setting, int v)
+{
+    return setting->count ? setting->text[v] : NULL;
+}
+
+static bool is_open(const struct settings *settings)
+{
+    const struct settings *s = settings;
+    const struct setting *slice = &s->of[option_index(option_by_name("slice"))];
+    const struct setting *mesh = &s->of[option_index(option_by_name("mesh"))];
+    bool open = settings_count(s, "chips") > 0;
+    for (int v = 0; v < slice->count; v++)
+        open |= places_is_open_slice(slice->text[v]);
+    for (int v = 0; v < mesh->count; v++)
+        open |= places_is_open_mesh(mesh->text[v]);
+    return open;
+}
+
+/* A number of chips on the command line is more than the slice of a workload file. */
+static void drop_slice_of_file(struct settings *settings)
+{
+    const struct option_row *slice = option_by_name("slice");
+    bool typed = false, counted = false;
+    for (int i = 0; i < settings->typed.count; i++) {
+        typed |= settings->typed.of[i].option == slice;
+        counted |= settings->typed.of[i].option == option_by_name("chips");
+    }
+    if (counted && !typed)
+        settings_drop(settings, "slice");
+}
+
+static int find_all(const struct settings *settings, struct places *places, struct status *st)
+{
+    const struct setting *slice = &settings->of[option_index(option_by_name("slice"))];
+    const struct setting *mesh = &settings->of[option_index(option_by_name("mesh"))];
+    struct chip chip;
+    if (settings_count(settings, "chip") > 1 || settings_count(settings, "wrap") > 1)
+        return status_fail(st, STATUS_INPUT,
+                           "--chips, --slice all and open meshes are of one chip and one --wrap at a time");
+    int code = chip_load(&chip, settings_text(settings, "chip"), CHIP_SPEC, st);
+    if (code < 0)
+        return code;
+    for (int s = 0; s < (slice->count ? slice->count : 1) && code == 0; s++)
+        for (int m = 0; m < (mesh->count ? mesh->count : 1) && code == 0; m++) {
+            struct places_query query = {
+                .chips = settings_count(settings, "chips") ? settings_integer(settings, "chips") : 0,
+                .slice = value(slice, s),
+                .mesh = value(mesh, m),
+                .wrap = settings_text(settings, "wrap")};
+            code = places_find(places, &chip, &query, st);
+        }
+    chip_free(&chip);
+    return code;
+}
+
+int settings_place(struct settings *settings, struct status *st)
+{
+    struct places places = {0};
+    if (!is_open(settings))
+        return 0;
+    drop_slice_of_file(settings);
+    bool meshes = values_of(settings, "mesh")->count > 0;
+    int code = find_all(settings, &places, st);
+    if (code == 0) {
+        settings_drop(settings, "slice");
+        settings_drop(settings, "mesh");
+    }
+    for (int i = 0; i < places.count && code == 0; i++) {
+        code = settings_add(settings, option_by_name("slice"), places.place[i].slice, st);
+        if (code == 0 && meshes)
+            code = settings_add(settings, option_by_name("mesh"), places.place[i].mesh, st);
+    }
+    settings->placed = true;
+    settings->tied = meshes;
+    places_free(&places);
+    return code;
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Slices and meshes that are left open: all ways to place them, each once. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fabric/mesh.h"
+#include "fabric/places.h"
+#include "settings/settings.h"
+#include "suite.h"
+
+static int find(struct places *places, const char *name, const struct places_query *query, struct status *st)
+{
+    struct chip chip;
+    OKAY(chip_load(&chip, name, CHIP_SPEC, st), *st);
+    int code = places_find(places, &chip, query, st);
+    chip_free(&chip);
+    return code;
+}
+
+/* By hand. Two axes on 16x16: the first has 1, 2, 4, 8 or 16 of x, and as many or fewer of y, 15 pairs; all but the three of
+ * whole axes share one, and there either may lie inside the other. On 2x4 lengths differ: 2 x 3 pairs, of which those with 2
+ * of 4 share. On a slice of v5p 4x4x4: parts 1, 2, 4 of three axes alike are 10, of which 4 share nothing. Three axes on a
+ * ring of 4: 1x1x4 in 3 places, 2x2 in 3, each in 2 orders. */
+static void counts_ways(void)
+{
+    static const struct {
+        const char *chip, *slice, *mesh, *wrap;
+        int ways;
+    } cases[] = {{"v5e", "16x16", "a=?,b=?", NULL, 15 + 12},
+                 {"v5e", "2x4", "a=?,b=?", NULL, 6 + 2},
+                 {"v5p", "4x4x4", "a=?,b=?", NULL, 10 + 6},
+                 {"v5e", "4", "a=?,b=?,c=?", NULL, 3 + 3 * 2},
+                 {"v5e", "16x16", "a=?,b=8", NULL, 2 * 2},
+                 {"v5e", "4x4", "a=?,b=?", "x", 9 + 5},
+                 {"v5e", "4x4", "a=16", NULL, 1},
+                 {"v5e", "1", "a=?,b=?", NULL, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct status st = {0};
+        struct places places = {0};
+        struct places_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .wrap = cases[i].wrap};
+        OKAY(find(&places, cases[i].chip, &query, &st), st);
+        CU_ASSERT_EQUAL(places.count, cases[i].ways);
+        if (places.count != cases[i].ways)
+            printf("%s on %s: %d\n", cases[i].mesh, cases[i].slice, places.count);
+        places_free(&places);
+    }
+}
+
+/* All that is found can be laid, has the sizes that were given, and lies nowhere twice: devices on other chips, or other
+ * sizes. */
+static void finds_each_once(void)
+{
+    struct status st = {0};
+    struct places places = {0};
+    struct places_query query = {.chips = 48, .slice = "all", .mesh = "dp=?,ep=2,tp=?"};
+    struct chip chip;
+    OKAY(chip_load(&chip, "v5p", CHIP_SPEC, &st), st);
+    OKAY(places_find(&places, &chip, &query, &st), st);
+    CU_ASSERT(places.count > 100);
+    for (int i = 0; i < places.count; i++) {
+        struct slice slice;
+        struct mesh mesh;
+        OKAY(chip_slice(&chip, places.place[i].slice, NULL, NAN, NAN, &slice, &st), st);
+        OKAY(mesh_init(&mesh, &slice, places.place[i].mesh, &st), st);
+        CU_ASSERT_EQUAL(mesh.axes.axis[axes_find(&mesh.axes, "ep")].n, 2);
+        OKAY(mesh_check(&mesh, &st), st);
+        mesh_free(&mesh);
+        slice_free(&slice);
+        for (int j = 0; j < i; j++)
+            CU_ASSERT(strcmp(places.place[i].slice, places.place[j].slice) != 0 ||
+                      strcmp(places.place[i].mesh, places.place[j].mesh) != 0);
+    }
+    places_free(&places);
+    chip_free(&chip);
+}
+
+/* The command line's slices and meshes are replaced by pairs, which the grid takes together. */
+static void ties_slices_and_meshes(void)
+{
+    static const char *const want[][2] = {
+        {"2x4", "a=x*y,b=1"}, {"2x4", "a=x*y:2,b=y:2"}, {"2x4", "b=y:2,a=x*y:2"}, {"2x4", "a=x,b=y"},
+        {"2x4", "a=y,b=x"},   {"2x4", "a=y:2,b=x*y:2"}, {"2x4", "b=x*y:2,a=y:2"}, {"2x4", "a=1,b=x*y"}};
+    struct settings settings;
+    struct status st = {0};
+    struct grid grid;
+    struct point point;
+    settings_init(&settings);
+    OKAY(settings_add(&settings, option_by_name("chips"), "8", &st), st);
+    OKAY(settings_add(&settings, option_by_name("mesh"), "a=?,b=?", &st), st);
+    OKAY(settings_add(&settings, option_by_name("ring"), "uni,bidi", &st), st);
+    OKAY(settings_place(&settings, &st), st);
+    OKAY(grid_init(&grid, &settings, &st), st);
+    CU_ASSERT_EQUAL(grid.points, 16);
+    for (int64_t i = 0; i < grid.points; i++) {
+        grid_point(&grid, i, &point);
+        CU_ASSERT_STRING_EQUAL(point.slice, want[i / 2][0]);
+        CU_ASSERT_STRING_EQUAL(point.mesh, want[i / 2][1]);
+        CU_ASSERT_STRING_EQUAL(grid_text(&grid, i, option_by_name("mesh")), point.mesh);
+        CU_ASSERT_EQUAL(point.ring, (int)(i % 2));
+        CU_ASSERT_EQUAL(grid_with(&grid, i, option_by_name("ring"), 0), i / 2 * 2);
+    }
+    settings_free(&settings);
+}
+
+SUITE("places", TEST(counts_ways), TEST(finds_each_once), TEST(ties_slices_and_meshes))
