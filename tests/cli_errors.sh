@@ -78,7 +78,7 @@ slice 4x4 has 16|all-gather --chips 8 --slice 4x4 --size 1MiB
 no sizes multiply to its chips|all-gather --slice 4x4 --mesh dp=?,tp=3 --size 1MiB
 no box of 16 chips fits the pod of v5e, or none has the mesh|all-gather --chips 16 --slice all --mesh dp=?,tp=3 --size 1MiB
 write '?' for a whole size|all-gather --slice 4x4 --mesh dp=?2,tp=? --size 1MiB
-but not both|all-gather --slice 4x4 --mesh dp=?,tp=x --size 1MiB
+but not both|all-gather --slice 4x4 --mesh dp=?,tp=x*y --size 1MiB
 it has 4 axes at most|all-gather --slice 4x4 --mesh a=?,b=?,c=?,d=?,e=? --size 1MiB
 of one chip and one --wrap at a time|all-gather --chip v5e,v6e --chips 16 --slice all --size 1MiB
 the nearest have 8 and 16. Say which with --slice|all-gather --mesh dp=3,tp=4 --size 1MiB
