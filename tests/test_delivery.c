@@ -282,6 +282,20 @@ static const char *const op_names[OPS] = {"all-gather", "reduce-scatter",    "al
                                           "all-to-all", "ragged-all-to-all", "collective-permute",
                                           "broadcast"};
 
+/* Now and then any cut of the array between the rings, none for some included. */
+static void make_shares(struct round *r)
+{
+    int rings = 0, left = COLLECTIVE_SHARES;
+    for (int i = 0; i < r->spec.rings; i++)
+        rings += r->ring[i].n > 1;
+    for (int i = 0; i < rings && rings > 1 && suite_random(&r->random, 4) > 0; i++) {
+        r->spec.share[i] = i == rings - 1 ? left : (int)suite_random(&r->random, (unsigned)left + 1);
+        left -= r->spec.share[i];
+    }
+    if (left > 0)
+        memset(r->spec.share, 0, sizeof r->spec.share);
+}
+
 static void make_spec(struct round *r, int op, bool broken)
 {
     struct collective_spec *spec = &r->spec;
@@ -313,6 +327,8 @@ static void make_spec(struct round *r, int op, bool broken)
         r->pair[i] = suite_random(&r->random, 6);
     spec->target = r->target;
     spec->pair_elements = r->pair;
+    if (op < 3 && !broken)
+        make_shares(r);
 }
 
 /* Takes its payload from one send, any one. False if no send has one. */

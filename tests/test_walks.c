@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collective/collective.h"
+#include "engine/timing.h"
 #include "settings/option.h"
 #include "suite.h"
 #include "workload/job.h"
@@ -82,12 +84,11 @@ static void says_what_long_edges_cost(void)
     struct result far = run((const char *const(*)[2])option, NULL);
     CU_ASSERT_STRING_EQUAL(far.rings, "a on x:2*y as axes, b on x:8");
     CU_ASSERT_STRING_EQUAL(
-        far.edges,
-        "neighbours over a are up to 8 hops apart; --mesh b=8,a=32 has all side by side: 5.343 ms");
+        far.edges, "neighbours over a are up to 8 hops apart; --mesh b=8,a=32 has all side by side: 4.28 ms");
     option[2][1] = "b=8,a=32";
     struct result near = run((const char *const(*)[2])option, NULL);
     CU_ASSERT_STRING_EQUAL(near.edges, "");
-    NEAR(near.time_s, 5.343e-3, 1e-4);
+    NEAR(near.time_s, 4.2797e-3, 1e-4);
     option[1][1] = "8";
     option[2][1] = "a=2,b=2,c=2";
     option[3][1] = "a,c";
@@ -95,4 +96,82 @@ static void says_what_long_edges_cost(void)
     CU_ASSERT_PTR_NOT_NULL(strstr(never.edges, "hops apart"));
 }
 
-SUITE("walks", TEST(takes_the_faster), TEST(keeps_the_root), TEST(says_what_long_edges_cost))
+/* On a line of 8 and a ring of 16, of each 128 bytes of an array: the part that goes along x first carries 7 over a link of x
+ * and 8 x 7.5 = 60 over one of y, the other one 7.5 over y and 16 x 7 = 112 over x. 7 a + 112 b = 60 a + 7.5 b where a is
+ * 42.5 of 64: 43 has the smaller maximum of the two whole ones, 2737.5 against 2758. Cut in halves it is 3808 / 64 / 128 =
+ * 0.465 V over a link of x, 1.4 times the V/3 that enters a corner. */
+static void cuts_by_what_rings_carry(void)
+{
+    const char *option[][2] = {{"op", "all-gather"}, {"slice", "8x16"},     {"size", "1GiB"},
+                               {"engine", "event"},  {"hop-latency", "0s"}, {NULL, NULL}};
+    bool wrap[SLICE_AXES] = {false, true, false};
+    struct slice slice;
+    struct mesh mesh;
+    struct program program;
+    struct ring ring[2];
+    struct status st = {0};
+    struct collective_spec spec = {.kind = RING_BIDI_HALF,
+                                   .rings = 2,
+                                   .ring = {&ring[0], &ring[1]},
+                                   .elements = 1 << 29,
+                                   .elem_bytes = 2,
+                                   .timing_only = true};
+    int share[COLLECTIVE_RINGS];
+    double equal_s = 0;
+    OKAY(slice_init(&slice, 2, (int[]){8, 16}, wrap, 45e9, 0, &st), st);
+    OKAY(mesh_init(&mesh, &slice, NULL, &st), st);
+    for (int r = 0; r < 2; r++)
+        OKAY(ring_along(&ring[r], &mesh, r, &st), st);
+    CU_ASSERT_EQUAL(collective_share(&spec, share), 2);
+    CU_ASSERT_EQUAL(share[0], 43);
+    CU_ASSERT_EQUAL(share[1], 21);
+    program_init(&program, &slice);
+    OKAY(collective_of(COLLECTIVE_ALL_GATHER)->build(&spec, &program, -1, NULL, &st), st);
+    OKAY(program_time(&program, &equal_s, &st), st);
+    struct result best = run((const char *const(*)[2])option, NULL);
+    CU_ASSERT(equal_s > 1.4 * best.bound_s);
+    CU_ASSERT(best.time_s < 1.06 * best.bound_s);
+    option[1][1] = "16x16";
+    struct result square = run((const char *const(*)[2])option, NULL);
+    NEAR(square.time_s, square.formula_exact_s, 1e-9); /* where axes are alike, equal parts */
+    program_free(&program);
+    mesh_free(&mesh);
+}
+
+/* Shares never make anything slower: against equal parts of the same, by the reduce-scatter of whatever box. */
+static void shares_are_no_slower(void)
+{
+    static const char *const shapes[] = {"2x3", "4x8", "3x4x5", "2x16", "2x2x8", "5x4"};
+    struct suite_random random = {77};
+    for (int i = 0; i < 12; i++) {
+        const char *shape = shapes[suite_random(&random, 6)];
+        const char *wrap = suite_random(&random, 2) ? "all" : "none";
+        const char *const option[][2] = {
+            {"op", "reduce-scatter"}, {"chip", "v4"},      {"slice", shape}, {"wrap", wrap},
+            {"size", "5MiB"},         {"engine", "event"}, {NULL, NULL}};
+        struct result best = run(option, NULL);
+        int len[SLICE_AXES], axes;
+        bool all = *wrap == 'a', wraps[SLICE_AXES] = {all, all, all};
+        struct slice slice;
+        struct program program;
+        struct ring ring[COLLECTIVE_RINGS];
+        struct status st = {0};
+        struct collective_spec spec = {
+            .kind = RING_BIDI_HALF, .elements = 5 << 19, .elem_bytes = 2, .timing_only = true};
+        double equal_s = 0;
+        axes = slice_parse_shape(shape, len, &st);
+        OKAY(slice_init(&slice, axes, len, wraps, 45e9, 1e-6, &st), st);
+        for (; spec.rings < axes; spec.rings++) {
+            OKAY(ring_of_axis(&ring[spec.rings], &slice, spec.rings, &st), st);
+            spec.ring[spec.rings] = &ring[spec.rings];
+        }
+        program_init(&program, &slice);
+        OKAY(collective_of(COLLECTIVE_REDUCE_SCATTER)->build(&spec, &program, -1, NULL, &st), st);
+        OKAY(program_time(&program, &equal_s, &st), st);
+        CU_ASSERT(best.time_s <= equal_s * (1 + 1e-9));
+        program_free(&program);
+    }
+}
+
+SUITE("walks", TEST(cuts_by_what_rings_carry), TEST(shares_are_no_slower), TEST(takes_the_faster),
+      TEST(keeps_the_root), TEST(says_what_long_edges_cost))

@@ -57,6 +57,9 @@ struct collective_spec {
     double elem_bytes;
     enum combine combine;
     double setup_s; /* of the first send of each chain */
+    /* All-gather, reduce-scatter, all-reduce over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
+     * with each ring of two chips or more (collective_share()); all 0: equal ones */
+    int share[COLLECTIVE_RINGS];
     bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */
     int root;       /* broadcast: index in the group */
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */
@@ -72,6 +75,12 @@ struct collective_spec {
     struct collective_buffers *buffers;
     bool timing_only; /* no buffers, no payloads */
 };
+
+/* Cuts the array of an all-gather, a reduce-scatter or an all-reduce so that the link that carries most carries least: rings
+ * of other lengths, and lines, do not carry alike. `share` gets COLLECTIVE_SHARES in all; equal ones where rings are alike.
+ * Returns how many rings have two chips or more. */
+enum { COLLECTIVE_SHARES = 64 };
+int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
 
 /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets the op
  * that ends when all have ended (`before`, where a group is a single chip and nothing is sent), or is NULL where

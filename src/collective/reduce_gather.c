@@ -38,9 +38,12 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
     if (!spec->timing_only && buffers->in < 0)
         buffers->in = collective_buffer(spec, walk->program, "in", spec->elements, 1, false);
     phase.buffer = buffers->in;
-    phase.bytes = parts ? (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes / parts : 0;
+    double chunk_bytes = (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes;
     for (int p = 0; p < parts; p++) {
+        if (part[p].frac <= 0)
+            continue;
         phase.part = &part[p];
+        phase.bytes = chunk_bytes * part[p].frac;
         struct ends of_part = write_part(walk, phase, scatter, gather, before);
         for (int i = 0; i < of_part.count; i++)
             end[count++] = of_part.op[i];

@@ -110,6 +110,11 @@ void make_buffer(const struct collective_spec *spec, struct program *program, in
         *buffer = program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, ragged);
 }
 
+static bool spec_has_shares(const struct collective_spec *spec)
+{
+    return spec->share[0] + spec->share[1] + spec->share[2] > 0;
+}
+
 int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS])
 {
     int k = walk->rings, ways = 1;
@@ -118,7 +123,14 @@ int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_R
             if (walk->ring[r]->closed)
                 ways = 2;
     for (int p = 0; p < ways * k; p++) {
-        part[p] = (struct part){.index = p, .of = ways * k, .sign = ways == 1 ? 0 : p < k ? 1 : -1};
+        part[p] = (struct part){.index = p,
+                                .of = ways * k,
+                                .sign = ways == 1 ? 0
+                                        : p < k   ? 1
+                                                  : -1,
+                                .frac = 1.0 / (ways * k)};
+        if (spec_has_shares(walk->spec))
+            part[p].frac = (double)walk->spec->share[p % k] / (COLLECTIVE_SHARES * ways);
         for (int m = 0; m < k; m++)
             part[p].order[m] = (p + m) % k;
     }
@@ -304,7 +316,13 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
         dim[dims] = (struct grid_dim){walk.ring[dims]->n, by_cols};
     if (parts > 1)
         dim[dims++] = (struct grid_dim){parts, by_cols};
-    return program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, NULL);
+    int32_t buffer = program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, NULL);
+    int share[GRID_SHARES] = {0};
+    for (int p = 0; p < parts && parts > 1; p++)
+        share[p] = spec->share[p % walk.rings];
+    if (spec_has_shares(spec) && parts > 1)
+        program_share(program, buffer, share);
+    return buffer;
 }
 
 struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer)

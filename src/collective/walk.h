@@ -52,6 +52,7 @@ struct part {
     int index, of;
     int order[COLLECTIVE_RINGS]; /* rings in the order in which the part gathers them */
     int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
+    double frac;                 /* of the array */
 };
 int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS]);
 

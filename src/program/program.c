@@ -70,6 +70,12 @@ int32_t program_buffer(struct program *program, const char *name, int64_t rows, 
     APPEND(program, ROOM_BUFFER, buffer, buffers, buffer);
 }
 
+void program_share(struct program *program, int32_t buffer, const int share[])
+{
+    if (!program->error)
+        memcpy(program->buffer[buffer].share, share, sizeof program->buffer[buffer].share);
+}
+
 int32_t program_payload(struct program *program, struct payload payload)
 {
     APPEND(program, ROOM_PAYLOAD, payload, payloads, payload);

@@ -96,9 +96,10 @@ struct var {
 };
 
 /* A buffer exists on every chip: a matrix of rows x cols elements, cut into a grid of pieces. Dim i of the
- * grid cuts each of the parts made so far into dim[i].n nearly equal ones, larger ones first, along the rows
+ * grid cuts each of the parts made so far into dim[i].n nearly equal ones, larger ones first, or by shares, along the rows
  * or the columns. A ragged buffer is one column whose pieces have sizes of their own on every chip. */
 enum { GRID_DIMS = 6, BUFFER_NAME = 16 };
+enum { GRID_SHARES = 6 };
 struct grid_dim {
     int32_t n;
     bool by_cols;
@@ -109,7 +110,8 @@ struct buffer {
     double elem_bytes;
     int32_t dims;
     struct grid_dim dim[GRID_DIMS];
-    int64_t *ragged; /* elements of [chip][piece], owned by the program; NULL if not ragged */
+    int share[GRID_SHARES]; /* in what proportion the last dim cuts, where not equally; all 0: equally */
+    int64_t *ragged;        /* elements of [chip][piece], owned by the program; NULL if not ragged */
 };
 
 /* Which index of one grid dim: all of them, a fixed one, or (var + offset) mod n of the chip. */
@@ -201,6 +203,12 @@ void program_stage_permutes(struct program *program, int32_t stage);
 int32_t program_buffer(struct program *program, const char *name, int64_t rows, int64_t cols,
                        double elem_bytes, const struct grid_dim dim[], int dims, const int64_t *ragged);
 int32_t program_payload(struct program *program, struct payload payload);
+
+/* Lets the last dim of a buffer, of GRID_SHARES parts at most, cut by shares. */
+void program_share(struct program *program, int32_t buffer, const int share[]);
+
+/* Where part i begins of `total` rows (or columns) that dim d cuts; part n begins at their end. */
+int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i);
 
 /* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after() makes the
  * op appended last wait for an earlier one; a negative index waits for nothing. program_wait() waits for all of

@@ -60,8 +60,12 @@ static double pieces_of(const struct program *p, const struct view *view)
 static double uneven_elements(const struct buffer *buffer)
 {
     int64_t parts[2] = {1, 1};
-    for (int d = 0; d < buffer->dims; d++)
-        parts[buffer->dim[d].by_cols] *= buffer->dim[d].n;
+    for (int d = 0; d < buffer->dims; d++) {
+        int64_t all = 0;
+        for (int k = 0; k < GRID_SHARES && d == buffer->dims - 1; k++)
+            all += buffer->share[k];
+        parts[buffer->dim[d].by_cols] *= all > 0 ? all : buffer->dim[d].n;
+    }
     return (buffer->rows % parts[0] ? (double)buffer->cols : 0) +
            (buffer->cols % parts[1] ? (double)buffer->rows : 0);
 }

@@ -111,10 +111,28 @@ int program_steps(const struct program *program, struct status *st)
     return most;
 }
 
-/* Elements of the part that `index` selects of `total`, cut into `n` nearly equal parts, larger first. */
-static int64_t part_elements(int64_t total, int32_t n, int32_t index)
+/* What all shares are together; 0 where the dim cuts equally. */
+static int64_t all_shares(const struct buffer *buffer, int d)
 {
-    return total / n + (index < total % n);
+    int64_t all = 0;
+    for (int k = 0; k < GRID_SHARES && d == buffer->dims - 1; k++)
+        all += buffer->share[k];
+    return all;
+}
+
+int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i)
+{
+    int64_t n = buffer->dim[d].n, before = 0, larger = total % n, all = all_shares(buffer, d);
+    if (all == 0)
+        return i * (total / n) + (i < larger ? i : larger);
+    for (int32_t k = 0; k < i; k++)
+        before += buffer->share[k];
+    return total / all * before + total % all * before / all;
+}
+
+static int64_t part_elements(const struct buffer *buffer, int d, int64_t total, int32_t index)
+{
+    return buffer_cut(buffer, d, total, index + 1) - buffer_cut(buffer, d, total, index);
 }
 
 static int32_t pick_index(const struct program *program, struct pick pick, int32_t n, int chip)
@@ -136,7 +154,13 @@ static int64_t extent(const struct program *program, const struct view *view, in
     int32_t n = buffer->dim[d].n;
     if (view->pick[d].kind != PICK_ALL) {
         int32_t index = pick_index(program, view->pick[d], n, chip);
-        return extent(program, view, chip, by_cols, d + 1, part_elements(total, n, index));
+        return extent(program, view, chip, by_cols, d + 1, part_elements(buffer, d, total, index));
+    }
+    if (all_shares(buffer, d) > 0) {
+        int64_t sum = 0;
+        for (int32_t i = 0; i < n; i++)
+            sum += extent(program, view, chip, by_cols, d + 1, part_elements(buffer, d, total, i));
+        return sum;
     }
     int64_t larger = total % n, all = (n - larger) * extent(program, view, chip, by_cols, d + 1, total / n);
     return larger ? all + larger * extent(program, view, chip, by_cols, d + 1, total / n + 1) : all;

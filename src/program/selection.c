@@ -33,11 +33,10 @@ struct cutter {
     int32_t made;
 };
 
-/* Part i of `whole` cut into n nearly equal ones, larger first. */
-static struct range cut(struct range whole, int32_t n, int32_t i)
+static struct range cut(const struct cutter *c, int d, struct range whole, int32_t i)
 {
-    int64_t least = whole.n / n, larger = whole.n % n;
-    return (struct range){whole.first + i * least + (i < larger ? i : larger), least + (i < larger)};
+    int64_t first = buffer_cut(c->buffer, d, whole.n, i);
+    return (struct range){whole.first + first, buffer_cut(c->buffer, d, whole.n, i + 1) - first};
 }
 
 /* Follows dims d, d+1, ... into the part made so far. Recursion is bounded by GRID_DIMS. */
@@ -52,11 +51,11 @@ static void cut_dims(struct cutter *c, int d, struct range part)
     struct pick pick = c->view->pick[d];
     int32_t n = c->buffer->dim[d].n;
     if (pick.kind != PICK_ALL) {
-        cut_dims(c, d + 1, cut(part, n, pick_index(c->program, pick, n, c->vars)));
+        cut_dims(c, d + 1, cut(c, d, part, pick_index(c->program, pick, n, c->vars)));
         return;
     }
     for (int32_t i = 0; i < n; i++)
-        cut_dims(c, d + 1, cut(part, n, i));
+        cut_dims(c, d + 1, cut(c, d, part, i));
 }
 
 /* Ragged pieces stand one after another, each with its own size. */

@@ -8,6 +8,7 @@
 #include "engine/timing.h"
 #include "matmul/matmul.h"
 #include "settings/option.h"
+#include "workload/matmul_rings.h"
 #include "workload/rates.h"
 #include "workload/workloads.h"
 
@@ -321,6 +322,9 @@ static int matmul_describe(const struct job *job, struct work *work, struct stat
     print_plan(m, &job->machine.mesh.axes, work->plan);
     work->reference_option = "strategy";
     work->reference = matmul_strategy_name(STRATEGY_NAIVE);
+    if (job->point->mesh &&
+        matmul_rings_print(&m->plan, &m->options, &job->machine.mesh, work->rings, work->edges, st) < 0)
+        return st->code;
     return matmul_bound(&m->plan, &m->options, &job->machine.mesh, &work->bound_s, st);
 }
 

@@ -28,7 +28,9 @@ enum walk_form {
 struct walks {
     enum walk_form form; /* of `span` */
     struct span span;
-    struct span other;      /* the lines, as long as it is open which are faster */
+    struct span other;           /* the lines, as long as it is open which are faster */
+    int share[COLLECTIVE_RINGS]; /* of the span's rings (collective_spec); all 0: the array is cut equally */
+    bool settled;
     int64_t *pair_elements; /* ragged: as the span numbers the group, where the mesh does not; or NULL */
 };
 
@@ -37,7 +39,7 @@ int walks_open(struct collective_job *c, const struct mesh *mesh, const struct p
                struct status *st);
 void walks_close(struct walks *walks);
 
-/* Takes the faster ones, for good. */
+/* Takes the faster ones, and the shares of the array that make them so, for good. */
 int walks_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh, struct status *st);
 
 /* Puts the rings into a spec; its root and pairs, which the mesh numbers, as the rings have them. */
