@@ -32,6 +32,8 @@ the capacity factor is '1e3'; write a number above 0|s/^capacity-factor: 1/capac
 the capacity factor is '0'|s/^capacity-factor: 1/capacity-factor: 0/
 the capacity factor is '1.0000000001'|s/^capacity-factor: 1/capacity-factor: 1.0000000001/
 'capacity-factor' is missing|/^capacity-factor/d
+unknown exchange 'gathr'; the nearest is gather|s/^top-k: 2/&\nexchange: gathr/
+exchange: gather is of one expert a token, forward only|s/^top-k: 2/&\nexchange: gather/
 an expert has 1 sizes; give its input's|s/^layers:.*/layers: [2]/
 a size of layers is 0|s/^layers:.*/layers: [2, 0]/
 unknown function 'relv'; the nearest is relu|s/^layers:.*/&\nactivation: relv/

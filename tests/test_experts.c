@@ -342,6 +342,80 @@ static void collectives_issued(void)
     unlink(path);
 }
 
+/* The course's exercise 2 on X=4: S=2048, D=1024, F=4096, E=8, f32 (its table of collectives). */
+static const struct row gathered[] = {
+    {"fwd", "all-gather", "X", 4, "tokens", 1, 2097152, 8388608},
+    {"fwd", "all-gather", "X", 4, "experts of tokens", 1, 2048, 8192},
+    {"fwd", "reduce-scatter", "X", 4, "results", 1, 33554432, 8388608},
+};
+static const struct row broadcast[] = {{"fwd", "all-reduce", "X", 4, "w", 8, 8. * 16777216, 8. * 16777216}};
+
+static void exercise_issues(const char *path, const struct row *want, int rows)
+{
+    struct model model;
+    struct module module;
+    struct tally tally;
+    struct status st = {0};
+    load(path, "X=4", &model, &module);
+    OKAY(tally_collectives(&module, &tally, &st), st);
+    CU_ASSERT_EQUAL(tally.rows, rows);
+    for (int r = 0; r < tally.rows && r < rows; r++) {
+        CU_ASSERT_STRING_EQUAL(opcode_info(tally.row[r].opcode)->name, want[r].op);
+        CU_ASSERT_STRING_EQUAL(tally.row[r].what, want[r].what);
+        CU_ASSERT_EQUAL(tally.row[r].group, want[r].group);
+        CU_ASSERT_EQUAL(tally.row[r].count, want[r].count);
+        CU_ASSERT_EQUAL(tally.row[r].in_bytes, want[r].in_bytes);
+        CU_ASSERT_EQUAL(tally.row[r].out_bytes, want[r].out_bytes);
+    }
+    tally_free(&tally);
+    model_free(&model);
+    module_free(&module);
+}
+
+static void exercise_collectives(void)
+{
+    exercise_issues("workloads/moe-exercise-gather.yaml", gathered, 3);
+    exercise_issues("workloads/moe-exercise-weights.yaml", broadcast, 1);
+}
+
+/* y = x W[expert of the token], in whole numbers: whatever moves, tokens or weights, and without any drop. */
+static void other_exchanges(void)
+{
+    static const char text[] =
+        "model: experts\nexperts: 6\ntop-k: 1\ntokens: 9\ncapacity-factor: 1\nlayers: [4, 3]\n"
+        "backward: false\nexchange: %s\nrouting: {draw: zipf, exponent: 0.5, seed: 5}\n";
+    for (int way = 0; way < 2; way++) {
+        char path[] = "/tmp/icisim-experts-XXXXXX.yaml", written[512];
+        struct suite_random r = {0x6f74686572};
+        struct model model;
+        struct module module;
+        struct status st = {0};
+        struct array in[INPUTS], out[INPUTS];
+        CU_ASSERT(mkstemps(path, 5) >= 0);
+        snprintf(written, sizeof written, text, way ? "gather" : "weights");
+        write_text(path, written);
+        load(path, "dp=2,ep=3", &model, &module);
+        OKAY(numbers_read(path, &model, in, &st), st);
+        for (int i = 0; i < 2; i++)
+            for (int64_t k = 0; k < array_elements(&in[i]); k++)
+                in[i].data[k] = (double)suite_random(&r, 9) - 4;
+        OKAY(numbers_run(&model, &module, in, 0, out, &st), st);
+        for (int t = 0; t < 54; t++)
+            for (int j = 0; j < 3; j++) {
+                double want = 0;
+                for (int i = 0; i < 4; i++)
+                    want += in[0].data[t * 4 + i] *
+                            in[1].data[(model.experts->routing.expert[t] * 4 + i) * 3 + j];
+                CU_ASSERT_EQUAL(out[0].data[t * 3 + j], want);
+            }
+        free_all(in, model.inputs);
+        free_all(out, model.outputs);
+        model_free(&model);
+        module_free(&module);
+        unlink(path);
+    }
+}
+
 /* sum of y dy, the softmax of the router inside: its slope along each weight of the router is the gradient there. */
 static void router_learns(void)
 {
@@ -377,4 +451,4 @@ static void router_learns(void)
 }
 
 SUITE("experts", TEST(worked_example), TEST(random_routings), TEST(capacities), TEST(collectives_issued),
-      TEST(router_learns))
+      TEST(exercise_collectives), TEST(other_exchanges), TEST(router_learns))

@@ -14,38 +14,25 @@
  *     routing: {draw: zipf, exponent: 1.2, seed: 1}
  *     router: true              gates are the softmax of a product; else they are an input
  *     backward: false           forward only
+ *     exchange: ragged          or gather, weights: forward only, of one expert a token, whose gate is 1; nothing is dropped
  *     dtype: f32
  *
  * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the order of
  * dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and where results go
  * back to; then rows, gates and local experts are sent, into capacity x E rows. These are sorted by expert, multiplied, sent
  * back, and summed into tokens; what was dropped stays 0.
+ *
+ * Two other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its experts, and the
+ * results are scattered. weights: the tokens stay where they are; each expert's weights are sent to all, one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "model/front.h"
+#include "model/experts_build.h"
 
-enum { LAYERS_MOST = 16, EXPERTS_MOST = 1 << 16, TOP_MOST = 64 };
+enum { EXPERTS_MOST = 1 << 16, TOP_MOST = 64 };
 static const int64_t size_most = INT64_C(1) << 31;
-
-struct experts {
-    const struct node *root;
-    struct model *model;
-    struct builder *b;
-    enum dtype_id dtype, key; /* of numbers; of what rows are sorted by */
-    int layers, activation;
-    int64_t size[LAYERS_MOST + 1];
-    int64_t tokens, entries; /* of a device */
-    int experts, top_k, peers, local;
-    int64_t buffer; /* rows of a receiver */
-    bool router, backward;
-    const char *factor;
-    struct axis_list over, all; /* the experts' axis; all of them */
-    struct ragged_rows sent, back,
-        mine; /* from device to position; the other way; of each device's products */
-};
 
 static int read_layers(struct experts *x, struct status *st)
 {
@@ -98,6 +85,23 @@ static int read_activation(struct experts *x, struct status *st)
     int code = node ? node_text(node, "activation", &name, st) : 0;
     if (code == 0 && (x->activation = front_function(name, st)) < 0)
         code = node_prefix(node ? node : x->root, st, x->activation);
+    return code;
+}
+
+static int read_exchange(struct experts *x, struct status *st)
+{
+    static const char *const names[] = {"ragged", "gather", "weights", NULL};
+    const struct node *node = node_get(x->root, "exchange");
+    const char *name = names[0];
+    int code = node ? node_text(node, "exchange", &name, st) : 0, which = 0;
+    if (code == 0 && (which = text_index(name, names)) < 0)
+        return node_prefix(node, st, text_unknown("exchange", name, names, st));
+    x->exchange = (enum exchange)which;
+    if (code == 0 && which != EXCHANGE_RAGGED && (x->top_k > 1 || x->backward || x->router))
+        code = node_fail(node, st, STATUS_INPUT,
+                         "exchange: %s is of one expert a token, forward only; write top-k: 1 and backward: "
+                         "false, without a router",
+                         name);
     return code;
 }
 
@@ -155,6 +159,8 @@ static int read_all(struct experts *x, const struct point *point, struct status 
     if (code == 0)
         code = read_flag(x, "backward", &x->backward, st);
     if (code == 0)
+        code = read_exchange(x, st);
+    if (code == 0)
         code = read_capacity(x, &capacity, st);
     if (code == 0)
         code = node_need(x->root, "routing", &routing, st);
@@ -166,7 +172,7 @@ static int read_all(struct experts *x, const struct point *point, struct status 
                                   .tokens = x->tokens};
     e->over = x->over;
     e->drawn = node_get(routing, "draw") != NULL;
-    x->buffer = capacity * x->experts;
+    x->buffer = x->exchange == EXCHANGE_RAGGED ? capacity * x->experts : x->tokens * x->peers;
     x->key = (double)x->buffer * (x->local + 1) > INT32_MAX ? DTYPE_S64 : DTYPE_S32;
     code = routing_read(&e->routing, routing, point->file, point->draw, st);
     if (code == 0)
@@ -195,9 +201,9 @@ static int fill_rows(struct experts *x, struct status *st)
 }
 
 /* What the front end knows of an input: `value` of each device, one after the other; NULL where the routing has no tokens. */
-static int give(struct experts *x, const char *name, const char *what, int64_t each,
-                double (*value)(const struct experts *x, int device, int64_t i), enum dtype_id dtype,
-                bool trained, int32_t *made, struct status *st)
+int experts_give(struct experts *x, const char *name, const char *what, int64_t each,
+                 double (*value)(const struct experts *x, int device, int64_t i), enum dtype_id dtype,
+                 bool trained, int32_t *made, struct status *st)
 {
     struct model *model = x->model;
     int devices = axes_devices(&model->axes);
@@ -251,11 +257,6 @@ static double logit_of(const struct experts *x, int device, int64_t i)
     return (double)(i / x->top_k) * x->experts + x->model->experts->routing.expert[device * x->entries + i];
 }
 
-/* What the step is given. */
-struct given {
-    int32_t x, order, local, size, offset, gate, router, logit, weight[LAYERS_MOST];
-};
-
 static int declare_tensor(struct experts *x, const char *name, const char *what, struct tensor t,
                           int32_t *made, struct status *st)
 {
@@ -265,7 +266,7 @@ static int declare_tensor(struct experts *x, const char *name, const char *what,
     return code;
 }
 
-static int declare(struct experts *x, struct given *g, struct status *st)
+int experts_declare(struct experts *x, struct given *g, struct status *st)
 {
     int64_t rows = x->tokens * axes_devices(&x->model->axes);
     struct tensor in = {.dims = 2, .dim = {{.n = rows, .shard = x->all}, {.n = x->size[0]}}};
@@ -279,20 +280,23 @@ static int declare(struct experts *x, struct given *g, struct status *st)
         snprintf(name, sizeof name, "w%d", i + 1);
         code = declare_tensor(x, name, "w", w, &g->weight[i], st);
     }
+    if (x->exchange != EXCHANGE_RAGGED)
+        return code;
     if (code == 0 && x->router)
         code = declare_tensor(x, "router", "router", router, &g->router, st);
     if (code == 0 && x->router)
-        code = give(x, "logit", "router", x->entries, logit_of, DTYPE_S32, false, &g->logit, st);
+        code = experts_give(x, "logit", "router", x->entries, logit_of, DTYPE_S32, false, &g->logit, st);
     if (code == 0 && !x->router)
-        code = give(x, "gate", "gates", x->entries, gate_of, x->dtype, true, &g->gate, st);
+        code = experts_give(x, "gate", "gates", x->entries, gate_of, x->dtype, true, &g->gate, st);
     if (code == 0)
-        code = give(x, "order", "order", x->entries, order_of, DTYPE_S32, false, &g->order, st);
+        code = experts_give(x, "order", "order", x->entries, order_of, DTYPE_S32, false, &g->order, st);
     if (code == 0)
-        code = give(x, "local", "local experts", x->entries, local_of, DTYPE_S32, false, &g->local, st);
+        code =
+            experts_give(x, "local", "local experts", x->entries, local_of, DTYPE_S32, false, &g->local, st);
     if (code == 0)
-        code = give(x, "size", "sizes", x->peers, size_of, DTYPE_S32, false, &g->size, st);
+        code = experts_give(x, "size", "sizes", x->peers, size_of, DTYPE_S32, false, &g->size, st);
     if (code == 0)
-        code = give(x, "offset", "offsets", x->peers, offset_of, DTYPE_S32, false, &g->offset, st);
+        code = experts_give(x, "offset", "offsets", x->peers, offset_of, DTYPE_S32, false, &g->offset, st);
     return code;
 }
 
@@ -347,14 +351,9 @@ static void exchange_sizes(struct experts *x, const struct given *g, struct way 
     *back = (struct way){{begin, build_all_to_all(b, g->offset, &x->over, 0)}, {come, g->size}};
 }
 
-/* Rows of the expert's device, in the order of its experts, and how many each has. */
-struct arrived {
-    int32_t order, groups;
-};
-
 /* Experts and rows as one number, sorted: the rows in the order of their experts. Rows that nobody sent are of no expert and
  * stand last. */
-static struct arrived sort_rows(struct experts *x, int32_t local)
+struct arrived experts_sort(struct experts *x, int32_t local)
 {
     struct builder *b = x->b;
     b->what = "order";
@@ -369,7 +368,7 @@ static struct arrived sort_rows(struct experts *x, int32_t local)
 }
 
 /* The experts' products, of rows in the order of experts. */
-static int32_t multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups)
+int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups)
 {
     struct tensor h = {.value = rows};
     for (int i = 0; i < x->layers; i++) {
@@ -403,8 +402,8 @@ static int32_t forward(struct experts *x, const struct given *g)
     gates = send(x, "gates", gates, filled(b, x->dtype, 0, &x->buffer, 1), &there, &x->sent);
     int32_t local =
         send(x, "local experts", g->local, filled(b, DTYPE_S32, x->local, &x->buffer, 1), &there, &x->sent);
-    struct arrived arrived = sort_rows(x, local);
-    int32_t made = multiply(x, g, build_take(b, tokens, arrived.order), arrived.groups);
+    struct arrived arrived = experts_sort(x, local);
+    int32_t made = experts_multiply(x, g, build_take(b, tokens, arrived.order), arrived.groups);
     b->what = "results";
     gates = build_broadcast(b, build_take(b, gates, arrived.order), products, 2, &along_rows);
     made = build_put(b, build_binary(b, HLO_MULTIPLY, made, gates), arrived.order, x->buffer);
@@ -439,12 +438,14 @@ static int build(const struct node *root, const struct point *point, const struc
     x.b = &model->builder;
     x.b->layer = 1;
     x.b->phase = "fwd";
-    code = fill_rows(&x, st);
-    if (code == 0)
-        code = declare(&x, &given, st);
+    bool other = x.exchange != EXCHANGE_RAGGED;
+    int32_t made = -1;
+    code = other ? experts_write_other(&x, &given, &made, st) : fill_rows(&x, st);
+    if (code == 0 && !other)
+        code = experts_declare(&x, &given, st);
     if (code == 0) {
         struct tensor y = model->input[0].tensor;
-        y.value = forward(&x, &given);
+        y.value = other ? made : forward(&x, &given);
         y.dim[1].n = x.size[x.layers];
         code = model_end(model, "y", &y, x.backward, st);
     }
@@ -452,8 +453,8 @@ static int build(const struct node *root, const struct point *point, const struc
     return code;
 }
 
-static const char *const keys[] = {"experts", "top-k",      "tokens",      "capacity-factor",
-                                   "layers",  "activation", "expert-axis", "router",
-                                   "routing", "backward",   "data",        NULL};
+static const char *const keys[] = {"experts",    "top-k",       "tokens", "capacity-factor", "layers",
+                                   "activation", "expert-axis", "router", "routing",         "backward",
+                                   "data",       "exchange",    NULL};
 static const char *const options[] = {NULL};
 const struct front front_experts = {"experts", keys, options, build};
