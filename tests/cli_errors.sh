@@ -119,8 +119,7 @@ random:1|ragged-all-to-all --slice 4x4 --size 1MiB
 groups of 1024 chips or fewer|ragged-all-to-all --chip v4 --slice 16x16x16 --pair-sizes random:1 --size 1GiB
 unknown dtype 'fp32'|'fp32[64@x,64] . fp32[64,64@y]' --slice 4x4
 beyond any slice|'bf16[1099511627776,4] . bf16[4,1099511627776]' --slice 4x4
-sharded over nothing|'bf16[64,64] . bf16[64,64] -> bf16[64@x,64]' --slice 4x4
-leave one of them unsharded|'bf16[64@x,64@y] . bf16[64@y,64@x]' --slice 4x4
+leave one of them uncut in the output|'bf16[64@x,64@y] . bf16[64@y,64@x]' --slice 4x4
 run it by itself|'bf16[64,64@x] . bf16[64@x,64] . bf16[64,64] -> bf16[64,64]' --slice 4x4
 0 to 15|ragged-all-to-all --slice 4x4 --size 128B --pair-sizes $scratch.csv
 positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
@@ -157,6 +156,11 @@ no operand has a dim Q|'bf16[B=64@x,64] . bf16[64,64@y]' --slice 4x4 --dims B=64
 no product ends in an all-reduce|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --all-reduce chunks
 no product ends in a reduce-scatter|'bf16[64,64@y] . bf16[64,64] -> bf16[64,64]' --slice 4x4 --loop xla
 nothing is communicated|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --ring uni
+no product takes passes, as f32 does|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --precision high
+known are default, high, highest|'f32[64@x,64] . f32[64,64@y]' --slice 4x4 --precision best
+the product has more than 6 dims|'bf16[2,2,2,64] . bf16[64,2,2,2,2]' --slice 4x4
+the output is 64x32, the product 8x64x32|'bf16[8,64,64] . bf16[64,32] -> bf16[64,32]' --slice 4x4
+axis x shards two dims|'bf16[8@x,64@x,64] . bf16[64,32]' --slice 4x4
 the matmul is of bf16|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --peak int8=1Tflops
 --root does not apply to all-reduce|$scratch.root.yaml
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB

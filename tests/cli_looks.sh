@@ -16,7 +16,7 @@ fail() {
 # 2 * 512 * 2048 * 2048 / 19.17e12 = 224.046 us; the three permutes of 26.302 us end before the second product does.
 "$icisim" run "${course[@]}" --critical-path --steps >"$folder/looks"
 grep -q '^# critical chip TPU:0: all 3 permutes hidden$' "$folder/looks" || fail "not all permutes hidden"
-grep -q 'fusion.2 *3 *compute *168.035 *224.046' "$folder/looks" || fail "the last step is not where it should be"
+grep -q 'fusion.1 *3 *compute *168.035 *224.046' "$folder/looks" || fail "the last step is not where it should be"
 
 "$icisim" run "${course[@]}" --trace "$folder/trace.json" --trace-chips 3 >/dev/null
 python3 - "$folder/trace.json" <<'END'

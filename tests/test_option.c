@@ -9,7 +9,7 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "fabric/chip.h"
-#include "matmul/matmul.h"
+#include "pass/pass.h"
 #include "settings/option.h"
 #include "settings/settings.h"
 #include "suite.h"
@@ -32,7 +32,7 @@ static void words_are_values(const struct option_row *option)
         if (strcmp(option->name, "dtype") == 0)
             CU_ASSERT(dtype_by_name(word, &st) >= 0);
         if (strcmp(option->name, "strategy") == 0)
-            CU_ASSERT(matmul_strategy_by_name(word, &st) >= 0);
+            CU_ASSERT(pass_way_by_name(word, &st) >= 0);
     }
     free(words);
 }

@@ -5,7 +5,9 @@
 
 #include "collective/collective.h"
 #include "engine/engine.h"
-#include "matmul/matmul.h"
+#include "lower/lower.h"
+#include "model/chain.h"
+#include "pass/pass.h"
 #include "settings/option.h"
 #include "suite.h"
 #include "workload/job.h"
@@ -98,7 +100,37 @@ static void at_the_same_time(void)
     NEAR(gathers_s(inner, outer, "event", true), gathers_s(inner, outer, "simgrid", true), 1e-9);
 }
 
-/* Products on one mesh, by every strategy, while the other chips hold nothing. */
+static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
+{
+    (void)module;
+    (void)collective;
+    return *(const enum overlap_way *)context;
+}
+
+static void product_stays(struct world *w, const struct chain *chain, enum overlap_way way,
+                          const struct chip *chip)
+{
+    struct overlap_options options = {.context = &way, .way = way_of};
+    struct lower_options how = {.kind = RING_BIDI};
+    struct module module = {0};
+    struct placement placement = {0};
+    struct lower run = {0};
+    roofline_init(&how.roofline, chip);
+    OKAY(pass_overlap(&chain->model.module, &options, &module, &w->st), w->st);
+    OKAY(placement_init(&placement, &w->slice, 8, &w->mesh[0], NULL, &w->st), w->st);
+    OKAY(lower_init(&run, &module, &placement, &how, &w->st), w->st);
+    OKAY(lower_build(&run, &w->st), w->st);
+    w->program = run.program;
+    OKAY(program_check(&w->program, &w->st), w->st);
+    CU_ASSERT(w->program.ops > 0);
+    stays_on(w, &w->mesh[0], 0);
+    w->program = (struct program){0};
+    lower_free(&run);
+    placement_free(&placement);
+    module_free(&module);
+}
+
+/* Products on one mesh, by every strategy, while the other chips do nothing. */
 static void products_stay_on_their_mesh(void)
 {
     static const char *const exprs[] = {
@@ -108,21 +140,15 @@ static void products_stay_on_their_mesh(void)
     struct status st = {0};
     OKAY(chip_load(&chip, "v5e", CHIP_SPEC, &st), st);
     for (size_t e = 0; e < sizeof exprs / sizeof *exprs; e++)
-        for (int strategy = 0; strategy < STRATEGY_AUTO; strategy++) {
+        for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS; way++) {
             struct world w;
             struct expr expr;
-            struct matmul_plan plan;
-            struct matmul_build build;
-            struct matmul_options options = {
-                .strategy = (enum matmul_strategy)strategy, .kind = RING_BIDI, .chunks = 2};
-            roofline_init(&options.roofline, &chip);
+            struct chain chain;
             setup(&w, "X=2,Y=4", outer, inner);
             OKAY(expr_parse(exprs[e], NULL, DTYPE_F32, &w.mesh[0].axes, &expr, &w.st), w.st);
-            OKAY(matmul_infer(&expr, &w.mesh[0].axes, &plan, &w.st), w.st);
-            OKAY(matmul_write(&plan, &options, &w.mesh[0], &w.program, &build, &w.st), w.st);
-            stays_on(&w, &w.mesh[0], 0);
-            OKAY(matmul_verify(&plan, &build, &w.mesh[0], &w.program, 7 + e, &w.st), w.st);
-            matmul_build_free(&build);
+            OKAY(chain_build(&expr, &w.mesh[0].axes, &chain, &w.st), w.st);
+            product_stays(&w, &chain, way, &chip);
+            model_free(&chain.model);
             teardown(&w);
         }
     chip_free(&chip);

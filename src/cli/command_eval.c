@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/run_stations.h"
 #include "model/model.h"
+#include "notation/expr.h"
 
 /* What each call is in the option table. */
 static const enum op_set op_of_call[CALL_OPS_COUNT] = {
@@ -252,16 +253,21 @@ static int eval_run(struct settings *settings, struct status *st)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;
     code = machine_slice_of_mesh(&point, &of, st);
-    return code < 0 ? code : run_one(settings, &point, st);
+    if (code < 0)
+        return code;
+    return point.op && expr_is(point.op) ? eval_matmul(&point, stdout, st) : run_one(settings, &point, st);
 }
 
 const struct command command_eval = {
     .name = "eval",
-    .arguments = "OP|WORKLOAD.yaml",
-    .what = "runs a collective or a model's step on numbers, through the schedule that is simulated",
+    .arguments = "OP|MATMUL|WORKLOAD.yaml",
+    .what =
+        "runs a collective, a matmul or a model's step on numbers, through the schedule that is simulated",
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
-        "ppermute, ring_shift, broadcast, ragged_all_to_all. Prints input, each device's block, each step, "
+        "ppermute, ring_shift, broadcast, ragged_all_to_all; or a matmul in sharding notation, which "
+        "multiplies "
+        "whole numbers of its own as its module does. Prints input, each device's block, each step, "
         "the result, and whether it equals the definition; exits with 1 if it does not. Numbers are doubles "
         "whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and gradients "
         "by "

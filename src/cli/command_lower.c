@@ -4,6 +4,7 @@
 
 #include "cli/command.h"
 #include "module/hlo_print.h"
+#include "notation/expr.h"
 #include "workload/module_job.h"
 
 /* The one point that the settings are. */
@@ -28,11 +29,11 @@ static int read_module(const struct point *point, struct module *module, struct 
     struct catalog catalog = {0};
     char path[HLO_PATH];
     int disguised;
-    if (!module_job_matches(point))
+    if (!module_job_matches(point) && !expr_is(point->op))
         return status_fail(
             st, STATUS_INPUT,
             "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump directory, - for "
-            "stdin) or the workload file of a model",
+            "stdin), the workload file of a model, or a matmul",
             point->op);
     int code = module_job_read(point, &catalog, module, path, &disguised, st);
     catalog_free(&catalog);
@@ -55,7 +56,7 @@ static int lower(struct settings *settings, struct status *st)
 
 const struct command command_lower = {
     .name = "lower",
-    .arguments = "FILE.hlo|DIR|WORKLOAD.yaml",
+    .arguments = "FILE.hlo|DIR|WORKLOAD.yaml|MATMUL",
     .what = "prints what one device of a workload runs, as HLO text",
     .more = "The text can be run in its turn, and takes the same time to the bit. Reduce-scatters in "
             "disguise are printed as "

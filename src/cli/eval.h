@@ -33,4 +33,8 @@ int eval_experts(const struct point *point, FILE *out, struct status *st);
 /* The step of a model: what comes out, and whether it is what one device gets. STATUS_CHECK where it is not. */
 int eval_model(const struct point *point, FILE *out, struct status *st);
 
+/* A matmul: whole numbers through the module that runs, on virtual devices, against the plain product. STATUS_CHECK where they
+ * differ. */
+int eval_matmul(const struct point *point, FILE *out, struct status *st);
+
 #endif

@@ -3,11 +3,25 @@
 
 #include <math.h>
 
+#include "base/text.h"
+
 static const char *const bounds[BOUND_KINDS] = {"MXU", "HBM", "launch"};
 
 const char *bound_kind_name(enum bound_kind bound)
 {
     return bounds[bound];
+}
+
+int precision_by_name(const char *name, struct status *st)
+{
+    static const char *const names[] = {"default", "high", "highest", NULL};
+    int index = text_index(name, names);
+    return index >= 0 ? index : text_unknown("precision", name, names, st);
+}
+
+int precision_passes(enum precision precision)
+{
+    return precision == PRECISION_HIGHEST ? 6 : precision == PRECISION_HIGH ? 3 : 1;
 }
 
 void roofline_init(struct roofline *roofline, const struct chip *chip)
@@ -22,8 +36,7 @@ void roofline_init(struct roofline *roofline, const struct chip *chip)
         roofline->peak_flops[d] = NAN;
 }
 
-/* A type that the chip has no rate for, computed in bf16 passes. */
-static bool takes_passes(const struct roofline *roofline, enum dtype_id dtype)
+bool roofline_takes_passes(const struct roofline *roofline, enum dtype_id dtype)
 {
     return dtype == DTYPE_F32 && isnan(roofline->peak_flops[dtype]) &&
            isnan(roofline->chip->peak_flops[dtype]);
@@ -38,7 +51,7 @@ int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *
     int code = chip_peak(roofline->chip, dtype, flops, st);
     if (code < 0)
         return code;
-    *flops /= roofline->cores * (takes_passes(roofline, dtype) ? roofline->passes : 1);
+    *flops /= roofline->cores * (roofline_takes_passes(roofline, dtype) ? roofline->passes : 1);
     return 0;
 }
 
@@ -94,4 +107,18 @@ int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, dou
                  : memory_s > compute_s                         ? BOUND_HBM
                                                                 : BOUND_MXU;
     return 0;
+}
+
+double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes)
+{
+    struct roofline best = *roofline;
+    struct status unused = {0};
+    double seconds = NAN;
+    const struct chip_efficiency *steps = &best.chip->efficiency[dtype];
+    best.efficiency = roofline_efficiency(roofline, dtype, flops);
+    for (int i = 0; i < steps->steps && steps->work[i] < flops;
+         i++) /* straight between the steps: largest at one */
+        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
+    roofline_product_s(&best, dtype, flops, hbm_bytes, &seconds, NULL, &unused);
+    return seconds;
 }

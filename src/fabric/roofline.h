@@ -34,6 +34,11 @@ struct roofline {
     bool step;  /* inside a training step, where products reach less than alone (chip.step_efficiency) */
 };
 
+/* JAX's precision of products of f32, by name, and the passes that it takes. */
+enum precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };
+int precision_by_name(const char *name, struct status *st);
+int precision_passes(enum precision precision);
+
 enum bound_kind { BOUND_MXU, BOUND_HBM, BOUND_LAUNCH, BOUND_KINDS };
 const char *bound_kind_name(enum bound_kind bound);
 
@@ -41,6 +46,9 @@ void roofline_init(struct roofline *roofline, const struct chip *chip);
 
 /* The peak for products of a type: what was set, or the chip's. */
 int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st);
+
+/* Is it a type that the chip has no rate for, computed as passes of bf16? */
+bool roofline_takes_passes(const struct roofline *roofline, enum dtype_id dtype);
 
 /* The share of it that a product of so many operations reaches. */
 double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops);
@@ -52,6 +60,10 @@ double roofline_product_flops(const struct roofline *roofline, double m, double 
 /* A product of so many operations, and of `hbm_bytes` moved. `bound` may be NULL. Padding moves nothing. */
 int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
                        double *seconds, enum bound_kind *bound, struct status *st);
+
+/* The least that a product takes, as one op or cut into several: where smaller products reach a larger share of the peak,
+ * parts of it may. NaN where the type has no peak. */
+double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes);
 
 /* Anything else; and what so many bytes take in HBM, without the launch. */
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);

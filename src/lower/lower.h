@@ -4,7 +4,9 @@
  *
  * A compute takes its roofline (fabric/roofline.h) on each chip's one queue. A collective that blocks starts when the queue
  * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
- * no length. Collectives over the same groups run one after the other, in the order in which they were issued; permutes
+ * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
+ * come: neither it nor its -done is the queue's business, and who reads the value waits for it, what arrives of it if it is a
+ * permute. Collectives over the same groups run one after the other, in the order in which they were issued; permutes
  * all at once, as both directions of a windowed einsum do. With `overlapped` the text is no schedule: then a collective
  * starts when its operands are there, computes wait for what they read, and both are in an order that hides what can be
  * hidden (lower_order.h).
@@ -59,10 +61,13 @@ struct lowered {
     int32_t instruction;
     double times;
     int32_t first_op,
-        end_op;            /* the program's first op of it, and the op that ends it; -1 where it takes none */
-    int32_t wait_op;       /* the compute of no length by which the queue waits for it, -1 if none does */
-    int32_t queue_op;      /* the last op of the queue before that, -1 if there is none */
-    double seconds;        /* of a compute; the longest, where devices have rows of their own */
+        end_op; /* the program's first op of it, and the op that ends it; -1 where it takes none */
+    int32_t
+        wait_op;   /* the compute that waits for it, of no length where the queue is held; -1 if none does */
+    double wait_s; /* what that compute takes */
+    int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
+    int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
+    double seconds; /* of a compute; the longest, where devices have rows of their own */
     enum bound_kind bound; /* of a product */
 };
 

@@ -128,6 +128,15 @@ static int check_ragged(const struct lower *lower, int32_t instruction, struct s
         module_word(lower->module, module_at(lower->module, instruction)->name));
 }
 
+/* The rings' kind: as an instruction's label ring says it, or as the options do. */
+static int kind_of(const struct lower *lower, int32_t instruction, struct status *st)
+{
+    char ring[24];
+    if (module_label(lower->module, instruction, "ring", ring, sizeof ring))
+        return ring_kind_by_name(ring, st);
+    return (int)lower->options->kind;
+}
+
 int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
                      struct status *st)
 {
@@ -136,15 +145,17 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
     bool rows = lower_has_rows(module, instruction);
     int64_t *pair = NULL;
     char stage[STAGE_NAME];
-    struct collective_spec spec = {.kind = lower->options->kind,
+    int code = kind_of(lower, instruction, st);
+    struct collective_spec spec = {.kind = (enum ring_kind)code,
                                    .algorithm = lower->options->algorithm,
                                    .elem_bytes = 1,
                                    .routes = 1,
                                    .setup_s = lower->options->setup_s,
                                    .name = lower_name(module, instruction, stage),
                                    .timing_only = true};
-    int code;
     *after = before;
+    if (code < 0)
+        return code;
     if (whole == HLO_COLLECTIVE_PERMUTE) {
         spec.elements = (int64_t)lower_collective_bytes(module, instruction, 1);
         code = build_permute(lower, instruction, &spec, before, after, st);

@@ -3,7 +3,8 @@
  * The walk: instructions in the order of execution, each appended to the program as what it is.
  *
  * Two orders. By schedule, the chip's queue does everything in text order: what an instruction waits for is the last op of
- * the queue, and dones hold the queue. Overlapped, an instruction waits for what its operands come from: so every value
+ * the queue, and dones hold the queue. But a start that is labelled issue="data" is issued when its operand is there, by
+ * what brought it, and nobody waits for it but those who read it: such values are loose. Overlapped, an instruction waits for what its operands come from: so every value
  * carries the op that makes it, and a tuple its elements, which loops pass on from trip to trip.
  */
 #include "lower/lower_walk.h"
@@ -17,21 +18,36 @@
 #include "lower/lower_order.h"
 #include "lower/lower_ragged.h"
 
+enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64, WAITS_MOST = 256 };
+
 /* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
  * pool[first .. first + count). */
 struct value {
     int32_t op, item;
     int32_t first, count;
+    bool loose;   /* the queue has not waited for it */
+    bool arrives; /* it is there when what `op` sends to a chip is */
+    bool bundle;  /* no tuple: made without an op, it is there when all its elements are */
 };
 static const struct value no_value = {.op = -1, .item = -1};
+
+/* What an op waits for. */
+struct waits {
+    int count;
+    struct value of[WAITS_MOST];
+};
 
 struct walker {
     struct lower *lower;
     const struct module *module;
     struct program *program;
-    int32_t queue;      /* last op of the chips' queues, -1: none yet */
-    int32_t all;        /* the chips of the module */
-    int32_t where;      /* the chips that run what is written: of a branch those that take it */
+    int32_t queue; /* last op of the chips' queues, -1: none yet */
+    int32_t all;   /* the chips that have a device */
+    int32_t where; /* the chips that run what is written: of a branch those that take it */
+    int32_t site;  /* the conditional whose branch is being written, -1 */
+    int32_t *
+        stage; /* [stages] of loops: of loop k (label loop="k") its products at 2 k, its permutes at 2 k + 1; -1 */
+    int32_t stages, stage_room;
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
     struct value *pool; /* tuples' elements */
     int32_t pooled, room;
@@ -51,8 +67,6 @@ struct frame {
     int32_t site;
 };
 
-enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64, WAITS_MOST = 256 };
-
 static struct lowered *add_item(struct walker *w, int32_t instruction)
 {
     struct lower *lower = w->lower;
@@ -66,21 +80,56 @@ static struct lowered *add_item(struct walker *w, int32_t instruction)
                              .first_op = -1,
                              .end_op = -1,
                              .wait_op = -1,
-                             .queue_op = -1};
+                             .queue_op = -1,
+                             .beside = -1};
     return item;
+}
+
+/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
+static int label_of(const struct walker *w, int32_t instruction, const char *key)
+{
+    char number[16];
+    if (module_label(w->module, instruction, key, number, sizeof number) ||
+        (w->site >= 0 && module_label(w->module, w->site, key, number, sizeof number)))
+        return atoi(number);
+    return -1;
+}
+
+/* All products of an unrolled loop are one stage, its permutes another; `kind` is what it is called, with the loop's number. */
+static int32_t stage_of_loop(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind)
+{
+    while (w->stages < 2 * loop + 2) {
+        if (!GROW(w->stage, w->stages, w->stage_room)) {
+            status_nomem(w->st);
+            return 0;
+        }
+        w->stage[w->stages++] = -1;
+    }
+    int32_t *stage = &w->stage[2 * loop + permutes];
+    if (*stage < 0) {
+        char name[STAGE_NAME];
+        const char *labels = strchr(lower_name(w->module, w->site < 0 ? instruction : w->site, name), ' ');
+        *stage = program_stage(w->program, "%.20s.%d%.16s", kind, loop, labels ? labels : "");
+        if (permutes)
+            program_stage_permutes(w->program, *stage);
+    }
+    return *stage;
 }
 
 /* An op of the queue. */
 static int32_t add_compute(struct walker *w, int32_t instruction, struct amount amount)
 {
     char name[STAGE_NAME];
-    return program_add(
-        w->program,
-        (struct op){.kind = OP_COMPUTE,
-                    .where = w->where,
-                    .amount = amount,
-                    .payload = NO_PAYLOAD,
-                    .stage = program_stage(w->program, "%s", lower_name(w->module, instruction, name))});
+    enum opcode opcode = module_at(w->module, instruction)->opcode;
+    int loop = amount.each > 0 || amount.table != NO_TABLE ? label_of(w, instruction, "loop") : -1;
+    int32_t stage = loop >= 0 ? stage_of_loop(w, instruction, loop, false, opcode_info(opcode)->name)
+                              : program_stage(w->program, "%s", lower_name(w->module, instruction, name));
+    return program_add(w->program, (struct op){.kind = OP_COMPUTE,
+                                               .where = w->where,
+                                               .amount = amount,
+                                               .payload = NO_PAYLOAD,
+                                               .stage = stage,
+                                               .step = loop >= 0 ? label_of(w, instruction, "step") : 0});
 }
 
 static struct value value_of(const struct frame *f, int32_t instruction)
@@ -125,6 +174,36 @@ static int inputs_of(struct walker *w, const struct frame *f, int32_t instructio
     return n;
 }
 
+/* Adds the ops that a value comes from, each once; only those that the queue has not waited for, if loose. */
+static void collect(struct walker *w, struct value value, bool loose, struct waits *waits)
+{
+    for (int32_t i = 0; i < value.count; i++)
+        collect(w, w->pool[value.first + i], loose, waits);
+    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose) || waits->count == WAITS_MOST;
+    for (int i = 0; i < waits->count && !known; i++)
+        known = waits->of[i].op == value.op && waits->of[i].arrives == value.arrives;
+    if (!known)
+        waits->of[waits->count++] = value;
+}
+
+static void collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,
+                           struct waits *waits)
+{
+    waits->count = 0;
+    for (int o = 0; o < module_at(w->module, instruction)->operands; o++)
+        collect(w, value_of(f, module_operand(w->module, instruction, o)), loose, waits);
+}
+
+/* The op that was added last waits for them. */
+static void wait_for(struct walker *w, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++)
+        if (waits->of[i].arrives)
+            program_after(w->program, waits->of[i].op, AFTER_ARRIVED);
+        else
+            program_wait(w->program, waits->of[i].op);
+}
+
 static bool is_overlapped(const struct walker *w)
 {
     return w->lower->options->overlapped;
@@ -139,6 +218,48 @@ static int32_t queue_op(struct walker *w, int32_t instruction, struct amount amo
         program_wait(w->program, wait[i]);
     w->queue = op;
     return op;
+}
+
+/* Where the queue waits for what is loose: the gap before the compute, of so many seconds, is exposed by it. */
+static void expose(struct walker *w, const struct waits *waits, int32_t queue, int32_t compute,
+                   double seconds)
+{
+    int32_t first = -1;
+    for (int i = 0; i < waits->count; i++) {
+        struct lowered *item = waits->of[i].item < 0 ? NULL : &w->lower->item[waits->of[i].item];
+        if (!item || item->first_op < 0 || item->wait_op >= 0)
+            continue;
+        item->queue_op = queue;
+        item->wait_op = compute;
+        item->wait_s = seconds;
+        item->beside = first < 0 ? waits->of[i].item : first;
+        if (first >= 0) {
+            item->beside = w->lower->item[first].beside;
+            w->lower->item[first].beside = waits->of[i].item;
+        }
+        first = first < 0 ? waits->of[i].item : first;
+    }
+}
+
+/* What takes no time is there when all that it is made of is: for those who wait for it by data. */
+static int walk_timeless(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct waits waits;
+    bool loose = false;
+    collect_inputs(w, f, instruction, false, &waits);
+    for (int i = 0; i < waits.count; i++)
+        loose = loose || waits.of[i].loose;
+    if (!loose) {
+        value->op = waits.count == 1 ? waits.of[0].op : waits.count > 1 ? w->queue : -1;
+        return 0;
+    }
+    *value = (struct value){.op = -1, .item = -1, .first = w->pooled, .count = waits.count, .bundle = true};
+    for (int i = 0; i < waits.count; i++) {
+        if (!GROW(w->pool, w->pooled, w->room))
+            return status_nomem(w->st);
+        w->pool[w->pooled++] = waits.of[i];
+    }
+    return 0;
 }
 
 /* What a compute takes on each chip; the longest of them, and what binds it. */
@@ -184,59 +305,130 @@ static int walk_compute(struct walker *w, const struct frame *f, int32_t instruc
         return w->st->code;
     int waits = is_overlapped(w) ? inputs_of(w, f, instruction, wait) : 0;
     if (seconds <= 0) {
-        value->op = is_overlapped(w) ? program_join_of(w->program, wait, waits, w->all, 0) : -1;
-        return uncosted && !add_item(w, instruction) ? w->st->code : 0;
+        if (uncosted && !add_item(w, instruction))
+            return w->st->code;
+        if (!is_overlapped(w))
+            return walk_timeless(w, f, instruction, value);
+        value->op = program_join_of(w->program, wait, waits, w->all, 0);
+        return 0;
     }
     struct lowered *item = add_item(w, instruction);
+    struct waits loose = {.count = 0};
+    int32_t queue = w->queue;
     if (!item)
         return w->st->code;
     item->seconds = seconds;
     item->bound = bound;
     item->first_op = item->end_op = value->op = queue_op(w, instruction, amount, wait, waits);
+    if (!is_overlapped(w))
+        collect_inputs(w, f, instruction, true, &loose);
+    wait_for(w, &loose);
+    expose(w, &loose, queue, value->op, seconds);
     return 0;
+}
+
+/* Is a start issued by what brings its operand, not by the queue? */
+static bool goes_by_data(struct walker *w, int32_t instruction)
+{
+    char issue[8];
+    return opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_START &&
+           module_label(w->module, instruction, "issue", issue, sizeof issue) && strcmp(issue, "data") == 0;
+}
+
+static void add_wait(struct waits *waits, int32_t op)
+{
+    if (op >= 0 && waits->count < WAITS_MOST)
+        waits->of[waits->count++] = (struct value){.op = op, .item = -1};
+}
+
+/* What a collective is issued after. */
+static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
+                       struct waits *waits)
+{
+    int32_t op[WAITS_MOST];
+    int count;
+    const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+    waits->count = 0;
+    if (is_overlapped(w)) {
+        int n = inputs_of(w, f, instruction, op);
+        for (int i = 0; i < n; i++)
+            add_wait(waits, op[i]);
+        return;
+    }
+    collect_inputs(w, f, instruction, !by_data, waits);
+    if (!by_data)
+        add_wait(waits, w->queue);
+    for (int i = 0; i < count; i++)
+        add_wait(waits, value_of(f, (int32_t)before[i]).op);
+}
+
+static int32_t join(struct walker *w, const struct waits *waits)
+{
+    if (waits->count == 0 || (waits->count == 1 && !waits->of[0].arrives))
+        return waits->count ? waits->of[0].op : -1;
+    int32_t op = program_join(w->program, w->all, 0);
+    wait_for(w, waits);
+    return op;
+}
+
+static void name_permute(struct walker *w, int32_t permute, struct op *op)
+{
+    int loop = label_of(w, permute, "loop");
+    if (loop < 0)
+        return;
+    op->stage = stage_of_loop(w, permute, loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
+    op->step = label_of(w, permute, "step");
+}
+
+/* A permute is one op, which waits for all by itself. Others run one after the other where they have the same groups. */
+static int append(struct walker *w, int32_t collective, struct waits *waits, int32_t *after)
+{
+    int32_t *last =
+        &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
+    int32_t first = w->program->ops;
+    int code;
+    if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE) {
+        code = lower_collective(w->lower, collective, -1, after, w->st);
+        if (code == 0 && w->program->ops > first) {
+            wait_for(w, waits);
+            name_permute(w, collective, &w->program->op[first]);
+        }
+        return code;
+    }
+    add_wait(waits, *last);
+    code = lower_collective(w->lower, collective, join(w, waits), after, w->st);
+    if (*after >= 0)
+        *last = *after;
+    return code;
 }
 
 /* Issues the collective in an instruction; the value is what ends it. */
 static int issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     int32_t collective = lower_collective_in(w->module, instruction);
-    int32_t wait[WAITS_MOST + 1];
-    int waits = 0, count;
-    enum opcode whole = opcode_info(module_at(w->module, collective)->opcode)->whole;
-    int32_t *last =
-        &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
-    bool in_turn = whole != HLO_COLLECTIVE_PERMUTE;
-    if (is_overlapped(w)) {
-        waits = inputs_of(w, f, instruction, wait);
-    } else {
-        const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
-        wait[waits++] = w->queue;
-        for (int i = 0; i < count && waits < WAITS_MOST; i++)
-            wait[waits++] = value_of(f, (int32_t)before[i]).op;
-    }
-    if (in_turn)
-        wait[waits++] = *last;
-    struct lowered *item = add_item(w, instruction);
-    if (!item)
+    bool by_data = goes_by_data(w, instruction);
+    struct waits waits;
+    find_waits(w, f, instruction, by_data, &waits);
+    if (!add_item(w, instruction))
         return w->st->code;
     int32_t first = w->program->ops, at = w->lower->items - 1;
-    int32_t before = program_join_of(w->program, wait, waits, w->all, 0);
-    int code = lower_collective(w->lower, collective, before, &value->op, w->st);
-    item = &w->lower->item[at];
+    int code = append(w, collective, &waits, &value->op);
     value->item = at;
+    value->loose = by_data && !is_overlapped(w);
+    value->arrives = value->loose &&
+                     opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
     if (w->program->ops > first) {
-        item->first_op = first;
-        item->end_op = value->op;
+        w->lower->item[at].first_op = first;
+        w->lower->item[at].end_op = value->op;
     }
-    if (in_turn && value->op >= 0)
-        *last = value->op;
     return code;
 }
 
 /* Nothing of the queue goes on until a collective has ended. */
 static void hold_queue(struct walker *w, int32_t instruction, struct value value)
 {
-    if (value.item < 0 || w->lower->item[value.item].first_op < 0 || w->lower->item[value.item].wait_op >= 0)
+    if (value.loose || value.item < 0 || w->lower->item[value.item].first_op < 0 ||
+        w->lower->item[value.item].wait_op >= 0)
         return;
     struct lowered *item = &w->lower->item[value.item];
     item->queue_op = w->queue;
@@ -321,7 +513,11 @@ static int walk_branch(struct walker *w, const struct frame *f, int32_t instruct
     struct value argument = no_value;
     if (which + 1 < module_at(w->module, instruction)->operands)
         argument = value_of(f, module_operand(w->module, instruction, which + 1));
-    return walk_computation(w, lower_branch(w->module, instruction, which), argument, NULL, -1, value);
+    int32_t outer = w->site;
+    w->site = instruction;
+    int code = walk_computation(w, lower_branch(w->module, instruction, which), argument, NULL, -1, value);
+    w->site = outer;
+    return code;
 }
 
 /* Chips that take a branch, as a mask of the program, and their share of all that take any. */
@@ -433,7 +629,7 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
     if (i->opcode == HLO_GET_TUPLE_ELEMENT) {
         struct value tuple = value_of(f, module_operand(w->module, instruction, 0));
         int64_t index = module_number(w->module, instruction, ATTR_INDEX, 0);
-        *value = index < tuple.count ? w->pool[tuple.first + index] : tuple;
+        *value = index < tuple.count && !tuple.bundle ? w->pool[tuple.first + index] : tuple;
         return 0;
     }
     if (i->opcode == HLO_TUPLE) {
@@ -528,6 +724,15 @@ static int walk_computation(struct walker *w, int32_t computation, struct value 
     return code;
 }
 
+/* The op that ends the module: what the queue does last, and what of the result is loose. */
+static int32_t end_of(struct walker *w, struct value result, int32_t before)
+{
+    struct waits waits = {.count = 0};
+    collect(w, result, true, &waits);
+    add_wait(&waits, w->queue >= 0 ? w->queue : before);
+    return join(w, &waits);
+}
+
 /* The chips that the module's devices are on. */
 static int find_all(struct walker *w)
 {
@@ -553,6 +758,7 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .queue = -1,
                        .all = WHERE_ALL,
                        .where = WHERE_ALL,
+                       .site = -1,
                        .loop = -1,
                        .times = 1,
                        .share = 1,
@@ -568,8 +774,9 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
         queue_op(&w, module->computation[module->entry].first, amount_of(0), &before, 1);
     if (code == 0)
         code = walk_computation(&w, module->entry, no_value, NULL, -1, &result);
-    *after = w.queue >= 0 ? w.queue : before;
+    *after = code == 0 ? end_of(&w, result, before) : -1;
     free(w.on_groups);
+    free(w.stage);
     free(w.pool);
     return code;
 }

@@ -58,10 +58,18 @@ static int declare(const struct expr *expr, struct chain *chain, struct status *
     return code;
 }
 
+/* Are the sums partial, and is that all there is? An axis that cuts rows and columns is a mistake that no output would cure. */
 static bool is_partial(const struct tensor *left, const struct tensor *right)
 {
     const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[0].shard;
-    return a->count > 0 && b->count > 0 && a->axis[0] == b->axis[0];
+    unsigned rows = 0, columns = 0;
+    for (int d = 0; d < left->dims - 1; d++)
+        for (int i = 0; i < left->dim[d].shard.count; i++)
+            rows |= 1u << left->dim[d].shard.axis[i];
+    for (int d = 1; d < right->dims; d++)
+        for (int i = 0; i < right->dim[d].shard.count; i++)
+            columns |= 1u << right->dim[d].shard.axis[i];
+    return a->count > 0 && b->count > 0 && a->axis[0] == b->axis[0] && !(rows & columns);
 }
 
 /* out = out . right, of which the last contracts its first dim. */

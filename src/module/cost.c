@@ -214,8 +214,13 @@ static double written_bytes(const struct module *module, int32_t at)
     }
     if (i->opcode == HLO_BITCAST && i->operands == 1)
         return written_bytes(module, module_operand(module, at, 0));
-    if (update >= 0 && i->operands > update)
-        return shape_bytes(module, module_at(module, module_operand(module, at, update))->shape);
+    if (update >= 0 && i->operands > update) {
+        int32_t into =
+            module_operand(module, at, 0); /* updates one after the other of the same array all count */
+        double before =
+            update_operand(module_at(module, into)->opcode) >= 0 ? written_bytes(module, into) : 0;
+        return before + shape_bytes(module, module_at(module, module_operand(module, at, update))->shape);
+    }
     return result_bytes(module, at);
 }
 
@@ -249,7 +254,7 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-struct cost module_cost(const struct module *module, int32_t instruction)
+static struct cost cost_of(const struct module *module, int32_t instruction)
 {
     enum opcode opcode = module_at(module, instruction)->opcode;
     switch (opcode) {
@@ -273,4 +278,13 @@ struct cost module_cost(const struct module *module, int32_t instruction)
     default:
         return (struct cost){0};
     }
+}
+
+struct cost module_cost(const struct module *module, int32_t instruction)
+{
+    struct cost cost = cost_of(module, instruction);
+    char bytes[32];
+    if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
+        cost.hbm_bytes = strtod(bytes, NULL);
+    return cost;
 }

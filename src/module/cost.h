@@ -13,7 +13,8 @@
  *
  * What is in a memory space of its own, S(1) in its layout, is not in HBM. Products are what the MXU runs; other arithmetic
  * is fed by HBM and does not count. Only its author knows what a custom call costs: it says so in its backend_config,
- * {"flops":1.5e9,"bytes":4096}, or is uncosted.
+ * {"flops":1.5e9,"bytes":4096}, or is uncosted. The label hbm_bytes says of any instruction what it moves, where that does not
+ * follow from its shapes: of an addition whose operands another instruction pays for, "0".
  *
  * Units: operations, bytes. Errors: none. Ownership: plain values.
  */

@@ -2,7 +2,9 @@
 #include "module/edit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int32_t copy_text(struct edit *edit, int32_t text)
 {
@@ -195,4 +197,17 @@ int edit_close(struct edit *edit, struct status *st)
     free(edit->pushed);
     edit->now = edit->computation = edit->pushed = NULL;
     return module_close(edit->to, st);
+}
+
+void edit_label(struct edit *edit, int32_t instruction, const char *more)
+{
+    enum { LABELS = 512 };
+    const char *labels = module_value(edit->from, instruction, ATTR_FRONTEND_ATTRIBUTES);
+    int length = (int)strlen(labels); /* {layer="3"} */
+    char text[LABELS];
+    bool some = length > 2;
+    snprintf(text, sizeof text, "{%.*s%s%s}", some ? length - 2 : 0, some ? labels + 1 : "",
+             some && *more ? "," : "", more);
+    if (some || *more)
+        module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
 }

@@ -38,7 +38,7 @@ static int32_t start_shape(struct edit *edit, int32_t collective)
     return module_tuple(edit->to, part, 2);
 }
 
-int32_t async_start(struct edit *edit, int32_t collective)
+int32_t async_start(struct edit *edit, int32_t collective, const char *more)
 {
     const struct instruction *i = module_at(edit->from, collective);
     char name[160];
@@ -46,7 +46,8 @@ int32_t async_start(struct edit *edit, int32_t collective)
     for (int o = 0; o < i->operands; o++)
         edit_push(edit, edit->now[module_operand(edit->from, collective, o)]);
     int32_t made = edit_add(edit, start_of(i->opcode), name, start_shape(edit, collective), i->operands);
-    edit_attributes(edit, collective, true);
+    edit_attributes(edit, collective, false);
+    edit_label(edit, collective, more);
     return made;
 }
 

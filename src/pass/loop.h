@@ -70,6 +70,7 @@ struct body {
     const struct loop_dot *dot;
     int chunks, half[LOOP_CHUNKS];
     bool accumulates;
+    double hbm_bytes;    /* of a scatter; 0: as it follows from its instructions */
     int32_t inner;       /* of BODY_CALLS: a body */
     int32_t computation; /* in the new module, once it is built */
 };
@@ -85,6 +86,7 @@ struct overlap {
     struct body *body;
     int32_t bodies, room;
     int32_t self; /* partition-id in the entry, -1 while there is none */
+    int step;     /* of the loop that is being written */
     struct status *st;
 };
 
@@ -105,14 +107,24 @@ void loop_legs(struct loop *loop);
 int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
                             const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first,
                             int last);
-/* Of a scatter: partial[chunks]. Devices at other places get zeros. */
+/* Of a scatter: partial[chunks]. Devices at other places get zeros. Where it accumulates, what came is added to it later
+ * (loop_add), but it is the product that pays for reading it. */
 void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first,
-                          int last);
+                          const struct loop_chunk chunk[], int chunks, bool accumulates, int32_t partial[],
+                          int first, int last);
+int32_t loop_add(struct overlap *o, int32_t came, int32_t partial);
 
-/* A permute by a leg's sign: start, and done. `first` and `last`: only devices at these places send. */
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first,
-                     int last);
+/* The label {hbm_bytes="0"} for what has been added since there were `before` instructions, one or none: parts of arrays
+ * that are only read or written where they lie, by permutes and products that pay for it. Returns `value`. */
+int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value);
+
+/* Labels the instruction that was added last as an old one is, and with loop and step; `more` is further labels, or "". */
+void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more);
+
+/* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before`, -1: none. `first` and
+ * `last`: only devices at these places send. */
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
+                     int first, int last);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
 /* The writers. */

@@ -31,13 +31,13 @@ static char *key_of(const struct overlap *o, const struct body *body)
     char text[512];
     const struct loop_dot *d = body->dot;
     const struct instruction *dot = module_at(o->from, d->dot);
-    size_t used =
-        (size_t)snprintf(text, sizeof text, "%d %d %d %d.%d.%d %lld %d %d/%d %d %d %d %d %lld",
-                         (int)body->kind, (int)body->inner, (int)body->loop->kind, d->side, (int)d->role,
-                         d->dim, (long long)body->loop->piece, body->chunks, body->half[0], body->half[1],
-                         body->accumulates, module_at(o->from, module_operand(o->from, d->dot, 0))->shape,
-                         module_at(o->from, module_operand(o->from, d->dot, 1))->shape, dot->shape,
-                         (long long)module_number(o->from, body->loop->collective, ATTR_REPLICA_GROUPS, -1));
+    size_t used = (size_t)snprintf(
+        text, sizeof text, "%d %d %d %d.%d.%d %lld %d %d/%d %d %.17g %d %d %d %lld", (int)body->kind,
+        (int)body->inner, (int)body->loop->kind, d->side, (int)d->role, d->dim, (long long)body->loop->piece,
+        body->chunks, body->half[0], body->half[1], body->accumulates, body->hbm_bytes,
+        module_at(o->from, module_operand(o->from, d->dot, 0))->shape,
+        module_at(o->from, module_operand(o->from, d->dot, 1))->shape, dot->shape,
+        (long long)module_number(o->from, body->loop->collective, ATTR_REPLICA_GROUPS, -1));
     for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
         used += print_numbers(o, d->dot, dims[i], text + used, sizeof text - used);
     return strdup(text);
@@ -317,6 +317,11 @@ static void build_calls(struct under *u)
     module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
+    if (u->body->hbm_bytes > 0) {
+        char label[48];
+        snprintf(label, sizeof label, "{hbm_bytes=\"%.17g\"}", u->body->hbm_bytes);
+        module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL, label);
+    }
 }
 
 /* The others: what they have, or zeros in the shape of a piece of the result. */
@@ -333,6 +338,8 @@ static void build_other(struct under *u)
     int32_t zero = build_scalar(u->b, (enum dtype_id)module->shape[shape].dtype, 0);
     module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);
     module_attribute(module, ATTR_DIMENSIONS, NULL, 0);
+    module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL,
+                          "{hbm_bytes=\"0\"}"); /* nobody reads them */
 }
 
 void loop_build_bodies(struct overlap *o)

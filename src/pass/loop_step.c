@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The instructions of a step in the entry: products as fusions, on some devices only where a line asks for it; permutes. */
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "module/tally.h"
 #include "pass/loop.h"
 
 static void out_of_memory(struct overlap *o)
@@ -49,12 +52,33 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(module, DTYPE_PRED), &slice, 1);
 }
 
-/* The labels of the old product or collective. */
-static void label(struct overlap *o, int32_t old)
+void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
 {
-    const char *labels = module_value(o->from, old, ATTR_FRONTEND_ATTRIBUTES);
-    if (*labels)
-        module_attribute_text(o->b.module, ATTR_FRONTEND_ATTRIBUTES, NULL, labels);
+    char text[160];
+    snprintf(text, sizeof text, "loop=\"%d\",step=\"%d\"%s%s", (int)(loop - o->loop) + 1, o->step,
+             *more ? "," : "", more);
+    edit_label(&o->edit, old, text);
+}
+
+int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)
+{
+    if (o->b.module->instructions > before)
+        module_attribute_text(o->b.module, ATTR_FRONTEND_ATTRIBUTES, NULL, "{hbm_bytes=\"0\"}");
+    return value;
+}
+
+int32_t loop_add(struct overlap *o, int32_t came, int32_t partial)
+{
+    int32_t before = o->b.module->instructions;
+    return loop_in_place(o, before, build_binary(&o->b, HLO_ADD, came, partial));
+}
+
+static void label_product(struct overlap *o, const struct body *body)
+{
+    char bytes[48] = "";
+    if (body->hbm_bytes > 0)
+        snprintf(bytes, sizeof bytes, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
+    loop_label(o, body->loop, body->dot->dot, bytes);
 }
 
 /* What all products of a step share. */
@@ -77,7 +101,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, int first, int 
         int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         module_attribute(module, ATTR_CALLS, &(int64_t){o->body[step].computation}, 1);
-        label(o, s->body.dot->dot);
+        label_product(o, &s->body);
         return made;
     }
     struct body branch = s->body;
@@ -92,7 +116,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, int first, int 
     int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
     module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){o->body[calls].computation}, 1);
     module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){o->body[keeps].computation}, 1);
-    label(o, s->body.dot->dot);
+    loop_label(o, loop, s->body.dot->dot, "");
     return made;
 }
 
@@ -145,8 +169,26 @@ static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const str
     return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
 }
 
+static double bytes_of(const struct module *module, int32_t operand)
+{
+    return shape_hbm_bytes(module, module_at(module, operand)->shape);
+}
+
+/* HBM bytes of a product that reads its result before it writes it: of the operand that is cut, the share that the result
+ * has of the whole one; of the other one all, unless it is cut alike. */
+static double accumulating_bytes(const struct overlap *o, const struct loop_dot *dot, int32_t result)
+{
+    double out = shape_hbm_bytes(o->b.module, result);
+    double share =
+        shape_elements(o->b.module, result) / shape_elements(o->from, module_at(o->from, dot->dot)->shape);
+    double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side));
+    double other = bytes_of(o->from, module_operand(o->from, dot->dot, 1 - dot->side));
+    return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
+}
+
 void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_chunk chunk[], int chunks, int32_t partial[], int first, int last)
+                          const struct loop_chunk chunk[], int chunks, bool accumulates, int32_t partial[],
+                          int first, int last)
 {
     struct module *module = o->b.module;
     struct step s = begin(loop, dot, chunk, chunks);
@@ -154,6 +196,8 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
     for (int c = 0; c < chunks; c++)
         shape[c] = chunk_shape(o, loop, dot, chunk[c].half);
     s.result = chunks > 1 ? module_tuple(module, shape, chunks) : shape[0];
+    if (accumulates)
+        s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
     for (int side = 0; side < 2; side++)
         push(&s, now(o, module_operand(o->from, dot->dot, side)));
     push_chunks(o, &s, chunk, chunks);
@@ -167,7 +211,8 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
     }
 }
 
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int first, int last)
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
+                     int first, int last)
 {
     struct module *module = o->b.module;
     int n = loop->ring.size, pairs = 0;
@@ -186,7 +231,13 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
                               module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4), &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
-    label(o, loop->collective);
+    if (before >= 0)
+        module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
+    char more[96], axes[TALLY_AXES];
+    bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
+    snprintf(more, sizeof more, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "", over_axes ? axes : "",
+             over_axes ? "\"" : "");
+    loop_label(o, loop, loop->collective, more);
     free(pair);
     return made;
 }

@@ -7,6 +7,8 @@
  *            piece is last. As XLA writes it, the sums travel before there are any: zeros, in the first of N steps
  *   reduce   a scatter loop, then an all-gather; or in chunks of the output, each reduced while the next is multiplied
  */
+#include <stdio.h>
+
 #include "pass/loop.h"
 
 static int longest(const struct loop *loop)
@@ -53,8 +55,15 @@ static int64_t half_high(const struct loop *loop, int half)
     return half == 0 ? loop->half[0] : loop->piece;
 }
 
+/* A device sends after it has sent the step before, unless it closes a line the long way back: there sends may overlap. */
+static int32_t sent_before(const struct loop *loop, int t, int32_t start)
+{
+    return t > 0 && (loop->closed || is_line(loop)) ? start : -1;
+}
+
 /* Who sends at step t of a gather: those to whom something came before, and who have a neighbour. */
-static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, int t, int32_t value)
+static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, int t, int32_t value,
+                             int32_t start)
 {
     const struct loop_leg *leg = &loop->leg[l];
     int n = loop->ring.size, first = 0, last = n - 1;
@@ -62,7 +71,7 @@ static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, 
         first = leg->sign > 0 ? t : 1;
         last = first + n - 2 - t;
     }
-    return loop_permute(o, loop, value, leg->sign, first, last);
+    return loop_permute(o, loop, value, leg->sign, sent_before(loop, t, start), first, last);
 }
 
 /* What came at step t - 1 of each leg is multiplied: halves of two pieces as one. */
@@ -87,18 +96,25 @@ static void multiply_gathered(struct overlap *o, const struct loop *loop, int t,
     }
 }
 
+static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t low, int64_t high)
+{
+    int32_t before = o->b.module->instructions;
+    return loop_in_place(o, before, build_slice(&o->b, value, dim, low, high));
+}
+
 void loop_write_gather(struct overlap *o, const struct loop *loop)
 {
     int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], value[LOOP_LEGS],
             start[LOOP_LEGS] = {0};
     int32_t accumulator[LOOP_DOTS];
     for (int l = 0; l < loop->legs; l++)
-        value[l] = build_slice(&o->b, own, loop->dot[0].dim, half_low(loop, loop->leg[l].half),
-                               half_high(loop, loop->leg[l].half));
+        value[l] = slice_in_place(o, own, loop->dot[0].dim, half_low(loop, loop->leg[l].half),
+                                  half_high(loop, loop->leg[l].half));
     for (int t = 0; t <= longest(loop); t++) {
+        o->step = t;
         for (int l = 0; l < loop->legs; l++)
             if (t < loop->leg[l].steps)
-                start[l] = send_gathered(o, loop, l, t, value[l]);
+                start[l] = send_gathered(o, loop, l, t, value[l], start[l]);
         if (t == 0)
             for (int d = 0; d < loop->dots; d++)
                 accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &(struct loop_chunk){own, 0, -1},
@@ -124,8 +140,8 @@ static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t
         last = first + t;
     }
     if (t > 0)
-        partial = build_binary(&o->b, HLO_ADD, loop_arrived(o, start), partial);
-    return loop_permute(o, loop, partial, leg->sign, first, last);
+        partial = loop_add(o, loop_arrived(o, start), partial);
+    return loop_permute(o, loop, partial, leg->sign, sent_before(loop, t, start), first, last);
 }
 
 /* Step t of all legs: halves of two pieces are multiplied as one. */
@@ -135,16 +151,17 @@ static void scatter_step(struct overlap *o, const struct loop *loop, int t, int3
     struct loop_chunk chunk[LOOP_LEGS];
     int32_t partial[LOOP_CHUNKS];
     int n = loop->ring.size, halves = loop->leg[0].half >= 0;
+    o->step = t;
     for (int l = 0; l < loop->legs; l++)
         chunk[l] = (struct loop_chunk){-1, loop->leg[l].sign * (loop->leg[l].steps - t), loop->leg[l].half};
     if (halves)
-        loop_scatter_product(o, loop, dot, chunk, 2, partial, 0, n - 1);
+        loop_scatter_product(o, loop, dot, chunk, 2, t > 0, partial, 0, n - 1);
     for (int l = 0; l < loop->legs; l++) {
         bool line = is_line(loop), up = loop->leg[l].sign > 0;
         if (t >= loop->leg[l].steps)
             continue;
         if (!halves)
-            loop_scatter_product(o, loop, dot, &chunk[l], 1, &partial[l], line && !up ? n - 1 - t : 0,
+            loop_scatter_product(o, loop, dot, &chunk[l], 1, t > 0, &partial[l], line && !up ? n - 1 - t : 0,
                                  line && up ? t : n - 1);
         start[l] = send_sum(o, loop, l, t, partial[l], start[l]);
     }
@@ -154,14 +171,18 @@ static void scatter_step(struct overlap *o, const struct loop *loop, int t, int3
 static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int32_t start[])
 {
     int32_t own, came[LOOP_LEGS];
-    loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, 0, -1}, 1, &own, 0,
+    o->step = longest(loop);
+    loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, 0, -1}, 1, true, &own, 0,
                          loop->ring.size - 1);
     for (int l = 0; l < loop->legs; l++)
         came[l] = loop_arrived(o, start[l]);
-    if (loop->leg[0].half >= 0)
-        return build_binary(&o->b, HLO_ADD, build_concatenate(&o->b, came, 2, loop->dot[0].out_dim), own);
+    if (loop->leg[0].half >= 0) {
+        int32_t before = o->b.module->instructions;
+        return loop_add(o, loop_in_place(o, before, build_concatenate(&o->b, came, 2, loop->dot[0].out_dim)),
+                        own);
+    }
     for (int l = 0; l < loop->legs; l++)
-        own = build_binary(&o->b, HLO_ADD, came[l], own);
+        own = loop_add(o, came[l], own);
     return own;
 }
 
@@ -169,7 +190,7 @@ static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int
 static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
 {
     int n = loop->ring.size;
-    int32_t sum = -1, partial = -1;
+    int32_t sum = -1, partial = -1, start = -1;
     for (int t = 0; t < n; t++) {
         if (t == 0) {
             int64_t size[BUILDER_DIMS];
@@ -178,19 +199,24 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
             for (int32_t d = 0; d < shape->count; d++)
                 size[d] = d == loop->dot[0].out_dim ? loop->piece : o->from->number[shape->first + d];
             zero = build_scalar(&o->b, (enum dtype_id)shape->dtype, 0);
-            sum = build_broadcast(&o->b, zero, size, shape->count, NULL);
+            int32_t before = o->b.module->instructions;
+            sum = loop_in_place(o, before, build_broadcast(&o->b, zero, size, shape->count, NULL));
         }
-        int32_t start = loop_permute(o, loop, sum, 1, 0, n - 1);
-        loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, -t - 1, -1}, 1, &partial, 0,
-                             n - 1);
-        sum = build_binary(&o->b, HLO_ADD, loop_arrived(o, start), partial);
+        o->step = t;
+        start = loop_permute(o, loop, sum, 1, sent_before(loop, t, start), 0, n - 1);
+        loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, -t - 1, -1}, 1, t > 0, &partial,
+                             0, n - 1);
+        sum = loop_add(o, loop_arrived(o, start), partial);
     }
     return sum;
 }
 
-/* The collective's groups, for another one. */
+/* The collective's groups and labels, for another one; its ring goes round as the loop does. */
 static void same_groups(struct overlap *o, const struct loop *loop)
 {
+    char ring[32];
+    snprintf(ring, sizeof ring, "ring=\"%s\"", pass_way_name(loop->way));
+    loop_label(o, loop, loop->collective, ring);
     module_attribute(o->b.module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     edit_attribute(&o->edit, loop->collective, ATTR_REPLICA_GROUPS);
     edit_attribute(&o->edit, loop->collective, ATTR_USE_GLOBAL_DEVICE_IDS);
@@ -203,7 +229,6 @@ static int32_t gather_sums(struct overlap *o, const struct loop *loop, int32_t s
     int32_t made = module_add(o->b.module, HLO_ALL_GATHER, NULL, shape, &sum, 1);
     module_attribute(o->b.module, ATTR_DIMENSIONS, &(int64_t){loop->dot[0].out_dim}, 1);
     same_groups(o, loop);
-    edit_attribute(&o->edit, loop->collective, ATTR_FRONTEND_ATTRIBUTES);
     return made;
 }
 
@@ -230,39 +255,41 @@ static int32_t multiply_slice(struct overlap *o, const struct loop *loop, int64_
     int32_t operand[2];
     for (int side = 0; side < 2; side++)
         operand[side] = o->edit.now[module_operand(o->from, dot->dot, side)];
-    operand[dot->side] = build_slice(&o->b, operand[dot->side], dot->dim, low, high);
+    operand[dot->side] = slice_in_place(o, operand[dot->side], dot->dim, low, high);
     if (dot->role == ROLE_BATCH)
-        operand[1 - dot->side] = build_slice(&o->b, operand[1 - dot->side], dot->other_dim, low, high);
+        operand[1 - dot->side] = slice_in_place(o, operand[1 - dot->side], dot->other_dim, low, high);
     const struct shape *shape = module_shape_of(o->from, dot->dot);
     for (int32_t d = 0; d < shape->count; d++)
         size[d] = d == dot->out_dim ? high - low : o->from->number[shape->first + d];
     int32_t made =
         module_add(o->b.module, HLO_DOT, NULL,
                    module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count), operand, 2);
-    edit_attributes(&o->edit, dot->dot, true);
+    edit_attributes(&o->edit, dot->dot, false);
+    loop_label(o, loop, dot->dot, "");
     return made;
 }
 
 void loop_write_chunks(struct overlap *o, const struct loop *loop)
 {
-    enum { CHUNKS_MOST = 256 };
     int64_t length = loop->piece * loop->ring.size, low = 0;
-    int chunks = o->options->chunks > CHUNKS_MOST ? CHUNKS_MOST : o->options->chunks;
-    int32_t part[CHUNKS_MOST];
+    int chunks = o->options->chunks > OVERLAP_CHUNKS ? OVERLAP_CHUNKS : o->options->chunks;
+    int32_t part[OVERLAP_CHUNKS];
     if (chunks > length)
         chunks = (int)length;
     for (int q = 0; q < chunks; q++) {
+        o->step = q;
         int64_t size = length / chunks + (q < length % chunks);
         int32_t product = multiply_slice(o, loop, low, low + size);
         part[q] = module_add(o->b.module, HLO_ALL_REDUCE_START, NULL, module_at(o->b.module, product)->shape,
                              &product, 1);
         same_groups(o, loop);
         edit_attribute(&o->edit, loop->collective, ATTR_TO_APPLY);
-        edit_attribute(&o->edit, loop->collective, ATTR_FRONTEND_ATTRIBUTES);
         low += size;
     }
     for (int q = 0; q < chunks; q++)
         part[q] = module_add(o->b.module, HLO_ALL_REDUCE_DONE, NULL, module_at(o->b.module, part[q])->shape,
                              &part[q], 1);
-    edit_replace(&o->edit, loop->collective, build_concatenate(&o->b, part, chunks, loop->dot[0].out_dim));
+    int32_t before = o->b.module->instructions;
+    int32_t whole = build_concatenate(&o->b, part, chunks, loop->dot[0].out_dim);
+    edit_replace(&o->edit, loop->collective, loop_in_place(o, before, whole));
 }

@@ -19,6 +19,21 @@ int pass_way_by_name(const char *name, struct status *st)
     return index >= 0 ? index : text_unknown("strategy", name, ways, st);
 }
 
+static const char *const reduces[] = {"scatter-gather", "chunks", NULL};
+static const char *const loops[] = {"unrolled", "xla", NULL};
+
+int pass_reduce_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, reduces);
+    return index >= 0 ? index : text_unknown("way to all-reduce", name, reduces, st);
+}
+
+int pass_loop_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, loops);
+    return index >= 0 ? index : text_unknown("loop", name, loops, st);
+}
+
 /* What the entry says of an instruction: how many users it has, the first few of them. */
 struct uses {
     int count;

@@ -42,6 +42,9 @@ int pass_find_prefetched(const struct module *in, bool ahead[], struct status *s
  * of one type: all-gathers of several operands. */
 int pass_combine(const struct module *in, struct module *out, struct status *st);
 
+/* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. */
+int pass_by_data(const struct module *in, struct module *out, struct status *st);
+
 /* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
  * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
  * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */
@@ -70,6 +73,12 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
 int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st);
 int pass_find_postponed(const struct module *in, bool later[], struct status *st);
 
+/* How an all-reduce beside a product overlaps, and how a uni loop of sums is written. */
+enum overlap_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS };
+enum overlap_loop { LOOP_UNROLLED, LOOP_XLA };
+enum { OVERLAP_CHUNKS = 256 }; /* at most */
+int pass_reduce_by_name(const char *name, struct status *st);
+int pass_loop_by_name(const char *name, struct status *st);
 const char *pass_way_name(enum overlap_way way);
 int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
 

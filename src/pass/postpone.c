@@ -97,7 +97,7 @@ static void write_one(struct postpone *p, int32_t at)
             async_done(&p->edit, operand, follow_of(p, operand)->start);
     }
     if (follow->tail && sums(p->from, at))
-        follow->start = async_start(&p->edit, at);
+        follow->start = async_start(&p->edit, at, "");
     else
         edit_copy(&p->edit, at);
 }

@@ -61,7 +61,7 @@ static void write_start(struct prefetch *p, int32_t gather)
     if (p->start[gather] >= 0)
         return;
     write_operands(p, gather);
-    p->start[gather] = async_start(&p->edit, gather);
+    p->start[gather] = async_start(&p->edit, gather, "");
 }
 
 /* What was not written yet: of a gather its done, under its own name. */

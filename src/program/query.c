@@ -85,16 +85,18 @@ double program_link_bytes(const struct program *program)
 
 int32_t program_depths(const struct program *program, int32_t depth[])
 {
-    int32_t most = 0;
+    int32_t most = 0, queue = 0; /* of the computes so far, each of which waits for the one before */
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        depth[o] = 0;
+        depth[o] = op->kind == OP_COMPUTE ? queue : 0;
         for (int32_t a = 0; a < op->afters; a++) {
             int32_t before = program->after[op->first_after + a].op;
             if (depth[before] > depth[o])
                 depth[o] = depth[before];
         }
         depth[o] += op_crosses_links(program, op);
+        if (op->kind == OP_COMPUTE)
+            queue = depth[o];
         if (depth[o] > most)
             most = depth[o];
     }

@@ -104,7 +104,10 @@ void report_heading(const struct result result[], int results, FILE *out)
     if (line[used - 1] == ',')
         used--;
     fprintf(out, "%.*s\n", (int)used, line);
-    if (*result[0].plan)
+    bool alike = true;
+    for (int r = 1; r < results; r++)
+        alike = alike && (!*result[r].plan || strcmp(result[r].plan, result[0].plan) == 0);
+    if (*result[0].plan && alike)
         fprintf(out, "# on each chip: %s\n", result[0].plan);
     print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
     print_once(result, results, offsetof(struct result, edges), "long edges", out);

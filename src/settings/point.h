@@ -52,9 +52,10 @@ struct point {
     const char *peak; /* rates by dtype: "int32=19.17Tflops" */
     double matmul_efficiency, launch_overhead_s;
     bool mxu_padding;
-    int all_reduce; /* enum matmul_reduce */
+    int precision;  /* enum precision */
+    int all_reduce; /* enum overlap_reduce */
     int chunks;
-    int loop; /* enum matmul_loop */
+    int loop; /* enum overlap_loop */
 
     /* modules */
     const char *trip_count; /* "while.3=80": of loops that do not say it themselves */

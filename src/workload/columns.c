@@ -79,7 +79,6 @@ const struct column columns[] = {
      .meaning = "with --tolerance: simulated time if ends are early; T is the middle of low and high"},
     {REAL(time_high_s), .place = 49, .when = WHEN_KNOWN, .heading = "high", IN_US,
      .meaning = "with --tolerance: simulated time if ends are late (that T lies between is observed, not proven)"},
-
     {REAL(memory_bytes), .place = 64, .when = WHEN_KNOWN, .heading = "memory", .unit = "(GB)", .scale = 1e-9, .decimals = 2,
      .meaning = "model: what its step takes of each chip's memory"},
     {REAL(mfu_frac), .place = 65, .when = WHEN_KNOWN, .heading = "MFU", IN_PERCENT, .decimals = 1,
@@ -92,6 +91,8 @@ const struct column columns[] = {
      .meaning = "what mesh axes lie on, and how a collective walks those on several physical axes: as axes or as one ring"},
     {TEXT(offered), .place = 24, .when = WHEN_VARIED, .heading = "offered",
      .meaning = "does the chip's cloud offer the slice: yes or no"},
+    {TEXT(product_bound), .place = 67, .heading = "products bound by", .common = "products bound by %s,",
+     .meaning = "what binds the products, MXU, HBM or launch, by the share of their time"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

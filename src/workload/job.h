@@ -56,6 +56,7 @@ struct work {
     char plan[RESULT_LINE];  /* what is communicated and computed, in words */
     char rings[RESULT_LINE]; /* what mesh axes lie on and how they are walked; else what they lie on */
     char edges[RESULT_LINE]; /* what neighbours cost that are not side by side */
+    char product_bound[RESULT_WORDS]; /* what binds the products */
 };
 
 struct workload {

@@ -4,17 +4,23 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/units.h"
+#include "collective/collective.h"
 #include "engine/timing.h"
+#include "module/tally.h"
 
-/* Bytes that a chip sends at each step, both ways together. */
-static double step_bytes(const struct matmul_product *p, const struct matmul_move *move, int n)
+/* Is an instruction the first permute of a loop? Then over which axes. */
+static bool begins_loop(const struct module *module, int32_t at, const struct mesh *mesh,
+                        struct axis_list *over)
 {
-    double elements = move->kind == MOVE_GATHER_LEFT    ? (double)p->m * (double)p->k
-                      : move->kind == MOVE_GATHER_RIGHT ? (double)p->k * (double)p->n
-                                                        : (double)p->m * (double)p->n;
-    return elements / n * dtype_info(matmul_moved(p, move->kind)->dtype)->bytes;
+    char step[8], axes[TALLY_AXES];
+    struct status unused = {0};
+    return module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START &&
+           module_label(module, at, "step", step, sizeof step) && strcmp(step, "0") == 0 &&
+           module_label(module, at, "over", axes, sizeof axes) &&
+           mesh_parse_axes(mesh, axes, over, &unused) >= 0;
 }
 
 /* One step of all chips, one way, simulated. */
@@ -41,14 +47,12 @@ static int time_step(const struct ring *ring, const struct slice *slice, double 
     return code;
 }
 
-static int print_edge(const struct matmul_product *p, const struct matmul_options *options,
-                      const struct mesh *mesh, const struct ring *ring, const char *axes,
+static int print_edge(double bytes, const struct mesh *mesh, const struct ring *ring, const char *axes,
                       char text[static RESULT_LINE], struct status *st)
 {
     const struct slice *slice = mesh->slice;
     char size[UNITS_TEXT], far[UNITS_TEXT], near[UNITS_TEXT];
-    int ways = options->strategy == STRATEGY_BIDI_HALF && ring->closed ? 2 : 1;
-    double bytes = step_bytes(p, &p->move[p->overlap], ring->n) / ways, time_s = 0;
+    double time_s = 0;
     int code = time_step(ring, slice, bytes, &time_s, st);
     if (code == 0)
         snprintf(text, RESULT_LINE,
@@ -62,49 +66,47 @@ static int print_edge(const struct matmul_product *p, const struct matmul_option
 }
 
 /* Does some loop go through this axis alone? */
-static bool is_looped(const struct matmul_plan *plan, int axis)
+static bool is_looped(const struct module *module, const struct mesh *mesh, int axis)
 {
-    for (int i = 0; i < plan->products; i++) {
-        const struct matmul_product *p = &plan->product[i];
-        if (p->overlap >= 0 && p->move[p->overlap].axes.count == 1 &&
-            p->move[p->overlap].axes.axis[0] == axis)
+    struct axis_list over;
+    for (int32_t at = 0; at < module->instructions; at++)
+        if (begins_loop(module, at, mesh, &over) && over.count == 1 && over.axis[0] == axis)
             return true;
-    }
     return false;
 }
 
-static size_t print_mapping(const struct matmul_plan *plan, const struct mesh *mesh, bool loops,
+static size_t print_mapping(const struct module *module, const struct mesh *mesh,
                             char rings[static RESULT_LINE])
 {
     size_t used = 0;
     for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++)
         used += (size_t)snprintf(
             rings + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "", mesh->axes.axis[a].name,
-            mesh->lay[a].how, loops && mesh->laying.sides[a] > 1 && is_looped(plan, a) ? " as one ring" : "");
+            mesh->lay[a].how, mesh->laying.sides[a] > 1 && is_looped(module, mesh, a) ? " as one ring" : "");
     return used;
 }
 
-int matmul_rings_print(const struct matmul_plan *plan, const struct matmul_options *options,
-                       const struct mesh *mesh, char rings[static RESULT_LINE],
+int matmul_rings_print(const struct module *module, const struct mesh *mesh, char rings[static RESULT_LINE],
                        char edges[static RESULT_LINE], struct status *st)
 {
-    char axes[AXES_TEXT];
-    bool loops = options->strategy != STRATEGY_NAIVE;
-    size_t used = print_mapping(plan, mesh, loops, rings);
-    for (int i = 0; i < plan->products && loops; i++) {
-        const struct matmul_product *p = &plan->product[i];
+    char axes[AXES_TEXT], loop[16], last[16] = "";
+    size_t used = print_mapping(module, mesh, rings);
+    for (int32_t at = 0; at < module->instructions; at++) {
+        struct axis_list over;
         struct ring ring;
-        if (p->overlap < 0)
-            continue;
-        const struct axis_list *list = &p->move[p->overlap].axes;
-        if (ring_through(&ring, mesh, list, st) < 0)
+        if (!begins_loop(module, at, mesh, &over) || !module_label(module, at, "loop", loop, sizeof loop) ||
+            strcmp(loop, last) == 0)
+            continue; /* the other way round of the same loop */
+        snprintf(last, sizeof last, "%s", loop);
+        if (ring_through(&ring, mesh, &over, st) < 0)
             return st->code;
-        axis_list_print(list, &mesh->axes, axes);
-        if (list->count > 1 && used < RESULT_LINE)
+        axis_list_print(&over, &mesh->axes, axes);
+        if (over.count > 1 && used < RESULT_LINE)
             used += (size_t)snprintf(rings + used, RESULT_LINE - used, ", one ring over %s", axes);
         int code = 0;
+        double bytes = shape_bytes(module, module_at(module, module_operand(module, at, 0))->shape);
         if (ring.edge_links > 1 && !*edges && !mesh->slice->link)
-            code = print_edge(p, options, mesh, &ring, axes, edges, st);
+            code = print_edge(bytes, mesh, &ring, axes, edges, st);
         ring_free(&ring);
         if (code < 0)
             return code;

@@ -8,13 +8,13 @@
 #ifndef ICISIM_MATMUL_RINGS_H
 #define ICISIM_MATMUL_RINGS_H
 
-#include "matmul/matmul.h"
+#include "fabric/mesh.h"
+#include "module/module.h"
 #include "workload/result.h"
 
-/* `rings` gets what the mesh axes lie on, and the loops' rings where they go through several axes; `edges`, "" before, the
+/* Loops are the permutes that say which axes they go over (pass/loop.h): over="X,Y". `rings` gets what the mesh axes lie on, and the loops' rings where they go through several axes; `edges`, "" before, the
  * first loop whose ring has longer steps. */
-int matmul_rings_print(const struct matmul_plan *plan, const struct matmul_options *options,
-                       const struct mesh *mesh, char rings[static RESULT_LINE],
+int matmul_rings_print(const struct module *module, const struct mesh *mesh, char rings[static RESULT_LINE],
                        char edges[static RESULT_LINE], struct status *st);
 
 #endif

@@ -6,13 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "matmul/matmul.h"
 #include "module/tally.h"
 #include "settings/option.h"
 
 static bool is_given(const struct point *point, const char *name)
 {
     return point->given[option_index(option_by_name(name))];
+}
+
+static int check_chunks(const struct point *point, struct status *st)
+{
+    if (point->chunks >= 1 && point->chunks <= OVERLAP_CHUNKS)
+        return 0;
+    return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, OVERLAP_CHUNKS);
 }
 
 /* Without --strategy nothing of a model is a loop: what it communicates is what is issued. */
@@ -23,9 +29,8 @@ static int read_strategy(struct model_step *step, struct status *st)
     if (way < 0)
         return way;
     step->asked = (enum overlap_way)way;
-    if (step->point->chunks < 1 || step->point->chunks > MATMUL_CHUNKS)
-        return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", step->point->chunks,
-                           MATMUL_CHUNKS);
+    if (check_chunks(step->point, st) < 0)
+        return st->code;
     for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
         if (is_given(step->point, loops[i]))
             return status_fail(st, STATUS_INPUT,
@@ -55,6 +60,20 @@ int model_step_open(struct model_step *step, const struct point *point, const st
         return 0;
     code = pass_find_prefetched(&step->base, step->ahead, st);
     return code < 0 ? code : pass_find_postponed(&step->base, step->ahead, st);
+}
+
+int model_step_open_chain(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                          struct module *module, struct status *st)
+{
+    *step = (struct model_step){.point = point, .mesh = mesh, .base = *module, .of_chain = true};
+    *module = (struct module){0};
+    int way = pass_way_by_name(point->strategy, st);
+    if (way < 0 || check_chunks(point, st) < 0)
+        return st->code;
+    step->asked = (enum overlap_way)way;
+    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
+    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
+    return step->way && step->ahead ? 0 : status_nomem(st);
 }
 
 void model_step_free(struct model_step *step)
@@ -100,6 +119,14 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     return code;
 }
 
+static bool is_naive(const struct model_step *step)
+{
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        if (step->way[at] != OVERLAP_NAIVE)
+            return false;
+    return true;
+}
+
 /* Replaces a module by what a pass makes of it. */
 static int go_on(struct module *module,
                  int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
@@ -118,6 +145,12 @@ static int combine(const struct module *in, int layers, struct module *out, stru
     return pass_combine(in, out, st);
 }
 
+static int by_data(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_by_data(in, out, st);
+}
+
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
@@ -134,6 +167,8 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         code = go_on(&made, pass_prefetch, point->prefetch, st);
     if (code == 0 && point->prefetch > 0)
         code = go_on(&made, pass_postpone, point->prefetch, st);
+    if (code == 0 && step->of_chain && !is_naive(step))
+        code = go_on(&made, by_data, 0, st);
     *module = made;
     return code;
 }
@@ -153,8 +188,9 @@ static bool alike(const struct model_step *step, int32_t a, int32_t b)
         module_number(base, a, ATTR_REPLICA_GROUPS, -1) != module_number(base, b, ATTR_REPLICA_GROUPS, -1) ||
         module_number(base, a, ATTR_DIMENSIONS, -1) != module_number(base, b, ATTR_DIMENSIONS, -1))
         return false;
-    module_label(base, a, "phase", phase[0], TALLY_WORD);
-    module_label(base, b, "phase", phase[1], TALLY_WORD);
+    const char *key = step->of_chain ? "layer" : "phase"; /* the products of a chain are few */
+    module_label(base, a, key, phase[0], TALLY_WORD);
+    module_label(base, b, key, phase[1], TALLY_WORD);
     return strcmp(phase[0], phase[1]) == 0;
 }
 
@@ -216,8 +252,10 @@ static int choose_for_all(struct model_step *step, struct trial *trial, enum ove
 static int choose_by_class(struct model_step *step, struct trial *trial, enum overlap_way whole, bool *mixed,
                            struct status *st)
 {
-    int code = 0;
-    for (int32_t at = 0; at < step->base.instructions && code == 0; at++) {
+    int code = 0, classes = 0;
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        classes += leads_class(step, at);
+    for (int32_t at = 0; at < step->base.instructions && code == 0 && classes > 1; at++) {
         enum overlap_way best = whole;
         if (!leads_class(step, at))
             continue;
@@ -257,4 +295,12 @@ int model_step_write(struct model_step *step, model_step_timer *timer, void *con
         code = choose(step, &(struct trial){.timer = timer, .context = context, .least_s = INFINITY}, st);
     }
     return code < 0 ? code : write_step(step, module, st);
+}
+
+int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
+                        struct status *st)
+{
+    for (int32_t at = 0; at < step->base.instructions && at < like->base.instructions; at++)
+        step->way[at] = like->way[at];
+    return write_step(step, module, st);
 }

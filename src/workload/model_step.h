@@ -28,6 +28,7 @@ struct model_step {
     const struct mesh *mesh;
     struct model model; /* what goes in and comes out; its module has become the base */
     struct module base;
+    bool of_chain;
     enum overlap_way asked;        /* OVERLAP_WAYS: auto */
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
@@ -40,10 +41,18 @@ typedef int model_step_timer(void *context, const struct module *module, double 
 /* Reads the model and makes the base. Finds all that is wrong with the input. */
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
                     struct status *st);
+/* The same of a chain of products (model/chain.h), whose module becomes the base, and is the step's own from now on. There,
+ * gathers that are no loops go by data, unless all is naive. */
+int model_step_open_chain(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                          struct module *module, struct status *st);
 void model_step_free(struct model_step *step);
 
 /* Writes what is lowered. The timer is asked where the strategy is auto; without one (NULL) auto is naive. */
 int model_step_write(struct model_step *step, model_step_timer *timer, void *context, struct module *module,
                      struct status *st);
+
+/* The same with the ways that were found for another step, which differs in sizes only. */
+int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
+                        struct status *st);
 
 #endif

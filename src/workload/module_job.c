@@ -37,7 +37,7 @@ static int read_hlo(const struct point *point, struct module *module, char path[
     return code;
 }
 
-static int place(struct module_job *m, const struct job *job, struct status *st)
+static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
     const struct point *point = job->point;
     const struct slice *slice = &job->machine.slice;
@@ -47,8 +47,8 @@ static int place(struct module_job *m, const struct job *job, struct status *st)
                            "--devices and --mesh both say where devices are; leave one of them out");
     int code = point->devices ? devices_read(point->devices, slice, &chip_of, st) : 0;
     if (code == 0)
-        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas,
-                              point->mesh ? &job->machine.mesh : NULL, chip_of, st);
+        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas, mesh, chip_of,
+                              st);
     free(chip_of);
     return code;
 }
@@ -92,6 +92,15 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     return model_step_write(&m->step, NULL, NULL, &m->module, st);
 }
 
+int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
+{
+    m->overlapped_s = NAN;
+    int code = read_options(m, job, st);
+    if (code == 0)
+        code = place(m, job, mesh, st);
+    return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
+}
+
 static int module_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -99,17 +108,12 @@ static int module_open(struct job *job, struct status *st)
     if (!m)
         return status_nomem(st);
     job->state = m;
-    m->overlapped_s = NAN;
     m->of_model = document_is_path(point->op);
     int code = m->of_model ? read_model(m, job, st) : read_hlo(point, &m->module, m->path, &m->disguised, st);
-    if (code == 0)
-        code = read_options(m, job, st);
-    if (code == 0)
-        code = place(m, job, st);
-    return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
+    return code == 0 ? module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st) : code;
 }
 
-static void module_close_job(struct job *job)
+void module_job_close(struct job *job)
 {
     struct module_job *m = job->state;
     if (!m)
@@ -147,8 +151,7 @@ int module_job_even_s(const struct module_job *m, double *time_s, struct status 
     return code;
 }
 
-/* Where the strategy is auto, the module as it is best, instead of the one that was opened. */
-static int choose_strategy(struct module_job *m, struct status *st)
+int module_job_choose(struct module_job *m, struct status *st)
 {
     if (!m->of_model || m->step.strategy[0])
         return 0;
@@ -161,10 +164,10 @@ static int choose_strategy(struct module_job *m, struct status *st)
 }
 
 /* The program is lent to the job, which frees it. */
-static int module_build(struct job *job, struct status *st)
+int module_job_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
-    if (choose_strategy(m, st) < 0)
+    if (module_job_choose(m, st) < 0)
         return st->code;
     m->lower.program = job->program;
     int code = lower_build(&m->lower, st);
@@ -173,8 +176,8 @@ static int module_build(struct job *job, struct status *st)
     return code;
 }
 
-static int module_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
-                         struct status *st)
+int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
+                      struct status *st)
 {
     struct module_job *m = job->state;
     return lower_settle(&m->lower, trace, again, more_s, st);
@@ -197,6 +200,7 @@ static int module_describe(const struct job *job, struct work *work, struct stat
 {
     struct module_job *m = job->state;
     work->op = m->path;
+    module_job_binds(m, work->product_bound);
     work->ring = ring_kind_name(m->options.kind);
     work->strategy = m->of_model ? m->step.strategy : NULL;
     work->reference_option = m->of_model ? "strategy" : "ring";
@@ -220,6 +224,33 @@ const struct module_job *module_job_of(const struct job *job)
     return job->workload == &workload_module ? job->state : NULL;
 }
 
+char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS])
+{
+    double bound_s[BOUND_KINDS] = {0}, all_s = 0;
+    int used = 0;
+    for (int32_t i = 0; i < m->lower.items; i++) {
+        const struct lowered *item = &m->lower.item[i];
+        double given_s;
+        if (!(item->seconds > 0) || !lower_cost(&m->lower, item->instruction, &given_s).product)
+            continue;
+        bound_s[item->bound] += item->seconds * item->times;
+        all_s += item->seconds * item->times;
+    }
+    *text = '\0';
+    for (;;) {
+        int most = 0;
+        for (int b = 1; b < BOUND_KINDS; b++)
+            most = bound_s[b] > bound_s[most] ? b : most;
+        if (!(bound_s[most] > 0))
+            return text;
+        const char *name = bound_kind_name((enum bound_kind)most);
+        double percent = 100 * bound_s[most] / all_s;
+        used += snprintf(text + used, (size_t)(RESULT_WORDS - used), percent < 99.95 ? "%s%s %.3g%%" : "%s%s",
+                         used ? ", " : "", name, percent);
+        bound_s[most] = 0;
+    }
+}
+
 static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
 {
     double start_s = INFINITY;
@@ -229,6 +260,23 @@ static double first_start_s(const struct trace *trace, int32_t first, int32_t la
     return start_s;
 }
 
+/* From when the queue was idle, or an earlier one of those that the same compute waits for had ended, to when it goes on; of
+ * those that are not the last, to their own end. */
+static double exposed_s(const struct module_job *m, const struct trace *trace, int32_t index)
+{
+    const struct lowered *item = &m->lower.item[index];
+    double from_s = item->queue_op >= 0 ? trace->op_end_s[item->queue_op] : 0,
+           until_s = trace->op_end_s[item->wait_op] - item->wait_s, end_s = trace->op_end_s[item->end_op];
+    for (int32_t other = item->beside; other >= 0 && other != index; other = m->lower.item[other].beside) {
+        double other_s = trace->op_end_s[m->lower.item[other].end_op];
+        if (other_s < end_s || (other_s <= end_s && other < index))
+            from_s = fmax(from_s, other_s);
+        else
+            until_s = fmin(until_s, end_s);
+    }
+    return fmax(0, until_s - from_s);
+}
+
 struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
@@ -236,10 +284,8 @@ struct spending module_job_spending(const struct module_job *m, const struct tra
     if (item->first_op < 0 || item->seconds > 0)
         return spending;
     spending.time_s = trace->op_end_s[item->end_op] - first_start_s(trace, item->first_op, item->end_op);
-    if (item->wait_op >= 0) {
-        double idle_s = item->queue_op >= 0 ? trace->op_end_s[item->queue_op] : 0;
-        spending.exposed_s = fmax(0, trace->op_end_s[item->wait_op] - idle_s);
-    }
+    if (item->wait_op >= 0)
+        spending.exposed_s = exposed_s(m, trace, index);
     return spending;
 }
 
@@ -248,13 +294,13 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
 {
     *module = (struct module){0};
     *disguised = 0;
-    if (!document_is_path(point->op))
+    if (option_op(point->op) == ON_TEXT)
         return read_hlo(point, module, path, disguised, st);
     struct job job = {0};
     int code = job_open(&job, point, catalog, st);
     struct module_job *m = job.state;
     if (code == 0)
-        code = choose_strategy(m, st);
+        code = module_job_choose(m, st);
     if (code == 0) {
         snprintf(path, HLO_PATH, "%s", m->path);
         lower_free(&m->lower);
@@ -268,9 +314,9 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
 const struct workload workload_module = {.name = "module",
                                          .matches = module_job_matches,
                                          .open = module_open,
-                                         .build = module_build,
-                                         .settle = module_settle,
+                                         .build = module_job_build,
+                                         .settle = module_job_settle,
                                          .describe = module_describe,
                                          .look = module_look,
-                                         .close = module_close_job,
+                                         .close = module_job_close,
                                          .variants = module_variants};

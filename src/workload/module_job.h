@@ -21,7 +21,7 @@ struct spending {
 struct module_job {
     struct module module;
     bool of_model;
-    struct model_step step; /* of a model: what the module is made of */
+    struct model_step step; /* of a model, or a matmul: what the module is made of */
     char path[HLO_PATH];    /* what was read */
     int disguised;          /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
@@ -50,6 +50,19 @@ int module_job_even_s(const struct module_job *m, double *time_s, struct status 
 /* How a module is lowered at a point, but for what --op-cost says. */
 int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                        struct status *st);
+
+/* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
+ * Reads the options, lays the devices (on a mesh, or NULL) and opens the lowering; the rest are a workload's functions. */
+int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st);
+int module_job_build(struct job *job, struct status *st);
+int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
+                      struct status *st);
+void module_job_close(struct job *job);
+/* Where the strategy is auto, the module as it is best, instead of the one that was opened. */
+int module_job_choose(struct module_job *m, struct status *st);
+
+/* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
+char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS]);
 
 /* What item `index` of the lowered module took, by the times of its ops. */
 struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index);

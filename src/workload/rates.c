@@ -39,5 +39,6 @@ int rates_read(struct roofline *roofline, const struct point *point, const struc
     if (!isnan(point->launch_overhead_s))
         roofline->launch_s = point->launch_overhead_s;
     roofline->mxu_padding = point->mxu_padding;
+    roofline->passes = precision_passes((enum precision)point->precision);
     return read_peaks(point->peak, roofline->peak_flops, st);
 }

@@ -20,7 +20,7 @@
 #include "notation/axes.h"
 #include "program/fold.h"
 
-enum { RESULT_WORD = 24, RESULT_LINE = 512, RESULT_STATUS = 640, RESULT_ID = 8 };
+enum { RESULT_WORD = 24, RESULT_WORDS = 48, RESULT_LINE = 512, RESULT_STATUS = 640, RESULT_ID = 8 };
 
 struct result {
     char op[RESULT_LINE]; /* XLA's name, or the matmul */
@@ -47,6 +47,8 @@ struct result {
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
     char rings[RESULT_LINE];        /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
+
+    char product_bound[RESULT_WORDS]; /* what binds the products: "HBM 72%, MXU 28%"; "" without any */
 
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */

@@ -91,6 +91,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     PUT(result->edges, work.edges);
     if (*work.rings)
         PUT(result->rings, work.rings);
+    PUT(result->product_bound, work.product_bound);
     result->size_bytes = work.size_bytes;
     result->formula_exact_s = work.formula_exact_s;
     result->formula_rule_s = work.formula_rule_s;
