@@ -16,13 +16,33 @@ struct part {
     double executions, products_s, others_s, collectives_s, exposed_s, bytes;
 };
 
-/* The axes that a collective is over; of permutes how many pairs. */
+/* "tp": the mesh axes of a model along which a permute moves something; of HLO text, which has no mesh, how many pairs. */
+static void print_moved(const struct module_rows *rows, const struct module_row *row,
+                        char text[static MODULE_ROW_TEXT])
+{
+    const struct axes *axes = &rows->job->step.model.axes;
+    int numbers;
+    const int64_t *pair =
+        module_numbers(&rows->job->module, row->collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    size_t used = 0;
+    module_row_groups(rows, row, text);
+    for (int a = 0; rows->job->of_model && a < axes->count && used < MODULE_ROW_TEXT; a++) {
+        bool moved = false;
+        for (int p = 0; p + 1 < numbers && !moved; p += 2)
+            moved = axes_coord(axes, (int)pair[p], a) != axes_coord(axes, (int)pair[p + 1], a);
+        if (moved)
+            used += (size_t)snprintf(text + used, MODULE_ROW_TEXT - used, "%s%s", used ? "," : "",
+                                     axes->axis[a].name);
+    }
+}
+
+/* The axes that a collective is over. */
 static void print_axes(const struct module_rows *rows, const struct module_row *row,
                        char text[static MODULE_ROW_TEXT])
 {
     char axes[TALLY_AXES];
     if (module_number(&rows->job->module, row->collective, ATTR_REPLICA_GROUPS, -1) < 0)
-        module_row_groups(rows, row, text);
+        print_moved(rows, row, text);
     else
         snprintf(text, MODULE_ROW_TEXT, "%s", tally_axes(&rows->job->module, row->collective, axes));
 }
