@@ -6,7 +6,8 @@
  *   that ring along the next. uni goes all the way round by +; bidi half the way both ways; bidi-half sends half of the
  *   array each way. Small arrays take few chunks, down to one, which has the fewest hops to wait for.
  * - scattered, then gathered, by the sends of an all-reduce to which only the root contributes: so all links of several axes
- *   carry the array, of which pipelined chunks use one axis at a time near the root.
+ *   carry the array, of which pipelined chunks use one axis at a time near the root. Its parts may have shares of their own;
+ *   those of pipelined chunks are equal.
  *
  * In chunks, every kind goes each way to the ends of a line. On several rings parts walk them in different orders (E7).
  */

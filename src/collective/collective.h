@@ -57,7 +57,7 @@ struct collective_spec {
     double elem_bytes;
     enum combine combine;
     double setup_s; /* of the first send of each chain */
-    /* All-gather, reduce-scatter, all-reduce over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
+    /* All-gather, reduce-scatter, all-reduce, broadcast over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
      * with each ring of two chips or more (collective_share()); all 0: equal ones */
     int share[COLLECTIVE_RINGS];
     bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */

@@ -144,7 +144,8 @@ static void swap(struct walks *walks)
 static bool cuts_by_rings(const struct collective_job *c)
 {
     enum collective_id id = c->collective->id;
-    return id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE;
+    return id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
+           id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
 }
 
 /* Simulates other shares, and keeps them where they are faster. */
