@@ -327,7 +327,7 @@ static void make_spec(struct round *r, int op, bool broken)
         r->pair[i] = suite_random(&r->random, 6);
     spec->target = r->target;
     spec->pair_elements = r->pair;
-    if (op < 3 && !broken)
+    if ((op < 3 || op == 6) && !broken)
         make_shares(r);
 }
 
