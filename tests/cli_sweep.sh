@@ -52,6 +52,18 @@ cp "$program" alone
 grep -q '^icisim: 4 of 8 points failed' wrong.err || fail "$(cat wrong.err)"
 [ "$(grep -c 'cannot load the SimGrid engine' wrong.csv)" -eq 4 ] || fail 'a row does not say what went wrong'
 [ "$(grep -c ',ok,' wrong.csv)" -eq 4 ] || fail 'the other rows are not there'
+# ... and it counts if it was there before the sweep was resumed, as what is invalid does.
+for rows in 0 3 8; do
+    head -$((rows + 1)) wrong.csv >half.csv
+    "$program" sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine simgrid,event --csv half.csv --resume 2>half.err
+    status=$?
+    [ $status -eq $((rows > 0)) ] || fail "exit $status after $(tail -1 half.err) with $rows rows of which some failed"
+    [ $rows -ne 3 ] || grep -q '^icisim: 2 of 8 points failed' half.err || fail "$(cat half.err)"
+    [ $rows -ne 8 ] || grep -q '^icisim: 4 of 8 points failed' half.err || fail "$(cat half.err)"
+done
+head -$((points / 2)) 1.csv >half.csv
+"$program" sweep "${arguments[@]}" --csv half.csv --resume 2>half.err
+cmp -s half.err 1.err || fail "a resumed sweep says '$(cat half.err)' instead of '$(cat 1.err)'"
 
 # A progress bar is for terminals: script(1) makes one.
 script -qec "'$program' sweep all-gather --slice 4 --size 1KiB:8KiB:x2 --engine event --csv bar.csv" typescript >/dev/null

@@ -62,6 +62,11 @@ const char *status_name(int code)
     }
 }
 
+bool status_is_refusal(int code)
+{
+    return code == STATUS_INPUT || code == STATUS_LIMIT;
+}
+
 int status_exit(int code)
 {
     switch (code) {

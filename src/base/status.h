@@ -11,6 +11,8 @@
 #ifndef ICISIM_STATUS_H
 #define ICISIM_STATUS_H
 
+#include <stdbool.h>
+
 /* code, value, exit status of the process, name */
 #define STATUS_CODES(X)                                                                                      \
     X(STATUS_OK, 0, 0, "ok")                                                                                 \
@@ -47,6 +49,10 @@ int status_suffix(struct status *st, const char *format, ...) __attribute__((for
 int status_nomem(struct status *st);
 
 const char *status_name(int code);
+
+/* Is the input wrong, or more than is taken on, so that trying again does not help? */
+bool status_is_refusal(int code);
+
 int status_exit(int code); /* 0, 1 (a check failed) or 2 (the input is wrong) */
 
 #endif

@@ -50,7 +50,6 @@ struct sweep {
     int64_t first, rows; /* of the shard: the first one that is run now, and how many there are in all */
     int64_t came;
     struct slot slot[SLOTS];
-    int64_t refused, failed; /* rows without numbers: the input is wrong; the simulation went wrong */
     struct progress progress;
     struct ranking ranking; /* with --top; else nothing */
     bool writes;            /* rows, to a CSV */
@@ -158,8 +157,6 @@ static int take(void *context, int64_t index, const void *data, const char *how,
         mourn(sweep, row, how, outcome);
     struct result *result = &outcome->result;
     grid_print_given(sweep->grid, shard_point(sweep->shard, row), result->varied, sizeof result->varied);
-    sweep->refused += result->code == STATUS_INPUT || result->code == STATUS_LIMIT;
-    sweep->failed += result->code < 0 && result->code != STATUS_INPUT && result->code != STATUS_LIMIT;
     *slot = (struct slot){.outcome = outcome, .time_s = result->time_s, .came = true};
     sweep->came++;
     return write_rows(sweep, st);
@@ -200,17 +197,17 @@ static int run_all(struct sweep *sweep, int jobs, struct status *st)
     return code;
 }
 
-/* What the rows say already, for those who do not read them. */
+/* What the rows say already, for those who do not read them; those of before the sweep was resumed, too. */
 static int summarise(const struct sweep *sweep, struct status *st)
 {
-    int64_t points = sweep->rows - sweep->first;
-    if (sweep->refused > 0)
+    const struct sweep_file *file = &sweep->file;
+    if (file->refused > 0)
         fprintf(stderr, "icisim: %" PRId64 " of %" PRId64 " points are invalid; their status says why\n",
-                sweep->refused, points);
-    if (sweep->failed > 0)
+                file->refused, sweep->rows);
+    if (file->failed > 0)
         return status_fail(st, STATUS_ENGINE,
-                           "%" PRId64 " of %" PRId64 " points failed; their status says how", sweep->failed,
-                           points);
+                           "%" PRId64 " of %" PRId64 " points failed; their status says how", file->failed,
+                           sweep->rows);
     return 0;
 }
 

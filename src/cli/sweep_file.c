@@ -114,31 +114,52 @@ static FILE *read_stream(int *fd)
     return lseek(*fd, 0, SEEK_SET) == 0 ? fopencookie(fd, "r", functions) : NULL;
 }
 
-/* The command of a row that is there: a new text, NULL if there is none. */
-static char *command_of(const struct sweep_file *file, const struct text *head, const char *line)
+/* A cell of a row that is there: a new text, NULL if it is no row. */
+static char *cell_of(const struct sweep_file *file, const struct text *head, const char *line,
+                     const char *column)
 {
     /* the names of the columns, and the row, as a table */
     struct csv_table table = {0};
     struct status own = {0};
     struct text both = {0};
-    char *command = NULL;
+    char *cell = NULL;
     const char *names = file->shard.of > 1 ? strchr(head->bytes, '\n') + 1 : head->bytes;
     if (text_open(&both, &own) == 0) {
         fprintf(both.out, "%s%s", names, line);
         if (text_close(&both, &own) == 0 &&
             csv_table_parse(&table, "row", both.bytes, both.length, &own) == 0 && table.rows == 1)
-            command = strdup(csv_table_cell(&table, 0, csv_table_column(&table, "command")));
+            cell = strdup(csv_table_cell(&table, 0, csv_table_column(&table, column)));
     }
     csv_table_free(&table);
     free(both.bytes);
-    return command;
+    return cell;
+}
+
+static void count_status(struct sweep_file *file, const char *status)
+{
+    bool ok = strcmp(status, "ok") == 0, failed = strncmp(status, RESULT_FAILED, strlen(RESULT_FAILED)) == 0;
+    file->failed += failed;
+    file->refused += !ok && !failed;
+}
+
+/* Counts a row that is there; most have numbers, and need not be taken apart. */
+static int count_row(struct sweep_file *file, const struct text *head, const char *line, struct status *st)
+{
+    if (strstr(line, ",ok,"))
+        return 0;
+    char *status = cell_of(file, head, line, "status");
+    if (!status)
+        return status_nomem(st);
+    count_status(file, status);
+    free(status);
+    return 0;
 }
 
 /* Says the commands of a row and of the point that belongs there, from the first word on that differs. */
 static int fail_row(const struct sweep_file *file, const struct text *head, const char *line, int number,
                     const char *path, struct status *st)
 {
-    char *got = command_of(file, head, line);
+    char *got = cell_of(file, head, line, "command");
     char *want = grid_command(file->grid, shard_point(file->shard, file->rows));
     int code = STATUS_INPUT;
     if (!want) {
@@ -201,6 +222,8 @@ static int read_rows(struct sweep_file *file, FILE *in, const struct text *head,
             const char *found = strstr(line, cell.bytes), *next = found ? found + cell.length : NULL;
             if (!found || (*next != ',' && *next != '\n'))
                 code = fail_row(file, head, line, number, path, st);
+            else
+                code = count_row(file, head, line, st);
             file->rows++;
         }
         free(cell.bytes);
@@ -247,6 +270,7 @@ int sweep_file_open(struct sweep_file *file, const char *path, const struct grid
 
 int sweep_file_write(struct sweep_file *file, const struct result *result, struct status *st)
 {
+    count_status(file, result->status);
     return rows_write_one(&file->csv, file->grid, shard_point(file->shard, file->rows++), result, st);
 }
 

@@ -25,7 +25,8 @@ struct sweep_file {
     struct csv_writer csv;
     const struct grid *grid;
     struct shard shard;
-    int64_t rows; /* that are there */
+    int64_t rows;            /* that are there */
+    int64_t refused, failed; /* of them without numbers: the input is wrong; the simulation went wrong */
 };
 
 /* Opens a file ("-" is stdout) for the rows of a shard of the grid; with `resume` its rows so far are kept. */

@@ -63,7 +63,7 @@ const struct column columns[] = {
      .meaning = "1 - exposed/communication, not below 0"},
     {REAL(speedup), .place = 70, .when = WHEN_COMPARED, .heading = "speed-up", .unit = "(x)", .scale = 1,
      .decimals = 3, .meaning = "over uni, of matmuls over naive, if that was run at the same point"},
-    {TEXT(status), .meaning = "ok, or why there are no numbers"},
+    {TEXT(status), .meaning = "ok, or why there are no numbers; failed: and why, where trying again may help"},
     {REAL(max_link_bytes), .meaning = "bytes over the busiest link"},
     {TEXT(varied), .place = 34, .heading = "with", .common = "with %s,",
      .meaning = "options given that have no column of their own: routes=2"},

@@ -20,7 +20,10 @@
 #include "notation/axes.h"
 #include "program/fold.h"
 
-enum { RESULT_WORD = 24, RESULT_WORDS = 48, RESULT_LINE = 512, RESULT_STATUS = 640, RESULT_ID = 8 };
+/* How the status of a point begins whose input was right, but whose simulation went wrong. */
+#define RESULT_FAILED "failed: "
+
+enum { RESULT_WORD = 24, RESULT_WORDS = 48, RESULT_LINE = 512, RESULT_STATUS = 656, RESULT_ID = 8 };
 
 struct result {
     char op[RESULT_LINE]; /* XLA's name, or the matmul */
@@ -38,8 +41,9 @@ struct result {
     int64_t transfers;
     int64_t steps;
     double compute_s, comm_s, exposed_comm_s, overlap_frac;
-    double speedup;             /* over uni, or of matmuls over naive, if that was run at the same point */
-    char status[RESULT_STATUS]; /* "ok", or why there are no numbers */
+    double speedup; /* over uni, or of matmuls over naive, if that was run at the same point */
+    char status
+        [RESULT_STATUS]; /* "ok", or why there are no numbers; RESULT_FAILED where the input was not wrong */
     double max_link_bytes;
     char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
     char profile[RESULT_WORD];

@@ -206,7 +206,8 @@ void run_free(struct run *run)
 static void fail(struct result *result, const struct job *job, const struct status *why)
 {
     identify(result, job->point, job);
-    PUT(result->status, why->text);
+    snprintf(result->status, sizeof result->status, "%s%s", status_is_refusal(why->code) ? "" : RESULT_FAILED,
+             why->text);
     result->code = why->code;
 }
 
