@@ -46,7 +46,9 @@ int status_suffix(struct status *st, const char *format, ...)
 
 int status_nomem(struct status *st)
 {
-    return status_fail(st, STATUS_NOMEM, "out of memory; try a smaller slice or fewer points at once");
+    return status_fail(
+        st, STATUS_NOMEM,
+        "out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit");
 }
 
 const char *status_name(int code)

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory_limit.h"
 #include "base/workers.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -49,6 +50,7 @@ struct sweep {
     struct sweep_file file;
     int64_t first, rows; /* of the shard: the first one that is run now, and how many there are in all */
     int64_t came;
+    int jobs;
     struct slot slot[SLOTS];
     struct progress progress;
     struct ranking ranking; /* with --top; else nothing */
@@ -75,6 +77,8 @@ static void work(void *context, int64_t index, void *result)
     struct status own = {0}, other = {0};
     int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     grid_point(sweep->grid, at, &point);
+    memory_hold(point.memory_limit_bytes ? point.memory_limit_bytes
+                                         : memory_free_bytes() / (uint64_t)sweep->jobs);
     job_result(&point, sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
@@ -178,7 +182,7 @@ static int tick(void *context, struct status *st)
     return flush(sweep, st);
 }
 
-static int run_all(struct sweep *sweep, int jobs, struct status *st)
+static int run_all(struct sweep *sweep, struct status *st)
 {
     struct workers_task task = {.count = sweep->rows - sweep->first,
                                 .result_bytes = sizeof(struct outcome),
@@ -190,7 +194,7 @@ static int run_all(struct sweep *sweep, int jobs, struct status *st)
     sweep->progress = progress_start(sweep->rows - sweep->first);
     int code = flush(sweep, st);
     if (code == 0 && task.count > 0)
-        code = workers_run(&task, jobs, st);
+        code = workers_run(&task, sweep->jobs, st);
     progress_end(&sweep->progress, sweep->came);
     for (int s = 0; s < SLOTS; s++)
         free(sweep->slot[s].outcome);
@@ -244,7 +248,7 @@ static int run_shard(struct sweep *sweep, const struct settings *settings, struc
     int code;
     sweep->first = sweep->file.rows;
     sweep->rows = shard_rows(sweep->shard, sweep->grid->points);
-    code = run_all(sweep, settings_integer(settings, "jobs"), st);
+    code = run_all(sweep, st);
     if (code != 0)
         code = stop(sweep, code, st);
     struct status written = {0};
@@ -269,6 +273,7 @@ static int sweep(struct settings *settings, struct status *st)
     if (!sweep)
         return status_nomem(st);
     sweep->grid = &grid;
+    sweep->jobs = jobs;
     sweep->catalog = &catalog;
     int code = settings_check(settings, st);
     if (code == 0)

@@ -7,11 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_limit.h"
 #include "base/stopwatch.h"
 #include "cli/rows.h"
 #include "report/experts_print.h"
 #include "report/module_print.h"
 #include "report/report.h"
+#include "workload/budget.h"
 
 /* Steps are shown without what they wait for where the single times are too many to keep. */
 static enum record recorded(const struct looks *looks)
@@ -101,6 +103,7 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     struct job job = {0};
     struct run run = {0};
     struct stopwatch stopwatch = stopwatch_start();
+    memory_hold(budget_memory_bytes(point));
     int code = job_open(&job, point, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job.has_data |= looks->dump;

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/memory_limit.h"
 #include "engine/engines.h"
 
 enum { WORDS = 256 };
@@ -111,6 +112,7 @@ static _Noreturn void run_child(const struct engine *engine, const struct progra
     if (words >= 0 && (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0))
         _exit(EXIT_FAILURE);
     start_timer(limits);
+    memory_release(); /* SimGrid reserves far more for its stacks than it takes */
     struct trace mine = *trace;
     double **array[TRACE_ARRAYS], *at = shared->times;
     size_t n[TRACE_ARRAYS];

@@ -234,6 +234,7 @@ static inline bool op_takes_part(const struct program *program, const struct op 
 {
     return op->where == WHERE_ALL || program->mask[op->where][chip];
 }
+int64_t op_takers(const struct program *program, const struct op *op); /* on how many chips it does */
 static inline struct route op_route(const struct program *program, const struct op *op, int chip)
 {
     int32_t route =

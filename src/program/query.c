@@ -17,7 +17,7 @@ static int links_of(const struct program *program, struct route route)
 }
 
 /* Calls for every send and chip would walk 10^7 routes of a pod: what all chips share is looked up once. */
-static int64_t count_takers(const struct program *program, const struct op *op)
+int64_t op_takers(const struct program *program, const struct op *op)
 {
     if (op->where == WHERE_ALL)
         return program->slice->chips;
@@ -47,7 +47,7 @@ int64_t program_transfers(const struct program *program)
     double transfers = 0;
     for (int32_t o = 0; o < program->ops; o++)
         if (op_crosses_links(program, &program->op[o]))
-            transfers += (double)count_takers(program, &program->op[o]) * op_times(&program->op[o]);
+            transfers += (double)op_takers(program, &program->op[o]) * op_times(&program->op[o]);
     return (int64_t)transfers;
 }
 
@@ -61,7 +61,7 @@ static double sum_links(const struct program *program, bool weighed)
             continue;
         if (op->towards.table == NO_TABLE && (op->amount.table == NO_TABLE || !weighed)) {
             struct route route = program->route[op->towards.route];
-            sum += (double)count_takers(program, op) * links_of(program, route) *
+            sum += (double)op_takers(program, op) * links_of(program, route) *
                    (weighed ? op->amount.each : 1) * op_times(op);
             continue;
         }

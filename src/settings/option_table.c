@@ -273,6 +273,9 @@ const struct option_row option_table[] = {
     {.name = "draws", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .group = GROUP_WORK,
      .commands = FOR_RUN, .ops = ON_MODEL,
      .doc = "experts: so many routings, each drawn anew: what sending the tokens takes, its percentiles"},
+    {.name = "memory-limit", .argument = "4GiB", .kind = OPTION_BYTES, FIELD(memory_limit_bytes),
+     .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
+     .doc = "a point may take so much memory; default: what the machine has free, of which each of --jobs has its share"},
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT,
      .group = GROUP_ENGINE, .commands = FOR_SWEEP, .doc = "simulations at a time"},
 

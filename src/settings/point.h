@@ -77,8 +77,9 @@ struct point {
 
     int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
     bool fold, check;
-    double tolerance_frac; /* 0: exact */
-    double time_limit_s;   /* of the wall clock, for a point; 0: any */
+    double tolerance_frac;       /* 0: exact */
+    double time_limit_s;         /* of the wall clock, for a point; 0: any */
+    uint64_t memory_limit_bytes; /* 0: what the machine has free */
 
     bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };

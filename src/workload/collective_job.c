@@ -127,6 +127,13 @@ struct collective_spec collective_job_spec(const struct job *job)
     return spec;
 }
 
+/* Without rings, all that a chip sends is under way at once: a send to every other. */
+static double collective_sends(const struct job *job)
+{
+    const struct collective_job *c = job->state;
+    return c->collective->has_algorithms && !c->uses_ring ? c->group_chips - 1 : 0;
+}
+
 int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
                           int32_t *after, struct status *st)
 {
@@ -191,6 +198,7 @@ static const char *collective_variants(const struct point *point, const char **v
 const struct workload workload_collective = {.name = "collective",
                                              .matches = collective_matches,
                                              .open = collective_open,
+                                             .sends = collective_sends,
                                              .build = collective_build,
                                              .describe = collective_describe,
                                              .close = collective_close,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "workload/budget.h"
 #include "workload/workloads.h"
 
 static const struct workload *const workloads[] = {&workload_module, &workload_collective, &workload_matmul,
@@ -52,7 +53,11 @@ static int check(const struct job *job, struct status *st)
 
 int job_build(struct job *job, struct status *st)
 {
-    int code = job->workload->build(job, st);
+    int code = 0;
+    if (job->workload->sends)
+        code = budget_build(job->point, job->workload->sends(job), st);
+    if (code == 0)
+        code = job->workload->build(job, st);
     return code == 0 && job->point->check ? check(job, st) : code;
 }
 

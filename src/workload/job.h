@@ -64,6 +64,8 @@ struct workload {
     bool (*matches)(const struct point *point);
     /* Reads the point; all that can be wrong with it is found here. */
     int (*open)(struct job *job, struct status *st);
+    /* How many sends a chip has under way at once, before anything is built; NULL: not many. */
+    double (*sends)(const struct job *job);
     /* Writes job->program. */
     int (*build)(struct job *job, struct status *st);
     /* Fills in what it knows; `work` is work_init()'s. */

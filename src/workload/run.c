@@ -9,6 +9,7 @@
 #include "engine/timing.h"
 #include "fabric/boxes.h"
 #include "metrics/metrics.h"
+#include "workload/budget.h"
 #include "workload/job.h"
 
 /* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
@@ -177,6 +178,8 @@ static int run_once(struct job *job, enum record record, const struct engine_lim
     run->folding = lap(job, &stopwatch);
     if (run->timing.fold.orbit > 1)
         fold_print(&run->timing.fold, run->result.fold);
+    if (code == 0 && engine == engine_fastest())
+        code = budget_run(job->point, run->timing.program, st);
     return code < 0 ? code : run_program(job, record, run, again, st);
 }
 

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * budget: what a point is about to take of this machine, held against --memory-limit and --time-limit before it is taken.
+ *
+ * Estimates, which count only what surely comes: the ops that a builder will append, and the transfers that are under way
+ * at once when a program begins. A point that is within them may still be given up later, by the engine (time) or where
+ * memory is used up; one that is beyond them could only have been.
+ *
+ * Units: bytes, seconds. Errors: STATUS_LIMIT, with the number and what to do. Ownership: nothing is kept.
+ */
+#ifndef BUDGET_H
+#define BUDGET_H
+
+#include "program/program.h"
+#include "settings/point.h"
+
+/* What a point may take: --memory-limit, or what the machine has free. */
+uint64_t budget_memory_bytes(const struct point *point);
+
+/* Before a program is built that has so many sends at once on each chip; and before an engine runs one. */
+int budget_build(const struct point *point, double sends, struct status *st);
+int budget_run(const struct point *point, const struct program *program, struct status *st);
+
+#endif

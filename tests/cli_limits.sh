@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What is too large is refused before it is built or read whole: in one line with the number and what to do, soon, and
+# with little memory. And what is within the limits is not.
+set -u
+program=$(realpath "$1")
+source=$PWD
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failed=0
+fail() {
+    echo "$*"
+    failed=1
+}
+
+# The least that one of these takes otherwise is 18 s, or gigabytes. Sanitizers are slow, and take memory of their own.
+patience=10 most_kib=300000
+if ldd "$program" | grep libasan >asan; then
+    patience=60 most_kib=3000000
+fi
+# refused TEXT ARGUMENTS
+refused() {
+    local says=$1 status
+    shift
+    timeout $patience python3 - "$program" "$@" >out 2>err <<'END'
+import resource, subprocess, sys
+code = subprocess.run(sys.argv[1:]).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open("kib", "w"))
+sys.exit(code)
+END
+    status=$?
+    [ $status -eq 2 ] || fail "$*: exit $status (124: longer than $patience s)"
+    { [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$says" err && [ ! -s out ]; } || fail "$* must say '$says': $(cat err)"
+    [ "$(cat kib)" -lt $most_kib ] || fail "$*: takes $(cat kib) KiB"
+    [ ! -e out.csv ] || fail "$*: leaves a file"
+}
+
+# Sizes of which none can be: bytes that are no whole number of elements, 50,000 of them and 3 chips.
+refused 'not a whole number of f32 elements' sweep all-gather --chip v5e,v5p,v4 --slice 4x4 --size 3B:100003B:+2B --dtype f32 --csv out.csv
+refused "has no axis 'q'" sweep all-gather --slice 4x4 --size 2B:100000B:+2B --axis q --csv out.csv
+
+# All-to-alls: sends that a program of its own has each, transfers of chips that are not folded.
+sed -e 's/^name:.*/name: large/' -e 's/^  pod:.*/  pod: 256x256x256/' "$source/topologies/v5p.yaml" >large.yaml
+big=(run all-to-all --chip large.yaml --slice 256x256x256 --size 1TiB --csv out.csv)
+refused 'takes about 25.17 GB of memory, and may take 4.295 GB (--memory-limit); take a smaller slice' "${big[@]}" --memory-limit 4GiB
+refused 'takes more than 101 s, and may take 60 s; allow more time (--time-limit), or take a smaller slice' "${big[@]}" --memory-limit 64GiB
+pod=(run all-to-all --chip v5p --slice 16x20x28 --fold off --size 1GiB --csv out.csv)
+refused 'takes about 23.19 GB of memory' "${pod[@]}" --memory-limit 4GiB
+refused 'takes more than 93 s, and may take 60 s' "${pod[@]}" --memory-limit 64GiB
+refused 'or --fold on' compare "${pod[@]:1}" --memory-limit 64GiB
+"$program" run all-to-all --chip v5p --slice 16x20x28 --size 1GiB --memory-limit 1GiB >out || fail 'a pod that is folded is refused'
+
+# A limit holds where the estimate did not see it coming; what a point takes is not refused.
+small=(all-to-all --chip v5p --slice 8x8x4 --fold off --size 1GiB)
+if [ $patience -eq 10 ]; then
+    refused 'out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit' run "${small[@]}" --memory-limit 26MiB
+fi
+"$program" run "${small[@]}" --memory-limit 64MiB >out || fail 'less memory than allowed is refused'
+"$program" sweep "${small[@]}" --slice 4x4x4 --memory-limit 6MiB -j 2 --csv rows.csv 2>err
+[ "$(grep -c ',ok,' rows.csv)" -eq 1 ] && grep -q 'and may take 6.291 MB (--memory-limit)' rows.csv || fail "a limit holds per point: $(cat rows.csv)"
+
+# Files whose text is short of what it says, or long.
+{
+    echo 'a: &a'
+    printf '  k%d: 1\n' {1..2000}
+    echo 'b:'
+    for ((i = 0; i < 5000; i++)); do echo '  - <<: *a'; done
+} >merges.yaml
+refused 'more than 1048576 values, merged ones included; split the file' run merges.yaml
+{ seq -s , 1 1000000; } >columns.csv
+refused 'columns.csv:1: more than 16384 columns; split the file' fit columns.csv
+{ echo 'rank,input_num_elements,dtype_bytes,step_time_ms_p50'; yes 8,1024,2,0.5 | head -1000000; } >rows.csv
+refused '1000000 rows; 20000 measurements are the most at once' fit rows.csv
+{ printf '[{"name":"a","input":['; yes 1, | head -20000000 | tr -d '\n'; printf '1]}]'; } >numbers.json
+refused 'more than 1048576 values, merged ones included; split the file, or write a long array as .csv' eval --cases numbers.json
+exit $failed
