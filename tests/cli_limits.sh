@@ -14,23 +14,25 @@ fail() {
     failed=1
 }
 
-# The least that one of these takes otherwise is 18 s, or gigabytes. Sanitizers are slow, and take memory of their own.
-patience=10 most_kib=300000
+# The least that one of these takes otherwise is 18 s of processor time, or gigabytes. Sanitizers are slow, and take memory
+# of their own.
+most_s=10 most_kib=300000
 if ldd "$program" | grep libasan >asan; then
-    patience=60 most_kib=3000000
+    most_s=60 most_kib=3000000
 fi
 # refused TEXT ARGUMENTS
 refused() {
     local says=$1 status
     shift
-    timeout $patience python3 - "$program" "$@" >out 2>err <<'END'
+    python3 - "$program" $most_s "$@" >out 2>err <<'END'
 import resource, subprocess, sys
-code = subprocess.run(sys.argv[1:]).returncode
+limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (int(sys.argv[2]), int(sys.argv[2])))
+code = subprocess.run([sys.argv[1], *sys.argv[3:]], preexec_fn=limit).returncode
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=open("kib", "w"))
 sys.exit(code)
 END
     status=$?
-    [ $status -eq 2 ] || fail "$*: exit $status (124: longer than $patience s)"
+    [ $status -eq 2 ] || fail "$*: exit $status (247: more than $most_s s of processor time)"
     { [ "$(wc -l <err)" -eq 1 ] && grep -qF -e "$says" err && [ ! -s out ]; } || fail "$* must say '$says': $(cat err)"
     [ "$(cat kib)" -lt $most_kib ] || fail "$*: takes $(cat kib) KiB"
     [ ! -e out.csv ] || fail "$*: leaves a file"
@@ -53,7 +55,7 @@ refused 'or --fold on' compare "${pod[@]:1}" --memory-limit 64GiB
 
 # A limit holds where the estimate did not see it coming; what a point takes is not refused.
 small=(all-to-all --chip v5p --slice 8x8x4 --fold off --size 1GiB)
-if [ $patience -eq 10 ]; then
+if [ $most_s -eq 10 ]; then
     refused 'out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit' run "${small[@]}" --memory-limit 26MiB
 fi
 "$program" run "${small[@]}" --memory-limit 64MiB >out || fail 'less memory than allowed is refused'
