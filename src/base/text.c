@@ -152,3 +152,13 @@ bool text_has_word(const char *words, const char *word)
             return true;
     return false;
 }
+
+bool text_end(FILE *out, char **text)
+{
+    bool whole = !ferror(out);
+    if (fclose(out) == 0 && whole && *text)
+        return true;
+    free(*text);
+    *text = NULL;
+    return false;
+}

@@ -101,16 +101,20 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
         code = cases_load(&cases, path, st);
     if (code < 0)
         return code;
-    for (int i = 0; i < cases.count; i++) {
+    for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
         struct status wrong = {0};
         const struct example *example = &cases.item[i];
-        if (run_case(example, point, settings_count(settings, "algorithm") == 0, &catalog, &wrong) < 0) {
+        code = run_case(example, point, settings_count(settings, "algorithm") == 0, &catalog, &wrong);
+        if (code < 0 && code != STATUS_NOMEM) {
             fprintf(out, "%s: %s:%d: %s\n", example->id, path, example->line, wrong.text);
             failed++;
         }
     }
-    fprintf(out, "%d passed, %d failed\n", cases.count - failed, failed);
-    if (failed > 0)
+    if (code == STATUS_NOMEM) /* no fault of the case's */
+        code = status_nomem(st);
+    else
+        fprintf(out, "%d passed, %d failed\n", cases.count - failed, failed);
+    if (failed > 0 && code != STATUS_NOMEM)
         code = status_fail(st, STATUS_CHECK, "%s: %d of %d cases failed", path, failed, cases.count);
     cases_free(&cases);
     catalog_free(&catalog);

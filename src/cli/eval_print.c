@@ -7,16 +7,19 @@
 #include "cli/eval.h"
 
 #include "array/shard.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "engine/timing.h"
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 
-/* The array's lines as one, or NULL where that is too long or there is no memory. */
-static char *on_one_line(const char *text)
+/* The array's lines as one; *line is NULL where that is too long. */
+static int on_one_line(const char *text, char **line, struct status *st)
 {
-    char *line = malloc(strlen(text) + 1), *to = line;
-    for (const char *at = text; line && *at; at++) {
+    char *to = *line = malloc(strlen(text) + 1);
+    if (!to)
+        return status_nomem(st);
+    for (const char *at = text; *at; at++) {
         if (*at != '\n') {
             *to++ = *at;
             continue;
@@ -25,13 +28,12 @@ static char *on_one_line(const char *text)
         if (at[1])
             *to++ = ' ';
     }
-    if (line)
-        *to = '\0';
-    if (line && to - line > LINE_ROOM) {
-        free(line);
-        line = NULL;
+    *to = '\0';
+    if (to - *line > LINE_ROOM) {
+        free(*line);
+        *line = NULL;
     }
-    return line;
+    return 0;
 }
 
 /* After a label that is `width` wide: on its line if it fits, else below. */
@@ -43,11 +45,14 @@ static int print_array(const char *label, int width, const struct array *array, 
     if (!memory)
         return status_nomem(st);
     array_print(array, memory);
-    if (fclose(memory) != 0) {
-        free(text);
+    if (!text_end(memory, &text))
         return status_nomem(st);
+    char *line, *rest = text, *row;
+    int code = on_one_line(text, &line, st);
+    if (code < 0) {
+        free(text);
+        return code;
     }
-    char *line = on_one_line(text), *rest = text, *row;
     if (line) {
         fprintf(out, "%-*s  %s\n", width, label, line);
     } else {

@@ -100,13 +100,16 @@ static void print_values(const struct moved *moved, bool integer, FILE *out)
     fputc(']', out);
 }
 
-static void print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
+static int print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
 {
     static const char *const does[] = {"put in", "added to", "largest with", "smallest with"};
     const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
     char from[MEMORY_TEXT], to[MEMORY_TEXT];
-    memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
-    memory_print_view(&e->program, &payload->to, moved->from, moved->to, to);
+    int code = memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
+    if (code == 0)
+        code = memory_print_view(&e->program, &payload->to, moved->from, moved->to, to);
+    if (code < 0)
+        return code;
     fprintf(out, "  %d ", mesh_device(e->mesh, moved->from));
     if (moved->from != moved->to)
         fprintf(out, "-> %d  %s", mesh_device(e->mesh, moved->to), from);
@@ -116,20 +119,21 @@ static void print_moved(const struct evaluation *e, const struct moved *moved, F
     if (moved->from == moved->to || payload->combine != COMBINE_COPY || strcmp(from, to) != 0)
         fprintf(out, ", %s %s", does[payload->combine], to);
     fputc('\n', out);
+    return 0;
 }
 
 /* The sends of one step from item i on; returns where the next one begins. Chunks that an array is too short for are
- * sent all the same, as SPMD programs pad. */
+ * sent all the same, as SPMD programs pad. A negative code if memory is out. */
 static int64_t print_step(const struct evaluation *e, const struct moves *moves, int64_t i, FILE *out)
 {
     int32_t step = moves->item[i].step;
     int64_t empty = 0;
     fprintf(out, "step %d\n", step);
     for (; i < moves->count && moves->item[i].step == step; i++) {
-        if (moves->item[i].elements > 0)
-            print_moved(e, &moves->item[i], out);
-        else
-            empty++;
+        int code = moves->item[i].elements > 0 ? print_moved(e, &moves->item[i], out) : 0;
+        if (code < 0)
+            return code;
+        empty += moves->item[i].elements <= 0;
     }
     if (empty > 0)
         fprintf(out, "  and %lld send%s without elements\n", (long long)empty, empty == 1 ? "" : "s");
@@ -152,7 +156,8 @@ int eval_steps(struct evaluation *e, FILE *out, struct status *st)
         qsort(moves.item, (size_t)moves.count, sizeof *moves.item, by_step);
     }
     for (int64_t i = 0; i < moves.count && code == 0;)
-        i = print_step(e, &moves, i, out);
+        if ((i = print_step(e, &moves, i, out)) < 0)
+            code = status_nomem(st);
     if (code == 0 && moves.count == 0)
         fputs("# no transfer: nothing leaves its device\n", out);
     free(moves.item);

@@ -31,8 +31,7 @@ static char *group_name(const struct measured_row *row)
     }
     if (ftell(out) == 0)
         fputs("all rows", out);
-    bool whole = !ferror(out);
-    char *line = fclose(out) == 0 && whole ? text_one_line_new(name) : NULL;
+    char *line = text_end(out, &name) ? text_one_line_new(name) : NULL;
     free(name);
     return line;
 }

@@ -195,7 +195,7 @@ static char *write_doc(const struct command *command)
         for (const struct collective *c = collectives; c->name; c++)
             fprintf(out, "  %-20s %s\n", c->name, c->size);
     }
-    fclose(out);
+    text_end(out, &doc);
     return doc;
 }
 

@@ -28,8 +28,7 @@ static int text_open(struct text *text, struct status *st)
 
 static int text_close(struct text *text, struct status *st)
 {
-    bool whole = !ferror(text->out);
-    return fclose(text->out) == 0 && whole ? 0 : status_nomem(st);
+    return text_end(text->out, &text->bytes) ? 0 : status_nomem(st);
 }
 
 /* Fowler, Noll and Vo's hash, FNV-1a: tells grids apart whose first and last values are alike. */

@@ -176,6 +176,8 @@ static bool gather_again(struct network *network, uint32_t group)
 
 void network_settle_groups(struct network *network, double now_s)
 {
+    if (network->code)
+        return; /* groups may be half made */
     for (int32_t d = 0; d < network->dirty_groups; d++) {
         uint32_t group = network->dirty_group[d];
         struct group *g = network_group(network, group);

@@ -147,7 +147,7 @@ static uint32_t take_path(struct network *network)
 void network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[], int hops,
                        int32_t links, double bytes, double now_s)
 {
-    bool room = network->group_of || start_paths(network);
+    bool room = network->code == 0 && (network->group_of || start_paths(network));
     uint32_t first = room ? take_block(network, links) : 0, path = first ? take_path(network) : 0, group = 0;
     room = room && path;
     if (room)

@@ -119,14 +119,15 @@ static size_t print_ranges(const struct range range[], int32_t ranges, char text
     return used < room ? used : room - 1;
 }
 
-char *memory_print_view(const struct program *program, const struct view *view, int vars, int at,
-                        char text[static MEMORY_TEXT])
+int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
+                      char text[static MEMORY_TEXT])
 {
     struct selection s;
     int used = snprintf(text, MEMORY_TEXT, "%s[", program->buffer[view->buffer].name);
     size_t end = (size_t)used;
-    if (selection_init(&s, program, view, vars, at, NULL) < 0)
-        return text;
+    int code = selection_init(&s, program, view, vars, at, NULL);
+    if (code < 0)
+        return code;
     end += print_ranges(s.row, s.row_ranges, text + end, MEMORY_TEXT - end - 4);
     if (s.width > 1) {
         end += (size_t)snprintf(text + end, MEMORY_TEXT - end, ", ");
@@ -134,5 +135,5 @@ char *memory_print_view(const struct program *program, const struct view *view, 
     }
     snprintf(text + end, MEMORY_TEXT - end, "]");
     selection_free(&s);
-    return text;
+    return 0;
 }

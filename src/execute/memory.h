@@ -42,8 +42,8 @@ int memory_put(struct memory *memory, const struct view *view, int chip, const d
                struct status *st);
 
 /* What a view picks with the variables of chip `vars` on chip `at`, as Python would: "in[4:6]", of a matrix
- * "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Returns `text`. */
-char *memory_print_view(const struct program *program, const struct view *view, int vars, int at,
-                        char text[static MEMORY_TEXT]);
+ * "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Fails where memory is out, with the buffer's name in `text`. */
+int memory_print_view(const struct program *program, const struct view *view, int vars, int at,
+                      char text[static MEMORY_TEXT]);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "module/builder_add.h"
 
 /* %name (a, b) = a + b, or the larger one, or a < b. */
@@ -101,7 +102,7 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
                     int operands)
 {
     int32_t at = module_add(b->module, opcode, NULL, shape, operand, operands);
-    if (!reserve(b, at))
+    if (!reserve(b, at) || b->module->error) /* then operands may not be there */
         return 0;
     struct builder_note *note = &b->note[at];
     *note = (struct builder_note){0};
@@ -135,7 +136,7 @@ int32_t builder_label(struct builder *b, int32_t value)
         if (label[i])
             fprintf(out, "%s%s=\"%s\"", labels++ ? "," : "{", key[i], label[i]);
     fprintf(out, "}");
-    if (fclose(out) != 0)
+    if (!text_end(out, &text))
         builder_fail(b, STATUS_NOMEM);
     else if (labels)
         module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);

@@ -23,8 +23,10 @@ int edit_open(struct edit *edit, const struct module *from, struct module *to, s
     module_init(to, module_word(from, from->name), from->partitions);
     edit->now = malloc(((size_t)from->instructions + 1) * sizeof *edit->now);
     edit->computation = malloc(((size_t)from->computations + 1) * sizeof *edit->computation);
-    if (!edit->now || !edit->computation)
+    if (!edit->now || !edit->computation) {
+        out_of_memory(edit); /* edit_close() looks at nothing then */
         return status_nomem(st);
+    }
     for (int32_t i = 0; i < from->instructions; i++)
         edit->now[i] = EDIT_GONE;
     for (int32_t c = 0; c < from->computations; c++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "module/hlo_reader.h"
 
 int hlo_push(struct hlo_reader *r, int64_t number)
@@ -88,7 +89,7 @@ static int read_header(struct hlo_reader *r)
         r->module->name = module_text(r->module, name.at, name.length);
     while (code == 0 && hlo_accept(&r->lexer, ','))
         code = read_header_attribute(r, rest);
-    if (rest && fclose(rest) != 0 && code == 0)
+    if (rest && !text_end(rest, &text) && code == 0)
         code = status_nomem(r->lexer.st);
     if (code == 0)
         r->module->header = module_text(r->module, text, (int)bytes);

@@ -216,9 +216,13 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
 
+/* What is not there, because building has failed, is empty, so that whoever builds need not look at every step. */
+extern const struct instruction module_no_instruction;
+extern const struct shape module_no_shape;
 static inline const struct instruction *module_at(const struct module *module, int32_t instruction)
 {
-    return &module->instruction[instruction];
+    return instruction >= 0 && instruction < module->instructions ? &module->instruction[instruction]
+                                                                  : &module_no_instruction;
 }
 static inline int32_t module_operand(const struct module *module, int32_t instruction, int which)
 {
@@ -226,7 +230,8 @@ static inline int32_t module_operand(const struct module *module, int32_t instru
 }
 static inline const struct shape *module_shape_of(const struct module *module, int32_t instruction)
 {
-    return &module->shape[module->instruction[instruction].shape];
+    int32_t shape = module_at(module, instruction)->shape;
+    return shape >= 0 && shape < module->shapes ? &module->shape[shape] : &module_no_shape;
 }
 /* Elements and bytes of a shape; of a tuple the sum. */
 double shape_elements(const struct module *module, int32_t shape);

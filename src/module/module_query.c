@@ -5,6 +5,9 @@
 
 #include "module/module.h"
 
+const struct instruction module_no_instruction = {0};
+const struct shape module_no_shape = {0};
+
 const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key)
 {
     const struct instruction *i = module_at(module, instruction);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 int ragged_rows_init(struct ragged_rows *rows, int devices, int each, struct status *st)
 {
     *rows = (struct ragged_rows){.devices = devices, .each = each};
@@ -84,8 +86,6 @@ char *ragged_rows_print(const struct ragged_rows *rows)
         return NULL;
     for (int i = 0; i < rows->devices * rows->each; i++)
         fprintf(out, "%s%" PRId64, i ? "," : "", rows->row[i]);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
+    text_end(out, &text);
+    return text;
 }

@@ -189,6 +189,8 @@ static int first_of(const struct program *program, int32_t where)
 
 struct towards program_towards_table(struct program *program, const int32_t route[], int32_t where)
 {
+    if (program->error)
+        return (struct towards){0, NO_TABLE}; /* there may be no such mask */
     int chips = program->slice->chips, first = first_of(program, where);
     bool alike = first < chips;
     for (int chip = first; alike && chip < chips; chip++)
@@ -200,6 +202,8 @@ struct towards program_towards_table(struct program *program, const int32_t rout
 
 struct amount program_amount_table(struct program *program, const double amount[], int32_t where)
 {
+    if (program->error)
+        return amount_of(0);
     int chips = program->slice->chips, first = first_of(program, where);
     bool alike = first < chips;
     for (int chip = first; alike && chip < chips; chip++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/shell.h"
+#include "base/text.h"
 #include "settings/settings.h"
 
 static void set(const struct option_row *option, const char *text, struct point *point)
@@ -150,11 +151,8 @@ char *grid_command(const struct grid *grid, int64_t index)
             shell_print(value, out);
         }
     }
-    bool whole = !ferror(out);
-    if (fclose(out) == 0 && whole)
-        return text;
-    free(text);
-    return NULL;
+    text_end(out, &text);
+    return text;
 }
 
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collective/collective.h"
 
 static const char blanks[] = " \t\r";
@@ -127,10 +128,5 @@ int nccl_text_to_csv(const char *text, char **csv, size_t *bytes, struct status 
     if (!out)
         return status_nomem(st);
     write_csv(text, op, out);
-    bool whole = !ferror(out);
-    if (fclose(out) == 0 && whole)
-        return 0;
-    free(*csv);
-    *csv = NULL;
-    return status_nomem(st);
+    return text_end(out, csv) ? 0 : status_nomem(st);
 }

@@ -206,8 +206,7 @@ static int read_map(struct settings *settings, const struct option_row *option, 
         if (code == 0)
             fprintf(out, "%s%s=%s", i ? "," : "", node_name(node, i), value);
     }
-    bool whole = !ferror(out);
-    if ((fclose(out) != 0 || !whole) && code == 0)
+    if (!text_end(out, &text) && code == 0)
         code = status_nomem(st);
     if (code == 0)
         code = node_prefix(node, st, settings_add(settings, option, text, st));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/text.h"
 #include "workload/job.h"
 
 enum { SHOWN = 3 };
@@ -112,7 +113,7 @@ int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct 
         fputs("; ", out);
     if (code == 0)
         print_detours(&job->program, &list, out);
-    if (out && fclose(out) != 0 && code == 0)
+    if (out && !text_end(out, &line) && code == 0)
         code = status_nomem(st);
     if (code == 0)
         snprintf(text, RESULT_LINE, "%s", *line ? line : "nothing passes them");

@@ -11,20 +11,12 @@
 #include "module/module_check.h"
 #include "module/reduce_scatter.h"
 
-static void promise(bool kept, const char *what, const struct status *st)
-{
-    if (kept)
-        return;
-    fprintf(stderr, "broken: %s: %s\n", what, st->text);
-    abort();
-}
-
 static char *print(const struct module *module, size_t *bytes)
 {
     struct status st = {0};
     char *text = NULL;
     FILE *out = open_memstream(&text, bytes);
-    promise(out && hlo_print(module, out, &st) == 0, "a module is printed", &st);
+    fuzz_promise(out && hlo_print(module, out, &st) == 0, "a module is printed", &st);
     fclose(out);
     return text;
 }
@@ -35,9 +27,9 @@ static void come_back(const struct module *module)
     struct status st = {0};
     size_t bytes, more;
     char *text = print(module, &bytes);
-    promise(hlo_read(&again, "printed", text, bytes, NULL, &st) == 0, "what is printed is read", &st);
+    fuzz_promise(hlo_read(&again, "printed", text, bytes, NULL, &st) == 0, "what is printed is read", &st);
     char *twice = print(&again, &more);
-    promise(bytes == more && memcmp(text, twice, bytes) == 0, "what is read prints the same", &st);
+    fuzz_promise(bytes == more && memcmp(text, twice, bytes) == 0, "what is read prints the same", &st);
     module_free(&again);
     free(text);
     free(twice);
@@ -49,13 +41,13 @@ static void look(const struct module *module)
     struct status st = {0};
     int scatters;
     double *runs = malloc(((size_t)module->computations + 1) * sizeof *runs);
-    promise(runs && module_executions(module, runs, &st) == 0, "how often loops run is known", &st);
+    fuzz_promise(runs && module_executions(module, runs, &st) == 0, "how often loops run is known", &st);
     for (int32_t i = 0; i < module->instructions; i++) {
         struct cost cost = module_cost(module, i);
-        promise(cost.flops >= 0 && cost.hbm_bytes >= 0, "costs are no less than nothing", &st);
+        fuzz_promise(cost.flops >= 0 && cost.hbm_bytes >= 0, "costs are no less than nothing", &st);
     }
-    promise(module_reduce_scatters(module, &found, &scatters, &st) == 0, "a pass ends", &st);
-    promise(module_check(&found, NULL, &st) == 0, "what a pass writes is right", &st);
+    fuzz_promise(module_reduce_scatters(module, &found, &scatters, &st) == 0, "a pass ends", &st);
+    fuzz_promise(module_check(&found, NULL, &st) == 0, "what a pass writes is right", &st);
     module_free(&found);
     free(runs);
 }
@@ -64,16 +56,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
     struct module module;
     struct status st = {0};
-    char *text = malloc(bytes + 1);
+    char *text = fuzz_text(data, bytes);
     if (!text)
         return 0;
-    memcpy(text, data, bytes);
-    text[bytes] = '\0';
     if (hlo_read(&module, "input", text, bytes, NULL, &st) == 0) {
         come_back(&module);
         look(&module);
     } else {
-        promise(st.code < 0 && st.text[0] != '\0' && !strchr(st.text, '\n'), "a refusal is one line", &st);
+        fuzz_refused(&st);
     }
     module_free(&module);
     free(text);

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# Every allocation fails once, in commands of all kinds: exit status 2 and one line, nothing is left in memory or on disk.
+# What can do without the memory may also end as if nothing had happened. ICISIM_ALLOCATIONS says how many sites of a command
+# are tried at most, evenly apart; 2000 is all of them. shims/failing_malloc.c says whose allocations they are.
+set -eu
+program=$(realpath "$1")
+shim=$(dirname "$program")/failing_malloc.so
+if [ ! -e "$shim" ]; then
+    echo 'allocations: skipped: sanitizers have an allocator of their own'
+    exit 0
+fi
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+exec python3 - "$program" "$shim" "$PWD" "$scratch" "${ICISIM_ALLOCATIONS:-25}" <<'END'
+import concurrent.futures
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+
+program, shim, source, scratch, most = sys.argv[1:5] + [int(sys.argv[5])]
+commands = f"""
+run all-gather --slice 4x4 --size 1MiB --ring uni,bidi --engine event --csv out.csv --steps
+run all-to-all --slice 2x3 --size 36KiB --engine event --critical-path --check
+run ragged-all-to-all --chip {source}/topologies/v4.yaml --slice 4 --size 704B --dtype int8 --pair-sizes pairs.csv --trace out.json
+run all-gather --slice 4x4 --size 16KiB --link 1,0:x=0 --groups '[4,4]<=[16]' --links out.csv
+run 'int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --engine event --peak int32=19.17Tflops
+run {source}/workloads/fsdp-layer.yaml --engine event
+run {source}/tests/golden/hlo/3_while.hlo --slice 4 --engine event --collectives --instructions out.csv
+compare all-gather --slice 4x4 --size 64KiB:1MiB:x4 --engine event --crossover --manifest out.json
+sweep all-reduce --slice 2x2 --size 1KiB,4KiB --ring bidi,uni --engine event --csv out.csv
+sweep all-reduce --slice 2x2 --size 1KiB,4KiB --slurm --tasks 2 --csv out.csv
+merge part-0.csv part-1.csv
+rerun manifest.json
+eval psum_scatter --mesh dp=4,tp=2 --input 'arange(8).reshape(2,4)' --in 'P(None,tp)' --out 'P(tp)' --axis tp --tiled
+eval --cases {source}/tests/golden/jax_collectives.json
+topology show --chip v4 --slice 4x4x4 --mesh 'a=x*y,b=z'
+topology export --slice 2x2
+fit {source}/tests/golden/measured.csv --chip v5e --slice 4x4 --axis x --predict 1MiB --csv out.csv
+lower {source}/workloads/net-fsdp-tp.yaml
+""".strip().splitlines()
+
+
+def run(words, folder, fail_at=0):
+    environ = dict(os.environ, LD_PRELOAD=shim, ICISIM_FAIL_AT=str(fail_at), ICISIM_FAIL_REPORT="/proc/self/fd/9")
+    report = os.open(folder + ".report", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    command = ["bash", "-c", f'exec 9<>"$0"; LD_PRELOAD={shlex.quote(shim)} exec "$@"', folder + ".report", program, *words]
+    del environ["LD_PRELOAD"]
+    try:
+        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=60)
+    except subprocess.TimeoutExpired:
+        return None, b"", "takes more than a minute", [0, 0, 0], []
+    told = os.read(report, 4096).decode().split() or ["0", "0", "0"]
+    os.close(report)
+    return done.returncode, done.stdout, done.stderr.decode(errors="replace"), [int(n) for n in told[:3]], told[3:]
+
+
+def fresh(name):
+    """A folder with what the commands read."""
+    folder = os.path.join(scratch, name)
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(os.path.join(scratch, "files"), folder)
+    return folder
+
+
+def written(folder):
+    files = {}
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            files[name] = file.read().replace(folder.encode(), b"")
+    return files
+
+
+def attempt(job):
+    """What is wrong, "" if nothing is."""
+    words, n, want, name = job
+    folder = fresh(name)
+    code, out, err, report, callers = run(words, folder, n)
+    lines = err.count("\n")
+    faults = []
+    if code == 0 and out == want["out"] and written(folder) == want["files"]:
+        pass  # it could do without
+    elif words[0] == "sweep" and code == 1 and "points failed" in err and b"out of memory" in written(folder)["out.csv"]:
+        pass  # a worker's
+    elif code != 2 or lines != 1 or not err.startswith("icisim: "):
+        faults.append(f"exit {code}, {lines} lines: {err.strip()[:200]}")
+    elif "out.csv" in written(folder) and words[0] != "sweep":
+        faults.append("half a file")
+    if report[1] > want["report"][1] or (report[2] > want["report"][2] and code is not None and code >= 0):
+        faults.append(f"leaves {report[1]} blocks of the program ({' '.join(callers)}), {report[2]} of libc "
+                      f"({want['report'][2]} by itself)")
+    shutil.rmtree(folder)
+    return "; ".join(faults)
+
+
+os.mkdir(os.path.join(scratch, "files"))
+os.chdir(os.path.join(scratch, "files"))
+with open("pairs.csv", "w") as file:
+    file.write("from,to,size_bytes\n0,1,640\n3,2,64\n")
+for shard in ("0", "1"):
+    subprocess.run([program, "sweep", "all-gather", "--slice", "4", "--size", "1KiB:8KiB:x2", "--engine", "event", "--shard",
+                    shard + "/2", "--csv", f"part-{shard}.csv"], check=True)
+subprocess.run([program, "run", "all-gather", "--slice", "4", "--size", "1KiB", "--engine", "event", "--manifest",
+                "manifest.json"], check=True, stdout=subprocess.DEVNULL)
+os.chdir(scratch)
+failed, tried = False, 0
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+    for command in commands:
+        words = shlex.split(command)
+        folder = fresh("want")
+        code, out, err, report, _ = run(words, folder)
+        if code != 0:
+            sys.exit(f"{command}: exit {code} without a fault: {err}")
+        if report[0] < 20:
+            sys.exit(f"{command}: only {report[0]} allocations are counted")
+        if report[1] != 0:
+            print(f"{command}: leaves {report[1]} blocks by itself")
+            failed = True
+        want = {"out": out, "files": written(folder), "report": report}
+        sites = min(report[0], 2000)
+        step = max(1, sites // most)
+        numbers = range(1, sites + 1, step)
+        tried += len(numbers)
+        for n, fault in zip(numbers, pool.map(attempt, [(words, n, want, f"site{n}") for n in numbers])):
+            if fault:
+                print(f"allocation {n} of {report[0]}: icisim {command}\n  {fault}")
+                failed = True
+print(f"{len(commands)} commands, {tried} allocations that failed")
+sys.exit(failed)
+END
