@@ -12,7 +12,7 @@ if [ ! -e "$shim" ]; then
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-exec python3 - "$program" "$shim" "$PWD" "$scratch" "${ICISIM_ALLOCATIONS:-25}" <<'END'
+exec python3 - "$program" "$shim" "$PWD" "$scratch" "${ICISIM_ALLOCATIONS:-10}" <<'END'
 import concurrent.futures
 import os
 import shlex

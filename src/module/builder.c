@@ -149,6 +149,8 @@ int32_t build_parameter(struct builder *b, const char *name, enum dtype_id dtype
                         int dims, const struct spec *spec)
 {
     struct module *module = b->module;
+    if (module->error)
+        return 0; /* there may be no computation */
     const struct computation *entry = &module->computation[module->computations - 1];
     int64_t number = 0;
     for (int32_t at = entry->first; at < module->instructions; at++)
