@@ -39,8 +39,8 @@ static void check_groups(const char *text, int devices)
     struct groups groups = {0};
     if (groups_parse(text, devices, &groups, &st) < 0)
         fuzz_refused(&st);
-    else
-        fuzz_promise(groups_check(&groups, groups.count * groups.size, &st) == 0, "groups are right", &st);
+    else if (devices > 0) /* else who reads them checks them later */
+        fuzz_promise(groups_check(&groups, devices, &st) == 0, "groups are right", &st);
     groups_free(&groups);
 }
 
