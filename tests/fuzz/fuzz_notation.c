@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Products in sharding notation: a line of mesh axes, one of sizes of dims, and the expression. What is read prints and reads
- * back as the same, and a plan for it is refused or found. */
+ * back as the same. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
-#include "matmul/matmul.h"
+#include "notation/expr.h"
 
 static void come_back(const struct expr *expr, const struct axes *axes)
 {
@@ -21,10 +21,9 @@ static void come_back(const struct expr *expr, const struct axes *axes)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    struct status st = {0}, own = {0};
+    struct status st = {0};
     struct axes axes = {0};
     struct expr expr;
-    struct matmul_plan plan;
     char *text = fuzz_text(data, bytes), *rest = text;
     if (!text)
         return 0;
@@ -36,8 +35,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
         fuzz_refused(&st);
     } else {
         come_back(&expr, &axes);
-        if (matmul_infer(&expr, &axes, &plan, &own) < 0)
-            fuzz_refused(&own);
         expr_scale(&expr, &axes, 64);
         come_back(&expr, &axes);
     }
