@@ -118,6 +118,7 @@ static int write_rows(struct sweep *sweep, struct status *st)
             break;
         if (sweep->ranking.top)
             ranking_add(&sweep->ranking, shard_point(sweep->shard, row), &slot->outcome->result);
+        sweep_file_count(&sweep->file, slot->outcome->result.status);
         if (sweep->writes)
             code = sweep_file_write(&sweep->file, &slot->outcome->result, st);
         else

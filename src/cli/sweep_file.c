@@ -134,7 +134,7 @@ static char *cell_of(const struct sweep_file *file, const struct text *head, con
     return cell;
 }
 
-static void count_status(struct sweep_file *file, const char *status)
+void sweep_file_count(struct sweep_file *file, const char *status)
 {
     bool ok = strcmp(status, "ok") == 0, failed = strncmp(status, RESULT_FAILED, strlen(RESULT_FAILED)) == 0;
     file->failed += failed;
@@ -149,7 +149,7 @@ static int count_row(struct sweep_file *file, const struct text *head, const cha
     char *status = cell_of(file, head, line, "status");
     if (!status)
         return status_nomem(st);
-    count_status(file, status);
+    sweep_file_count(file, status);
     free(status);
     return 0;
 }
@@ -269,7 +269,6 @@ int sweep_file_open(struct sweep_file *file, const char *path, const struct grid
 
 int sweep_file_write(struct sweep_file *file, const struct result *result, struct status *st)
 {
-    count_status(file, result->status);
     return rows_write_one(&file->csv, file->grid, shard_point(file->shard, file->rows++), result, st);
 }
 

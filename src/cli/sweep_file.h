@@ -33,6 +33,9 @@ struct sweep_file {
 int sweep_file_open(struct sweep_file *file, const char *path, const struct grid *grid, struct shard shard,
                     bool resume, struct status *st);
 
+/* Counts a row's status; those of rows that were there are counted by sweep_file_open(). */
+void sweep_file_count(struct sweep_file *file, const char *status);
+
 /* Appends the next row, and sees to it that the rows so far are in the file. */
 int sweep_file_write(struct sweep_file *file, const struct result *result, struct status *st);
 int sweep_file_flush(struct sweep_file *file, struct status *st);
