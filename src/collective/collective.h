@@ -76,12 +76,6 @@ struct collective_spec {
     bool timing_only; /* no buffers, no payloads */
 };
 
-/* Cuts the array of an all-gather, a reduce-scatter or an all-reduce so that the link that carries most carries least: rings
- * of other lengths, and lines, do not carry alike. `share` gets COLLECTIVE_SHARES in all; equal ones where rings are alike.
- * Returns how many rings have two chips or more. */
-enum { COLLECTIVE_SHARES = 64 };
-int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
-
 /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets the op
  * that ends when all have ended (`before`, where a group is a single chip and nothing is sent), or is NULL where
  * nobody needs it. */
@@ -111,6 +105,18 @@ struct collective {
 extern const struct collective collectives[];
 const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_by_name(const char *name, struct status *st);
+
+/* Cuts the array of an all-gather, a reduce-scatter or an all-reduce so that the link that carries most carries least: rings
+ * of other lengths, and lines, do not carry alike. `share` gets COLLECTIVE_SHARES in all; equal ones where rings are alike.
+ * Returns how many rings have two chips or more. */
+enum { COLLECTIVE_SHARES = 64 };
+int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
+/* Is there a choice: an array that is cut, and rings that are not alike? */
+bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
+/* Gives a spec the shares by which it is fastest on the slice, alone and simulated, from those of collective_share() on: all
+ * 0 where none are faster than equal ones. `time_s` gets what it takes then. */
+int collective_best_share(const struct collective *collective, const struct slice *slice,
+                          struct collective_spec *spec, double *time_s, struct status *st);
 
 /* How a collective may be done where there is a choice, a row each. */
 struct collective_algorithm {

@@ -7,7 +7,10 @@
  * are n - 1 on a line and one way round a ring, floor(n/2) and (n - 1)/2 both ways round. The ring that comes last carries
  * most. The best shares make the largest sum over all parts least; a reduce-scatter is the same backwards.
  */
+#include <string.h>
+
 #include "collective/walk.h"
+#include "engine/timing.h"
 
 /* Chunks that cross the busiest link when every chip's goes round: to all others. */
 static double crossings(const struct ring *ring, enum ring_kind kind)
@@ -78,4 +81,98 @@ int collective_share(const struct collective_spec *spec, int share[static COLLEC
     if (!alike)
         search(cost, rings, share);
     return rings;
+}
+
+bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+{
+    enum collective_id id = collective->id;
+    const struct ring *first = NULL;
+    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
+                id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
+    for (int r = 0; r < spec->rings && cuts; r++) {
+        const struct ring *ring = spec->ring[r];
+        if (ring->n < 2)
+            continue;
+        if (first && (ring->n != first->n || ring->closed != first->closed))
+            return true;
+        first = first ? first : ring;
+    }
+    return false;
+}
+
+static int time_alone(const struct collective *collective, const struct slice *slice,
+                      const struct collective_spec *spec, double *time_s, struct status *st)
+{
+    struct collective_spec alone = *spec;
+    struct program program;
+    alone.timing_only = true;
+    program_init(&program, slice);
+    int code = collective->build(&alone, &program, -1, NULL, st);
+    if (code == 0)
+        code = program_time(&program, time_s, st);
+    program_free(&program);
+    return code;
+}
+
+/* Simulates other shares, and keeps them where they are faster. */
+static int try_share(const struct collective *collective, const struct slice *slice,
+                     struct collective_spec *spec, const int share[COLLECTIVE_RINGS], double *time_s,
+                     bool *better, struct status *st)
+{
+    int before[COLLECTIVE_RINGS];
+    double tried_s = 0;
+    memcpy(before, spec->share, sizeof before);
+    memcpy(spec->share, share, sizeof before);
+    int code = time_alone(collective, slice, spec, &tried_s, st);
+    *better = code == 0 && tried_s < *time_s * (1 - 1e-6);
+    if (*better)
+        *time_s = tried_s;
+    else
+        memcpy(spec->share, before, sizeof before);
+    return code;
+}
+
+/* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster: links that are loaded alike are
+ * not all, as the phases of a part come one after the other. */
+static int improve_share(const struct collective *collective, const struct slice *slice,
+                         struct collective_spec *spec, int rings, double *time_s, struct status *st)
+{
+    enum { TRIES = 40 };
+    int code = 0, tries = 0;
+    for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
+        bool better = false;
+        for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
+            int from = move / rings, to = move % rings, share[COLLECTIVE_RINGS];
+            memcpy(share, spec->share, sizeof share);
+            share[from] -= step;
+            share[to] += step;
+            if (from == to || share[from] < 0)
+                continue;
+            code = try_share(collective, slice, spec, share, time_s, &better, st);
+            tries++;
+            move = better ? move - 1 : move; /* the same once more */
+        }
+    }
+    return code;
+}
+
+int collective_best_share(const struct collective *collective, const struct slice *slice,
+                          struct collective_spec *spec, double *time_s, struct status *st)
+{
+    int share[COLLECTIVE_RINGS] = {0};
+    bool better = false;
+    memset(spec->share, 0, sizeof spec->share);
+    int code = time_alone(collective, slice, spec, time_s, st);
+    if (code < 0 || !collective_has_shares(collective, spec))
+        return code;
+    int rings = collective_share(spec, share);
+    double equal_s = *time_s;
+    for (int r = 0; r < rings; r++) /* nearly equal ones, to start from */
+        spec->share[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
+    code = try_share(collective, slice, spec, share, time_s, &better, st);
+    if (code == 0)
+        code = improve_share(collective, slice, spec, rings, time_s, st);
+    if (!(*time_s < equal_s))
+        memset(spec->share, 0, sizeof spec->share);
+    return code;
 }

@@ -38,6 +38,7 @@ void lower_free(struct lower *lower)
     free(lower->written);
     free(lower->layout);
     free(lower->laid);
+    free(lower->share);
     *lower = (struct lower){0};
 }
 

@@ -80,6 +80,15 @@ struct lowered_loop {
         first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
 };
 
+/* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
+struct lowered_share {
+    int32_t slot; /* of its layout */
+    enum opcode whole;
+    enum ring_kind kind;
+    int64_t bytes;
+    int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
+};
+
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -97,12 +106,17 @@ struct lower {
     struct layout
         *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
     bool *laid;  /* the same: is it worked out? */
+    struct lowered_share *share;
+    int32_t shares, shares_room;
     int32_t room[3];
 };
 
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
                const struct lower_options *options, struct status *st);
 void lower_free(struct lower *lower);
+
+/* Takes over what another one of the same module, placement and rates has found out of its collectives. */
+int lower_learn(struct lower *lower, const struct lower *other, struct status *st);
 
 /* Writes the program anew. */
 int lower_build(struct lower *lower, struct status *st);

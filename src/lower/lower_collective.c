@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "collective/collective.h"
 #include "lower/lower.h"
 #include "lower/lower_ragged.h"
@@ -128,6 +129,48 @@ static int check_ragged(const struct lower *lower, int32_t instruction, struct s
         module_word(lower->module, module_at(lower->module, instruction)->name));
 }
 
+/* The shares that a collective is cut by; found once for all that are alike. */
+static int find_share(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                      struct status *st)
+{
+    int32_t slot = slot_of(lower->module, instruction);
+    enum opcode whole = whole_of(lower->module, instruction);
+    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    double time_s;
+    if (!collective)
+        return st->code;
+    if (!collective_has_shares(collective, spec))
+        return 0;
+    for (int32_t s = 0; s < lower->shares; s++) {
+        const struct lowered_share *known = &lower->share[s];
+        if (known->slot != slot || known->whole != whole || known->kind != spec->kind ||
+            known->bytes != spec->elements)
+            continue;
+        memcpy(spec->share, known->share, sizeof spec->share);
+        return 0;
+    }
+    int code = collective_best_share(collective, lower->placement->slice, spec, &time_s, st);
+    if (code < 0)
+        return code;
+    if (!GROW(lower->share, lower->shares, lower->shares_room))
+        return status_nomem(st);
+    struct lowered_share found = {
+        .slot = slot, .whole = whole, .kind = spec->kind, .bytes = spec->elements};
+    memcpy(found.share, spec->share, sizeof found.share);
+    lower->share[lower->shares++] = found;
+    return 0;
+}
+
+int lower_learn(struct lower *lower, const struct lower *other, struct status *st)
+{
+    for (int32_t s = 0; s < other->shares; s++) {
+        if (!GROW(lower->share, lower->shares, lower->shares_room))
+            return status_nomem(st);
+        lower->share[lower->shares++] = other->share[s];
+    }
+    return 0;
+}
+
 /* The rings' kind: as an instruction's label ring says it, or as the options do. */
 static int kind_of(const struct lower *lower, int32_t instruction, struct status *st)
 {
@@ -176,6 +219,8 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
         if (rows)
             code = lower_ragged_pairs(lower, instruction, &spec, &pair, st);
         const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+        if (code == 0)
+            code = find_share(lower, instruction, &spec, st);
         if (code == 0)
             code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
         free(pair);

@@ -191,6 +191,8 @@ static int find_overlapped(const struct module_job *m, double *time_s, struct st
     options.overlapped = true;
     int code = lower_init(&lower, &m->module, &m->placement, &options, st);
     if (code == 0)
+        code = lower_learn(&lower, &m->lower, st);
+    if (code == 0)
         code = lower_time(&lower, time_s, st);
     lower_free(&lower);
     return code;

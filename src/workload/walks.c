@@ -141,96 +141,23 @@ static void swap(struct walks *walks)
     walks->form = walks->form == WALK_LINES ? WALK_AXES : WALK_LINES;
 }
 
-static bool cuts_by_rings(const struct collective_job *c)
-{
-    enum collective_id id = c->collective->id;
-    return id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
-           id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
-}
-
-/* Simulates other shares, and keeps them where they are faster. */
-static int try_share(struct collective_job *c, const struct job *job, const struct mesh *mesh,
-                     const int share[COLLECTIVE_RINGS], double *time_s, bool *better, struct status *st)
-{
-    int before[COLLECTIVE_RINGS];
-    double tried_s = 0;
-    memcpy(before, c->walks.share, sizeof before);
-    memcpy(c->walks.share, share, sizeof before);
-    int code = walks_time(c, job, mesh, &tried_s, st);
-    *better = code == 0 && tried_s < *time_s * (1 - 1e-6);
-    if (*better)
-        *time_s = tried_s;
-    else
-        memcpy(c->walks.share, before, sizeof before);
-    return code;
-}
-
-/* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster: links that are loaded alike are
- * not all, as the phases of a part come one after the other. */
-static int improve_share(struct collective_job *c, const struct job *job, const struct mesh *mesh, int rings,
-                         double *time_s, struct status *st)
-{
-    enum { TRIES = 40 };
-    int code = 0, tries = 0;
-    for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
-        bool better = false;
-        for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
-            int from = move / rings, to = move % rings, share[COLLECTIVE_RINGS];
-            memcpy(share, c->walks.share, sizeof share);
-            share[from] -= step;
-            share[to] += step;
-            if (from == to || share[from] < 0)
-                continue;
-            code = try_share(c, job, mesh, share, time_s, &better, st);
-            tries++;
-            move = better ? move - 1 : move; /* the same once more */
-        }
-    }
-    return code;
-}
-
 /* What the collective takes on its rings, by the best shares of the array. */
 static int time_best(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st)
 {
     struct collective_spec spec = collective_job_spec(job);
-    int share[COLLECTIVE_RINGS] = {0}, rings = 0;
-    bool better = false;
-    double equal_s;
-    memset(c->walks.share, 0, sizeof c->walks.share);
     int code = walks_spec(c, mesh, &spec, st);
     if (code == 0)
-        code = walks_time(c, job, mesh, time_s, st);
-    if (code == 0 && cuts_by_rings(c))
-        rings = collective_share(&spec, share);
-    if (code < 0 || share[0] + share[1] + share[2] == 0)
-        return code;
-    for (int r = 0; r < rings; r++) /* nearly equal ones, to start from */
-        c->walks.share[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
-    equal_s = *time_s;
-    code = try_share(c, job, mesh, share, time_s, &better, st);
-    if (code == 0)
-        code = improve_share(c, job, mesh, rings, time_s, st);
-    if (!(*time_s < equal_s))
-        memset(c->walks.share, 0, sizeof c->walks.share);
+        code = collective_best_share(c->collective, mesh->slice, &spec, time_s, st);
+    memcpy(c->walks.share, spec.share, sizeof spec.share);
     return code;
 }
 
-/* Could some shares be better than equal ones? */
-static bool has_shares(const struct collective_job *c)
+static bool has_shares(struct collective_job *c, const struct job *job, const struct mesh *mesh)
 {
-    const struct span *span = &c->walks.span;
-    int rings = 0, n = 0;
-    bool closed = false, alike = true;
-    for (int r = 0; r < span->rings && cuts_by_rings(c); r++) {
-        if (span->ring[r].n < 2)
-            continue;
-        alike &= rings == 0 || (span->ring[r].n == n && span->ring[r].closed == closed);
-        n = span->ring[r].n;
-        closed = span->ring[r].closed;
-        rings++;
-    }
-    return !alike;
+    struct collective_spec spec = collective_job_spec(job);
+    struct status unused = {0};
+    return walks_spec(c, mesh, &spec, &unused) == 0 && collective_has_shares(c->collective, &spec);
 }
 
 /* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
@@ -244,7 +171,7 @@ int walks_settle(struct collective_job *c, const struct job *job, const struct m
         return 0;
     walks->settled = true;
     if (walks->other.rings == 0)
-        return has_shares(c) ? time_best(c, job, mesh, &lines_s, st) : 0;
+        return has_shares(c, job, mesh) ? time_best(c, job, mesh, &lines_s, st) : 0;
     rings_s = walks_ideal_s(c, job);
     swap(walks);
     code = time_best(c, job, mesh, &lines_s, st);
