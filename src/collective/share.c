@@ -87,7 +87,8 @@ bool collective_has_shares(const struct collective *collective, const struct col
 {
     enum collective_id id = collective->id;
     const struct ring *first = NULL;
-    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
+    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER ||
+                id == COLLECTIVE_ALL_REDUCE ||
                 id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
     for (int r = 0; r < spec->rings && cuts; r++) {
         const struct ring *ring = spec->ring[r];
@@ -137,7 +138,7 @@ static int try_share(const struct collective *collective, const struct slice *sl
 static int improve_share(const struct collective *collective, const struct slice *slice,
                          struct collective_spec *spec, int rings, double *time_s, struct status *st)
 {
-    enum { TRIES = 40 };
+    enum { TRIES = 16 };
     int code = 0, tries = 0;
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;

@@ -154,8 +154,7 @@ static int find_share(struct lower *lower, int32_t instruction, struct collectiv
         return code;
     if (!GROW(lower->share, lower->shares, lower->shares_room))
         return status_nomem(st);
-    struct lowered_share found = {
-        .slot = slot, .whole = whole, .kind = spec->kind, .bytes = spec->elements};
+    struct lowered_share found = {.slot = slot, .whole = whole, .kind = spec->kind, .bytes = spec->elements};
     memcpy(found.share, spec->share, sizeof found.share);
     lower->share[lower->shares++] = found;
     return 0;
