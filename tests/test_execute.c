@@ -387,12 +387,14 @@ static void views_follow_the_grid(void)
         memory_of(&memory, 1, b)[i] = i;
     struct view one = {b, {pick_fixed(1), pick_var(chip, 1), pick_fixed(0)}};
     /* rows 5-7, columns 4-5 of a matrix of width 6 */
-    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &one, 1, 1, text), "m[5:8, 4:6]");
+    CU_ASSERT_EQUAL(memory_print_view(&program, &one, 1, 1, text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "m[5:8, 4:6]");
     OKAY(memory_take(&memory, &one, 1, value, &st), st);
     static const double want_one[] = {34, 35, 40, 41, 46, 47};
     CU_ASSERT_EQUAL(memcmp(value, want_one, sizeof want_one), 0);
     struct view seconds = {b, {pick_all(), pick_fixed(0), pick_fixed(-1)}};
-    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &seconds, 1, 1, text), "m[3:5+8:10, 0:2]");
+    CU_ASSERT_EQUAL(memory_print_view(&program, &seconds, 1, 1, text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "m[3:5+8:10, 0:2]");
     OKAY(memory_take(&memory, &seconds, 1, value, &st), st);
     static const double want_seconds[] = {18, 19, 24, 25, 48, 49, 54, 55};
     CU_ASSERT_EQUAL(memcmp(value, want_seconds, sizeof want_seconds), 0);
@@ -400,7 +402,8 @@ static void views_follow_the_grid(void)
     struct view all = {b, {pick_all(), pick_all(), pick_all()}};
     OKAY(memory_take(&memory, &all, 1, value, &st), st);
     CU_ASSERT(value[5] == 13 && value[6] == 18 && value[9] == 25 && value[10] == 2);
-    CU_ASSERT_STRING_EQUAL(memory_print_view(&program, &all, 1, 1, text), "m[0:10, 0:6]");
+    CU_ASSERT_EQUAL(memory_print_view(&program, &all, 1, 1, text), 0);
+    CU_ASSERT_STRING_EQUAL(text, "m[0:10, 0:6]");
     OKAY(memory_put(&memory, &all, 2, value, &st), st);
     CU_ASSERT_EQUAL(memcmp(memory_of(&memory, 2, b), memory_of(&memory, 1, b), sizeof value), 0);
     CU_ASSERT_TRUE(isnan(memory_of(&memory, 0, b)[59]));

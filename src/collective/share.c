@@ -138,7 +138,7 @@ static int try_share(const struct collective *collective, const struct slice *sl
 static int improve_share(const struct collective *collective, const struct slice *slice,
                          struct collective_spec *spec, int rings, double *time_s, struct status *st)
 {
-    enum { TRIES = 16 };
+    enum { TRIES = 40 };
     int code = 0, tries = 0;
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;
