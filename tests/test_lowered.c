@@ -46,6 +46,7 @@ static void close_ground(struct ground *g)
 {
     placement_free(&g->placement);
     slice_free(&g->slice);
+    chip_free(&g->chip);
 }
 
 static void read_back(const struct module *module, struct module *again)

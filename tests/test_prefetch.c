@@ -94,6 +94,7 @@ static double simulate(const struct layers *l, int ahead)
     lower_free(&lower);
     placement_free(&placement);
     slice_free(&slice);
+    chip_free(&chip);
     module_free(&module);
     module_free(&combined);
     module_free(&read);
