@@ -115,7 +115,7 @@ int module_executions(const struct module *module, double runs[], struct status 
                                module_word(module, at->name), module_word(module, at->name));
         for (int32_t which = 0, c; (c = module_called(module, i, which)) >= 0; which++) {
             bool decides = at->opcode == HLO_WHILE && c == module_number(module, i, ATTR_CONDITION, -1);
-            runs[c] += runs[at->computation] * (double)(trips + decides);
+            runs[c] += runs[at->computation] * ((double)trips + decides);
         }
     }
     return 0;
