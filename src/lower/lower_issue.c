@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives: what they are issued after, and the queue that waits for them. */
+#include "lower/lower_walker.h"
+
+#include <string.h>
+
+/* Is a start issued by what brings its operand, not by the queue? */
+static bool goes_by_data(struct walker *w, int32_t instruction)
+{
+    char issue[8];
+    return opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_START &&
+           module_label(w->module, instruction, "issue", issue, sizeof issue) && strcmp(issue, "data") == 0;
+}
+
+/* What a collective is issued after. */
+static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
+                       struct waits *waits)
+{
+    int32_t op[WAITS_MOST];
+    int count;
+    const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+    waits->count = 0;
+    if (walker_overlaps(w)) {
+        int n = walker_inputs(w, f, instruction, op);
+        for (int i = 0; i < n; i++)
+            walker_add_wait(waits, op[i]);
+        return;
+    }
+    walker_collect_inputs(w, f, instruction, !by_data, waits);
+    if (!by_data)
+        walker_add_wait(waits, w->queue);
+    for (int i = 0; i < count; i++)
+        walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
+}
+
+static void name_permute(struct walker *w, int32_t permute, struct op *op)
+{
+    int loop = walker_label(w, permute, "loop");
+    if (loop < 0)
+        return;
+    op->stage = walker_stage(w, permute, loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
+    op->step = walker_label(w, permute, "step");
+}
+
+/* A permute is one op, which waits for all by itself. Others run one after the other where they have the same groups. */
+static int append(struct walker *w, int32_t collective, struct waits *waits, int32_t *after)
+{
+    int32_t *last =
+        &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
+    int32_t first = w->program->ops;
+    int code;
+    if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE) {
+        code = lower_collective(w->lower, collective, -1, after, w->st);
+        if (code == 0 && w->program->ops > first) {
+            walker_wait(w, waits);
+            name_permute(w, collective, &w->program->op[first]);
+        }
+        return code;
+    }
+    walker_add_wait(waits, *last);
+    code = lower_collective(w->lower, collective, walker_join(w, waits), after, w->st);
+    if (*after >= 0)
+        *last = *after;
+    return code;
+}
+
+int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int32_t collective = lower_collective_in(w->module, instruction);
+    bool by_data = goes_by_data(w, instruction);
+    struct waits waits;
+    find_waits(w, f, instruction, by_data, &waits);
+    if (!walker_item(w, instruction))
+        return w->st->code;
+    int32_t first = w->program->ops, at = w->lower->items - 1;
+    int code = append(w, collective, &waits, &value->op);
+    value->item = at;
+    value->loose = by_data && !walker_overlaps(w);
+    value->arrives = value->loose &&
+                     opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    if (w->program->ops > first) {
+        w->lower->item[at].first_op = first;
+        w->lower->item[at].end_op = value->op;
+    }
+    return code;
+}
+
+void walker_hold(struct walker *w, int32_t instruction, struct value value)
+{
+    if (value.loose || value.item < 0 || w->lower->item[value.item].first_op < 0 ||
+        w->lower->item[value.item].wait_op >= 0)
+        return;
+    struct lowered *item = &w->lower->item[value.item];
+    item->queue_op = w->queue;
+    item->wait_op = walker_queue_op(w, instruction, amount_of(0), &value.op, 1);
+}
