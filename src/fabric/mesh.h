@@ -98,6 +98,8 @@ struct ring {
 
 /* The rings along a whole axis of the slice, of all its chips. */
 int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st);
+/* The rings along part of an axis, of all its chips. */
+int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st);
 /* The ring along one mesh axis. */
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st);
 /* One ring through all chips of several mesh axes: along neighbours, closed where that can be. Its slots give

@@ -159,15 +159,9 @@ static bool is_alive(const struct slice *slice, int axis)
     return true;
 }
 
-int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
+int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st)
 {
-    int n = slice->len[axis], at = 0;
-    if (is_alive(slice, axis)) {
-        bool closed = slice_is_ring(slice, axis);
-        *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1};
-        ring->closing_links = closed ? 1 : n - 1;
-        return 0;
-    }
+    int at = 0;
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
     if (!chip)
         return status_nomem(st);
@@ -175,12 +169,25 @@ int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct 
         int coord[SLICE_AXES];
         for (int a = 0; a < slice->axes; a++)
             coord[a] = slice_coord(slice, first, a);
-        for (int first_at = coord[axis]; first_at == 0 && coord[axis] < n; coord[axis]++)
+        if (coord[part->axis] / part->stride % part->n != 0)
+            continue;
+        for (int i = 0; i < part->n; i++, coord[part->axis] += part->stride)
             chip[at++] = slice_chip(slice, coord);
     }
-    int code = ring_of_groups(ring, slice, chip, slice->chips / n, n, st);
+    int code = ring_of_groups(ring, slice, chip, slice->chips / part->n, part->n, st);
     free(chip);
     return code;
+}
+
+int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
+{
+    int n = slice->len[axis];
+    if (!is_alive(slice, axis))
+        return ring_of_part(ring, slice, &(struct side){.axis = axis, .n = n, .stride = 1}, st);
+    bool closed = slice_is_ring(slice, axis);
+    *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1};
+    ring->closing_links = closed ? 1 : n - 1;
+    return 0;
 }
 
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)

@@ -36,28 +36,12 @@ int span_of_ring(struct span *span, const struct mesh *mesh, const struct axis_l
     return ring_through(&span->ring[0], mesh, list, st);
 }
 
-/* The rings of all chips along a line of part of an axis. */
+/* The rings of all chips along a line, of a whole axis or of part of one. */
 static int ring_of_line(struct ring *ring, const struct slice *slice, const struct side *line,
                         struct status *st)
 {
-    if (line->n == slice->len[line->axis])
-        return ring_of_axis(ring, slice, line->axis, st);
-    int at = 0;
-    int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
-    if (!chip)
-        return status_nomem(st);
-    for (int first = 0; first < slice->chips; first++) {
-        int coord[SLICE_AXES];
-        for (int a = 0; a < slice->axes; a++)
-            coord[a] = slice_coord(slice, first, a);
-        if (coord[line->axis] / line->stride % line->n != 0)
-            continue;
-        for (int i = 0; i < line->n; i++, coord[line->axis] += line->stride)
-            chip[at++] = slice_chip(slice, coord);
-    }
-    int code = ring_of_groups(ring, slice, chip, slice->chips / line->n, line->n, st);
-    free(chip);
-    return code;
+    return line->n == slice->len[line->axis] ? ring_of_axis(ring, slice, line->axis, st)
+                                             : ring_of_part(ring, slice, line, st);
 }
 
 int span_of_lines(struct span *span, const struct mesh *mesh, const struct axis_list *list, struct status *st)
