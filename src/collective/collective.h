@@ -111,6 +111,9 @@ const struct collective *collective_by_name(const char *name, struct status *st)
  * Returns how many rings have two chips or more. */
 enum { COLLECTIVE_SHARES = 64 };
 int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
+/* What a collective takes on the slice, alone, by the fastest engine. */
+int collective_time(const struct collective *collective, const struct slice *slice,
+                    const struct collective_spec *spec, double *time_s, struct status *st);
 /* Is there a choice: an array that is cut, and rings that are not alike? */
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
 /* Gives a spec the shares by which it is fastest on the slice, alone and simulated, from those of collective_share() on: all

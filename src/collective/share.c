@@ -101,8 +101,8 @@ bool collective_has_shares(const struct collective *collective, const struct col
     return false;
 }
 
-static int time_alone(const struct collective *collective, const struct slice *slice,
-                      const struct collective_spec *spec, double *time_s, struct status *st)
+int collective_time(const struct collective *collective, const struct slice *slice,
+                    const struct collective_spec *spec, double *time_s, struct status *st)
 {
     struct collective_spec alone = *spec;
     struct program program;
@@ -124,7 +124,7 @@ static int try_share(const struct collective *collective, const struct slice *sl
     double tried_s = 0;
     memcpy(before, spec->share, sizeof before);
     memcpy(spec->share, share, sizeof before);
-    int code = time_alone(collective, slice, spec, &tried_s, st);
+    int code = collective_time(collective, slice, spec, &tried_s, st);
     *better = code == 0 && tried_s < *time_s * (1 - 1e-6);
     if (*better)
         *time_s = tried_s;
@@ -163,7 +163,7 @@ int collective_best_share(const struct collective *collective, const struct slic
     int share[COLLECTIVE_RINGS] = {0};
     bool better = false;
     memset(spec->share, 0, sizeof spec->share);
-    int code = time_alone(collective, slice, spec, time_s, st);
+    int code = collective_time(collective, slice, spec, time_s, st);
     if (code < 0 || !collective_has_shares(collective, spec))
         return code;
     int rings = collective_share(spec, share);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/timing.h"
 #include "workload/collective_job.h"
 
 static int no_lines(const struct mesh *mesh, const struct axis_list *list, struct status *st)
@@ -111,16 +110,8 @@ int walks_time(struct collective_job *c, const struct job *job, const struct mes
                struct status *st)
 {
     struct collective_spec spec = collective_job_spec(job);
-    struct program program;
-    spec.timing_only = true;
-    program_init(&program, mesh->slice);
     int code = walks_spec(c, mesh, &spec, st);
-    if (code == 0)
-        code = c->collective->build(&spec, &program, -1, NULL, st);
-    if (code == 0)
-        code = program_time(&program, time_s, st);
-    program_free(&program);
-    return code;
+    return code < 0 ? code : collective_time(c->collective, mesh->slice, &spec, time_s, st);
 }
 
 double walks_ideal_s(const struct collective_job *c, const struct job *job)
