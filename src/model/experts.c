@@ -36,25 +36,8 @@ static const int64_t size_most = INT64_C(1) << 31;
 
 static int read_layers(struct experts *x, struct status *st)
 {
-    const struct node *list = NULL;
-    int code = node_need(x->root, "layers", &list, st);
-    if (code == 0)
-        code = node_is_sequence(list, "layers", st);
-    if (code < 0)
-        return code;
-    if (node_count(list) < 2 || node_count(list) > LAYERS_MOST + 1)
-        return node_fail(list, st, STATUS_INPUT,
-                         "an expert has %d sizes; give its input's and one for each of 1 to %d products",
-                         node_count(list), LAYERS_MOST);
-    x->layers = node_count(list) - 1;
-    for (int i = 0; i <= x->layers && code == 0; i++) {
-        const struct node *item = node_child(list, i);
-        code = node_integer(item, "a size of layers", &x->size[i], st);
-        if (code == 0 && (x->size[i] < 1 || x->size[i] > size_most))
-            code = node_fail(item, st, STATUS_INPUT, "a size of layers is %lld; it must be from 1 to %lld",
-                             (long long)x->size[i], (long long)size_most);
-    }
-    return code;
+    static const struct front_words words = {"an expert has", "its", "products", "a size of layers"};
+    return front_sizes(x->root, &words, LAYERS_MOST, size_most, &x->layers, x->size, st);
 }
 
 /* The axis of the experts, and all axes in mesh order, which cut the tokens. */

@@ -25,6 +25,30 @@ int front_cut(const struct node *node, const struct axes *axes, const char *name
     return code < 0 && node ? node_prefix(node, st, code) : code;
 }
 
+int front_sizes(const struct node *root, const struct front_words *words, int layers_most, int64_t size_most,
+                int *layers, int64_t size[], struct status *st)
+{
+    const struct node *list = NULL;
+    int code = node_need(root, "layers", &list, st);
+    if (code == 0)
+        code = node_is_sequence(list, "layers", st);
+    if (code < 0)
+        return code;
+    if (node_count(list) < 2 || node_count(list) > layers_most + 1)
+        return node_fail(list, st, STATUS_INPUT,
+                         "%s %d sizes; give %s input's and one for each of 1 to %d %s", words->has,
+                         node_count(list), words->whose, layers_most, words->each);
+    *layers = node_count(list) - 1;
+    for (int i = 0; i <= *layers && code == 0; i++) {
+        const struct node *item = node_child(list, i);
+        code = node_integer(item, words->size, &size[i], st);
+        if (code == 0 && (size[i] < 1 || size[i] > size_most))
+            code = node_fail(item, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %lld", words->size,
+                             (long long)size[i], (long long)size_most);
+    }
+    return code;
+}
+
 int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
                 struct status *st)
 {

@@ -33,6 +33,14 @@ int front_cut(const struct node *node, const struct axes *axes, const char *name
 int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
                 struct status *st);
 
+/* The sizes under `layers`: of what goes in, and one more for each of 1 to layers_most layers. `size` has room for all of
+ * them; the words are those of messages: "layers are" 7 "sizes; give" "the" "input's and one for each of 1 to 16" "layers". */
+struct front_words {
+    const char *has, *whose, *each, *size;
+};
+int front_sizes(const struct node *root, const struct front_words *words, int layers_most, int64_t size_most,
+                int *layers, int64_t size[], struct status *st);
+
 /* The path of a file that lies beside the workload's own; {} in it is replaced by `number`. */
 enum { FRONT_PATH = 1024 };
 int front_path(const struct node *node, const char *file, const char *number, char path[static FRONT_PATH],

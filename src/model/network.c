@@ -33,25 +33,8 @@ struct network {
 
 static int read_layers(struct network *n, struct status *st)
 {
-    const struct node *list = NULL;
-    int code = node_need(n->root, "layers", &list, st);
-    if (code == 0)
-        code = node_is_sequence(list, "layers", st);
-    if (code < 0)
-        return code;
-    if (node_count(list) < 2 || node_count(list) > LAYERS_MOST + 1)
-        return node_fail(list, st, STATUS_INPUT,
-                         "layers are %d sizes; give the input's and one for each of 1 to %d layers",
-                         node_count(list), LAYERS_MOST);
-    n->layers = node_count(list) - 1;
-    for (int i = 0; i <= n->layers && code == 0; i++) {
-        const struct node *item = node_child(list, i);
-        code = node_integer(item, "the size of a layer", &n->size[i], st);
-        if (code == 0 && (n->size[i] < 1 || n->size[i] > size_most))
-            code = node_fail(item, st, STATUS_INPUT, "the size of a layer is %lld; it must be from 1 to %lld",
-                             (long long)n->size[i], (long long)size_most);
-    }
-    return code;
+    static const struct front_words words = {"layers are", "the", "layers", "the size of a layer"};
+    return front_sizes(n->root, &words, LAYERS_MOST, size_most, &n->layers, n->size, st);
 }
 
 /* x, w, b, and those of each layer. */
