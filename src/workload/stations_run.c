@@ -109,9 +109,10 @@ static int32_t add_send(struct writer *w, const int32_t to[], const double bytes
 }
 
 /* All pairs of devices, in as many ops as the larger mesh has devices: in op k device i of the smaller sends to, or gets from,
- * device i + k of the larger. `bytes` NULL: partners only, and nothing but the word. Returns the join of all at the receivers. */
-static int32_t add_pairs(struct writer *w, int from, const double *bytes, const char *name, int32_t before,
-                         int32_t also)
+ * device i + k of the larger, after `setup_s`. `bytes` NULL: partners only, and nothing but the word. Returns the join of all at
+ * the receivers. */
+static int32_t add_pairs(struct writer *w, int from, const double *bytes, double setup_s, const char *name,
+                         int32_t before, int32_t also)
 {
     const struct mesh *mesh[2] = {&w->s->part[from].mesh, &w->s->part[1 - from].mesh};
     int n = mesh[0]->devices, m = mesh[1]->devices, most = n > m ? n : m, chips = w->s->machine.slice.chips;
@@ -126,7 +127,7 @@ static int32_t add_pairs(struct writer *w, int from, const double *bytes, const 
             to[mesh_chip(mesh[0], i)] = sends ? mesh_chip(mesh[1], j) : -1;
             amount[mesh_chip(mesh[0], i)] = sends && bytes ? bytes[i * m + j] : 0;
         }
-        add_send(w, to, amount, 0, name, before, also);
+        add_send(w, to, amount, setup_s, name, before, also);
     }
     if (!to || !amount)
         status_nomem(w->st);
@@ -161,33 +162,9 @@ static int32_t write_host(struct writer *w, int batch, int32_t before)
     }
     struct passage *p = &w->passage[batch];
     p->begin[1] = add_compute(w, 0, up / pcie_Bps, before);
-    int32_t told = add_pairs(w, 0, NULL, "host", p->begin[1], -1);
+    int32_t told = add_pairs(w, 0, NULL, 0, "host", p->begin[1], -1);
     p->end[1] = add_compute(w, 1, down / pcie_Bps, told);
     return p->end[1];
-}
-
-/* A transfer that is given as a time: each device of the first mesh has its partner told so much later. */
-static int32_t write_given(struct writer *w, int32_t before, int32_t also)
-{
-    const struct mesh *mesh[2] = {&w->s->part[0].mesh, &w->s->part[1].mesh};
-    int n = mesh[0]->devices, m = mesh[1]->devices, chips = w->s->machine.slice.chips;
-    int32_t first = w->program.ops, *to = malloc((size_t)chips * sizeof *to);
-    double *amount = calloc((size_t)chips, sizeof *amount);
-    for (int k = 0; to && amount && k * n < (n > m ? n : m); k++) {
-        for (int c = 0; c < chips; c++)
-            to[c] = -1;
-        for (int i = 0; i < n && i + k * n < (n > m ? n : m); i++)
-            to[mesh_chip(mesh[0], i)] = mesh_chip(mesh[1], (i + k * n) % m);
-        add_send(w, to, amount, w->s->given_transfer_s, "transfer", before, also);
-    }
-    if (!to || !amount)
-        status_nomem(w->st);
-    free(to);
-    free(amount);
-    int32_t end = w->program.ops, join = program_join(&w->program, WHERE_ALL, 0);
-    for (int32_t op = first; op < end; op++)
-        program_wait(&w->program, op);
-    return join;
 }
 
 static int32_t write_transfer(struct writer *w, int batch, int32_t before)
@@ -197,8 +174,10 @@ static int32_t write_transfer(struct writer *w, int batch, int32_t before)
     if (w->s->point->host_transfer)
         return write_host(w, batch, before);
     p->begin[1] = w->program.ops;
-    p->end[1] = isnan(w->s->given_transfer_s) ? add_pairs(w, 0, w->s->bytes, "transfer", before, also)
-                                              : write_given(w, before, also);
+    double given_s = w->s->given_transfer_s;
+    /* given: each device of the first mesh has its partner told so much later */
+    p->end[1] = isnan(given_s) ? add_pairs(w, 0, w->s->bytes, 0, "transfer", before, also)
+                               : add_pairs(w, 0, NULL, given_s, "transfer", before, also);
     return p->end[1];
 }
 
@@ -209,7 +188,7 @@ static int write_batches(struct writer *w, int in_flight, unsigned with)
     for (int i = 0; i < w->batches && code == 0; i++) {
         struct passage *p = &w->passage[i];
         int32_t before =
-            i >= in_flight && with == 7 ? add_pairs(w, 1, NULL, "left", p[-in_flight].end[2], -1) : -1;
+            i >= in_flight && with == 7 ? add_pairs(w, 1, NULL, 0, "left", p[-in_flight].end[2], -1) : -1;
         if (with & 1) {
             code = write_step(w, 0, i, before);
             before = p->end[0];
