@@ -12,8 +12,8 @@
 #include "lower/lower.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "module/hlo_print.h"
 #include "module/hlo_read.h"
+#include "modules.h"
 #include "pass/pass.h"
 #include "random_module.h"
 #include "settings/option.h"
@@ -52,12 +52,8 @@ static void close_ground(struct ground *g)
 static void read_back(const struct module *module, struct module *again)
 {
     struct status st = {0};
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    OKAY(hlo_print(module, out, &st), st);
-    fclose(out);
-    OKAY(hlo_read(again, "text", text, bytes, NULL, &st), st);
+    char *text = text_of(module);
+    OKAY(hlo_read(again, "text", text, strlen(text), NULL, &st), st);
     free(text);
 }
 
