@@ -9,8 +9,8 @@
 #include "module/edit.h"
 #include "module/hlo_read.h"
 #include "module/module_check.h"
-#include "module/reduce_scatter.h"
 #include "modules.h"
+#include "pass/pass.h"
 #include "random_module.h"
 
 /* A module that is copied instruction by instruction is the same module. */
@@ -57,7 +57,7 @@ static int found_in(const char *groups, const char *offset, const char *shape, c
     int found = -1;
     snprintf(text, sizeof text, disguise, groups, offset, shape, starts);
     module_of(&from, text);
-    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
     OKAY(module_check(&to, NULL, &st), st);
     module_free(&from);
     module_free(&to);
@@ -143,7 +143,7 @@ static void finds_it_on_replicas(void)
                  "dynamic_slice_sizes={%d}\n}\n",
                  ids[i % 2], 24 / parts, groups[i / 2], 24 / parts, 24 / parts);
         module_of(&from, text);
-        OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+        OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
         CU_ASSERT_EQUAL(found, i % 2 == i / 2);
         module_free(&from);
         module_free(&to);
@@ -178,7 +178,7 @@ static int found_alone(const char *instructions)
         "  me = u32[] partition-id()\n  r = f32[4] all-reduce(p), channel_id=1, replica_groups={}\n%s\n}\n",
         instructions);
     module_of(&from, text);
-    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
     module_free(&from);
     module_free(&to);
     return found;
@@ -211,7 +211,7 @@ static void writes_it(void)
     int found;
     snprintf(text, sizeof text, disguise, all, from_table, "f32[3,5]", "at, zero");
     module_of(&from, text);
-    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
     char *got = text_of(&to);
     CU_ASSERT_STRING_EQUAL(
         strstr(got, "ENTRY"),
@@ -239,7 +239,7 @@ static void finds_it_in_fusions(void)
         "  at = u32[] multiply(two, id)\n  ROOT s = f32[2] dynamic-slice(r, at), dynamic_slice_sizes={2} }\n"
         "ENTRY e {\n  p = f32[8] parameter(0)\n  me = u32[] partition-id()\n"
         "  ROOT f = f32[2] fusion(p, me), kind=kCustom, calls=scatter }\n");
-    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
     OKAY(module_check(&to, NULL, &st), st);
     CU_ASSERT_EQUAL(found, 1);
     CU_ASSERT_EQUAL(module_at(&to, to.computation[1].root)->opcode, HLO_REDUCE_SCATTER);
@@ -274,7 +274,7 @@ static void counts_are(const char *path, double gathers, double reduces, double 
     double got, uncosted;
     int found;
     OKAY(hlo_load(&from, path, NULL, NULL, &st), st);
-    OKAY(module_reduce_scatters(&from, &to, &found, &st), st);
+    OKAY(pass_reduce_scatters(&from, &to, &found, &st), st);
     CU_ASSERT_EQUAL(executed(&from, HLO_ALL_GATHER, &got, &uncosted), gathers);
     NEAR(got, flops, 1e-5); /* six digits are published */
     CU_ASSERT_EQUAL(uncosted, custom);

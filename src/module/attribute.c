@@ -19,8 +19,8 @@ const struct attribute_info *attribute_info(enum attribute_key key)
 enum attribute_key attribute_by_name(const char *name, int length)
 {
     for (int key = ATTR_OTHER + 1; key < ATTRIBUTE_KEYS; key++)
-        if (table[key].kind != VALUE_ARGUMENT && strncmp(table[key].name, name, (size_t)length) == 0 &&
-            table[key].name[length] == '\0')
+        if (table[key].kind != VALUE_ARGUMENT && table[key].name[0] == name[0] &&
+            strncmp(table[key].name, name, (size_t)length) == 0 && table[key].name[length] == '\0')
             return (enum attribute_key)key;
     return ATTR_OTHER;
 }

@@ -19,7 +19,8 @@ const struct opcode_info *opcode_info(enum opcode opcode)
 int opcode_by_name(const char *name, int length)
 {
     for (int o = 0; o < HLO_OPCODES; o++)
-        if (strncmp(table[o].name, name, (size_t)length) == 0 && table[o].name[length] == '\0')
+        if (table[o].name[0] == name[0] && strncmp(table[o].name, name, (size_t)length) == 0 &&
+            table[o].name[length] == '\0')
             return o;
     return -1;
 }

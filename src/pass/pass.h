@@ -16,6 +16,19 @@
 #include "base/status.h"
 #include "module/module.h"
 
+/* Finds reduce-scatters in disguise. XLA's partitioner writes a reduce-scatter as an all-reduce and the slice of this device:
+ * its offset is looked up in a table, or computed, from partition-id. TPUs run the pair as one reduce-scatter; modules dumped
+ * elsewhere still show it.
+ *
+ *     r = f32[4096,8] all-reduce(p), replica_groups=[1,4]<=[4]                  s = f32[1024,8] reduce-scatter(p),
+ *     o = s32[1] dynamic-slice(constant({0, 1024, 2048, 3072}), partition-id)       replica_groups=[1,4]<=[4],
+ *     s = f32[1024,8] dynamic-slice(r, reshape(o), 0)                               dimensions={0}
+ *
+ * It is one if nothing else reads the all-reduce, one dim is cut into as many parts as a group has devices, and each device
+ * takes the part of its place in the group. What only computed the offset goes too. Inside a fusion the pair is found as
+ * well. *found is how many were found. */
+int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
+
 /* Leaves out what nothing needs: instructions that the root does not depend on, computations that nobody calls. */
 int pass_prune(const struct module *in, struct module *out, struct status *st);
 

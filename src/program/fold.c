@@ -13,30 +13,35 @@ struct column {
     const uint8_t *mask; /* NULL: everybody */
 };
 
-/* Are `n` entries from `from` on the same as those from `to` on? */
+/* Are `n` entries from `from` on the same as those from `to` on? Of those that nobody looks at it does not matter. */
 static bool alike(const struct column *column, int64_t from, int64_t to, int64_t n)
 {
     const char *entry = column->entry;
     size_t bytes = column->entry_bytes;
+    if (memcmp(entry + (size_t)from * bytes, entry + (size_t)to * bytes, (size_t)n * bytes) == 0)
+        return true;
     if (!column->mask)
-        return memcmp(entry + (size_t)from * bytes, entry + (size_t)to * bytes, (size_t)n * bytes) == 0;
-    for (int64_t i = 0; i < n; i++)
-        if (column->mask[from + i] &&
-            memcmp(entry + (size_t)(from + i) * bytes, entry + (size_t)(to + i) * bytes, bytes) != 0)
+        return false;
+    for (int64_t i = 0, run; i < n; i += run + 1) {
+        for (run = 0; i + run < n && column->mask[from + i + run];)
+            run++;
+        if (memcmp(entry + (size_t)(from + i) * bytes, entry + (size_t)(to + i) * bytes, (size_t)run * bytes))
             return false;
+    }
     return true;
 }
 
-/* Is the table the same when all chips move `period` places along an axis? */
+/* Is the table the same when all chips move `period` places along an axis? Those at its end come back to its start. */
 static bool repeats(const struct slice *slice, const struct column *column, int axis, int period)
 {
-    int64_t stride = 1, len = slice->len[axis];
+    int64_t stride = 1;
     for (int a = axis + 1; a < SLICE_AXES; a++)
         stride *= slice->len[a];
-    for (int64_t block = 0; block < slice->chips; block += len * stride)
-        for (int64_t c = 0; c < len; c++)
-            if (!alike(column, block + c * stride, block + (c + period) % len * stride, stride))
-                return false;
+    int64_t whole = slice->len[axis] * stride, moved = period * stride;
+    for (int64_t block = 0; block < slice->chips; block += whole)
+        if (!alike(column, block, block + moved, whole - moved) ||
+            !alike(column, block + whole - moved, block, moved))
+            return false;
     return true;
 }
 

@@ -47,9 +47,10 @@ static void print_axes(const struct module_rows *rows, const struct module_row *
         snprintf(text, MODULE_ROW_TEXT, "%s", tally_axes(&rows->job->module, row->collective, axes));
 }
 
+/* Rows of one part mostly follow each other, so the latest are looked at first. */
 static struct part *part_of(struct part part[], int32_t *parts, const char *phase, const char *name)
 {
-    for (int32_t p = 0; p < *parts; p++)
+    for (int32_t p = *parts - 1; p >= 0; p--)
         if (strcmp(part[p].phase, phase) == 0 && strcmp(part[p].name, name) == 0)
             return &part[p];
     struct part *made = &part[(*parts)++];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/reduce_scatter.h"
+#include "pass/pass.h"
 #include "settings/option.h"
 #include "workload/module_files.h"
 #include "workload/module_look.h"
@@ -32,7 +32,7 @@ static int read_hlo(const struct point *point, struct module *module, char path[
         return hlo_load(module, point->op, point->trip_count, path, st);
     int code = hlo_load(&written, point->op, point->trip_count, path, st);
     if (code == 0)
-        code = module_reduce_scatters(&written, module, disguised, st);
+        code = pass_reduce_scatters(&written, module, disguised, st);
     module_free(&written);
     return code;
 }

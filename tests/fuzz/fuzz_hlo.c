@@ -9,7 +9,7 @@
 #include "module/hlo_print.h"
 #include "module/hlo_read.h"
 #include "module/module_check.h"
-#include "module/reduce_scatter.h"
+#include "pass/pass.h"
 
 static char *print(const struct module *module, size_t *bytes)
 {
@@ -46,7 +46,7 @@ static void look(const struct module *module)
         struct cost cost = module_cost(module, i);
         fuzz_promise(cost.flops >= 0 && cost.hbm_bytes >= 0, "costs are no less than nothing", &st);
     }
-    fuzz_promise(module_reduce_scatters(module, &found, &scatters, &st) == 0, "a pass ends", &st);
+    fuzz_promise(pass_reduce_scatters(module, &found, &scatters, &st) == 0, "a pass ends", &st);
     fuzz_promise(module_check(&found, NULL, &st) == 0, "what a pass writes is right", &st);
     module_free(&found);
     free(runs);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "module/reduce_scatter.h"
-
 #include <stdlib.h>
 
 #include "module/edit.h"
 #include "module/scalar.h"
+#include "pass/pass.h"
 
 struct disguises {
     const struct module *module;
@@ -174,17 +173,17 @@ static int write(const struct disguises *d, struct module *to, struct status *st
     return code < 0 ? code : closed;
 }
 
-int module_reduce_scatters(const struct module *from, struct module *to, int *found, struct status *st)
+int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st)
 {
-    struct disguises d = {.module = from};
+    struct disguises d = {.module = in};
     int code = count_users(&d, st);
     *found = 0;
-    *to = (struct module){0};
-    for (int32_t i = 0; i < from->instructions && code == 0; i++)
+    *out = (struct module){0};
+    for (int32_t i = 0; i < in->instructions && code == 0; i++)
         code = examine(&d, i, found, st);
     if (code == 0) {
         drop_offsets(&d);
-        code = write(&d, to, st);
+        code = write(&d, out, st);
     }
     free(d.users);
     free(d.slice_of);
