@@ -216,6 +216,61 @@ static void timing_only(void)
     each_schedule(false, time_is_the_same_without_payloads);
 }
 
+/* What adds takes longer where a rate says so, what does not takes the same to the bit; and the sums of a collective end
+ * before the next one starts. */
+static void only_sums_take_longer(struct bed *bed, const char *name)
+{
+    bool adds = strcmp(name, "reduce-scatter") == 0 || strcmp(name, "all-reduce") == 0;
+    double time_s[2];
+    for (int slow = 0; slow < 2; slow++) {
+        int32_t op = -1;
+        program_free(&bed->program);
+        bed->buffers = (struct collective_buffers){-1, -1};
+        bed->slice.reduce_Bps = slow ? 37e9 : 0;
+        append(bed, name, &op);
+        append(bed, name, &op);
+        time_s[slow] = time_of(bed);
+    }
+    if (adds)
+        CU_ASSERT_TRUE(time_s[1] > time_s[0] * 1.001);
+    if (!adds)
+        CU_ASSERT_TRUE(memcmp(&time_s[0], &time_s[1], sizeof time_s[0]) == 0);
+}
+
+static void rate_of_sums(void)
+{
+    each_schedule(true, only_sums_take_longer);
+    each_schedule(false, only_sums_take_longer);
+}
+
+/* A ring of 7: (N-1)(a + c/w + c/r) for the scatter, the sum before the forward; bidi-half with half a chunk c each way,
+ * bidi in 3 steps. Both engines. V = 7 x 960 elements of 2 bytes, so c = 1920 B; r = 37 GB/s. */
+static void sums_come_before_the_forward(void)
+{
+    static const double steps[] = {6, 3, 6}, chunk_bytes[] = {1920, 1920, 960};
+    for (int kind = 0; kind < RING_KINDS; kind++) {
+        double c = chunk_bytes[kind], once_s = 1.5e-6 + c / 45e9;
+        for (int both = 0; both < 2; both++) {
+            struct bed bed;
+            int32_t op = -1;
+            bed_init(&bed, 1, (int[]){7}, true, (enum ring_kind)kind);
+            bed.slice.reduce_Bps = 37e9;
+            append(&bed, both ? "all-reduce" : "reduce-scatter", &op);
+            NEAR(time_of(&bed), steps[kind] * (once_s + c / 37e9 + (both ? once_s : 0)), 1e-12);
+            struct trace event = {0}, simgrid = {0};
+            OKAY(trace_init(&event, &bed.program, true, &bed.st), bed.st);
+            OKAY(trace_init(&simgrid, &bed.program, true, &bed.st), bed.st);
+            OKAY(engine_run(engine_by_name("event"), &bed.program, &event, &bed.st), bed.st);
+            OKAY(engine_run(engine_by_name("simgrid"), &bed.program, &simgrid, &bed.st), bed.st);
+            for (int64_t i = 0; i < (int64_t)bed.program.ops * bed.slice.chips; i++)
+                NEAR(event.end_s[i], simgrid.end_s[i], ENGINES_OFF_MOST);
+            trace_free(&event);
+            trace_free(&simgrid);
+            bed_free(&bed);
+        }
+    }
+}
+
 /* All chips compute for 271 us, and then the collective takes what it takes alone: no op of it starts sooner. */
 static void starts_after_what_was_before(struct bed *bed, const char *name)
 {
@@ -342,6 +397,6 @@ static void rows_stand_where_they_are_looked_for(void)
 }
 
 SUITE("compose", TEST(all_to_alls_there_and_back), TEST(permutes_there_and_back), TEST(scatter_then_gather),
-      TEST(timing_only), TEST(waits_for_what_was_before), TEST(one_after_the_other), TEST(thousands),
-      TEST(stages_have_names), TEST(a_chip_alone_passes_on_what_was_before),
-      TEST(rows_stand_where_they_are_looked_for))
+      TEST(timing_only), TEST(rate_of_sums), TEST(sums_come_before_the_forward),
+      TEST(waits_for_what_was_before), TEST(one_after_the_other), TEST(thousands), TEST(stages_have_names),
+      TEST(a_chip_alone_passes_on_what_was_before), TEST(rows_stand_where_they_are_looked_for))

@@ -96,6 +96,8 @@ static void make_slice(struct round *r, struct status *st)
         }
     } while (chips > CHIPS_MAX);
     OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
+    r->slice.reduce_Bps =
+        17e9 * (double)suite_random(&r->random, 2); /* sums at once, or as ops of their own */
     break_cables(r, st);
     if (suite_random(&r->random, 4) > 0)
         OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);

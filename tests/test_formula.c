@@ -65,6 +65,11 @@ static void test_rings(void)
     /* setup counts once, in an all-reduce too */
     c.setup_s = 11.5e-6;
     exact_is(&c, "E5", 11.5e-6 + 12 * (2.385e-6 + 7.5e-6 / 7));
+    /* adding 7.5 kB at 3 GB/s takes 2.5 us more at each hop of the scatter, and gathers nothing */
+    c.reduce_Bps = 3e9;
+    exact_is(&c, "E5", 11.5e-6 + 12 * (2.385e-6 + 7.5e-6 / 7) + 6 * 2.5e-6);
+    c.op = COLLECTIVE_ALL_GATHER;
+    exact_is(&c, "E3", 11.5e-6 + 6 * (2.385e-6 + 7.5e-6 / 7));
 }
 
 static void test_lines(void)
@@ -77,6 +82,10 @@ static void test_lines(void)
     /* uni: 7 latencies, 16.695 us, and 4 transfers, 12 us */
     c.kind = RING_UNI;
     exact_is(&c, "E4u", 28.695e-6);
+    /* each of the 4 transfers of 21 kB is added at 6 GB/s: 14 us */
+    c.op = COLLECTIVE_REDUCE_SCATTER;
+    c.reduce_Bps = 6e9;
+    exact_is(&c, "E4u", 42.695e-6);
     /* two chips are a line whatever is said of them; 52.5 kB, 7.5 us */
     c = ring_case(COLLECTIVE_ALL_GATHER, RING_UNI, 2, true);
     exact_is(&c, "E4u", 9.885e-6);

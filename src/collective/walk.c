@@ -2,6 +2,7 @@
 #include "collective/walk.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Routes of one step along a ring, for every chip: as a table, or as one route where all are alike. */
 static struct towards step_route(struct walk *walk, const struct ring *ring, bool forward)
@@ -248,6 +249,42 @@ static int split_step(struct walk *walk, const struct phase *phase, const struct
     return ops;
 }
 
+/* Who receives what an op sends along a leg. */
+static int32_t receivers(struct walk *walk, int32_t send)
+{
+    const struct program *program = walk->program;
+    const struct op *op = &program->op[send];
+    if (op->where == WHERE_ALL)
+        return WHERE_ALL;
+    memset(walk->mask, 0, (size_t)program->slice->chips * sizeof *walk->mask);
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        if (op_takes_part(program, op, chip))
+            walk->mask[op_destination(program, op, chip)] = 1;
+    return program_mask(walk->program, walk->mask);
+}
+
+/* Adds what a send has brought, where that takes time: an op of no links, the sums of a leg one after the other. Returns
+ * it, or -1. */
+static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before)
+{
+    struct program *program = walk->program;
+    double reduce_Bps = program->slice->reduce_Bps;
+    if (phase->combine == COMBINE_COPY || phase->root || !(reduce_Bps > 0) || program->error)
+        return -1;
+    int32_t sum = program_add(program, (struct op){.kind = OP_SEND,
+                                                   .where = receivers(walk, send),
+                                                   .towards = program_towards(program, NULL, 0),
+                                                   .amount = amount_of(0),
+                                                   .setup_s = program->op[send].amount.each / reduce_Bps,
+                                                   .payload = NO_PAYLOAD,
+                                                   .stage = walk->stage,
+                                                   .step = program->op[send].step});
+    program_after(program, send, AFTER_ARRIVED);
+    if (sum_before >= 0)
+        program_after(program, sum_before, AFTER_DONE);
+    return sum;
+}
+
 /* Returns the last op of the leg; `ordered` says whether all others have ended when that one has. */
 static int32_t write_leg(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
                          const struct ends *before, bool *ordered)
@@ -257,7 +294,7 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
     double bytes = phase->bytes;
     for (int m = 0; m < phase->m; m++)
         bytes *= walk->ring[phase->part->order[m]]->n;
-    int32_t last = -1;
+    int32_t last = -1, sum = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
@@ -281,11 +318,14 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
                 if (in_turn)
                     program_after(program, op, AFTER_DONE);
             }
+            if (sum >= 0)
+                program_after(program, sum, AFTER_DONE);
         }
         last = program->ops - 1;
+        sum = write_sum(walk, phase, last, sum);
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    *ordered = ((in_turn && !leg->line) || leg->steps == 1) && ops == 1;
+    *ordered = ((in_turn && !leg->line) || leg->steps == 1) && ops == 1 && sum < 0;
     return last;
 }
 

@@ -183,5 +183,6 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, dou
     code = slice_init(slice, axes, len, joined, isnan(link_Bps) ? chip->link_Bps : link_Bps,
                       isnan(hop_latency_s) ? chip->hop_latency_s : hop_latency_s, st);
     slice->topology = topology;
+    slice->reduce_Bps = chip->reduce_Bps;
     return code;
 }

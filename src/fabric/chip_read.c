@@ -39,6 +39,7 @@ enum field_kind {
     X(hbm_efficiency, FIELD_SHARES, hbm_efficiency)                                                          \
     X(link_bandwidth, FIELD_BANDWIDTH, link_Bps)                                                             \
     X(link_nominal, FIELD_BANDWIDTH, link_nominal_Bps)                                                       \
+    X(reduce_rate, FIELD_BANDWIDTH, reduce_Bps)                                                              \
     X(hop_latency, FIELD_TIME, hop_latency_s)                                                                \
     X(pcie_bandwidth, FIELD_BANDWIDTH, pcie_Bps)                                                             \
     X(dcn_bandwidth, FIELD_BANDWIDTH, dcn_Bps)                                                               \

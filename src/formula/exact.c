@@ -2,10 +2,16 @@
 /* The exact times of our own schedules on links that nobody else uses. */
 #include "formula/shape.h"
 
+/* What adding `bytes` takes before they go on. */
+static double reduce_s(const struct formula_case *c, double bytes)
+{
+    return c->op == COLLECTIVE_REDUCE_SCATTER && c->reduce_Bps > 0 ? bytes / c->reduce_Bps : 0;
+}
+
 /* `steps` steps one after the other, each one hop of `bytes`. */
 static double steps_s(const struct formula_case *c, int steps, double bytes)
 {
-    return steps * (c->hop_latency_s + bytes / c->link_Bps);
+    return steps * (c->hop_latency_s + bytes / c->link_Bps + reduce_s(c, bytes));
 }
 
 /* Is it one ring (or line), every step of which is one link? */
@@ -69,7 +75,9 @@ static double line_uni_s(const struct formula_case *c)
     if (!op_gathers(c) || c->kind != RING_UNI || !one_ring(c, &shape, false))
         return NAN;
     int n = shape.n[0];
-    return c->setup_s + (2 * n - 3) * c->hop_latency_s + (n - 1) * chunk_bytes(c, n) / c->link_Bps;
+    double bytes = chunk_bytes(c, n);
+    return c->setup_s + (2 * n - 3) * c->hop_latency_s + (n - 1) * bytes / c->link_Bps +
+           (n - 1) * reduce_s(c, bytes);
 }
 
 /* E7, all-gather over k equal wrapped axes. A chunk of V/N^k is cut into parts, which walk the axes in orders
@@ -96,10 +104,12 @@ static double all_reduce_s(const struct formula_case *c)
 {
     if (c->op != COLLECTIVE_ALL_REDUCE)
         return NAN;
-    struct formula_case half = *c;
-    half.op = COLLECTIVE_ALL_GATHER;
-    half.setup_s = 0;
-    return c->setup_s + 2 * formula_exact_s(&half);
+    struct formula_case scatter = *c;
+    scatter.op = COLLECTIVE_REDUCE_SCATTER;
+    scatter.setup_s = 0;
+    struct formula_case gather = scatter;
+    gather.op = COLLECTIVE_ALL_GATHER;
+    return c->setup_s + (formula_exact_s(&scatter) + formula_exact_s(&gather));
 }
 
 /* Seconds that the pairs h links apart keep each link of an axis busy, h = 0 .. rings*N/2, where all links

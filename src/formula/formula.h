@@ -33,10 +33,11 @@ struct formula_case {
     double elem_bytes;
     double hop_latency_s;
     double link_Bps;
-    double setup_s; /* paid once a collective; 0 in the spec profile */
-    bool keep_ties; /* direct all-to-all: ties go by + whole */
-    bool uneven;    /* the slice has slow or dead links: no form speaks of it */
-    int root;       /* broadcast: its position in the group, the first ring slowest */
+    double reduce_Bps; /* at which what arrives is added before it goes on; 0: at once */
+    double setup_s;    /* paid once a collective; 0 in the spec profile */
+    bool keep_ties;    /* direct all-to-all: ties go by + whole */
+    bool uneven;       /* the slice has slow or dead links: no form speaks of it */
+    int root;          /* broadcast: its position in the group, the first ring slowest */
     /* permutes: links of the longest route, and how many disjoint routes share the bytes; 0 if routes contend */
     int route_links, routes;
 };

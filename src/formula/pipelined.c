@@ -100,5 +100,6 @@ double broadcast_scattered_s(const struct formula_case *c)
         return NAN;
     struct formula_case reduce = *c;
     reduce.op = COLLECTIVE_ALL_REDUCE;
+    reduce.reduce_Bps = 0; /* nothing is added */
     return formula_exact_s(&reduce);
 }

@@ -81,6 +81,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                                      .elem_bytes = c->dtype->bytes,
                                      .hop_latency_s = slice->hop_latency_s,
                                      .link_Bps = slice->link_Bps,
+                                     .reduce_Bps = slice->reduce_Bps,
                                      .setup_s = job->machine.chip->setup_s,
                                      .keep_ties = job->point->keep_ties,
                                      .root = walks_root(c, job),
