@@ -148,6 +148,8 @@ static int event_run(const struct program *program, const struct engine_limits *
                            "%lld transfers are more than the event engine takes (%lld); fold, or "
                            "take fewer chips",
                            (long long)transfers, (long long)TRANSFERS_MAX);
+    if (event_run_alone(program, trace))
+        return 0;
     struct run run = {.program = program, .limits = limits, .trace = trace, .runs = 1};
     if (!(limits->tolerance_frac > 0))
         return run_once(&run, 0, 0, st);

@@ -44,6 +44,10 @@ struct run {
     double runs, runs_before; /* of the same program, this one counted; before it */
 };
 
+/* event_alone.c. All of a program on one chip on whose links no two sends meet; false, and nothing is done, for any
+ * other. */
+bool event_run_alone(const struct program *program, struct trace *trace);
+
 /* event_wait.c. Starts, at time zero, whatever waits for nothing. */
 int run_start_first(struct run *run, struct status *st);
 void run_release_some(struct run *run, int32_t op, const int32_t chip[], int chips);

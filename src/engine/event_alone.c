@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Programs on a slice of one chip, which most regular programs fold to, without a queue of events.
+ *
+ * As long as no two sends are on a link at once, an op starts when the last thing that it waits for has ended, and ends
+ * after its delay and its bytes at the link's full bandwidth. Ops only wait for earlier ones, so one walk in their order
+ * gives all times, added up as the event engine adds them, to the last bit. Every send takes a place among those of its
+ * link; where two overlap, or only touch, the event engine has to say who waits.
+ */
+#include <stdlib.h>
+
+#include "engine/event_run.h"
+
+/* An op's times, and the next one on its link: bytes flow from begin_s on. */
+struct stay {
+    double start_s, begin_s, end_s;
+    int32_t next;
+};
+
+enum { NOBODY = -1, LINKS_MOST = 2 * SLICE_AXES, STEPS_MOST = 8 };
+
+/* Where a route leads: its only link, or else what it is. */
+enum { WAY_UNKNOWN = -1, WAY_NONE = -2, WAY_LONG = -3 };
+
+struct alone {
+    const struct program *program;
+    struct stay *stay; /* [ops] */
+    int32_t *way;      /* [routes], found when first taken */
+    int32_t first[LINKS_MOST],
+        at[LINKS_MOST]; /* of the sends on a link, by time; the last one that was put there */
+    int64_t steps;      /* taken along these lists: more than a few for each op, and they cost too much */
+    double queue_s;     /* when the computes so far have ended */
+};
+
+/* Puts an op among those of its link; false if it meets another there. */
+static bool put(struct alone *alone, int link, int32_t op)
+{
+    struct stay *stay = alone->stay, *own = &stay[op];
+    int32_t before = alone->at[link];
+    if (before == NOBODY || stay[before].end_s >= own->begin_s)
+        before = NOBODY; /* from the beginning */
+    int32_t after = before == NOBODY ? alone->first[link] : stay[before].next;
+    for (; after != NOBODY && stay[after].end_s < own->begin_s; after = stay[after].next) {
+        before = after;
+        alone->steps++;
+    }
+    if (after != NOBODY && stay[after].begin_s <= own->end_s)
+        return false;
+    own->next = after;
+    *(before == NOBODY ? &alone->first[link] : &stay[before].next) = op;
+    alone->at[link] = op;
+    return alone->steps <= STEPS_MOST * (int64_t)alone->program->ops;
+}
+
+static int32_t find_way(const struct program *program, int32_t r)
+{
+    struct route route = program->route[r];
+    const struct hop *hop = program->hop + route.first;
+    int links = route_length(hop, route.hops), link;
+    if (links == 0)
+        return WAY_NONE;
+    return links == 1 && route_walk(program->slice, 0, hop, route.hops, &link) >= 0 ? link : WAY_LONG;
+}
+
+/* A send that has started: false where others, or several links, are in its way. */
+static bool send(struct alone *alone, int32_t o)
+{
+    const struct program *program = alone->program;
+    const struct op *op = &program->op[o];
+    struct stay *stay = &alone->stay[o];
+    if (op->towards.table != NO_TABLE || op->amount.table != NO_TABLE)
+        return false;
+    int32_t *way = &alone->way[op->towards.route];
+    if (*way == WAY_UNKNOWN)
+        *way = find_way(program, op->towards.route);
+    if (*way == WAY_LONG)
+        return false;
+    double latency_s = *way == WAY_NONE ? 0 : slice_link_latency_s(program->slice, *way);
+    stay->begin_s = stay->end_s = stay->start_s + (op->setup_s + latency_s);
+    if (*way == WAY_NONE || op->amount.each <= 0)
+        return true;
+    stay->end_s = stay->begin_s + op->amount.each / slice_link_Bps(program->slice, *way);
+    return put(alone, *way, o);
+}
+
+static bool run_op(struct alone *alone, int32_t o)
+{
+    const struct program *program = alone->program;
+    const struct op *op = &program->op[o];
+    struct stay *stay = &alone->stay[o];
+    bool computes = op->kind == OP_COMPUTE;
+    *stay = (struct stay){.start_s = computes ? alone->queue_s : 0};
+    if (!op_takes_part(program, op, 0))
+        return true; /* it has ended at zero: nobody waits for it */
+    for (const struct after *after = program->after + op->first_after, *end = after + op->afters; after < end;
+         after++) {
+        bool counts = after->kind == AFTER_DONE || program->op[after->op].kind == OP_SEND;
+        if (counts && alone->stay[after->op].end_s > stay->start_s)
+            stay->start_s = alone->stay[after->op].end_s;
+    }
+    if (!computes)
+        return send(alone, o);
+    alone->queue_s = stay->end_s = stay->start_s + op_amount(program, op, 0);
+    return true;
+}
+
+bool event_run_alone(const struct program *program, struct trace *trace)
+{
+    struct alone alone = {.program = program};
+    if (program->slice->chips > 1 || slice_link_ids(program->slice) > LINKS_MOST)
+        return false;
+    alone.stay = malloc(((size_t)program->ops + 1) * sizeof *alone.stay);
+    alone.way = malloc(((size_t)program->routes + 1) * sizeof *alone.way);
+    bool done = alone.stay && alone.way;
+    for (int32_t r = 0; r < program->routes && done; r++)
+        alone.way[r] = WAY_UNKNOWN;
+    for (int l = 0; l < LINKS_MOST; l++)
+        alone.first[l] = alone.at[l] = NOBODY;
+    for (int32_t o = 0; o < program->ops && done; o++)
+        done = run_op(&alone, o);
+    for (int32_t o = 0; o < program->ops && done; o++)
+        if (op_takes_part(program, &program->op[o], 0))
+            trace_note(trace, o, 0, program->op[o].kind == OP_COMPUTE, alone.stay[o].start_s,
+                       alone.stay[o].end_s);
+    if (done)
+        trace->low_s = trace->high_s = trace->total_s;
+    free(alone.way);
+    free(alone.stay);
+    return done;
+}
