@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/memory_limit.h"
+#include "base/stopwatch.h"
 #include "base/workers.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -28,6 +29,8 @@
 
 /* Rows compare with others up to so many away; workers are so many ahead at most. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
+
+#define HOLD_S 0.1
 
 /* What a worker hands back. */
 struct outcome {
@@ -55,6 +58,11 @@ struct sweep {
     struct progress progress;
     struct ranking ranking; /* with --top; else nothing */
     bool writes;            /* rows, to a CSV */
+
+    /* Of a worker: the bound of its memory, as the point has it, and since when. */
+    bool holds;
+    uint64_t held_bytes;
+    struct stopwatch held_since;
 };
 
 static struct slot *slot_of(struct sweep *sweep, int64_t row)
@@ -69,16 +77,27 @@ static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
     return shard_has(sweep->shard, point) && other >= sweep->first && llabs(other - row) < NEAR;
 }
 
+/* Bounds the memory of the point that a worker begins. Many quick ones have the same bound: to ask the system for each
+ * what there is takes longer than they do. */
+static void hold_memory(struct sweep *sweep, uint64_t limit_bytes)
+{
+    if (sweep->holds && sweep->held_bytes == limit_bytes && stopwatch_wall_s(&sweep->held_since) < HOLD_S)
+        return;
+    sweep->holds = true;
+    sweep->held_bytes = limit_bytes;
+    sweep->held_since = stopwatch_start_wall();
+    memory_hold(limit_bytes ? limit_bytes : memory_free_bytes() / (uint64_t)sweep->jobs);
+}
+
 static void work(void *context, int64_t index, void *result)
 {
-    const struct sweep *sweep = context;
+    struct sweep *sweep = context;
     struct outcome *outcome = result;
     struct point point;
     struct status own = {0}, other = {0};
     int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     grid_point(sweep->grid, at, &point);
-    memory_hold(point.memory_limit_bytes ? point.memory_limit_bytes
-                                         : memory_free_bytes() / (uint64_t)sweep->jobs);
+    hold_memory(sweep, point.memory_limit_bytes);
     job_result(&point, sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))

@@ -8,23 +8,36 @@
  * million transfers, not folded: 329 MB, 4.6 s). Times are a quarter of that: other machines are faster. */
 static const double op_bytes = 500, op_run_bytes = 1000, transfer_bytes = 250;
 static const double op_s = 6e-6, transfer_s = 1e-6;
+/* Every machine has that much free: to ask it takes longer than to simulate a small point. */
+static const double little_bytes = 16e6;
 
 uint64_t budget_memory_bytes(const struct point *point)
 {
     return point->memory_limit_bytes ? point->memory_limit_bytes : memory_free_bytes();
 }
 
-static int check(const struct point *point, double bytes, double seconds, struct status *st)
+static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
+
+static int check_memory(const struct point *point, double bytes, struct status *st)
 {
     char need[UNITS_TEXT], have[UNITS_TEXT];
-    /* What takes less than a second is soon found to take longer than it may. */
-    static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
+    if (!point->memory_limit_bytes && bytes < little_bytes)
+        return 0;
     uint64_t most_bytes = budget_memory_bytes(point);
-    if (bytes > (double)most_bytes)
-        return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
-                           units_print_about_bytes(bytes, need),
-                           units_print_about_bytes((double)most_bytes, have),
-                           point->memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
+    if (bytes <= (double)most_bytes)
+        return 0;
+    return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
+                       units_print_about_bytes(bytes, need),
+                       units_print_about_bytes((double)most_bytes, have),
+                       point->memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
+}
+
+static int check(const struct point *point, double bytes, double seconds, struct status *st)
+{
+    char have[UNITS_TEXT];
+    if (check_memory(point, bytes, st) < 0)
+        return st->code;
+    /* What takes less than a second is soon found to take longer than it may. */
     if (point->time_limit_s > 0 && seconds >= 1 && seconds > point->time_limit_s &&
         !(point->tolerance_frac > 0))
         return status_fail(
