@@ -9,8 +9,11 @@ trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 printf 'op: all-gather\nslice: 4x4\nsize: 64m\n' >"$scratch.yaml"
 printf 'op: psum\nslice: 4x4\nsize: 64MiB\nroot: 3\n' >"$scratch.root.yaml"
+printf 'op: psum\nslice: 4x4\nsize: 65537\n' >"$scratch.odd.yaml"
+printf 'op: psum\nsize: 1 MiB\nmesh: {X: 3}\nslice: 4x4\n' >"$scratch.mesh.yaml"
+printf 'op: all-to-all\nslice: 4x4\nsize: 1MiB\nring:\n  - uni\n' >"$scratch.ring.yaml"
 printf 'from,to,size_bytes\n0,1,64\n0,99,64\n' >"$scratch.csv"
-trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch.root.yaml" "$scratch.csv"' EXIT
+trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch".*.yaml "$scratch.csv"' EXIT
 
 failed=0 ran=0
 try() {
@@ -162,7 +165,12 @@ the product has more than 6 dims|'bf16[2,2,2,64] . bf16[64,2,2,2,2]' --slice 4x4
 the output is 64x32, the product 8x64x32|'bf16[8,64,64] . bf16[64,32] -> bf16[64,32]' --slice 4x4
 axis x shards two dims|'bf16[8@x,64@x,64] . bf16[64,32]' --slice 4x4
 the matmul is of bf16|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --peak int8=1Tflops
---root does not apply to all-reduce|$scratch.root.yaml
+.root.yaml:4:7: root does not apply to all-reduce|$scratch.root.yaml
+.odd.yaml:3:7: size 65537B is not a whole number of bf16 elements|$scratch.odd.yaml
+.mesh.yaml:3:7: mesh 'X=3' has 3 devices|$scratch.mesh.yaml
+icisim: --size 3B is not a whole number of bf16 elements|$scratch.odd.yaml --size 3B
+'MiB' stands apart from its number; write --size 1MiB|all-gather --slice 4x4 --size 1 MiB
+'1' has no unit; write 1us|all-gather --slice 4x4 --size 1MiB --hop-latency 1 us
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
 No such file|none.yaml
 :3:7:|$scratch.yaml
@@ -175,6 +183,7 @@ try '--trace does not apply together with --tolerance' compare all-gather --slic
 try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --size 1MiB --trace-chips 3
 try '--csv does not apply together with --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
 try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
+try '.ring.yaml:5:3: ring does not apply without --algorithm ring' run "$scratch.ring.yaml"
 try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
 try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
 try '--profile does not apply without --published' validate --engines --profile spec

@@ -215,6 +215,9 @@ static void lists_and_ranges_expand(void)
         {"size", "1MiB:4MiB:+1MiB,1GiB", 5, "1048576B", "1GiB"},
         {"slice", "4x4,8x8", 2, "4x4", "8x8"},
         {"ring", "uni,bidi,bidi-half", 3, "uni", "bidi-half"},
+        {"ring", "uni, bidi", 2, "uni", "bidi"}, /* blanks as people write lists */
+        {"link-bandwidth", "45 GB/s, 360 Gbps", 2, "45 GB/s", "360 Gbps"},
+        {"hop-latency", "1 us : 3 us : + 2 us", 2, "1e-06s", "3e-06s"},
         {"axis", "x,y", 1, "x,y", "x,y"},
         {"mesh", "dp=4,tp=2", 1, "dp=4,tp=2", "dp=4,tp=2"},
         {"link-bandwidth", "10GBps:40GBps:x2", 3, "10000000000Bps", "40000000000Bps"},

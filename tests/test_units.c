@@ -101,6 +101,8 @@ static void reals_are_the_nearest_doubles(void)
     CU_ASSERT(v == 1.5e9);
     OKAY(units_parse_fraction("efficiency", "85%", &v, &st), st);
     CU_ASSERT(v == 0.85);
+    OKAY(units_parse_fraction("efficiency", "85 %", &v, &st), st);
+    CU_ASSERT(v == 0.85);
     OKAY(units_parse_fraction("efficiency", "1", &v, &st), st);
     CU_ASSERT(v == 1);
 }
@@ -241,6 +243,8 @@ static void ranges_expand(void)
     sizes_are("1KiB:1MiB:x4", (uint64_t[]){1024, 4096, 16384, 65536, 262144, 1048576}, 6);
     sizes_are("1kB:5kB:x2", (uint64_t[]){1000, 2000, 4000}, 3); /* 8 kB is past the end */
     sizes_are("1kB:4kB:+1500B,7B", (uint64_t[]){1000, 2500, 4000, 7}, 4);
+    sizes_are(" 1 MiB : 4 MiB : x2 , 7 B", (uint64_t[]){1048576, 2097152, 4194304, 7}, 4);
+    sizes_are("1 MiB:2 MiB: + 512 KiB", (uint64_t[]){1048576, 1572864, 2097152}, 3);
     sizes_are("2B:2B:x2", (uint64_t[]){2}, 1);
     sizes_are("0B:2B:+1B", (uint64_t[]){0, 1, 2}, 3);
     /* near 2^64 the next one would wrap round */

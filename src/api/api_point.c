@@ -115,6 +115,7 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
     int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
     if (code == 0)
         code = job_result(&said, &point->catalog, &result->result, &call.st);
+    settings_locate(&point->settings, &call.st);
     if (api_end(&call, code, st) == 0)
         return result;
     icisim_result_free(result);

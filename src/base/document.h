@@ -48,6 +48,10 @@ bool node_is_empty(const struct node *node); /* a scalar with nothing in it, as 
 int node_line(const struct node *node);      /* from 1 */
 int node_column(const struct node *node);
 
+/* "FILE:LINE:COLUMN". Returns `text`. */
+enum { NODE_PLACE = 320 };
+char *node_place(const struct node *node, char text[static NODE_PLACE]);
+
 /* Children: of a sequence its items, of a mapping its values; node_name() is the name of value i. */
 int node_count(const struct node *node);
 const struct node *node_child(const struct node *node, int i);

@@ -31,6 +31,12 @@ int node_column(const struct node *node)
     return node->column;
 }
 
+char *node_place(const struct node *node, char text[static NODE_PLACE])
+{
+    snprintf(text, NODE_PLACE, "%s:%d:%d", node->file, node->line, node->column);
+    return text;
+}
+
 int node_count(const struct node *node)
 {
     return node->count;
@@ -157,17 +163,18 @@ int node_bool(const struct node *node, const char *what, bool *value, struct sta
 
 int node_fail(const struct node *node, struct status *st, int code, const char *format, ...)
 {
-    char text[560];
+    char text[560], place[NODE_PLACE];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    return status_fail(st, code, "%s:%d:%d: %s", node->file, node->line, node->column, text);
+    return status_fail(st, code, "%s: %s", node_place(node, place), text);
 }
 
 int node_prefix(const struct node *node, struct status *st, int code)
 {
+    char place[NODE_PLACE];
     if (code < 0 && st)
-        status_prefix(st, "%s:%d:%d: ", node->file, node->line, node->column);
+        status_prefix(st, "%s: ", node_place(node, place));
     return code;
 }

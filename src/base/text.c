@@ -52,6 +52,17 @@ bool text_is_one_line(const char *text)
     return *text == '\0';
 }
 
+char *text_trim(char *text)
+{
+    while (isspace((unsigned char)*text))
+        text++;
+    size_t n = strlen(text);
+    while (n > 0 && isspace((unsigned char)text[n - 1]))
+        n--;
+    text[n] = '\0';
+    return text;
+}
+
 /* Names beyond this are cut; no name of ours is as long. */
 enum { NAME_MAX_COMPARED = 48 };
 

@@ -34,6 +34,9 @@ char *text_nearest(const char *name, const char *const names[], char text[static
 /* Fails with "unknown WHAT 'NAME'; the nearest are ...": returns STATUS_INPUT. */
 int text_unknown(const char *what, const char *name, const char *const names[], struct status *st);
 
+/* Drops the blanks at both ends of a text, which is changed; returns where it begins now. */
+char *text_trim(char *text);
+
 /* Is a word, which has no blank, one of the words of a text, which are parted by single blanks? */
 bool text_has_word(const char *words, const char *word);
 

@@ -273,6 +273,8 @@ int units_parse_fraction(const char *what, const char *text, double *frac, struc
 {
     struct decimal d;
     const char *end = read_decimal(text, &d);
+    while (end && isspace((unsigned char)*end))
+        end++;
     bool percent = end && strcmp(end, "%") == 0;
     if (!end || d.too_long || (*end && !percent))
         return status_fail(st, STATUS_INPUT, "%s '%s' is not a fraction; write 0.85 or 85%%", what, text);
@@ -350,7 +352,7 @@ static int expand_item(const char *what, const char *text, char *item, struct si
     *by++ = '\0';
     code = units_parse_size(what, to, &last, st);
     if (code == 0)
-        code = read_step(what, by, &step, st);
+        code = read_step(what, text_trim(by), &step, st);
     if (code < 0)
         return code;
     if (last < first)

@@ -128,6 +128,7 @@ static int run_line(const struct node *root, struct line *line, const struct com
         code = settings_add(&settings, option_by_name("csv"), csv, st);
     if (code == 0)
         code = command->run(&settings, st);
+    settings_locate(&settings, st);
     settings_free(&settings);
     return code == COMMAND_HELPED ? 0 : code;
 }

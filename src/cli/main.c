@@ -53,6 +53,7 @@ static int run_command(int argc, char **argv, struct status *st)
     if (status_exit(code) < status_exit(STATUS_INPUT))
         code = manifest_commit(&manifest, code, st);
     manifest_abandon(&manifest);
+    settings_locate(&settings, st);
     settings_free(&settings);
     return code;
 }

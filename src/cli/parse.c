@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The command line, through argp, from the rows of the option table. */
 #include <argp.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,9 +70,29 @@ static const struct option_row *positional_of(const struct command *command)
     return NULL;
 }
 
+/* The unit of a size that stands alone, as in --size 1 MiB: fails with how to write both. */
+static int check_unit(const struct parsing *parsing, const char *text)
+{
+    const struct typed *typed = &parsing->settings->typed;
+    for (int i = 0; i < typed->count; i++) {
+        const struct option_row *option = typed->of[i].option;
+        struct status unknown = {0};
+        char size[64];
+        if (option->kind != OPTION_BYTES || isdigit((unsigned char)*text))
+            continue;
+        int n = snprintf(size, sizeof size, "%s%s", typed->of[i].text, text);
+        if (n > 0 && (size_t)n < sizeof size && option_set(option, size, NULL, &unknown) == 0)
+            return status_fail(parsing->st, STATUS_INPUT, "'%s' stands apart from its number; write --%s %s",
+                               text, option->name, size);
+    }
+    return 0;
+}
+
 static int add_argument(struct parsing *parsing, const char *text)
 {
     const struct option_row *option = positional_of(parsing->command);
+    if (check_unit(parsing, text) < 0)
+        return parsing->st->code;
     if (!option)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': %s takes options only", text,
                            parsing->command->name);

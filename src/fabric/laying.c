@@ -53,6 +53,8 @@ static int read_sides(const char *value, const char *end, const struct slice *sl
                       int mesh_axis, struct status *st)
 {
     const char *at = value;
+    while (at < end && isspace((unsigned char)*at))
+        at++;
     if (at == end || isdigit((unsigned char)*at) || *at == '-')
         return 0;
     while (read_side(&at, end, slice, laying, mesh_axis)) {

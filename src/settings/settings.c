@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/document.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -28,6 +27,7 @@ void settings_free(struct settings *settings)
     for (int i = 0; i < OPTIONS_MAX; i++) {
         drop_values(&settings->of[i]);
         free(settings->of[i].text);
+        free(settings->of[i].place);
     }
     free(settings->file);
     typed_free(&settings->typed);
@@ -129,13 +129,14 @@ static int add_item(struct settings *settings, const struct option_row *option, 
         return add_value(settings, option, text, st);
     if (option->kind == OPTION_BYTES)
         return add_byte_range(settings, option, text, st);
-    if (!second || (second[1] != 'x' && second[1] != '+'))
+    const char *step = second ? second + 1 + strspn(second + 1, " \t") : "";
+    if (*step != 'x' && *step != '+')
         return status_fail(st, STATUS_INPUT, "--%s '%s': a range is FIRST:LAST:xFACTOR or FIRST:LAST:+STEP",
                            option->name, text);
     char lo[64], hi[64];
     snprintf(lo, sizeof lo, "%.*s", (int)(colon - text), text);
     snprintf(hi, sizeof hi, "%.*s", (int)(second - colon - 1), colon + 1);
-    return add_real_range(settings, option, lo, hi, second + 1, st);
+    return add_real_range(settings, option, lo, hi, step, st);
 }
 
 /* Appends a word to the one value that there is. */
@@ -167,9 +168,10 @@ int settings_add(struct settings *settings, const struct option_row *option, con
         return status_nomem(st);
     int code = 0;
     while (code == 0 && (item = strsep(&rest, ",")))
-        code = *item ? add_item(settings, option, item, st)
-                     : status_fail(st, STATUS_INPUT, "--%s '%s': a list has no empty values", option->name,
-                                   text);
+        code =
+            *(item = text_trim(item))
+                ? add_item(settings, option, item, st)
+                : status_fail(st, STATUS_INPUT, "--%s '%s': a list has no empty values", option->name, text);
     free(copy);
     return code;
 }
@@ -188,98 +190,6 @@ int settings_close(struct settings *settings, const struct option_row *option, c
         setting->text[v] = closed;
     }
     return setting->count > 0 ? 0 : add_value(settings, option, value, st);
-}
-
-/* {dp: 4, tp: 2} is dp=4,tp=2. */
-static int read_map(struct settings *settings, const struct option_row *option, const struct node *node,
-                    struct status *st)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return status_nomem(st);
-    int code = 0;
-    for (int i = 0; i < node_count(node) && code == 0; i++) {
-        const char *value;
-        code = node_text(node_child(node, i), node_name(node, i), &value, st);
-        if (code == 0)
-            fprintf(out, "%s%s=%s", i ? "," : "", node_name(node, i), value);
-    }
-    if (!text_end(out, &text) && code == 0)
-        code = status_nomem(st);
-    if (code == 0)
-        code = node_prefix(node, st, settings_add(settings, option, text, st));
-    free(text);
-    return code;
-}
-
-static int read_item(struct settings *settings, const struct option_row *option, const struct node *node,
-                     struct status *st)
-{
-    const char *text;
-    if (option->map && node_kind(node) == NODE_MAPPING)
-        return read_map(settings, option, node, st);
-    int code = node_text(node, option->name, &text, st);
-    return code < 0 ? code : node_prefix(node, st, settings_add(settings, option, text, st));
-}
-
-/* A key of a workload file: one value or a sequence of them. */
-static int read_key(struct settings *settings, const struct option_row *option, const struct node *node,
-                    struct status *st)
-{
-    bool list = node_kind(node) == NODE_SEQUENCE;
-    for (int i = 0; i < (list ? node_count(node) : 1); i++) {
-        const struct node *item = list ? node_child(node, i) : node;
-        int code = read_item(settings, option, item, st);
-        if (code < 0)
-            return code;
-    }
-    return 0;
-}
-
-/* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
-static bool is_model(const struct node *root)
-{
-    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "meshes"));
-}
-
-static int read_keys(struct settings *settings, const struct node *root, struct status *st)
-{
-    const char *names[OPTIONS_MAX + 2];
-    int n = 0;
-    for (int i = 0; i < option_count; i++)
-        if (option_table[i].of_point)
-            names[n++] = option_table[i].name;
-    names[n++] = "about";
-    names[n] = NULL;
-    int code = node_is_mapping(root, "a workload file", st);
-    if (code == 0 && !is_model(root))
-        code = node_only(root, names, st);
-    for (int i = 0; code == 0 && i < node_count(root); i++) {
-        const struct option_row *option = option_by_name(node_name(root, i));
-        bool own = option && option->of_model && is_model(root);
-        if (option && !own && settings->of[option_index(option)].count == 0)
-            code = read_key(settings, option, node_child(root, i), st);
-    }
-    return code;
-}
-
-int settings_read(struct settings *settings, const char *path, struct status *st)
-{
-    struct document document = {0};
-    int code = document_load(&document, path, st);
-    if (code == 0)
-        code = read_keys(settings, document.root, st);
-    if (code == 0 && !(settings->file = strdup(path)))
-        code = status_nomem(st);
-    if (code == 0 && settings_count(settings, "op") == 0) {
-        code = is_model(document.root)
-                   ? add_value(settings, option_by_name("op"), path, st)
-                   : node_fail(document.root, st, STATUS_INPUT, "a workload needs 'op:', such as all-gather");
-    }
-    document_free(&document);
-    return code;
 }
 
 void settings_drop(struct settings *settings, const char *name)

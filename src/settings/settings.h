@@ -24,6 +24,7 @@
 struct setting {
     int count, room;
     char **text;
+    char *place; /* "FILE:LINE:COLUMN" in the workload file that they are from; NULL: another source */
 };
 
 struct settings {
@@ -47,6 +48,10 @@ int settings_close(struct settings *settings, const struct option_row *option, c
 
 /* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
 int settings_read(struct settings *settings, const char *path, struct status *st);
+
+/* Puts the place in the workload file before a fault that begins with an option that is from there: "--root does not
+ * apply" becomes "FILE:4:7: root does not apply". Returns its code. */
+int settings_locate(const struct settings *settings, struct status *st);
 
 /* Another model beside the one that was read: its file has to say the same of all options but those that the command line
  * gave. */

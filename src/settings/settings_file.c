@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Settings from workload files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "settings/settings.h"
+
+/* {dp: 4, tp: 2} is dp=4,tp=2. */
+static int read_map(struct settings *settings, const struct option_row *option, const struct node *node,
+                    struct status *st)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return status_nomem(st);
+    int code = 0;
+    for (int i = 0; i < node_count(node) && code == 0; i++) {
+        const char *value;
+        code = node_text(node_child(node, i), node_name(node, i), &value, st);
+        if (code == 0)
+            fprintf(out, "%s%s=%s", i ? "," : "", node_name(node, i), value);
+    }
+    if (!text_end(out, &text) && code == 0)
+        code = status_nomem(st);
+    if (code == 0)
+        code = node_prefix(node, st, settings_add(settings, option, text, st));
+    free(text);
+    return code;
+}
+
+static int read_item(struct settings *settings, const struct option_row *option, const struct node *node,
+                     struct status *st)
+{
+    const char *text;
+    if (option->map && node_kind(node) == NODE_MAPPING)
+        return read_map(settings, option, node, st);
+    int code = node_text(node, option->name, &text, st);
+    return code < 0 ? code : node_prefix(node, st, settings_add(settings, option, text, st));
+}
+
+/* A key of a workload file: one value or a sequence of them. */
+static int read_key(struct settings *settings, const struct option_row *option, const struct node *node,
+                    struct status *st)
+{
+    bool list = node_kind(node) == NODE_SEQUENCE;
+    for (int i = 0; i < (list ? node_count(node) : 1); i++) {
+        const struct node *item = list ? node_child(node, i) : node;
+        int code = read_item(settings, option, item, st);
+        if (code < 0)
+            return code;
+    }
+    return 0;
+}
+
+static int keep_place(struct setting *setting, const struct node *node, struct status *st)
+{
+    char place[NODE_PLACE];
+    setting->place = strdup(node_place(node, place));
+    return setting->place ? 0 : status_nomem(st);
+}
+
+/* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
+static bool is_model(const struct node *root)
+{
+    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "meshes"));
+}
+
+static int read_keys(struct settings *settings, const struct node *root, struct status *st)
+{
+    const char *names[OPTIONS_MAX + 2];
+    int n = 0;
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].of_point)
+            names[n++] = option_table[i].name;
+    names[n++] = "about";
+    names[n] = NULL;
+    int code = node_is_mapping(root, "a workload file", st);
+    if (code == 0 && !is_model(root))
+        code = node_only(root, names, st);
+    for (int i = 0; code == 0 && i < node_count(root); i++) {
+        const struct option_row *option = option_by_name(node_name(root, i));
+        bool own = option && option->of_model && is_model(root);
+        if (!option || own || settings->of[option_index(option)].count > 0)
+            continue;
+        code = read_key(settings, option, node_child(root, i), st);
+        if (code == 0)
+            code = keep_place(&settings->of[option_index(option)], node_child(root, i), st);
+    }
+    return code;
+}
+
+int settings_read(struct settings *settings, const char *path, struct status *st)
+{
+    struct document document = {0};
+    int code = document_load(&document, path, st);
+    if (code == 0)
+        code = read_keys(settings, document.root, st);
+    if (code == 0 && !(settings->file = strdup(path)))
+        code = status_nomem(st);
+    if (code == 0 && settings_count(settings, "op") == 0) {
+        code = is_model(document.root)
+                   ? settings_add(settings, option_by_name("op"), path, st)
+                   : node_fail(document.root, st, STATUS_INPUT, "a workload needs 'op:', such as all-gather");
+    }
+    document_free(&document);
+    return code;
+}
+
+/* The option that a fault's text begins with, "--size 1B is ..." or "mesh: ...", and where its name ends. */
+static const struct option_row *option_at_fault(const char *text, const char **end)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz-";
+    char name[OPTION_NAME];
+    text += strspn(text, "-");
+    size_t n = strspn(text, letters);
+    *end = text + n;
+    if (n >= sizeof name)
+        return NULL;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    return option_by_name(name);
+}
+
+int settings_locate(const struct settings *settings, struct status *st)
+{
+    const char *end;
+    const struct option_row *option = option_at_fault(st->text, &end);
+    const char *place = option ? settings->of[option_index(option)].place : NULL;
+    if (!place || st->code == 0)
+        return st->code;
+    struct status found = {0};
+    status_fail(&found, st->code, "%s: %s%s", place, option->name, end);
+    *st = found;
+    return st->code;
+}
