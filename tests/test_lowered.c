@@ -36,7 +36,7 @@ static void open_ground(struct ground *g, int devices, bool wraps)
     *g = (struct ground){.options = {.kind = RING_BIDI, .ragged_uniform = true}};
     OKAY(chip_load(&g->chip, "v5e", CHIP_SPEC, &st), st);
     OKAY(slice_init(&g->slice, 1, &devices, &wraps, 45e9, 1.25e-6, &st), st);
-    OKAY(placement_init(&g->placement, &g->slice, devices, NULL, NULL, &st), st);
+    OKAY(placement_init(&g->placement, &g->slice, devices, 1, NULL, NULL, &st), st);
     roofline_init(&g->options.roofline, &g->chip);
     for (int d = 0; d < DTYPE_COUNT; d++)
         g->options.roofline.peak_flops[d] = 61e12;

@@ -88,7 +88,7 @@ static double simulate(const struct layers *l, int ahead)
     OKAY(chip_load(&chip, "tests/golden/hlo/round.yaml", CHIP_SPEC, &st), st);
     OKAY(chip_slice(&chip, "2", NULL, NAN, NAN, &slice, &st), st);
     roofline_init(&options.roofline, &chip);
-    OKAY(placement_init(&placement, &slice, 2, NULL, NULL, &st), st);
+    OKAY(placement_init(&placement, &slice, 2, 1, NULL, NULL, &st), st);
     OKAY(lower_init(&lower, &module, &placement, &options, &st), st);
     OKAY(lower_time(&lower, &time_s, &st), st);
     lower_free(&lower);

@@ -117,7 +117,7 @@ static void product_stays(struct world *w, const struct chain *chain, enum overl
     struct lower run = {0};
     roofline_init(&how.roofline, chip);
     OKAY(pass_overlap(&chain->model.module, &options, &module, &w->st), w->st);
-    OKAY(placement_init(&placement, &w->slice, 8, &w->mesh[0], NULL, &w->st), w->st);
+    OKAY(placement_init(&placement, &w->slice, 8, 1, &w->mesh[0], NULL, &w->st), w->st);
     OKAY(lower_init(&run, &module, &placement, &how, &w->st), w->st);
     OKAY(lower_build(&run, &w->st), w->st);
     w->program = run.program;

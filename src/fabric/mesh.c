@@ -105,7 +105,7 @@ static bool is_identity(const struct mesh *mesh)
 
 int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st)
 {
-    *mesh = (struct mesh){.slice = slice, .devices = slice->chips};
+    *mesh = (struct mesh){.slice = slice, .devices = slice->chips, .cores = 1};
     if (!text || !*text)
         return mesh_of_slice(mesh, st);
     int named = laying_parse(&mesh->laying, text, slice, &mesh->axes, st);
@@ -158,7 +158,7 @@ static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
 int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
                  int chips, struct status *st)
 {
-    *mesh = (struct mesh){.slice = slice, .devices = chips};
+    *mesh = (struct mesh){.slice = slice, .devices = chips, .cores = 1};
     int code = axes_parse(text, &mesh->axes, st), devices = code < 0 ? 0 : axes_devices(&mesh->axes);
     if (code < 0)
         return code;
@@ -171,6 +171,39 @@ int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text,
         snprintf(mesh->lay[a].how, LAYING_TEXT, "listed chips");
     }
     return keep_list(mesh, chip, st);
+}
+
+/* The device that stands there on the mesh before an axis of it had `cores` times as many. */
+static int device_before(const struct axes *axes, int device, int axis, int cores)
+{
+    int before = 0;
+    for (int a = 0; a < axes->count; a++) {
+        int inner = a == axis ? cores : 1;
+        before = before * (axes->axis[a].n / inner) + axes_coord(axes, device, a) / inner;
+    }
+    return before;
+}
+
+int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
+{
+    struct mesh chips = *mesh;
+    size_t n = (size_t)mesh->slice->chips, used = strlen(mesh->lay[axis].how);
+    mesh->chip_of = malloc((size_t)(mesh->devices * cores) * sizeof *mesh->chip_of);
+    mesh->device_of = malloc(n * sizeof *mesh->device_of);
+    mesh->axes.axis[axis].n *= cores;
+    mesh->devices *= cores;
+    mesh->cores = cores;
+    mesh->core_axis = axis;
+    mesh->lay[axis].physical = -1;
+    snprintf(mesh->lay[axis].how + used, LAYING_TEXT - used, "*cores");
+    if (mesh->chip_of && mesh->device_of)
+        memset(mesh->device_of, -1, n * sizeof *mesh->device_of);
+    for (int device = mesh->devices - 1; device >= 0 && mesh->chip_of && mesh->device_of; device--) {
+        mesh->chip_of[device] = mesh_chip(&chips, device_before(&mesh->axes, device, axis, cores));
+        mesh->device_of[mesh->chip_of[device]] = device;
+    }
+    mesh_free(&chips);
+    return mesh->chip_of && mesh->device_of ? 0 : status_nomem(st);
 }
 
 void mesh_free(struct mesh *mesh)
@@ -229,6 +262,8 @@ unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)
     struct side line[LAYING_LINES];
     int lines = laying_lines(&mesh->laying, list, line), chips = 1;
     unsigned axes = 0;
+    if (mesh->cores > 1)
+        return 0;
     for (int i = 0; i < lines; i++) {
         if (line[i].n != mesh->slice->len[line[i].axis])
             return 0;

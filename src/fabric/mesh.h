@@ -11,6 +11,9 @@
  * A mesh may also be laid over a list of chips in an order, so that two meshes share a slice, or a dead chip is left out:
  * then device i is the i-th chip of the list, and the other chips of the slice take no part in what runs on it.
  *
+ * Where a chip is several devices (chip.cores), one axis of the mesh has them innermost: the devices of a chip follow each
+ * other along it. Such a mesh is for modules only; rings and what is said of chips ask for one device a chip.
+ *
  * A ring is the way round one axis (or through a list of chips): who stands at which position, who is next.
  * It is closed if stepping from the last to the first costs no more links than the other steps; else it is a
  * line. A ring that a dead link breaks becomes a line that begins after the break: then positions are counted
@@ -36,15 +39,18 @@ enum { MESH_TEXT = 512 };
 struct mesh {
     const struct slice *slice;
     struct axes axes; /* names and sizes */
-    int devices;      /* the slice's chips, or those listed */
+    int devices;      /* the slice's chips, or those listed; times cores */
+    int cores;        /* devices a chip */
+    int core_axis;    /* the axis that has them innermost, where they are several */
     struct {
         int physical;          /* the whole physical axis that it is, coordinate by coordinate, or -1 */
         char how[LAYING_TEXT]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
     } lay[AXES_MAX];
     struct laying laying;
     int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
-    int32_t
-        *device_of; /* [chips of the slice]: the way back, -1 for chips that are not in the mesh; NULL too */
+    int32_t *
+        device_of; /* [chips of the slice]: the way back, to a chip's first device; -1 for chips that are not in the
+                           mesh; NULL too */
 };
 
 /* Lays "dp=4,tp=2" or "X=x*y:2,Z=y:4" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
@@ -55,6 +61,8 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
  * devices, a chip that is not there or listed twice. */
 int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
                  int chips, struct status *st);
+/* Makes each chip of a mesh so many devices, which follow each other along an axis: that becomes so many times as long. */
+int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st);
 void mesh_free(struct mesh *mesh);
 
 /* "dp on x, tp on y"; returns `text`. */

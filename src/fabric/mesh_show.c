@@ -83,17 +83,18 @@ int mesh_check(const struct mesh *mesh, struct status *st)
 {
     int devices = 0;
     for (int chip = 0; chip < mesh->slice->chips; chip++)
-        devices += mesh_device(mesh, chip) >= 0;
+        devices += mesh_device(mesh, chip) >= 0 ? mesh->cores : 0;
     if (devices != mesh->devices || axes_devices(&mesh->axes) != devices)
-        return status_fail(st, STATUS_CHECK, "mesh: %d chips are among its %d devices, its axes make %d",
+        return status_fail(st, STATUS_CHECK, "mesh: its chips are %d of its %d devices, its axes make %d",
                            devices, mesh->devices, axes_devices(&mesh->axes));
     for (int device = 0; device < mesh->devices; device++) {
         int chip = mesh_chip(mesh, device);
-        if (chip < 0 || chip >= mesh->slice->chips || mesh_device(mesh, chip) != device)
+        int first = chip < 0 || chip >= mesh->slice->chips ? -1 : mesh_device(mesh, chip);
+        if (first < 0 || first > device || (mesh->cores == 1 && first != device))
             return status_fail(st, STATUS_CHECK, "mesh: device %d is on chip %d, which is device %d", device,
-                               chip, mesh_device(mesh, chip));
+                               chip, first);
     }
-    for (int a = 0; a < mesh->axes.count; a++) {
+    for (int a = 0; a < mesh->axes.count && mesh->cores == 1; a++) {
         struct ring ring;
         if (ring_along(&ring, mesh, a, st) < 0)
             return st->code;

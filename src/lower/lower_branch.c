@@ -80,7 +80,7 @@ bool lower_branches_taken(const struct lower *lower, int32_t conditional, int ta
         taken[chip] = -1;
     for (int d = 0; d < placement->devices; d++) {
         int branch = find_taken(module, conditional, d);
-        if (branch < 0)
+        if (branch < 0 || (taken[placement->chip_of[d]] >= 0 && taken[placement->chip_of[d]] != branch))
             return false;
         taken[placement->chip_of[d]] = branch;
     }

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "collective/collective.h"
+#include "lower/cores.h"
 #include "lower/lower.h"
 #include "lower/lower_ragged.h"
 
@@ -91,28 +92,26 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
-/* Where each chip sends, -1: nowhere. */
-static int find_targets(const struct lower *lower, int32_t instruction, int32_t target[], struct status *st)
-{
-    const struct placement *placement = lower->placement;
-    struct groups pairs = {0};
-    int code = module_groups_of(lower->module, instruction, &pairs, st);
-    for (int c = 0; code == 0 && c < placement->slice->chips; c++)
-        target[c] = -1;
-    for (int p = 0; code == 0 && p < pairs.count; p++)
-        target[placement->chip_of[pairs.member[2 * p]]] = placement->chip_of[pairs.member[2 * p + 1]];
-    groups_free(&pairs);
-    return code;
-}
-
 static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                          int32_t before, int32_t *after, struct status *st)
 {
-    int32_t *target = malloc((size_t)lower->placement->slice->chips * sizeof *target);
-    int code = target ? find_targets(lower, instruction, target, st) : status_nomem(st);
-    spec->target = target;
+    const struct placement *placement = lower->placement;
+    struct groups pairs = {0};
+    int together, inside;
+    int32_t *target = malloc((size_t)placement->slice->chips * sizeof *target);
+    int code = target ? module_groups_of(lower->module, instruction, &pairs, st) : status_nomem(st);
     if (code == 0)
+        code = cores_targets(placement, &pairs, target, &together, &inside, st);
+    double bytes = lower_collective_bytes(lower->module, instruction, 1);
+    if (code == 0 && inside > 0) /* read there and written here */
+        spec->setup_s += roofline_hbm_s(&lower->options->roofline, 2 * bytes);
+    spec->target = target;
+    spec->elements = code == 0 ? (int64_t)(bytes * together) : 0;
+    if (code == 0 && inside == pairs.count)
+        *after = cores_exchange(lower, instruction, spec->setup_s, before);
+    else if (code == 0)
         code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
+    groups_free(&pairs);
     free(target);
     return code;
 }
@@ -179,13 +178,46 @@ static int kind_of(const struct lower *lower, int32_t instruction, struct status
     return (int)lower->options->kind;
 }
 
+/* All but permutes: on the rings of its groups. */
+static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                          int32_t before, int32_t *after, struct status *st)
+{
+    const struct layout *layout;
+    enum opcode whole = whole_of(lower->module, instruction);
+    bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
+    int64_t *pair = NULL;
+    int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0 && ragged && !rows)
+        code = check_ragged(lower, instruction, st);
+    if (code < 0)
+        return code;
+    double exchange_s = cores_exchange_s(lower, instruction, layout);
+    if (layout->chips < 2 && exchange_s > 0)
+        *after = cores_exchange(lower, instruction, spec->setup_s + exchange_s, before);
+    if (layout->chips < 2)
+        return 0;
+    spec->setup_s += exchange_s;
+    spec->rings = layout->rings;
+    for (int r = 0; r < layout->rings; r++)
+        spec->ring[r] = &layout->ring[r];
+    spec->elements =
+        (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
+    if (rows)
+        code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
+    const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+    if (code == 0)
+        code = find_share(lower, instruction, spec, st);
+    if (code == 0)
+        code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
+    free(pair);
+    return code;
+}
+
 int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
                      struct status *st)
 {
     const struct module *module = lower->module;
     enum opcode whole = whole_of(module, instruction);
-    bool rows = lower_has_rows(module, instruction);
-    int64_t *pair = NULL;
     char stage[STAGE_NAME];
     int code = kind_of(lower, instruction, st);
     struct collective_spec spec = {.kind = (enum ring_kind)code,
@@ -198,32 +230,8 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t before, i
     *after = before;
     if (code < 0)
         return code;
-    if (whole == HLO_COLLECTIVE_PERMUTE) {
-        spec.elements = (int64_t)lower_collective_bytes(module, instruction, 1);
-        code = build_permute(lower, instruction, &spec, before, after, st);
-    } else {
-        const struct layout *layout;
-        bool ragged = whole == HLO_RAGGED_ALL_TO_ALL;
-        code = lower_layout(lower, instruction, &layout, st);
-        if (code == 0 && ragged && !rows)
-            code = check_ragged(lower, instruction, st);
-        if (code < 0)
-            return code;
-        if (layout->chips < 2)
-            return 0;
-        spec.rings = layout->rings;
-        for (int r = 0; r < layout->rings; r++)
-            spec.ring[r] = &layout->ring[r];
-        spec.elements = (int64_t)lower_collective_bytes(module, instruction, layout->chips);
-        if (rows)
-            code = lower_ragged_pairs(lower, instruction, &spec, &pair, st);
-        const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
-        if (code == 0)
-            code = find_share(lower, instruction, &spec, st);
-        if (code == 0)
-            code = collective_by_name(name, st)->build(&spec, &lower->program, before, after, st);
-        free(pair);
-    }
+    code = (whole == HLO_COLLECTIVE_PERMUTE ? build_permute : build_on_rings)(lower, instruction, &spec,
+                                                                              before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
                     : 0;
 }

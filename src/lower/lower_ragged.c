@@ -17,6 +17,11 @@ static int read_rows(const struct lower *lower, int32_t instruction, int each, s
 {
     int code = ragged_rows_of(lower->module, instruction, each, rows, st), n = rows->devices * rows->each;
     int64_t sum = 0;
+    if (code == 0 && lower->placement->cores > 1)
+        code = status_fail(
+            st, STATUS_INPUT,
+            "rows that differ from device to device need a device for each chip; take a --slice of "
+            "as many chips as there are devices");
     if (code < 0 || !lower->options->rows_even)
         return code;
     for (int i = 0; i < n; i++)

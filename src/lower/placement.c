@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "lower/placement.h"
 
+#include "lower/cores.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-int placement_init(struct placement *placement, const struct slice *slice, int devices,
+int placement_init(struct placement *placement, const struct slice *slice, int devices, int cores,
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st)
 {
     char shape[SLICE_TEXT];
-    *placement = (struct placement){.slice = slice, .devices = devices};
+    if (mesh)
+        cores = mesh->cores;
+    if (devices != slice->chips * cores)
+        cores = 1;
+    *placement = (struct placement){.slice = slice, .devices = devices, .cores = cores};
     if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
         return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,
                            mesh->devices);
-    if (devices != slice->chips && !(mesh && devices == mesh->devices))
+    if (devices != slice->chips * cores && !(mesh && devices == mesh->devices))
         return status_fail(
             st, STATUS_INPUT,
             "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",
@@ -22,7 +28,7 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
     if (!placement->chip_of)
         return status_nomem(st);
     for (int d = 0; d < devices; d++)
-        placement->chip_of[d] = chip_of ? chip_of[d] : mesh ? mesh_chip(mesh, d) : d;
+        placement->chip_of[d] = chip_of ? chip_of[d] : mesh ? mesh_chip(mesh, d) : d / cores;
     return 0;
 }
 
@@ -148,14 +154,21 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
                 struct status *st)
 {
     int len[SLICE_AXES];
-    *layout = (struct layout){.chips = groups->size};
+    struct groups of_chips = {0};
+    *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
+    if (placement->cores > 1) {
+        if (cores_fold(layout, placement, groups, &of_chips, st) < 0)
+            return st->code;
+        groups = &of_chips;
+    }
     int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
-    if (!chip)
-        return status_nomem(st);
-    layout->box = find_box(placement, groups, len);
-    int code = layout->box ? walk_box(layout, placement, groups, len, chip, st)
+    int code = chip ? 0 : status_nomem(st);
+    layout->box = code == 0 && find_box(placement, groups, len);
+    if (code == 0)
+        code = layout->box ? walk_box(layout, placement, groups, len, chip, st)
                            : walk_list(layout, placement, groups, chip, st);
     free(chip);
+    groups_free(&of_chips);
     if (code < 0)
         layout_free(layout);
     return code;

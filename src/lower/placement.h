@@ -2,6 +2,11 @@
 /*
  * placement: on which chip each of a module's devices is, and what its groups of devices look like there.
  *
+ * A chip may be several devices (cores). They do the same at the same time, so what a chip computes is what one of them
+ * does. Groups that have all devices of each of their chips are groups of these chips, and what one device of a chip has
+ * and another needs crosses HBM. Groups that have one device of each chip run together with those of the others, and the
+ * links carry what all of them send.
+ *
  * HLO text does not say where devices are: ids are positions in the device assignment. Without anything said, device d is
  * chip d of the slice, row by row; a mesh or a list of chips says otherwise.
  *
@@ -24,21 +29,23 @@
 
 struct placement {
     const struct slice *slice;
-    int devices;
-    int32_t *chip_of; /* [devices] */
+    int devices, cores; /* of all chips, and of each */
+    int32_t *chip_of;   /* [devices] */
 };
 
-/* Row by row; or as a mesh lays its devices, which may be on some of the chips only; or by the chip of each (NULL: it is not
- * said). Errors: not as many devices as chips, or as the mesh has. */
-int placement_init(struct placement *placement, const struct slice *slice, int devices,
+/* Row by row, the devices of a chip one after the other; or as a mesh lays its devices, which may be on some of the chips
+ * only; or by the chip of each (NULL: it is not said). Errors: not as many devices as chips, or as these have cores, or as
+ * the mesh has. */
+int placement_init(struct placement *placement, const struct slice *slice, int devices, int cores,
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st);
 void placement_free(struct placement *placement);
 
 enum { LAYOUT_TEXT = 96 };
 struct layout {
-    int chips; /* of a group */
-    bool box;  /* the groups fill boxes */
-    int rings; /* one for each axis of the box with two chips or more, or one through all */
+    int devices, chips; /* of a group */
+    int together;       /* so many groups, one for each device of their chips, run at once */
+    bool box;           /* the groups fill boxes */
+    int rings;          /* one for each axis of the box with two chips or more, or one through all */
     struct ring ring[COLLECTIVE_RINGS];
     char text[LAYOUT_TEXT]; /* "boxes of 4x8x4 (x line, y ring, z ring)", "one ring of 6" */
 };

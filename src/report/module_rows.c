@@ -18,7 +18,7 @@ static void describe(struct module_row *row, const struct module_job *job, int32
     }
     bool permutes = opcode_info(module_at(module, row->collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
     row->layout = permutes ? NULL : lower_laid(&job->lower, row->collective);
-    row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->chips : 1);
+    row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->devices : 1);
 }
 
 static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,

@@ -9,6 +9,7 @@
 
 #include "fabric/boxes.h"
 #include "fabric/defects.h"
+#include "settings/option.h"
 
 struct catalog_entry {
     struct catalog_entry *next;
@@ -61,15 +62,22 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
     return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
 }
 
-/* The slice that the cloud offers for as many chips as a mesh has devices. */
-static int shape_for_mesh(const struct chip *chip, const char *mesh, char shape[static SLICE_TEXT],
+/* Devices that a chip is at a point: of modules its cores, else one. */
+static int cores_of(const struct chip *chip, const struct point *point)
+{
+    return point->op && option_op(point->op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
+}
+
+/* The slice that the cloud offers for as many devices as a mesh has. */
+static int shape_for_mesh(const struct chip *chip, const struct point *point, char shape[static SLICE_TEXT],
                           struct status *st)
 {
     struct axes axes = {0};
     struct box box;
-    int code = read_sizes(mesh, &axes, st);
+    int code = read_sizes(point->mesh, &axes, st), cores = cores_of(chip, point);
+    int devices = axes_devices(&axes);
     if (code >= 0)
-        code = boxes_offered(chip, axes_devices(&axes), &box, st);
+        code = boxes_offered(chip, devices % cores ? devices : devices / cores, &box, st);
     if (code < 0)
         return code;
     box_print(&box, chip, shape);
@@ -122,9 +130,35 @@ int machine_read_chips(const char *text, int32_t chip[], int most, struct status
     }
 }
 
+/* Lays a mesh of as many devices as the slice has cores: the last axis that they divide has them innermost. Returns 1, or 0
+ * where the mesh is none of that kind. */
+static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
+{
+    int cores = cores_of(machine->chip, point), axis;
+    struct axes axes = {0};
+    char text[AXES_TEXT];
+    if (cores < 2 || !point->mesh || strpbrk(point->mesh, "*:") || axes_parse(point->mesh, &axes, st) < 0 ||
+        axes_devices(&axes) != machine->slice.chips * cores)
+        return 0;
+    for (axis = axes.count - 1; axis >= 0 && axes.axis[axis].n % cores;)
+        axis--;
+    if (axis < 0)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s': a chip is %d devices, and no axis is a multiple of that; make one",
+                           point->mesh, cores);
+    axes.axis[axis].n /= cores;
+    int code = mesh_init(&machine->mesh, &machine->slice, axes_print(&axes, text), st);
+    if (code == 0)
+        code = mesh_add_cores(&machine->mesh, axis, cores, st);
+    return code < 0 ? code : 1;
+}
+
 static int lay_mesh(struct machine *machine, const struct point *point, struct status *st)
 {
     const struct slice *slice = &machine->slice;
+    int laid = point->on ? 0 : lay_cores(machine, point, st);
+    if (laid != 0)
+        return laid < 0 ? laid : 0;
     if (!point->on)
         return mesh_init(&machine->mesh, slice, point->mesh, st);
     if (!point->mesh)
@@ -149,7 +183,7 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
         return status_fail(st, STATUS_INPUT,
                            "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
     char shape[SLICE_TEXT];
-    int code = point->slice ? 0 : shape_for_mesh(machine->chip, point->mesh, shape, st);
+    int code = point->slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
     if (code >= 0)
         code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
                           point->hop_latency_s, &machine->slice, st);

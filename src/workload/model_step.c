@@ -101,6 +101,12 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     struct axis_list over;
     struct ring ring;
     char axes[TALLY_AXES];
+    if (mesh->cores > 1)
+        return status_fail(
+            st, STATUS_INPUT,
+            "loops of permutes step from chip to chip, and a chip of this mesh is %d devices; take "
+            "--strategy naive, or a --slice of as many chips as there are devices",
+            mesh->cores);
     if (mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st) < 0 ||
         ring_through(&ring, mesh, &over, st) < 0)
         return st->code;

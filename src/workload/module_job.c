@@ -47,8 +47,8 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
                            "--devices and --mesh both say where devices are; leave one of them out");
     int code = point->devices ? devices_read(point->devices, slice, &chip_of, st) : 0;
     if (code == 0)
-        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas, mesh, chip_of,
-                              st);
+        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas,
+                              job->machine.chip->cores, mesh, chip_of, st);
     free(chip_of);
     return code;
 }
@@ -98,6 +98,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
     int code = read_options(m, job, st);
     if (code == 0)
         code = place(m, job, mesh, st);
+    m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 

@@ -59,6 +59,12 @@ static void print_exposed(const struct module_job *m, const struct trace *trace,
                                  list[i].seconds);
 }
 
+/* Memory of a device: a chip's, or its share. */
+static double hbm_of(const struct job *job)
+{
+    return (double)job->machine.chip->hbm_bytes / job->machine.mesh.cores;
+}
+
 static double memory_of(const struct model_size *size, enum remat remat)
 {
     double sum = 0;
@@ -76,7 +82,7 @@ double module_memory_bytes(const struct job *job)
 /* What would make the step fit, in words. */
 static void print_cure(const struct job *job, const struct model_size *size, char *text, size_t room)
 {
-    double hbm = (double)job->machine.chip->hbm_bytes;
+    double hbm = hbm_of(job);
     const double *kind = size->memory_bytes[job->point->remat];
     for (int remat = job->point->remat + 1; remat < REMATS; remat++)
         if (memory_of(size, (enum remat)remat) <= hbm) {
@@ -106,13 +112,14 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
         return code;
     result->memory_bytes = module_memory_bytes(job);
     result->tokens_per_s = size->tokens / result->time_s;
-    result->mfu_frac = size->flops / (job->machine.slice.chips * peak * result->time_s);
-    if (result->memory_bytes > (double)job->machine.chip->hbm_bytes) {
+    result->mfu_frac = size->flops / (job->machine.slice.chips * m->placement.cores * peak * result->time_s);
+    if (result->memory_bytes > hbm_of(job)) {
         char cure[RESULT_LINE / 2];
         print_cure(job, size, cure, sizeof cure);
         snprintf(result->warning, sizeof result->warning,
-                 "the step takes %.4g GB of each chip's memory, which has %.4g GB; %s",
-                 result->memory_bytes * 1e-9, (double)job->machine.chip->hbm_bytes * 1e-9, cure);
+                 "the step takes %.4g GB of each %s's memory, which has %.4g GB; %s",
+                 result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm_of(job) * 1e-9,
+                 cure);
     }
     return 0;
 }

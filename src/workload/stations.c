@@ -109,7 +109,8 @@ static int read_step(struct stations *s, struct station *part, const struct node
     if (code == 0)
         code = pass_recompute(&part->model.module, (enum remat)s->point->remat, &part->module, st);
     if (code == 0)
-        code = placement_init(&part->placement, &s->machine.slice, part->mesh.devices, &part->mesh, NULL, st);
+        code =
+            placement_init(&part->placement, &s->machine.slice, part->mesh.devices, 1, &part->mesh, NULL, st);
     if (code == 0)
         code = module_job_options(s->point, s->machine.chip, &part->options, st);
     part->options.unroll = true;
