@@ -157,6 +157,9 @@ time-limit '60' has no unit|all-gather --slice 4x4 --size 1MiB --time-limit 60
 --dtype does not apply to arrays that name their type|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --dtype f32
 no operand has a dim Q|'bf16[B=64@x,64] . bf16[64,64@y]' --slice 4x4 --dims B=64,Q=3
 no product ends in an all-reduce|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --all-reduce chunks
+--gather does not apply: nothing could be gathered after the product as well as before|'bf16[64,64@y] . bf16[64,64] -> bf16[64,64]' --slice 4x4 --gather after
+--gather does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --gather after
+known are auto, before, after|'bf16[64@y,64] . bf16[64,64] -> bf16[64,64]' --slice 4x4 --gather then
 no product ends in a reduce-scatter|'bf16[64,64@y] . bf16[64,64] -> bf16[64,64]' --slice 4x4 --loop xla
 nothing is communicated|'bf16[64@x,64] . bf16[64,64@y] -> bf16[64@x,64@y]' --slice 4x4 --ring uni
 no product takes passes, as f32 does|'bf16[64@x,64] . bf16[64,64@y]' --slice 4x4 --precision high

@@ -65,7 +65,8 @@ static const struct problem problems[] = {
 };
 enum { PROBLEMS = sizeof problems / sizeof *problems };
 
-static int open_chain(const struct problem *problem, int64_t most, struct chain *chain, struct status *st)
+static int open_chain(const struct problem *problem, int64_t most, unsigned after, struct chain *chain,
+                      struct status *st)
 {
     struct axes axes;
     struct expr expr;
@@ -74,7 +75,7 @@ static int open_chain(const struct problem *problem, int64_t most, struct chain 
         return st->code;
     if (most)
         expr_scale(&expr, &axes, most);
-    return chain_build(&expr, &axes, chain, st);
+    return chain_build(&expr, &axes, after, chain, st);
 }
 
 static void infers(void)
@@ -83,12 +84,64 @@ static void infers(void)
         struct chain chain = {0};
         struct status st = {0};
         char words[512];
-        OKAY(open_chain(&problems[i], 0, &chain, &st), st);
+        OKAY(open_chain(&problems[i], 0, 0, &chain, &st), st);
         if (st.code == 0 && problems[i].words)
             CU_ASSERT_STRING_EQUAL(chain_explain(&chain.model.module, words, sizeof words),
                                    problems[i].words);
         if (st.code == 0 && problems[i].words && strcmp(words, problems[i].words) != 0)
             printf("  %s\n  %s\n", problems[i].expr, words);
+        model_free(&chain.model);
+    }
+}
+
+/* What the output has cut less may be gathered after the product, dim by dim, unless its axes are needed elsewhere. */
+static void infers_what_may_wait(void)
+{
+    static const struct {
+        struct problem problem;
+        unsigned choices, after;
+    } cases[] = {
+        {{"x=4", "f32[16384@x,1024] . f32[1024,2048] -> f32[16384,2048]",
+          "multiply 4096x1024 . 1024x2048, then all-gather output rows over x"},
+         1,
+         1},
+        {{"X=2,Y=4", "bf16[1024@X,96] . bf16[96,4096@Y] -> bf16[1024,4096]",
+          "all-gather right columns over Y, then multiply 512x96 . 96x4096, then all-gather output rows over "
+          "X"},
+         3,
+         1},
+        {{"X=2,Y=4", "bf16[1024@X,96] . bf16[96,4096@Y] -> bf16[1024,4096]",
+          "all-gather left rows over X, then multiply 1024x96 . 96x1024, then all-gather output columns over "
+          "Y"},
+         3,
+         2},
+        {{"X=2,Y=4,Z=3", "bf16[1024@(Y,X),96@Z] . bf16[96,4096] -> bf16[1024@Y,4096]",
+          "all-gather left columns over Z, then multiply 128x96 . 96x4096, then all-gather output rows over "
+          "X"},
+         1,
+         1},
+        /* Y cuts the columns of the output: the rows must be gathered before, or the device has a block of the diagonal */
+        {{"X=2,Y=4", "bf16[1024@Y,96] . bf16[96,4096@Y] -> bf16[1024,4096@Y]",
+          "all-gather left rows over Y, then multiply 1024x96 . 96x1024"},
+         0,
+         1},
+        /* partial sums: the rows wait anyway */
+        {{"X=2,Y=4", "bf16[1024@X,96@Y] . bf16[96@Y,4096] -> bf16[1024,4096]",
+          "multiply 512x24 . 24x4096, then all-reduce over Y, then all-gather output rows over X"},
+         0,
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct chain chain = {0};
+        struct status st = {0};
+        char words[512] = "";
+        struct problem problem = cases[i].problem;
+        OKAY(open_chain(&problem, 0, cases[i].after, &chain, &st), st);
+        CU_ASSERT_EQUAL(chain.choices, cases[i].choices);
+        if (st.code == 0)
+            CU_ASSERT_STRING_EQUAL(chain_explain(&chain.model.module, words, sizeof words), problem.words);
+        if (strcmp(words, problem.words) != 0)
+            printf("  %s\n  %s\n", problem.expr, words);
         model_free(&chain.model);
     }
 }
@@ -124,7 +177,7 @@ static void multiplies(void)
     for (int i = 0; i < PROBLEMS; i++) {
         struct chain chain = {0};
         struct status st = {0};
-        OKAY(open_chain(&problems[i], 48, &chain, &st), st);
+        OKAY(open_chain(&problems[i], 48, 0, &chain, &st), st);
         if (st.code == 0)
             multiplies_by(&chain, problems[i].expr, 3);
         model_free(&chain.model);
@@ -163,13 +216,28 @@ static void draw(struct expr *expr, int axes, struct suite_random *r)
     cut_at_random(out, axes, r);
 }
 
+/* The chain that gathers some dims after its last product makes the same. */
+static void gathers_after(const struct expr *expr, const struct axes *axes, unsigned after, uint64_t seed)
+{
+    struct chain chain = {0};
+    struct status st = {0};
+    char text[EXPR_TEXT];
+    OKAY(chain_build(expr, axes, after, &chain, &st), st);
+    OKAY(module_check(&chain.model.module, NULL, &st), st);
+    if (st.code == 0)
+        OKAY(chain_verify(&chain, &chain.model.module, seed, &st), st);
+    if (st.code)
+        printf("  %s\n", expr_print(expr, axes, text));
+    model_free(&chain.model);
+}
+
 /* Any shardings of operands and output, on meshes of up to four axes. What is refused has partial sums in the middle, or
  * operands that meet on a diagonal. */
 static void multiplies_whatever_the_shardings(void)
 {
     static const char *const meshes[] = {"a=2,b=3", "a=4", "a=2,b=2,c=3", "a=2,b=2,c=2,d=3", "a=1,b=4"};
     struct suite_random r = {20261122};
-    int ran = 0;
+    int ran = 0, waited = 0;
     for (int i = 0; i < 150; i++) {
         struct axes axes;
         struct expr expr;
@@ -179,11 +247,13 @@ static void multiplies_whatever_the_shardings(void)
         OKAY(axes_parse(meshes[i % 5], &axes, &st), st);
         draw(&expr, axes.count, &r);
         expr_print(&expr, &axes, text);
-        if (chain_build(&expr, &axes, &chain, &st) == 0) {
+        if (chain_build(&expr, &axes, 0, &chain, &st) == 0) {
             OKAY(module_check(&chain.model.module, NULL, &st), st);
             OKAY(chain_verify(&chain, &chain.model.module, 5 + (uint64_t)i, &st), st);
             if (i % 15 == 0)
                 multiplies_by(&chain, text, (uint64_t)i);
+            for (unsigned after = chain.choices; after; after = (after - 1) & chain.choices, waited++)
+                gathers_after(&expr, &axes, after, (uint64_t)i);
             ran++;
         } else {
             CU_ASSERT(expr.operands > 2);
@@ -194,6 +264,8 @@ static void multiplies_whatever_the_shardings(void)
         model_free(&chain.model);
     }
     CU_ASSERT(ran > 110);
+    CU_ASSERT(waited > 10);
 }
 
-SUITE("chain", TEST(infers), TEST(multiplies), TEST(multiplies_whatever_the_shardings))
+SUITE("chain", TEST(infers), TEST(infers_what_may_wait), TEST(multiplies),
+      TEST(multiplies_whatever_the_shardings))

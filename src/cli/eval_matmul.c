@@ -4,7 +4,6 @@
 
 #include "cli/eval.h"
 #include "model/chain.h"
-#include "module/hlo_read.h"
 #include "pass/pass.h"
 #include "workload/module_job.h"
 
@@ -21,11 +20,11 @@ static void print_tensor(const struct model_tensor *t, const struct axes *axes, 
     fprintf(out, "\n");
 }
 
-static void print_chain(const struct chain *chain, FILE *out)
+static void print_chain(const struct chain *chain, const struct module *base, FILE *out)
 {
     const struct model *model = &chain->model;
     char words[RESULT_LINE];
-    fprintf(out, "# on each device: %s\n", chain_explain(&model->module, words, sizeof words));
+    fprintf(out, "# on each device: %s\n", chain_explain(base, words, sizeof words));
     for (int i = 0; i < model->inputs; i++)
         print_tensor(&model->input[i], &model->axes, out);
     print_tensor(&model->output[0], &model->axes, out);
@@ -72,31 +71,32 @@ static int verify(const struct chain *chain, const struct module *module, FILE *
 int eval_matmul(const struct point *point, FILE *out, struct status *st)
 {
     struct catalog catalog = {0};
-    struct machine machine = {0};
+    struct job job = {0};
     struct expr expr;
     struct chain chain = {0};
-    struct module module = {0};
-    char path[HLO_PATH], text[EXPR_TEXT], mesh[AXES_TEXT];
-    int disguised, dtype = dtype_by_name(point->dtype, st), code = dtype < 0 ? dtype : 0;
+    char text[EXPR_TEXT], mesh[AXES_TEXT];
+    int code = job_open(&job, point, &catalog, st);
+    const struct axes *axes = &job.machine.mesh.axes;
+    int dtype = code == 0 ? dtype_by_name(point->dtype, st) : code;
+    struct module_job *m = job.state;
+    if (dtype < 0)
+        code = dtype;
     if (code == 0)
-        code = machine_open(&machine, point, &catalog, st);
+        code = module_job_choose(m, st);
     if (code == 0)
-        code = module_job_read(point, &catalog, &module, path, &disguised, st); /* finds all that is wrong */
-    if (code == 0)
-        code = expr_parse(point->op, point->dims, (enum dtype_id)dtype, &machine.mesh.axes, &expr, st);
+        code = expr_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &expr, st);
     if (code == 0)
         code = check_size(&expr, st);
     if (code == 0)
-        code = chain_build(&expr, &machine.mesh.axes, &chain, st);
+        code = chain_build(&expr, axes, 0, &chain, st);
     if (code == 0) {
-        fprintf(out, "# %s on mesh %s, strategy %s\n", expr_print(&expr, &machine.mesh.axes, text),
-                axes_print(&machine.mesh.axes, mesh), point->strategy);
-        print_chain(&chain, out);
-        code = verify(&chain, &module, out, st);
+        fprintf(out, "# %s on mesh %s, strategy %s\n", expr_print(&expr, axes, text), axes_print(axes, mesh),
+                point->strategy);
+        print_chain(&chain, &m->step.base, out);
+        code = verify(&chain, &m->module, out, st);
     }
-    module_free(&module);
     model_free(&chain.model);
-    machine_close(&machine);
+    job_close(&job);
     catalog_free(&catalog);
     return code;
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/cuts.h"
+
 static struct tensor tensor_of(const struct expr_tensor *t)
 {
     struct tensor tensor = {.dims = t->dims};
@@ -72,8 +74,41 @@ static bool is_partial(const struct tensor *left, const struct tensor *right)
     return a->count > 0 && b->count > 0 && a->axis[0] == b->axis[0] && !(rows & columns);
 }
 
+/* A dim of the last product: how its operand is cut. */
+static const struct axis_list *own_cut(const struct tensor *left, const struct tensor *right, int o)
+{
+    int own = left->dims - 1;
+    return o < own ? &left->dim[o].shard : &right->dim[o - own + 1].shard;
+}
+
+/* May a dim that the output has cut less stay as it is in its operand until the product is done? Its axes must be free:
+ * no other dim of the product or of the output has them. */
+static bool may_wait(const struct tensor *left, const struct tensor *right, const struct tensor *wanted,
+                     int o)
+{
+    const struct axis_list *own = own_cut(left, right, o);
+    int common = cuts_common(own, &wanted->dim[o].shard);
+    for (int i = common; i < own->count; i++)
+        for (int other = 0; other < wanted->dims; other++)
+            if (cuts_has(&wanted->dim[other].shard, own->axis[i]) ||
+                (other != o && cuts_has(own_cut(left, right, other), own->axis[i])))
+                return false;
+    return common < own->count;
+}
+
+/* Partial sums are gathered after their product anyway, so that they leave no choice. */
+static unsigned find_choices(const struct tensor *left, const struct tensor *right,
+                             const struct tensor *wanted)
+{
+    const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[0].shard;
+    unsigned choices = 0;
+    for (int o = 0; o < wanted->dims && cuts_common(a, b) == 0; o++)
+        choices |= may_wait(left, right, wanted, o) ? 1u << o : 0;
+    return choices;
+}
+
 /* out = out . right, of which the last contracts its first dim. */
-static int multiply(const struct expr *expr, struct chain *chain, int i, struct tensor *out,
+static int multiply(const struct expr *expr, struct chain *chain, int i, unsigned after, struct tensor *out,
                     struct status *st)
 {
     bool last = i == expr->operands - 2, says = last && expr->has_output;
@@ -81,10 +116,16 @@ static int multiply(const struct expr *expr, struct chain *chain, int i, struct 
     struct dot_dims how = {.contracted = 1, .contract = {{left.dims - 1}, {0}}};
     chain->dtype = type_of(expr, chain->dtype, i);
     chain->model.builder.layer = i + 1;
-    int code = tensor_product(&chain->model.builder, &left, &right, &how, says ? &wanted : NULL, chain->dtype,
+    struct tensor first = wanted; /* what the product makes, before what waits is gathered */
+    if (says && wanted.dims == left.dims + right.dims - 2)
+        chain->choices = find_choices(&left, &right, &wanted);
+    for (int o = 0; o < wanted.dims; o++)
+        if (chain->choices & after & 1u << o)
+            first.dim[o].shard = *own_cut(&left, &right, o);
+    int code = tensor_product(&chain->model.builder, &left, &right, &how, says ? &first : NULL, chain->dtype,
                               out, st);
     if (code == 0)
-        return 0;
+        return says ? tensor_reshard(&chain->model.builder, out, &wanted, st) : 0;
     if (!says && is_partial(&left, &right)) {
         chain->ambiguous = i;
         chain->left = left;
@@ -93,7 +134,8 @@ static int multiply(const struct expr *expr, struct chain *chain, int i, struct 
     return status_prefix(st, "matmul: ");
 }
 
-int chain_build(const struct expr *expr, const struct axes *axes, struct chain *chain, struct status *st)
+int chain_build(const struct expr *expr, const struct axes *axes, unsigned after, struct chain *chain,
+                struct status *st)
 {
     *chain = (struct chain){.model.axes = *axes, .ambiguous = -1, .dtype = expr->operand[0].dtype};
     int code = declare(expr, chain, st);
@@ -101,7 +143,7 @@ int chain_build(const struct expr *expr, const struct axes *axes, struct chain *
     if (code == 0)
         out = chain->model.input[0].tensor;
     for (int i = 0; i < expr->operands - 1 && code == 0; i++)
-        code = multiply(expr, chain, i, &out, st);
+        code = multiply(expr, chain, i, after, &out, st);
     chain->model.builder.layer = 0;
     const char *name = expr->has_output && expr->output.name[0] ? expr->output.name : "product";
     return code < 0 ? code : model_end(&chain->model, name, &out, false, st);

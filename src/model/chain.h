@@ -17,6 +17,8 @@
 
 struct chain {
     struct model model;
+    unsigned
+        choices; /* dims of the output that may be gathered after the last product instead of before it, a bit each */
     /* Why it failed, where the sums of a product are partial and nothing says what becomes of them: the number of the
      * product, from 0, and its operands; else -1. */
     int ambiguous;
@@ -24,7 +26,10 @@ struct chain {
     enum dtype_id dtype;
 };
 
-int chain_build(const struct expr *expr, const struct axes *axes, struct chain *chain, struct status *st);
+/* `after`: of the choices, those dims that are gathered after the last product; 0 where nobody has a preference, as loops
+ * gather while they multiply. */
+int chain_build(const struct expr *expr, const struct axes *axes, unsigned after, struct chain *chain,
+                struct status *st);
 
 /* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048; ...": what the module of a chain does, before any
  * pass, in words. Returns `text`, cut where it is longer. */

@@ -28,6 +28,14 @@ int pass_reduce_by_name(const char *name, struct status *st)
     return index >= 0 ? index : text_unknown("way to all-reduce", name, reduces, st);
 }
 
+static const char *const gathers[] = {"auto", "before", "after", NULL};
+
+int pass_gather_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, gathers);
+    return index >= 0 ? index : text_unknown("place of the gather", name, gathers, st);
+}
+
 int pass_loop_by_name(const char *name, struct status *st)
 {
     int index = text_index(name, loops);

@@ -90,6 +90,10 @@ int pass_find_postponed(const struct module *in, bool later[], struct status *st
 enum overlap_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS };
 enum overlap_loop { LOOP_UNROLLED, LOOP_XLA };
 enum { OVERLAP_CHUNKS = 256 }; /* at most */
+/* A matmul's output that is cut less than its operand is: the operand is gathered, in a loop with the product or before it,
+ * or each device multiplies what it has, and the output is gathered. */
+enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
+int pass_gather_by_name(const char *name, struct status *st);
 int pass_reduce_by_name(const char *name, struct status *st);
 int pass_loop_by_name(const char *name, struct status *st);
 const char *pass_way_name(enum overlap_way way);

@@ -55,7 +55,8 @@ struct point {
     int precision;  /* enum precision */
     int all_reduce; /* enum overlap_reduce */
     int chunks;
-    int loop; /* enum overlap_loop */
+    int loop;   /* enum overlap_loop */
+    int gather; /* enum overlap_gather */
 
     /* modules */
     const char *trip_count; /* "while.3=80": of loops that do not say it themselves */

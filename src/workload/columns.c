@@ -94,6 +94,9 @@ const struct column columns[] = {
     {TEXT(product_bound), .place = 67, .heading = "products bound by", .common = "products bound by %s,",
      .meaning = "what binds the products, MXU, HBM or launch, by the share of their time"},
 
+    {TEXT(gather), .place = 35, .heading = "gather", .common = "gather %s,",
+     .meaning = "matmul: what the output has cut less is gathered before the product, after it, or mixed; empty without a choice"},
+
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
      .decimals = 2},

@@ -45,6 +45,7 @@ struct job {
 /* What a workload says about the work, besides what is simulated. NaN and "" where it has nothing to say. */
 struct work {
     const char *op, *dtype, *axes, *ring, *strategy;
+    const char *gather; /* of a matmul that has the choice: before, after or mixed */
     uint64_t size_bytes;
     double alg_bytes;    /* algbw = alg_bytes / time */
     double busbw_factor; /* busbw = algbw * busbw_factor */

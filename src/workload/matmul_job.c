@@ -5,21 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/chain.h"
 #include "module/tally.h"
 #include "settings/option.h"
 #include "workload/matmul_choices.h"
+#include "workload/matmul_job.h"
 #include "workload/matmul_rings.h"
-#include "workload/module_bound.h"
-#include "workload/module_job.h"
 #include "workload/workloads.h"
-
-struct matmul_job {
-    struct module_job m; /* first: module_job.h */
-    struct expr expr;
-    struct chain chain; /* its module is the step's base */
-    char op[EXPR_TEXT], axes[AXES_TEXT];
-};
 
 static bool matmul_matches(const struct point *point)
 {
@@ -56,13 +47,18 @@ static bool communicates(const struct module *module)
 }
 
 /* Options of schedules are refused where there is nothing that they could change. */
-static int check_schedule(const struct module *base, const struct point *point, struct status *st)
+static int check_schedule(const struct matmul_job *m, const struct point *point, struct status *st)
 {
+    const struct module *base = &m->m.step.base;
     bool reduces = ends_in(base, HLO_ALL_REDUCE);
     if (is_given(point, "all-reduce") && !reduces)
         return status_fail(st, STATUS_INPUT, "--all-reduce does not apply: no product ends in an all-reduce");
     if (is_given(point, "loop") && !reduces && !ends_in(base, HLO_REDUCE_SCATTER))
         return status_fail(st, STATUS_INPUT, "--loop does not apply: no product ends in a reduce-scatter");
+    if (is_given(point, "gather") && m->chain.choices == 0)
+        return status_fail(
+            st, STATUS_INPUT,
+            "--gather does not apply: nothing could be gathered after the product as well as before");
     if (is_given(point, "ring") && !communicates(base))
         return status_fail(st, STATUS_INPUT, "--ring does not apply: nothing is communicated");
     return 0;
@@ -137,8 +133,10 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
     if (is_given(point, "dtype") && !m->expr.operand[0].name[0])
         return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
                            dtype_info(m->expr.operand[0].dtype)->name);
-    if (chain_build(&m->expr, axes, &m->chain, st) < 0)
+    m->after = point->gather == GATHER_AFTER ? ~0u : 0;
+    if (chain_build(&m->expr, axes, m->after, &m->chain, st) < 0)
         return m->chain.ambiguous >= 0 ? matmul_choices(&m->chain, m->expr.operands - 1, job, st) : st->code;
+    m->after &= m->chain.choices;
     expr_print(&m->expr, axes, m->op);
     return 0;
 }
@@ -154,18 +152,20 @@ static int matmul_open(struct job *job, struct status *st)
     m->m.of_model = true;
     if (option_check(point, ON_MATMUL, "a matmul", st) < 0 || read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
-        check_schedule(&m->m.step.base, point, st) < 0 || print_axes(m, mesh, st) < 0 ||
+        check_schedule(m, point, st) < 0 || print_axes(m, mesh, st) < 0 ||
         model_step_write(&m->m.step, NULL, NULL, &m->m.module, st) < 0 ||
-        module_job_lay(&m->m, job, mesh, st) < 0)
+        module_job_lay(&m->m, job, mesh, st) < 0 || check_rates(m, point, st) < 0)
         return st->code;
-    return check_rates(m, point, st);
+    return matmul_open_gathers(m, mesh, st);
 }
 
 static void matmul_close(struct job *job)
 {
     struct matmul_job *m = job->state;
-    if (m)
+    if (m) {
         model_free(&m->chain.model);
+        free(m->other);
+    }
     module_job_close(job);
 }
 
@@ -179,7 +179,7 @@ static int verify_small(const struct matmul_job *m, const struct job *job, struc
     struct model_step step = {0};
     struct module module = {0};
     expr_scale(&expr, &mesh->axes, SMALL);
-    int code = chain_build(&expr, &mesh->axes, &chain, st);
+    int code = chain_build(&expr, &mesh->axes, matmul_taken(m), &chain, st);
     if (code == 0)
         code = model_step_open_chain(&step, job->point, mesh, &chain.model.module, st);
     if (code == 0)
@@ -229,13 +229,15 @@ static int matmul_describe(const struct job *job, struct work *work, struct stat
     work->strategy = m->m.step.strategy;
     work->axes = m->axes;
     print_plan(m, work->plan);
+    matmul_print_gathers(m, work->plan);
+    work->gather = matmul_gather_name(m);
+    work->bound_s = m->bound_s;
     module_job_binds(&m->m, work->product_bound);
     work->reference_option = "strategy";
     work->reference = pass_way_name(OVERLAP_NAIVE);
-    if (job->point->mesh &&
-        matmul_rings_print(&m->m.module, &job->machine.mesh, work->rings, work->edges, st) < 0)
-        return st->code;
-    return module_bound(&m->m.step.base, &job->machine.mesh, &m->m.options.roofline, &work->bound_s, st);
+    if (!job->point->mesh)
+        return 0;
+    return matmul_rings_print(&m->m.module, &job->machine.mesh, work->rings, work->edges, st);
 }
 
 static const char *matmul_variants(const struct point *point, const char **values)

@@ -298,7 +298,9 @@ int model_step_write(struct model_step *step, model_step_timer *timer, void *con
         set_way(step, -1, step->asked);
         snprintf(step->strategy, sizeof step->strategy, "%s", pass_way_name(step->asked));
     } else if (timer) {
-        code = choose(step, &(struct trial){.timer = timer, .context = context, .least_s = INFINITY}, st);
+        struct trial trial = {.timer = timer, .context = context, .least_s = INFINITY};
+        code = choose(step, &trial, st);
+        step->least_s = trial.least_s;
     }
     return code < 0 ? code : write_step(step, module, st);
 }

@@ -33,6 +33,7 @@ struct model_step {
     enum overlap_way *way;         /* [base.instructions] of each collective */
     bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
     char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
+    double least_s;                /* what it takes, where auto was found by simulation; else 0 */
 };
 
 /* What a module takes; the context is the caller's. */

@@ -123,45 +123,14 @@ void module_job_close(struct job *job)
     placement_free(&m->placement);
     module_free(&m->module);
     model_step_free(&m->step);
+    for (int i = 0; i < m->others; i++)
+        module_free(&m->other[i]);
+    free(m->other);
+    free(m->other_s);
     csv_table_free(&m->op_cost_table);
     free(m->op_cost);
     free(m);
     job->state = NULL;
-}
-
-static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
-{
-    const struct module_job *m = context;
-    struct lower lower = {0};
-    int code = lower_init(&lower, module, &m->placement, &m->options, st);
-    if (code == 0)
-        code = lower_time(&lower, time_s, st);
-    lower_free(&lower);
-    return code;
-}
-
-int module_job_even_s(const struct module_job *m, double *time_s, struct status *st)
-{
-    struct lower_options options = m->options;
-    struct lower lower = {0};
-    options.rows_even = true;
-    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
-    if (code == 0)
-        code = lower_time(&lower, time_s, st);
-    lower_free(&lower);
-    return code;
-}
-
-int module_job_choose(struct module_job *m, struct status *st)
-{
-    if (!m->of_model || m->step.strategy[0])
-        return 0;
-    struct module module = {0};
-    int code = model_step_write(&m->step, time_module, m, &module, st);
-    lower_free(&m->lower);
-    module_free(&m->module);
-    m->module = module;
-    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
 /* The program is lent to the job, which frees it. */

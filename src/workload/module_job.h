@@ -28,6 +28,11 @@ struct module_job {
     struct csv_table op_cost_table;
     struct op_cost *op_cost;
     struct lower_options options;
+    /* Of a matmul whose gathers may stand after its product, too: bases that are tried beside the step's own where the
+     * strategy is auto, what each takes, and its own; the number of the one that was taken, from 1, 0: its own. */
+    struct module *other;
+    double *other_s, own_s;
+    int others, taken;
     struct lower lower;
     double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
 };

@@ -30,7 +30,8 @@ struct result {
     char chip[RESULT_LINE];
     char slice[SLICE_TEXT], wrap[SLICE_TEXT];
     char mesh[AXES_TEXT], axes[RESULT_LINE];
-    char ring[RESULT_WORD], strategy[RESULT_WORD], engine[RESULT_WORD], dtype[RESULT_WORD];
+    char ring[RESULT_WORD], strategy[RESULT_WORD], gather[RESULT_WORD], engine[RESULT_WORD],
+        dtype[RESULT_WORD];
     uint64_t size_bytes; /* 0: none */
     int64_t chips;       /* of the slice */
     double overlapped_s;

@@ -84,6 +84,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     PUT(result->axes, work.axes);
     PUT(result->ring, work.ring);
     PUT(result->strategy, work.strategy);
+    PUT(result->gather, work.gather);
     PUT(result->exact_id, work.exact_id);
     PUT(result->rule_id, work.rule_id);
     PUT(result->reference_option, work.reference_option);

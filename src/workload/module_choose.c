@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What modules take that are tried, and which of them runs. */
+#include "workload/module_job.h"
+
+static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
+{
+    const struct module_job *m = context;
+    struct lower lower = {0};
+    int code = lower_init(&lower, module, &m->placement, &m->options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+int module_job_even_s(const struct module_job *m, double *time_s, struct status *st)
+{
+    struct lower_options options = m->options;
+    struct lower lower = {0};
+    options.rows_even = true;
+    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+/* Tries another base, and takes it if it is faster. */
+static int try_other(struct module_job *m, int i, struct module *best, struct status *st)
+{
+    struct model_step step;
+    struct module module = {0};
+    int code = model_step_open_chain(&step, m->step.point, m->step.mesh, &m->other[i], st);
+    if (code == 0)
+        code = model_step_write(&step, time_module, m, &module, st);
+    m->other_s[i] = step.least_s;
+    if (code == 0 && step.least_s < m->step.least_s * (1 - 1e-9)) {
+        struct model_step slower = m->step;
+        struct module written = *best;
+        m->step = step;
+        *best = module;
+        m->taken = i + 1;
+        step = slower;
+        module = written;
+    }
+    module_free(&module);
+    model_step_free(&step);
+    return code;
+}
+
+int module_job_choose(struct module_job *m, struct status *st)
+{
+    if (!m->of_model || m->step.strategy[0])
+        return 0;
+    struct module module = {0};
+    int code = model_step_write(&m->step, time_module, m, &module, st);
+    m->own_s = m->step.least_s;
+    for (int i = 0; i < m->others && code == 0; i++)
+        code = try_other(m, i, &module, st);
+    lower_free(&m->lower);
+    module_free(&m->module);
+    m->module = module;
+    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
+}
