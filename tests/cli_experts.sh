@@ -34,6 +34,10 @@ the capacity factor is '1.0000000001'|s/^capacity-factor: 1/capacity-factor: 1.0
 'capacity-factor' is missing|/^capacity-factor/d
 unknown exchange 'gathr'; the nearest is gather|s/^top-k: 2/&\nexchange: gathr/
 exchange: gather is of one expert a token, forward only|s/^top-k: 2/&\nexchange: gather/
+exchange: loop is of one expert a token, forward only|s/^top-k: 2/&\nexchange: loop/
+'chunk-tokens:' is missing; give the rows that a device sends at once|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false/
+7 rows do not divide among 2 devices; the next number that does is 8|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false\nchunk-tokens: 7/
+--chunks 0: write 1 to 256|s/^top-k: 2/&\nchunks: 0/
 an expert has 1 sizes; give its input's|s/^layers:.*/layers: [2]/
 a size of layers is 0|s/^layers:.*/layers: [2, 0]/
 unknown function 'relv'; the nearest is relu|s/^layers:.*/&\nactivation: relv/
@@ -133,6 +137,19 @@ for draw in 'draw: even' 'draw: uniform, seed: 7' 'draw: zipf, exponent: 0.7' 'd
         -e 's/^tokens:.*/tokens: 40/' -e 's/^top-k:.*/top-k: 2/' moe-zipf.yaml >drawn.yaml
     "$icisim" run drawn.yaml --engine both --check >/dev/null || { echo "$draw: engines differ"; failed=1; }
 done
+
+# Chunks: one is multiplied while another is on its way; both engines agree.
+sed -e 's/^tokens:.*/tokens: 4096/' -e 's/8x8/4x4/' -e 's/ep=64/ep=16/' -e 's/1.2/0.3/' -e 's/^layers:.*/layers: [1024, 2048, 1024]/' \
+    moe-zipf.yaml >long.yaml
+"$icisim" run long.yaml --chunks 1,4 --engine both --check --csv - >chunks.csv || { echo "chunks: engines differ"; failed=1; }
+column() { python3 -c 'import csv, sys; print(*[row[sys.argv[1]] for row in csv.DictReader(open("chunks.csv"))])' "$1"; }
+read -r whole_s parts_s <<<"$(column time_s)"
+read -r exposed_s fewer_s <<<"$(column exposed_comm_s)"
+read -r all_bytes same_bytes <<<"$(column compute_s)"
+holds "chunks take less time" "$parts_s < 0.8 * $whole_s && $fewer_s < 0.6 * $exposed_s"
+holds "chunks multiply as many rows" "$same_bytes < 1.1 * $all_bytes && $same_bytes >= $all_bytes * (1 - 1e-9)"
+hidden=$("$icisim" run long.yaml --chunks 4 | grep '^# chunks: 4; of ')
+holds "what hides is told" "$(sed -E 's/.* of ([0-9.]+) us of communication ([0-9.]+) us hide.*/\1 - \2/' <<<"$hidden") - $fewer_s * 1e6 < 0.01"
 
 # What draws are not for.
 refuse() {

@@ -147,6 +147,8 @@ machine=(--chip tests/golden/hlo/round.yaml --wrap all)
 refuse '--as-written does not apply to a model' workloads/net-tp.yaml --as-written
 refuse '--trip-count does not apply to a model' workloads/net-tp.yaml --trip-count while=3
 refuse 'add --strategy uni, bidi, bidi-half or auto' workloads/net-tp.yaml --loop xla
+refuse '--chunks does not apply without --all-reduce chunks' workloads/net-tp.yaml --strategy uni --chunks 2
+refuse '--chunks does not apply to a model without loops' workloads/net-tp.yaml --chunks 2
 refuse '--chunks 0: write 1 to' workloads/net-tp.yaml --strategy uni --all-reduce chunks --chunks 0
 refuse "'workloads/fsdp-layer.yaml': one workload file at a time, unless all are models" workloads/net-tp.yaml workloads/fsdp-layer.yaml
 refuse 'llama-8b.yaml: slice is 4x4x4 here and nothing in workloads/net-tp.yaml; give --slice for both' workloads/net-tp.yaml workloads/llama-8b.yaml

@@ -17,20 +17,36 @@
 #include "settings/option.h"
 #include "suite.h"
 
-enum { INPUTS = 12 };
+enum { INPUTS = 24 };
 
-static void load(const char *path, const char *mesh, struct model *model, struct module *module)
+/* With a number of chunks, of which one is on its way while another is multiplied. */
+static void load_chunks(const char *path, const char *mesh, int chunks, struct model *model,
+                        struct module *module)
 {
+    struct module whole = {0};
     struct status st = {0};
     struct axes axes;
     struct point point;
     point_init(&point);
     point.file = path;
     point.dtype = "f32";
+    point.chunks = chunks;
+    point.given[option_index(option_by_name("chunks"))] = chunks > 1;
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&point, &axes, model, &st), st);
-    OKAY(pass_recompute(&model->module, REMAT_NONE, module, &st), st);
+    OKAY(pass_recompute(&model->module, REMAT_NONE, &whole, &st), st);
+    if (chunks > 1)
+        OKAY(pass_exchange(&whole, module, &st), st);
+    else
+        *module = whole;
     OKAY(module_check(module, NULL, &st), st);
+    if (chunks > 1)
+        module_free(&whole);
+}
+
+static void load(const char *path, const char *mesh, struct model *model, struct module *module)
+{
+    load_chunks(path, mesh, 1, model, module);
 }
 
 static void free_all(struct array array[], int n)
@@ -83,7 +99,7 @@ static void worked_example(void)
 /* One drawn step: everything in whole numbers, so that sums are exact in any order. */
 enum { DEVICES = 8, TOKENS = 7, TOP = 3, EXPERTS = 12, WIDTH = 3 };
 struct draw {
-    int ep, dp, local, top_k, tokens, layers, size[3];
+    int ep, dp, local, top_k, tokens, layers, size[3], chunks;
     const char *factor;
     int numerator, denominator; /* the factor once more */
     int expert[DEVICES * TOKENS * TOP];
@@ -106,6 +122,7 @@ static void draw_step(struct draw *w, struct suite_random *r)
     w->top_k = 1 + (int)suite_random(r, (unsigned)(experts < TOP ? experts : TOP));
     w->tokens = 1 + (int)suite_random(r, TOKENS);
     w->layers = 1 + (int)suite_random(r, 2);
+    w->chunks = 1 + (int)suite_random(r, 4);
     for (int i = 0; i <= w->layers; i++)
         w->size[i] = 1 + (int)suite_random(r, WIDTH);
     for (int t = 0; t < w->ep * w->dp * w->tokens; t++)
@@ -202,7 +219,7 @@ static bool equal(const struct array *got, const double want[])
     return true;
 }
 
-/* Inputs: x, w1, w2, gate, tables, dy. Outputs: y and the gradients of x, w1, w2, gate. */
+/* Inputs: x, w1, w2, gate, tables of each chunk, dy. Outputs: y and the gradients of x, w1, w2, gate. */
 static bool run_step(const struct draw *w, const char *path, struct suite_random *r)
 {
     struct model model;
@@ -212,7 +229,7 @@ static bool run_step(const struct draw *w, const char *path, struct suite_random
     struct dense want = {.y = {0}};
     char mesh[32];
     snprintf(mesh, sizeof mesh, "dp=%d,ep=%d", w->dp, w->ep);
-    load(path, mesh, &model, &module);
+    load_chunks(path, mesh, w->chunks, &model, &module);
     OKAY(numbers_read(path, &model, in, &st), st);
     for (int i = 0; i < model.inputs; i++)
         for (int64_t k = 0; !model.input[i].given.data && k < array_elements(&in[i]); k++)
@@ -348,6 +365,13 @@ static const struct row gathered[] = {
     {"fwd", "all-gather", "X", 4, "experts of tokens", 1, 2048, 8192},
     {"fwd", "reduce-scatter", "X", 4, "results", 1, 33554432, 8388608},
 };
+/* 128 rows of 1,024 f32, 128 experts, 128 rows of 4,096 f32 in each of 512 / 128 trips, and the flag once more. */
+static const struct row looped[] = {
+    {"fwd", "all-reduce", "X", 4, "more", 5, 20, 20},
+    {"fwd", "all-to-all", "X", 4, "tokens", 4, 4. * 524288, 4. * 524288},
+    {"fwd", "all-to-all", "X", 4, "experts of tokens", 4, 4. * 512, 4. * 512},
+    {"fwd", "all-to-all", "X", 4, "results", 4, 4. * 2097152, 4. * 2097152},
+};
 static const struct row broadcast[] = {{"fwd", "all-reduce", "X", 4, "w", 8, 8. * 16777216, 8. * 16777216}};
 
 static void exercise_issues(const char *path, const struct row *want, int rows)
@@ -376,15 +400,18 @@ static void exercise_collectives(void)
 {
     exercise_issues("workloads/moe-exercise-gather.yaml", gathered, 3);
     exercise_issues("workloads/moe-exercise-weights.yaml", broadcast, 1);
+    exercise_issues("workloads/moe-exercise-loop.yaml", looped, 4);
 }
 
-/* y = x W[expert of the token], in whole numbers: whatever moves, tokens or weights, and without any drop. */
+/* y = x W[expert of the token], in whole numbers: whatever moves, tokens or weights, and without any drop. The loop ends when
+ * nothing is left. */
 static void other_exchanges(void)
 {
     static const char text[] =
         "model: experts\nexperts: 6\ntop-k: 1\ntokens: 9\ncapacity-factor: 1\nlayers: [4, 3]\n"
         "backward: false\nexchange: %s\nrouting: {draw: zipf, exponent: 0.5, seed: 5}\n";
-    for (int way = 0; way < 2; way++) {
+    static const char *const ways[] = {"weights", "gather", "loop\nchunk-tokens: 6", "loop\nchunk-tokens: 3"};
+    for (int way = 0; way < 4; way++) {
         char path[] = "/tmp/icisim-experts-XXXXXX.yaml", written[512];
         struct suite_random r = {0x6f74686572};
         struct model model;
@@ -392,7 +419,7 @@ static void other_exchanges(void)
         struct status st = {0};
         struct array in[INPUTS], out[INPUTS];
         CU_ASSERT(mkstemps(path, 5) >= 0);
-        snprintf(written, sizeof written, text, way ? "gather" : "weights");
+        snprintf(written, sizeof written, text, ways[way]);
         write_text(path, written);
         load(path, "dp=2,ep=3", &model, &module);
         OKAY(numbers_read(path, &model, in, &st), st);
@@ -408,6 +435,9 @@ static void other_exchanges(void)
                             in[1].data[(model.experts->routing.expert[t] * 4 + i) * 3 + j];
                 CU_ASSERT_EQUAL(out[0].data[t * 3 + j], want);
             }
+        CU_ASSERT_EQUAL(model.outputs, way < 2 ? 1 : 2);
+        if (way >= 2)
+            CU_ASSERT_EQUAL(out[1].data[0], 0);
         free_all(in, model.inputs);
         free_all(out, model.outputs);
         model_free(&model);

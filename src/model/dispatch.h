@@ -41,6 +41,19 @@ int dispatch_init(struct dispatch *dispatch, const struct routing *routing, int 
                   struct status *st);
 void dispatch_free(struct dispatch *dispatch);
 
+/* One of several parts of what is sent, so that one can be on its way while another is multiplied: of each block of rows
+ * those from size * part / parts on. They lie without gaps, without those that are dropped; the only part of one is all that the
+ * dispatch has, as it lies there. */
+struct dispatch_part {
+    int64_t rows;           /* places of a device, the same for each part; not all are taken */
+    int64_t *size, *offset; /* [devices][peers] */
+    int64_t
+        *order; /* [devices][rows]: the entry at each place, 0 where there is none; NULL as in the dispatch */
+};
+int dispatch_part_init(struct dispatch_part *out, const struct dispatch *dispatch, int part, int parts,
+                       struct status *st);
+void dispatch_part_free(struct dispatch_part *part);
+
 /* Rows that were dropped: of a device, or of all (-1). */
 int64_t dispatch_dropped(const struct dispatch *dispatch, const struct routing *routing, int device);
 

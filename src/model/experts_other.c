@@ -3,21 +3,24 @@
 #include "model/experts_build.h"
 
 /* Of the i-th token, its one expert. */
-static double expert_of(const struct experts *x, int device, int64_t i)
+static double expert_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
+    (void)chunk;
     return x->model->experts->routing.expert[device * x->entries + i];
 }
 
 /* The first expert of a device; and whether it has expert i. */
-static double first_of(const struct experts *x, int device, int64_t i)
+static double first_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
+    (void)chunk;
     (void)i;
-    return axis_list_position(&x->over, &x->model->axes, device) * x->local;
+    return experts_position(x, device) * x->local;
 }
 
-static double holds(const struct experts *x, int device, int64_t i)
+static double holds(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
-    return i / x->local == axis_list_position(&x->over, &x->model->axes, device);
+    (void)chunk;
+    return i / x->local == experts_position(x, device);
 }
 
 /* Rows for the experts of each device, none dropped. */
@@ -50,7 +53,7 @@ static int32_t gather_tokens(struct experts *x, const struct given *g, int32_t e
     local = build_select(b, low, local, none);
     local = build_select(b, build_compare(b, "LT", local, none), local, none);
     struct arrived arrived = experts_sort(x, local);
-    int32_t made = experts_multiply(x, g, build_take(b, all, arrived.order), arrived.groups);
+    int32_t made = experts_multiply(x, g, build_take(b, all, arrived.order), arrived.groups, &x->mine);
     b->what = "results";
     made = build_put(b, made, arrived.order, x->buffer);
     return build_reduce_scatter(b, made, &x->over, 0);
@@ -92,21 +95,20 @@ static int32_t send_weights(struct experts *x, const struct given *g, int32_t ex
     return sum;
 }
 
-/* Inputs: x, the weights, the expert of each token, and what tells a device which experts are its own. */
+/* Inputs beside x and the weights: the expert of each token, and what tells a device which experts are its own. */
 int experts_write_other(struct experts *x, struct given *g, int32_t *made, struct status *st)
 {
     int32_t expert = -1, own = -1;
     bool gather = x->exchange == EXCHANGE_GATHER;
     int code = fill_mine(x, st);
+    x->buffer = x->tokens * x->peers;
     if (code == 0)
-        code = experts_declare(x, g, st);
-    if (code == 0)
-        code = experts_give(x, "expert", "experts of tokens", x->entries, expert_of, DTYPE_S32, false,
+        code = experts_give(x, NULL, "expert", "experts of tokens", x->entries, expert_of, DTYPE_S32, false,
                             &expert, st);
     if (code == 0 && gather)
-        code = experts_give(x, "first", "experts of tokens", 1, first_of, DTYPE_S32, false, &own, st);
+        code = experts_give(x, NULL, "first", "experts of tokens", 1, first_of, DTYPE_S32, false, &own, st);
     else if (code == 0)
-        code = experts_give(x, "holds", "w", x->experts, holds, x->dtype, false, &own, st);
+        code = experts_give(x, NULL, "holds", "w", x->experts, holds, x->dtype, false, &own, st);
     if (code == 0)
         *made = gather ? gather_tokens(x, g, expert, own) : send_weights(x, g, expert, own);
     return code;

@@ -49,6 +49,7 @@ struct model_experts {
     struct dispatch dispatch;
     struct axis_list over; /* the experts' axis */
     bool drawn;            /* the routing was drawn, and can be again */
+    int chunks;            /* parts of what is sent */
 };
 
 void model_experts_free(struct model_experts *experts); /* NULL is fine */

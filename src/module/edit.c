@@ -203,13 +203,18 @@ int edit_close(struct edit *edit, struct status *st)
 
 void edit_label(struct edit *edit, int32_t instruction, const char *more)
 {
-    enum { LABELS = 512 };
     const char *labels = module_value(edit->from, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    int length = (int)strlen(labels); /* {layer="3"} */
-    char text[LABELS];
+    size_t length = strlen(labels), room = length + strlen(more) + 4; /* {layer="3"} */
     bool some = length > 2;
-    snprintf(text, sizeof text, "{%.*s%s%s}", some ? length - 2 : 0, some ? labels + 1 : "",
+    if (!some && !*more)
+        return;
+    char *text = malloc(room);
+    if (!text) {
+        edit->to->error = STATUS_NOMEM;
+        return;
+    }
+    snprintf(text, room, "{%.*s%s%s}", some ? (int)length - 2 : 0, some ? labels + 1 : "",
              some && *more ? "," : "", more);
-    if (some || *more)
-        module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    free(text);
 }

@@ -5,7 +5,7 @@
 
 #include "module/edit.h"
 
-/* Adds the start of an all-gather, reduce-scatter or all-reduce of the old module, whose operands the new one has, with all its
+/* Adds the start of an all-gather, reduce-scatter, all-reduce or all-to-all, ragged or not, of the old module, whose operands the new one has, with all its
  * attributes, and more labels. */
 int32_t async_start(struct edit *edit, int32_t collective, const char *more);
 /* Adds its done, which takes the collective's name and stands for it. */

@@ -58,6 +58,11 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
 /* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. */
 int pass_by_data(const struct module *in, struct module *out, struct status *st);
 
+/* All-to-alls of the entry, ragged or not, in two parts: each starts as soon as its operands are there, but not before its layer
+ * and phase begin, and is waited for where it is used first. Over the same groups they run in the order in which they start, so
+ * that chunks of an exchange go on while others are multiplied. */
+int pass_exchange(const struct module *in, struct module *out, struct status *st);
+
 /* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
  * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
  * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */

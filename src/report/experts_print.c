@@ -248,6 +248,17 @@ static int print_cost(const struct experts_report *r, FILE *out, struct status *
     return 0;
 }
 
+/* What chunks are for. */
+static void print_hidden(const struct experts_report *r, FILE *out)
+{
+    const struct result *result = &r->run->result;
+    double comm_s = result->comm_s, hidden_s = comm_s - result->exposed_comm_s;
+    int chunks = r->m->step.model.experts->chunks;
+    if (chunks > 1 && comm_s > 0)
+        fprintf(out, "# chunks: %d; of %.3f us of communication %.3f us hide behind products, %.1f %%\n",
+                chunks, comm_s * 1e6, hidden_s * 1e6, 100 * hidden_s / comm_s);
+}
+
 static int print_all(struct experts_report *r, const struct module_rows *rows, FILE *out, struct status *st)
 {
     const struct dispatch *d = r->dispatch;
@@ -267,6 +278,7 @@ static int print_all(struct experts_report *r, const struct module_rows *rows, F
         code = print_exchanges(r, rows, out, st);
     if (code < 0)
         return code;
+    print_hidden(r, out);
     print_hot(r, rows, out);
     print_last(r, out);
     code = print_link(r, out, st);

@@ -41,7 +41,10 @@ static const struct rule rules[] = {
     {.option = "offset", .other = "perm", .excludes = true},
     {.option = "all-reduce", .other = "strategy", .values = "auto uni bidi bidi-half"},
     {.option = "loop", .other = "strategy", .values = "uni auto"},
-    {.option = "chunks", .other = "all-reduce", .values = "chunks"},
+    {.option = "chunks",
+     .ops = ON_MATMUL,
+     .other = "all-reduce",
+     .values = "chunks"}, /* models: model_step.c */
     {.option = "fold", .other = "engine", .engines = folds},
     {.option = "tolerance", .other = "engine", .engines = tolerates},
     {.option = "check", .other = "tolerance", .excludes = true},

@@ -196,7 +196,8 @@ const struct option_row option_table[] = {
      .ops = ON_MATMUL | ON_MODEL, .doc = "matmul, model: overlapped all-reduces are scatter-gather loops, or chunks"},
     {.name = "chunks", .argument = "N", .fallback = "4", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(chunks), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,
-     .doc = "matmul, model: pieces of the output with --all-reduce chunks"},
+     .doc = "matmul, model: pieces of the output with --all-reduce chunks; experts: parts of what is sent, 1 by "
+            "itself"},
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(loop), .by_name = pass_loop_by_name, .values = "unrolled xla", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,

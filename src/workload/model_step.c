@@ -21,10 +21,18 @@ static int check_chunks(const struct point *point, struct status *st)
     return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, OVERLAP_CHUNKS);
 }
 
+static int refuse_loops(const char *option, struct status *st)
+{
+    return status_fail(st, STATUS_INPUT,
+                       "--%s does not apply to a model without loops; add --strategy uni, bidi, bidi-half or "
+                       "auto",
+                       option);
+}
+
 /* Without --strategy nothing of a model is a loop: what it communicates is what is issued. */
 static int read_strategy(struct model_step *step, struct status *st)
 {
-    static const char *const loops[] = {"all-reduce", "loop", "chunks"};
+    static const char *const loops[] = {"all-reduce", "loop"};
     int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->strategy, st) : OVERLAP_NAIVE;
     if (way < 0)
         return way;
@@ -33,11 +41,20 @@ static int read_strategy(struct model_step *step, struct status *st)
         return st->code;
     for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
         if (is_given(step->point, loops[i]))
-            return status_fail(st, STATUS_INPUT,
-                               "--%s does not apply to a model without loops; add --strategy uni, bidi, "
-                               "bidi-half or auto",
-                               loops[i]);
+            return refuse_loops(loops[i], st);
     return 0;
+}
+
+/* Chunks are of all-reduces that are loops, or of what is sent to experts. */
+static int check_chunks_used(const struct model_step *step, struct status *st)
+{
+    if (!is_given(step->point, "chunks") || step->model.experts)
+        return 0;
+    if (step->asked == OVERLAP_NAIVE)
+        return refuse_loops("chunks", st);
+    return step->point->all_reduce == REDUCE_CHUNKS
+               ? 0
+               : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
 
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
@@ -47,6 +64,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     int code = read_strategy(step, st);
     if (code == 0)
         code = model_read(point, &mesh->axes, &step->model, st);
+    if (code == 0)
+        code = check_chunks_used(step, st);
     if (code == 0)
         code = pass_recompute(&step->model.module, (enum remat)point->remat, &step->base, st);
     module_free(&step->model.module);
@@ -157,6 +176,12 @@ static int by_data(const struct module *in, int layers, struct module *out, stru
     return pass_by_data(in, out, st);
 }
 
+static int exchange(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_exchange(in, out, st);
+}
+
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
@@ -175,6 +200,8 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         code = go_on(&made, pass_postpone, point->prefetch, st);
     if (code == 0 && step->of_chain && !is_naive(step))
         code = go_on(&made, by_data, 0, st);
+    if (code == 0 && step->model.experts && step->model.experts->chunks > 1)
+        code = go_on(&made, exchange, 0, st);
     *module = made;
     return code;
 }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Experts by an exchange of rows: what a device runs, and the way back of it. */
+#include "model/experts_build.h"
+
+/* Every element of a shape the same. */
+static int32_t filled(struct builder *b, enum dtype_id dtype, double value, const int64_t dim[], int dims)
+{
+    return build_broadcast(b, build_scalar(b, dtype, value), dim, dims, NULL);
+}
+
+/* softmax over the chosen logits only, entry by entry */
+static int32_t softmax_gates(struct experts *x, const struct given *g)
+{
+    static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
+    struct builder *b = x->b;
+    int64_t chosen[] = {x->tokens, x->top_k}, rows = 0;
+    b->what = "router";
+    int32_t logits = build_dot(b, g->x, g->router, &matmul, x->dtype);
+    logits = build_reshape(b, logits, &(int64_t){x->tokens * x->experts}, 1);
+    logits = build_reshape(b, build_take(b, logits, g->logit), chosen, 2);
+    int32_t most = build_reduce(b, HLO_MAXIMUM, logits, (int64_t[]){1}, 1);
+    most = build_broadcast(b, most, chosen, 2, &rows);
+    int32_t power = build_unary(b, HLO_EXPONENTIAL, build_binary(b, HLO_SUBTRACT, logits, most));
+    int32_t sum = build_reduce(b, HLO_ADD, power, (int64_t[]){1}, 1);
+    power = build_binary(b, HLO_DIVIDE, power, build_broadcast(b, sum, chosen, 2, &rows));
+    return build_reshape(b, power, &x->entries, 1);
+}
+
+/* The sum of all that stand before: of s32[n], out[i] = sum of in[j] for j < i. */
+static int32_t sums_before(struct builder *b, int32_t in, int64_t n)
+{
+    int64_t square[] = {n, n};
+    int32_t each = build_broadcast(b, in, square, 2, (int64_t[]){1});
+    int32_t i = build_iota(b, DTYPE_S32, square, 2, 0), j = build_iota(b, DTYPE_S32, square, 2, 1);
+    int32_t zero = build_fill(b, 0, each);
+    return build_reduce(b, HLO_ADD, build_select(b, build_compare(b, "LT", j, i), each, zero), (int64_t[]){1},
+                        1);
+}
+
+/* Offsets and sizes of one way: what is sent from where, into where; how much comes. */
+struct way {
+    int32_t offset[2], size[2];
+};
+
+/* A chunk on its way: both ways, and the token of each row that is sent. */
+struct trip {
+    struct way there, back;
+    int32_t token;
+    int32_t tokens, gates, local; /* what comes */
+    int32_t results;              /* what comes back */
+};
+
+static void exchange_sizes(struct experts *x, const struct chunk *chunk, struct trip *trip)
+{
+    struct builder *b = x->b;
+    b->what = "sizes";
+    int32_t come = build_all_to_all(b, chunk->size, &x->over, 0);
+    b->what = "offsets";
+    int32_t begin = sums_before(b, come, x->peers);
+    trip->there = (struct way){{chunk->offset, build_all_to_all(b, begin, &x->over, 0)}, {chunk->size, come}};
+    trip->back = (struct way){{begin, build_all_to_all(b, chunk->offset, &x->over, 0)}, {come, chunk->size}};
+}
+
+/* Experts and rows as one number, sorted: the rows in the order of their experts. Rows that nobody sent are of no expert and
+ * stand last. */
+struct arrived experts_sort(struct experts *x, int32_t local)
+{
+    struct builder *b = x->b;
+    b->what = "order";
+    int32_t wide = build_convert(b, local, x->key);
+    int32_t rows = build_fill(b, (double)x->buffer, wide);
+    int32_t key = build_binary(b, HLO_MULTIPLY, wide, rows);
+    key = build_binary(b, HLO_ADD, key, build_iota(b, x->key, &x->buffer, 1, 0));
+    struct arrived made = {.order = build_binary(b, HLO_REMAINDER, build_sort(b, key), rows)};
+    int32_t counts = build_put(b, build_fill(b, 1, local), local, x->local + 1);
+    made.groups = build_slice(b, counts, 0, 0, x->local);
+    return made;
+}
+
+/* A product of each expert's rows with its matrix. */
+static int32_t multiply(struct experts *x, int32_t rows, int32_t weight, int32_t groups,
+                        const struct ragged_rows *mine)
+{
+    x->b->what = "experts";
+    return build_ragged_dot(x->b, rows, weight, groups, x->dtype, mine);
+}
+
+/* The experts' products, of rows in the order of experts. */
+int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
+                         const struct ragged_rows *mine)
+{
+    struct tensor h = {.value = rows};
+    for (int i = 0; i < x->layers; i++) {
+        bool gate = x->gated && i == 0;
+        int32_t in = h.value;
+        h.value = multiply(x, in, g->weight[i], groups, mine);
+        if (i < x->layers - 1)
+            front_apply(x->b, x->activation, &h);
+        if (gate)
+            h.value =
+                build_binary(x->b, HLO_MULTIPLY, h.value, multiply(x, in, g->weight[++i], groups, mine));
+    }
+    return h.value;
+}
+
+static int32_t send(struct experts *x, const char *what, int32_t rows, int32_t into, const struct way *way,
+                    const struct ragged_rows *table)
+{
+    x->b->what = what;
+    return build_ragged_all_to_all(x->b, rows, into, way->offset, way->size, &x->over, table);
+}
+
+/* Rows to the devices of their experts, with gates and experts. */
+static void dispatch_rows(struct experts *x, const struct given *g, int32_t gate, const struct chunk *chunk,
+                          struct trip *trip)
+{
+    struct builder *b = x->b;
+    int64_t of_tokens[] = {x->buffer, x->size[0]};
+    b->what = "tokens";
+    trip->token = build_binary(b, HLO_DIVIDE, chunk->order, build_fill(b, x->top_k, chunk->order));
+    int32_t tokens = build_take(b, g->x, trip->token), gates = build_take(b, gate, chunk->order);
+    trip->tokens =
+        send(x, "tokens", tokens, filled(b, x->dtype, 0, of_tokens, 2), &trip->there, &chunk->sent);
+    trip->gates = send(x, "gates", gates, filled(b, x->dtype, 0, &x->buffer, 1), &trip->there, &chunk->sent);
+    trip->local = send(x, "local experts", chunk->local, filled(b, DTYPE_S32, x->local, &x->buffer, 1),
+                       &trip->there, &chunk->sent);
+}
+
+/* What the experts make of them, and back. */
+static void return_rows(struct experts *x, const struct given *g, const struct chunk *chunk,
+                        struct trip *trip)
+{
+    struct builder *b = x->b;
+    int64_t made_of[] = {x->buffer, x->size[x->layers]}, along_rows = 0;
+    int64_t of_results[] = {chunk->part.rows, x->size[x->layers]};
+    struct arrived arrived = experts_sort(x, trip->local);
+    int32_t rows = build_take(b, trip->tokens, arrived.order);
+    int32_t made = experts_multiply(x, g, rows, arrived.groups, &chunk->mine);
+    b->what = "results";
+    int32_t gates = build_broadcast(b, build_take(b, trip->gates, arrived.order), made_of, 2, &along_rows);
+    made = build_put(b, build_binary(b, HLO_MULTIPLY, made, gates), arrived.order, x->buffer);
+    trip->results =
+        send(x, "results", made, filled(b, x->dtype, 0, of_results, 2), &trip->back, &chunk->back);
+}
+
+/* Stage by stage, so that of several chunks one can be multiplied while others are on their way (pass_exchange()). */
+int32_t experts_forward(struct experts *x, const struct given *g)
+{
+    struct trip trip[OVERLAP_CHUNKS];
+    int32_t gate = x->router ? softmax_gates(x, g) : g->gate, sum = -1;
+    for (int c = 0; c < x->chunks; c++)
+        exchange_sizes(x, &x->chunk[c], &trip[c]);
+    for (int c = 0; c < x->chunks; c++)
+        dispatch_rows(x, g, gate, &x->chunk[c], &trip[c]);
+    for (int c = 0; c < x->chunks; c++)
+        return_rows(x, g, &x->chunk[c], &trip[c]);
+    for (int c = 0; c < x->chunks; c++) {
+        int32_t made = build_put(x->b, trip[c].results, trip[c].token, x->tokens);
+        sum = sum < 0 ? made : build_binary(x->b, HLO_ADD, sum, made);
+    }
+    return sum;
+}
