@@ -158,11 +158,11 @@ static int32_t senders(const struct collective_spec *spec, struct program *progr
 }
 
 static void write_sends(const struct collective_spec *spec, struct program *program, int32_t where,
-                        int routes, const int32_t table[], int32_t before, int32_t *after)
+                        int routes, const struct towards towards[], int32_t before, int32_t *after)
 {
     struct collective_buffers made = {-1, -1}, *buffers = spec->buffers ? spec->buffers : &made;
     struct grid_dim dim = {routes, false};
-    int dims = routes > 1, chips = program->slice->chips;
+    int dims = routes > 1;
     make_buffer(spec, program, &buffers->in, "in", spec->elements, 1, &dim, dims, NULL);
     make_buffer(spec, program, &buffers->out, "out", spec->elements, 1, &dim, dims, NULL);
     int32_t end[PERMUTE_ROUTES];
@@ -175,7 +175,7 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
             program,
             (struct op){.kind = OP_SEND,
                         .where = where,
-                        .towards = program_towards_table(program, table + r * chips, where),
+                        .towards = towards[r],
                         .amount = amount_of((double)spec->elements * spec->elem_bytes / routes),
                         .setup_s = spec->setup_s,
                         .payload = spec->timing_only ? NO_PAYLOAD : program_payload(program, payload),
@@ -190,7 +190,12 @@ int collective_permute_build(const struct collective_spec *spec, struct program 
                              int32_t *after, struct status *st)
 {
     size_t chips = (size_t)program->slice->chips;
+    struct towards towards[PERMUTE_ROUTES];
     int routes = spec->routes > 0 ? spec->routes : 1, code = 0;
+    if (spec->like) {
+        write_sends(spec, program, spec->like->where, 1, &spec->like->towards, before, after);
+        return program_close(program, st);
+    }
     if (routes > PERMUTE_ROUTES)
         return status_fail(st, STATUS_INPUT, "routes %d: a chip has %d ports at most", routes,
                            PERMUTE_ROUTES);
@@ -205,8 +210,10 @@ int collective_permute_build(const struct collective_spec *spec, struct program 
     bool any;
     int32_t where = senders(spec, program, mask, &any);
     code = find_routes(spec, program, routes, table, st);
+    for (int r = 0; r < routes && code == 0 && any; r++)
+        towards[r] = program_towards_table(program, table + (size_t)r * chips, where);
     if (code == 0 && any)
-        write_sends(spec, program, where, routes, table, before, after);
+        write_sends(spec, program, where, routes, towards, before, after);
     if (code == 0)
         code = program_close(program, st);
 out:

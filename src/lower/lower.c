@@ -39,6 +39,7 @@ void lower_free(struct lower *lower)
     free(lower->layout);
     free(lower->laid);
     free(lower->share);
+    free(lower->permute);
     *lower = (struct lower){0};
 }
 
@@ -46,7 +47,7 @@ int lower_build(struct lower *lower, struct status *st)
 {
     program_free(&lower->program);
     program_init(&lower->program, lower->placement->slice);
-    lower->items = lower->loops = lower->trip_ops = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = 0;
     int32_t end;
     int code = lower_walk(lower, -1, &end, st);
     return code < 0 ? code : program_close(&lower->program, st);
@@ -57,7 +58,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 {
     struct program own = lower->program;
     lower->program = *program;
-    lower->items = lower->loops = lower->trip_ops = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     lower->program = own;

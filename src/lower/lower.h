@@ -89,6 +89,14 @@ struct lowered_share {
     int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
 };
 
+/* Permutes between the same pairs of devices, and the op that sends for one of them. */
+struct lowered_permute {
+    int32_t first, count; /* the pairs: module.number[first .. first + count) */
+    enum module_ids ids;
+    int together; /* cores_targets() */
+    struct op op;
+};
+
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -108,6 +116,8 @@ struct lower {
     bool *laid;  /* the same: is it worked out? */
     struct lowered_share *share;
     int32_t shares, shares_room;
+    struct lowered_permute *permute; /* of the program that is being written */
+    int32_t permutes, permutes_room;
     int32_t room[3];
 };
 

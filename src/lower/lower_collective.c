@@ -92,28 +92,70 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
-static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
-                         int32_t before, int32_t *after, struct status *st)
+/* The permute that was written already between the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
+static const struct lowered_permute *find_permute(const struct lower *lower,
+                                                  const struct lowered_permute *like)
+{
+    for (int32_t p = 0; p < lower->permutes; p++) {
+        const struct lowered_permute *known = &lower->permute[p];
+        if (known->first == like->first && known->count == like->count && known->ids == like->ids)
+            return known;
+    }
+    return NULL;
+}
+
+/* Keeps the first op since there were `ops`, by which a permute sends, for others between the same pairs. */
+static int keep_permute(struct lower *lower, struct lowered_permute *made, int32_t ops, struct status *st)
+{
+    if (lower->program.ops == ops) /* nobody sends */
+        return 0;
+    if (!GROW(lower->permute, lower->permutes, lower->permutes_room))
+        return status_nomem(st);
+    made->op = lower->program.op[ops];
+    lower->permute[lower->permutes++] = *made;
+    return 0;
+}
+
+/* Writes a permute from its pairs. */
+static int build_first(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                       struct lowered_permute *made, int32_t before, int32_t *after, struct status *st)
 {
     const struct placement *placement = lower->placement;
     struct groups pairs = {0};
-    int together, inside;
-    int32_t *target = malloc((size_t)placement->slice->chips * sizeof *target);
+    int inside;
+    int32_t *target = malloc((size_t)placement->slice->chips * sizeof *target), ops = lower->program.ops;
     int code = target ? module_groups_of(lower->module, instruction, &pairs, st) : status_nomem(st);
     if (code == 0)
-        code = cores_targets(placement, &pairs, target, &together, &inside, st);
+        code = cores_targets(placement, &pairs, target, &made->together, &inside, st);
     double bytes = lower_collective_bytes(lower->module, instruction, 1);
     if (code == 0 && inside > 0) /* read there and written here */
         spec->setup_s += roofline_hbm_s(&lower->options->roofline, 2 * bytes);
     spec->target = target;
-    spec->elements = code == 0 ? (int64_t)(bytes * together) : 0;
+    spec->elements = code == 0 ? (int64_t)(bytes * made->together) : 0;
     if (code == 0 && inside == pairs.count)
         *after = cores_exchange(lower, instruction, spec->setup_s, before);
     else if (code == 0)
         code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
+    if (code == 0 && inside == 0)
+        code = keep_permute(lower, made, ops, st);
     groups_free(&pairs);
     free(target);
     return code;
+}
+
+static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                         int32_t before, int32_t *after, struct status *st)
+{
+    const struct attribute *pairs = module_find(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS);
+    struct lowered_permute own = {.ids = module_ids_of(lower->module, instruction)};
+    if (pairs)
+        own = (struct lowered_permute){.first = pairs->first, .count = pairs->count, .ids = own.ids};
+    const struct lowered_permute *known = find_permute(lower, &own);
+    if (!known)
+        return build_first(lower, instruction, spec, &own, before, after, st);
+    spec->like = &known->op;
+    spec->elements = (int64_t)(lower_collective_bytes(lower->module, instruction, 1) * known->together);
+    return collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
 }
 
 /* What the text of a ragged all-to-all does not say: how much each pair moves. */

@@ -9,9 +9,18 @@
 #include "base/grow.h"
 #include "base/lookup.h"
 
+/* Lists of numbers of so many and more are kept once where the same one came up a short while ago: thousands of permutes
+ * of a loop name the same pairs of devices. */
+enum { LONG_LIST = 64, LISTS_KEPT = 8 };
+struct list {
+    int32_t first, count;
+};
+
 /* Where an equal text or shape may be. */
 struct module_index {
     struct lookup texts, shapes;
+    struct list list[LISTS_KEPT]; /* the oldest one at lists % LISTS_KEPT */
+    int32_t lists;
 };
 
 enum { TEXTS, SHAPES, NUMBERS, OPERANDS, ATTRIBUTES_, INSTRUCTIONS, COMPUTATIONS, GROUPINGS };
@@ -139,15 +148,33 @@ int32_t module_text(struct module *module, const char *text, int length)
     return at;
 }
 
+/* Where a long list is already, or -1. */
+static int32_t find_list(const struct module *module, const int64_t number[], int numbers)
+{
+    const struct module_index *index = module->index;
+    if (!index || numbers < LONG_LIST)
+        return -1;
+    for (int32_t l = 0; l < LISTS_KEPT && l < index->lists; l++)
+        if (index->list[l].count == numbers &&
+            memcmp(module->number + index->list[l].first, number, (size_t)numbers * sizeof *number) == 0)
+            return index->list[l].first;
+    return -1;
+}
+
 static int32_t add_numbers(struct module *module, const int64_t number[], int numbers)
 {
-    int32_t first = module->numbers;
+    int32_t first = find_list(module, number, numbers);
+    if (first >= 0)
+        return first;
+    first = module->numbers;
     if (!HAS_ROOM(module, number, NUMBERS, first,
                   numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
     if (numbers > 0)
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
     module->numbers += numbers;
+    if (module->index && numbers >= LONG_LIST)
+        module->index->list[module->index->lists++ % LISTS_KEPT] = (struct list){first, numbers};
     return first;
 }
 
@@ -277,6 +304,13 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
     assert(attribute_info(key)->kind != VALUE_TEXT);
     int32_t first = add_numbers(module, number, numbers);
     add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
+}
+
+void module_attribute_like(struct module *module, enum attribute_key key, int32_t instruction)
+{
+    const struct attribute *attribute = module_find(module, instruction, key);
+    if (attribute)
+        add_attribute(module, *attribute);
 }
 
 void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text)

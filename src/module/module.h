@@ -194,6 +194,8 @@ int32_t module_begin(struct module *module, const char *name);
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands);
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
+/* The same one that another instruction has, if it does. */
+void module_attribute_like(struct module *module, enum attribute_key key, int32_t instruction);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
 /* The same for a reader, which has spans of a text and no strings: texts of the module. */
 int32_t module_name(struct module *module, const char *name, int length); /* not looked for among the texts */

@@ -211,26 +211,42 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
     }
 }
 
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
-                     int first, int last)
+/* Gives the permute that was added last its pairs. */
+static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int first, int last)
 {
     struct module *module = o->b.module;
     int n = loop->ring.size, pairs = 0;
+    for (int s = 0; s < LOOP_SENTS; s++) {
+        const struct loop_sent *sent = &o->sent[s];
+        if (sent->loop == loop && sent->sign == sign && sent->first == first && sent->last == last) {
+            module_attribute_like(module, ATTR_SOURCE_TARGET_PAIRS, sent->permute);
+            return;
+        }
+    }
     int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
     if (!pair) {
         out_of_memory(o);
-        return 0;
+        return;
     }
     for (int g = 0; g < loop->ring.count; g++)
         for (int k = first; k <= last; k++) {
             pair[2 * pairs] = loop->ring.member[g * n + k];
             pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
         }
+    module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    free(pair);
+    o->sent[o->sents++ % LOOP_SENTS] = (struct loop_sent){loop, sign, first, last, module->instructions - 1};
+}
+
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
+                     int first, int last)
+{
+    struct module *module = o->b.module;
     int32_t shape = module_at(module, value)->shape, flag = loop_scalar_shape(module, DTYPE_U32);
     int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL,
                               module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4), &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
-    module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    add_pairs(o, loop, sign, first, last);
     if (before >= 0)
         module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
     char more[96], axes[TALLY_AXES];
@@ -238,7 +254,6 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
     snprintf(more, sizeof more, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "", over_axes ? axes : "",
              over_axes ? "\"" : "");
     loop_label(o, loop, loop->collective, more);
-    free(pair);
     return made;
 }
 

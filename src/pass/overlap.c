@@ -318,6 +318,7 @@ static int write(struct overlap *o, struct module *out, bool keep, struct status
 {
     int code = edit_open(&o->edit, o->from, out, st);
     o->b = (struct builder){.module = out, .channels = last_channel(o->from)};
+    memset(o->sent, 0, sizeof o->sent); /* they are of another module */
     if (code == 0) {
         edit_copy_called(&o->edit);
         if (keep)
