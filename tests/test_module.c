@@ -35,6 +35,38 @@ static void keeps_equal_parts_once(void)
     module_free(&m);
 }
 
+/* Long ones: permutes of a loop name the same pairs over and over. */
+static void keeps_equal_lists_once(void)
+{
+    enum { LONG = 200, PERMUTES = 5 };
+    int64_t pair[LONG];
+    struct module m;
+    struct status st = {0};
+    module_init(&m, "m", LONG);
+    module_begin(&m, "main");
+    int32_t at = module_add(&m, HLO_PARAMETER, NULL, module_array(&m, DTYPE_F32, (int64_t[]){3}, 1), NULL, 0);
+    module_attribute(&m, ATTR_PARAMETER_NUMBER, (int64_t[]){0}, 1);
+    for (int p = 0; p < PERMUTES; p++) {
+        int32_t made = module_add(&m, HLO_COLLECTIVE_PERMUTE, NULL, module_at(&m, at)->shape, &at, 1);
+        for (int i = 0; i < LONG; i++)
+            pair[i] = i / 2 + (i % 2) * (1 + p % 2); /* two kinds in turn */
+        if (p == PERMUTES - 1)
+            module_attribute_like(&m, ATTR_SOURCE_TARGET_PAIRS, made - 1);
+        else
+            module_attribute(&m, ATTR_SOURCE_TARGET_PAIRS, pair, LONG);
+        at = made;
+    }
+    OKAY(module_close(&m, &st), st);
+    for (int p = 1; p <= PERMUTES; p++) {
+        int count, kind = p == PERMUTES ? 1 : (p - 1) % 2;
+        const int64_t *number = module_numbers(&m, p, ATTR_SOURCE_TARGET_PAIRS, &count);
+        CU_ASSERT_EQUAL_FATAL(count, LONG);
+        CU_ASSERT_EQUAL(number[LONG - 1], LONG / 2 + kind);
+        CU_ASSERT_EQUAL(number, module_numbers(&m, 1 + kind, ATTR_SOURCE_TARGET_PAIRS, &count));
+    }
+    module_free(&m);
+}
+
 /* Groups of an instruction with these attributes, as digits with a bar between groups, for 3 replicas of 2 partitions. */
 static void groups_are(const char *opcode, const char *attributes, const char *want)
 {
@@ -333,5 +365,6 @@ static void finds_broken_modules(void)
     }
 }
 
-SUITE("module", TEST(keeps_equal_parts_once), TEST(groups_in_every_mode), TEST(refuses_groups),
-      TEST(counts_trips), TEST(reads_known_trips), TEST(refuses_meaning), TEST(finds_broken_modules))
+SUITE("module", TEST(keeps_equal_parts_once), TEST(keeps_equal_lists_once), TEST(groups_in_every_mode),
+      TEST(refuses_groups), TEST(counts_trips), TEST(reads_known_trips), TEST(refuses_meaning),
+      TEST(finds_broken_modules))
