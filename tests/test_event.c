@@ -197,13 +197,13 @@ static void what_is_alike_ends_at_the_same_bit(void)
     struct world w;
     world_setup(&w, 6, 5, true);
     for (int to = 1; to < w.slice.chips; to++) {
-        struct way way[ROUTE_WAYS];
-        int ways = 1 << __builtin_popcount(route_ways(&w.slice, 0, to, way));
+        struct minimal_route minimal[MINIMAL_ROUTES];
+        int ways = 1 << __builtin_popcount(route_minimal(&w.slice, 0, to, minimal));
         for (int i = 0; i < ways; i++)
             program_add(&w.program,
                         (struct op){.kind = OP_SEND,
                                     .where = WHERE_ALL,
-                                    .towards = program_towards(&w.program, way[i].hop, way[i].hops),
+                                    .towards = program_towards(&w.program, minimal[i].hop, minimal[i].hops),
                                     .amount = amount_of(23850.0 / ways),
                                     .payload = NO_PAYLOAD});
     }

@@ -574,9 +574,9 @@ static int load_in_simgrid(const char *path, const struct slice *slice)
             char from[PLATFORM_NAME], to[PLATFORM_NAME];
             const void *src = kernel.host(platform_chip_name(a, from)),
                        *dst = kernel.host(platform_chip_name(b, to));
-            struct way way[ROUTE_WAYS];
-            route_ways(slice, a, b, way);
-            double want_s = slice->hop_latency_s * route_length(way[0].hop, way[0].hops);
+            struct minimal_route minimal[MINIMAL_ROUTES];
+            route_minimal(slice, a, b, minimal);
+            double want_s = slice->hop_latency_s * route_length(minimal[0].hop, minimal[0].hops);
             if (a != b && fabs(kernel.latency_s(src, dst) - want_s) > 1e-12 * want_s)
                 return 4;
             if (a != b && fabs(kernel.width_Bps(src, dst) - slice->link_Bps) > 1e-12 * slice->link_Bps)

@@ -94,9 +94,9 @@ static void links_have_speeds_of_their_own(void)
 /* The hop between two chips of one axis; 0 where there are several. */
 static int only_hop(const struct slice *slice, int from, int to)
 {
-    struct way way[ROUTE_WAYS];
-    route_ways(slice, from, to, way);
-    return way[0].hops == 1 ? way[0].hop[0].delta : 0;
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    route_minimal(slice, from, to, minimal);
+    return minimal[0].hops == 1 ? minimal[0].hop[0].delta : 0;
 }
 
 /* On a ring of 8: 5 on is 3 back, half way goes by +, and both ways where ties are asked for. */
@@ -107,17 +107,17 @@ static void takes_the_shorter_way(void)
     CU_ASSERT_EQUAL(only_hop(&ring, 6, 2), 4);
     CU_ASSERT_EQUAL(only_hop(&line, 1, 6), 5);
     CU_ASSERT_EQUAL(only_hop(&pair, 1, 0), 1);
-    struct way way[ROUTE_WAYS];
+    struct minimal_route minimal[MINIMAL_ROUTES];
     struct slice cube = make("4x4x4", all_wrap);
     /* x and z tie: their bits, and the four ways differ in the signs of these two */
-    CU_ASSERT_EQUAL(route_ways(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), way), 5u);
+    CU_ASSERT_EQUAL(route_minimal(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), minimal), 5u);
     for (int w = 0; w < 4; w++) {
-        CU_ASSERT_EQUAL(way[w].hop[0].delta, w & 1 ? -2 : 2);
-        CU_ASSERT_EQUAL(way[w].hop[1].delta, 1);
-        CU_ASSERT_EQUAL(way[w].hop[2].delta, w & 2 ? -2 : 2);
+        CU_ASSERT_EQUAL(minimal[w].hop[0].delta, w & 1 ? -2 : 2);
+        CU_ASSERT_EQUAL(minimal[w].hop[1].delta, 1);
+        CU_ASSERT_EQUAL(minimal[w].hop[2].delta, w & 2 ? -2 : 2);
     }
-    CU_ASSERT_EQUAL(route_ways(&cube, 5, 5, way), 0u);
-    CU_ASSERT_EQUAL(way[0].hops, 0);
+    CU_ASSERT_EQUAL(route_minimal(&cube, 5, 5, minimal), 0u);
+    CU_ASSERT_EQUAL(minimal[0].hops, 0);
 }
 
 /* Every way between any two chips ends there, is as long as the first, and walks links that follow each other. */
@@ -134,12 +134,12 @@ static void ways_lead_there(void)
         OKAY(slice_check(&slice, &st), st);
         int from = (int)suite_random(&random, (unsigned)slice.chips),
             to = (int)suite_random(&random, (unsigned)slice.chips);
-        struct way way[ROUTE_WAYS];
-        int ways = 1 << __builtin_popcount(route_ways(&slice, from, to, way)), link[64];
+        struct minimal_route minimal[MINIMAL_ROUTES];
+        int ways = 1 << __builtin_popcount(route_minimal(&slice, from, to, minimal)), link[64];
         for (int w = 0; w < ways; w++) {
-            int links = route_length(way[w].hop, way[w].hops);
-            CU_ASSERT_EQUAL(links, route_length(way[0].hop, way[0].hops));
-            CU_ASSERT_EQUAL(route_walk(&slice, from, way[w].hop, way[w].hops, link), to);
+            int links = route_length(minimal[w].hop, minimal[w].hops);
+            CU_ASSERT_EQUAL(links, route_length(minimal[0].hop, minimal[0].hops));
+            CU_ASSERT_EQUAL(route_walk(&slice, from, minimal[w].hop, minimal[w].hops, link), to);
             for (int l = 0; l < links; l++)
                 CU_ASSERT_EQUAL(slice_link_start(&slice, link[l]),
                                 l ? slice_link_end(&slice, link[l - 1]) : from);
@@ -188,17 +188,17 @@ static void routes_go_round_dead_links(void)
         OKAY(slice_check(&slice, &st), st);
         int from = (int)suite_random(&random, (unsigned)slice.chips),
             to = (int)suite_random(&random, (unsigned)slice.chips), want = distance(&slice, from, to);
-        struct way way[ROUTE_WAYS];
+        struct minimal_route minimal[MINIMAL_ROUTES];
         struct hop hop[ROUTE_HOPS];
         int hops = route_between(&slice, from, to, hop, &none);
-        route_ways(&slice, from, to, way);
-        bool regular = route_walk(&slice, from, way[0].hop, way[0].hops, NULL) == to;
+        route_minimal(&slice, from, to, minimal);
+        bool regular = route_walk(&slice, from, minimal[0].hop, minimal[0].hops, NULL) == to;
         CU_ASSERT_EQUAL(hops < 0, want < 0);
         if (hops >= 0) {
             CU_ASSERT_EQUAL(route_walk(&slice, from, hop, hops, NULL), to);
             CU_ASSERT_EQUAL(route_length(hop, hops), want);
-            CU_ASSERT(!regular ||
-                      (hops == way[0].hops && memcmp(hop, way[0].hop, (size_t)hops * sizeof *hop) == 0));
+            CU_ASSERT(!regular || (hops == minimal[0].hops &&
+                                   memcmp(hop, minimal[0].hop, (size_t)hops * sizeof *hop) == 0));
         }
         round_about += hops >= 0 && !regular;
         cut_off += hops < 0;

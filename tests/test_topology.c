@@ -26,7 +26,8 @@ static int twisted_neighbour(const struct slice *slice, int chip, int axis, int 
 }
 
 /* Straight along x, or over one of its ends; then the shorter way along y. */
-static unsigned twisted_routes(const struct slice *slice, int from, int to, struct way way[static ROUTE_WAYS])
+static unsigned twisted_routes(const struct slice *slice, int from, int to,
+                               struct minimal_route minimal[static MINIMAL_ROUTES])
 {
     int a = slice->len[0], b = slice->len[1], least = 2 * (a + b);
     for (int over = 0; over <= 2; over++) {
@@ -36,11 +37,11 @@ static unsigned twisted_routes(const struct slice *slice, int from, int to, stru
         if (abs(dx) + abs(dy) >= least)
             continue;
         least = abs(dx) + abs(dy);
-        way[0].hops = 0;
+        minimal[0].hops = 0;
         if (dx)
-            way[0].hop[way[0].hops++] = (struct hop){0, dx};
+            minimal[0].hop[minimal[0].hops++] = (struct hop){0, dx};
         if (dy)
-            way[0].hop[way[0].hops++] = (struct hop){1, dy};
+            minimal[0].hop[minimal[0].hops++] = (struct hop){1, dy};
     }
     return 0;
 }

@@ -55,24 +55,23 @@ static struct payload block(const struct direct *d, int tie, int signs)
     return payload;
 }
 
-/* The send of one of the ways of a tie set: `signs` is the index of the way, a bit for each axis that ties.
- */
-static void send_way(struct direct *d, int32_t where, int tie, int signs)
+/* The send over one of the minimal routes of a tie set: `signs` is its index, a bit for each axis that ties. */
+static void send_tied(struct direct *d, int32_t where, int tie, int signs)
 {
     struct program *program = d->walk->program;
     struct towards towards;
     if (d->looked_at == 1) {
-        towards = (struct towards){d->way[signs], NO_TABLE};
+        towards = (struct towards){d->minimal[signs], NO_TABLE};
     } else {
         for (int chip = 0; chip < d->looked_at; chip++)
-            d->route[chip] = d->mask[chip] ? d->way[chip * ROUTE_WAYS + signs] : -1;
+            d->route[chip] = d->mask[chip] ? d->minimal[chip * MINIMAL_ROUTES + signs] : -1;
         towards = program_towards_table(program, d->route, where);
     }
     struct payload payload = block(d, tie, signs);
     direct_add(d,
                (struct op){.where = where,
                            .towards = towards,
-                           .amount = amount_of(d->bytes / direct_ways((unsigned)tie))},
+                           .amount = amount_of(d->bytes / direct_routes((unsigned)tie))},
                &payload);
 }
 
@@ -81,33 +80,34 @@ static void send_way(struct direct *d, int32_t where, int tie, int signs)
 static unsigned find_routes(struct direct *d, int from, int to, int32_t route[])
 {
     struct program *program = d->walk->program;
-    struct way way[ROUTE_WAYS];
-    unsigned ties = d->halves > 0 ? route_ways(program->slice, from, to, way) : 0;
-    for (int w = 0; w < direct_ways(ties) && ties; w++) {
-        if (program->slice->link && route_walk(program->slice, from, way[w].hop, way[w].hops, NULL) != to)
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    unsigned ties = d->halves > 0 ? route_minimal(program->slice, from, to, minimal) : 0;
+    for (int w = 0; w < direct_routes(ties) && ties; w++) {
+        if (program->slice->link &&
+            route_walk(program->slice, from, minimal[w].hop, minimal[w].hops, NULL) != to)
             ties = 0;
         else
-            route[w] = program_route(program, way[w].hop, way[w].hops);
+            route[w] = program_route(program, minimal[w].hop, minimal[w].hops);
     }
     if (!ties)
         route[0] = program_route_between(program, from, to);
     return ties;
 }
 
-void direct_find_ways(struct direct *d)
+void direct_find_routes(struct direct *d)
 {
     for (int chip = 0; chip < d->looked_at; chip++) {
         int to = d->to[d->walk->rings][chip];
         d->tie[chip] = to < 0 || !d->mask[chip]
                            ? NO_MEMBER
-                           : (uint8_t)find_routes(d, chip, to, &d->way[chip * ROUTE_WAYS]);
+                           : (uint8_t)find_routes(d, chip, to, &d->minimal[chip * MINIMAL_ROUTES]);
     }
 }
 
 static void send_offset(struct direct *d)
 {
     memset(d->mask, 1, (size_t)d->looked_at);
-    direct_find_ways(d);
+    direct_find_routes(d);
     for (int tie = 0; tie < 1 << SLICE_AXES; tie++) {
         bool any = false;
         for (int chip = 0; chip < d->looked_at; chip++)
@@ -115,8 +115,8 @@ static void send_offset(struct direct *d)
         if (!any)
             continue;
         int32_t where = d->looked_at == 1 ? WHERE_ALL : program_mask(d->walk->program, d->mask);
-        for (int signs = 0; signs < direct_ways((unsigned)tie); signs++)
-            send_way(d, where, tie, signs);
+        for (int signs = 0; signs < direct_routes((unsigned)tie); signs++)
+            send_tied(d, where, tie, signs);
     }
 }
 
@@ -168,7 +168,7 @@ void direct_free(struct direct *d)
 {
     for (int r = 0; r <= COLLECTIVE_RINGS; r++)
         free(d->to[r]);
-    free(d->way);
+    free(d->minimal);
     free(d->tie);
     free(d->route);
     free(d->mask);
@@ -182,7 +182,7 @@ int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t b
     bool all = true;
     for (int r = 0; r <= walk->rings; r++)
         all &= (d->to[r] = malloc(chips * sizeof *d->to[r])) != NULL;
-    all &= (d->way = malloc((size_t)d->looked_at * ROUTE_WAYS * sizeof *d->way)) != NULL;
+    all &= (d->minimal = malloc((size_t)d->looked_at * MINIMAL_ROUTES * sizeof *d->minimal)) != NULL;
     all &= (d->tie = calloc(chips, 1)) != NULL;
     all &= (d->mask = calloc(chips, 1)) != NULL;
     all &= (d->route = malloc(chips * sizeof *d->route)) != NULL;

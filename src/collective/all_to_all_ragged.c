@@ -51,11 +51,11 @@ static int64_t part_of(int64_t elements, int ways, int w)
 }
 
 /* The routes of the pairs at the offset that have anything to send; tie[] is NO_MEMBER for the others. */
-static void find_ways(struct direct *d)
+static void find_routes(struct direct *d)
 {
     for (int chip = 0; chip < d->looked_at; chip++)
         d->mask[chip] = block_of(d, chip) > 0;
-    direct_find_ways(d);
+    direct_find_routes(d);
 }
 
 /* What each chip sends to, and gets from, each position, part by part. */
@@ -63,11 +63,11 @@ static void fill_sizes(struct direct *d)
 {
     const struct ragged *ragged = d->own;
     size_t row = (size_t)d->walk->chips * (size_t)ragged->pieces;
-    find_ways(d);
+    find_routes(d);
     for (int chip = 0; chip < d->looked_at; chip++) {
         if (d->tie[chip] == NO_MEMBER)
             continue;
-        int to = d->to[d->walk->rings][chip], ways = direct_ways(d->tie[chip]);
+        int to = d->to[d->walk->rings][chip], ways = direct_routes(d->tie[chip]);
         int64_t *sends = ragged->sends + (size_t)chip * row + ragged->position[to] * ragged->pieces;
         int64_t *gets = ragged->gets + (size_t)to * row + ragged->position[chip] * ragged->pieces;
         for (int w = 0; w < ways; w++)
@@ -105,17 +105,17 @@ static int make_buffers(struct direct *d, struct status *st)
     return 0;
 }
 
-/* The parts that all chips with a set of ties send on the w-th of their ways. */
-static void send_way(struct direct *d, unsigned tie, int w)
+/* The parts that all chips with a set of ties send on the w-th of their minimal routes. */
+static void send_tied(struct direct *d, unsigned tie, int w)
 {
     struct program *program = d->walk->program;
     struct ragged *ragged = d->own;
     bool any = false;
     for (int chip = 0; chip < d->looked_at; chip++) {
-        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), direct_ways(tie), w) : 0;
+        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), direct_routes(tie), w) : 0;
         any |= d->mask[chip] = elements > 0;
         ragged->amount[chip] = (double)elements * d->walk->spec->elem_bytes;
-        d->route[chip] = elements > 0 ? d->way[chip * ROUTE_WAYS + w] : -1;
+        d->route[chip] = elements > 0 ? d->minimal[chip * MINIMAL_ROUTES + w] : -1;
     }
     if (!any)
         return;
@@ -134,10 +134,10 @@ static void send_way(struct direct *d, unsigned tie, int w)
 
 static void send_offset(struct direct *d)
 {
-    find_ways(d);
+    find_routes(d);
     for (unsigned tie = 0; tie < 1 << SLICE_AXES; tie++)
-        for (int w = 0; w < direct_ways(tie); w++)
-            send_way(d, tie, w);
+        for (int w = 0; w < direct_routes(tie); w++)
+            send_tied(d, tie, w);
 }
 
 static int write_ragged(struct direct *d, struct status *st)

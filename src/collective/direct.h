@@ -23,12 +23,12 @@ struct direct {
     int halves;    /* axes that can tie ... */
     int half_axis[SLICE_AXES];
     struct collective_buffers buffer;
-    double bytes;   /* of a block, where all are equal */
-    int32_t *way;   /* [chips][ROUTE_WAYS]: routes */
-    uint8_t *tie;   /* [chips]: set of axes that tie; or NO_MEMBER */
-    int32_t *route; /* scratch [chips] */
-    uint8_t *mask;  /* scratch [chips] */
-    void *own;      /* of who is called for each offset */
+    double bytes;     /* of a block, where all are equal */
+    int32_t *minimal; /* [chips][MINIMAL_ROUTES]: routes */
+    uint8_t *tie;     /* [chips]: set of axes that tie; or NO_MEMBER */
+    int32_t *route;   /* scratch [chips] */
+    uint8_t *mask;    /* scratch [chips] */
+    void *own;        /* of who is called for each offset */
 };
 
 /* `one_for_all`: where all chips are alike, the first one is looked at and its routes are those of all. */
@@ -36,10 +36,10 @@ int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t b
 void direct_free(struct direct *d);
 
 /* Calls `act` for all offsets on ring r and those after it; and what it asks for: the routes for the offset of all chips
- * that mask[] names (the others' tie[] is NO_MEMBER), and how many ways a set of ties has. */
+ * that mask[] names (the others' tie[] is NO_MEMBER), and how many minimal routes a set of ties has. */
 void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d));
-void direct_find_ways(struct direct *d);
-static inline int direct_ways(unsigned tie)
+void direct_find_routes(struct direct *d);
+static inline int direct_routes(unsigned tie)
 {
     return 1 << __builtin_popcount(tie);
 }

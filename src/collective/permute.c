@@ -32,36 +32,36 @@ static void propose(struct candidate list[], int *count, const struct hop hop[],
 }
 
 /* All cyclic orders of the hops; each hop of a closed axis the short or the long way. */
-static void propose_orders(const struct slice *slice, const struct way *way, struct candidate list[],
-                           int *count)
+static void propose_orders(const struct slice *slice, const struct minimal_route *minimal,
+                           struct candidate list[], int *count)
 {
-    for (int flips = 0; flips < 1 << way->hops; flips++) {
+    for (int flips = 0; flips < 1 << minimal->hops; flips++) {
         struct hop hop[SLICE_AXES];
         bool possible = true;
-        for (int h = 0; h < way->hops; h++) {
-            int axis = way->hop[h].axis, delta = way->hop[h].delta;
-            hop[h] = way->hop[h];
+        for (int h = 0; h < minimal->hops; h++) {
+            int axis = minimal->hop[h].axis, delta = minimal->hop[h].delta;
+            hop[h] = minimal->hop[h];
             if (flips >> h & 1) {
                 possible &= slice_is_ring(slice, axis);
                 hop[h].delta += delta > 0 ? -slice->len[axis] : slice->len[axis];
             }
         }
-        for (int turn = 0; turn < way->hops && possible; turn++) {
+        for (int turn = 0; turn < minimal->hops && possible; turn++) {
             struct hop turned[SLICE_AXES];
-            for (int h = 0; h < way->hops; h++)
-                turned[h] = hop[(h + turn) % way->hops];
-            propose(list, count, turned, way->hops);
+            for (int h = 0; h < minimal->hops; h++)
+                turned[h] = hop[(h + turn) % minimal->hops];
+            propose(list, count, turned, minimal->hops);
         }
     }
 }
 
 /* A straight route beside another one: aside by a link, along, and back. */
-static void propose_detours(const struct slice *slice, const struct way *way, struct candidate list[],
-                            int *count)
+static void propose_detours(const struct slice *slice, const struct minimal_route *minimal,
+                            struct candidate list[], int *count)
 {
-    for (int axis = 0; axis < slice->axes && way->hops == 1; axis++)
-        for (int aside = 1; aside >= -1 && axis != way->hop[0].axis; aside -= 2)
-            propose(list, count, (struct hop[]){{axis, aside}, way->hop[0], {axis, -aside}}, 3);
+    for (int axis = 0; axis < slice->axes && minimal->hops == 1; axis++)
+        for (int aside = 1; aside >= -1 && axis != minimal->hop[0].axis; aside -= 2)
+            propose(list, count, (struct hop[]){{axis, aside}, minimal->hop[0], {axis, -aside}}, 3);
 }
 
 static int shorter_first(const void *a, const void *b)
@@ -89,14 +89,14 @@ static int share_links(const struct slice *slice, int chip, const struct candida
 static int disjoint_routes(const struct slice *slice, int from, int to, int routes, struct candidate chosen[],
                            struct status *st)
 {
-    struct way way[ROUTE_WAYS];
+    struct minimal_route minimal[MINIMAL_ROUTES];
     struct candidate list[CANDIDATES];
     int count = 0, found = 0;
-    route_ways(slice, from, to, way);
-    if (way[0].hops == 0)
+    route_minimal(slice, from, to, minimal);
+    if (minimal[0].hops == 0)
         propose(list, &count, NULL, 0);
-    propose_orders(slice, &way[0], list, &count);
-    propose_detours(slice, &way[0], list, &count);
+    propose_orders(slice, &minimal[0], list, &count);
+    propose_detours(slice, &minimal[0], list, &count);
     /* A stable order: equal lengths stay as proposed, dimension order first. */
     for (int i = 1; i < count; i++)
         for (int j = i; j > 0 && shorter_first(&list[j - 1], &list[j]) > 0; j--) {

@@ -23,10 +23,10 @@ struct edge {
 
 static int measure_edge(const struct slice *slice, int from, int to, struct edge *edge, struct status *st)
 {
-    struct way way[ROUTE_WAYS];
+    struct minimal_route minimal[MINIMAL_ROUTES];
     struct hop hop[ROUTE_HOPS];
-    route_ways(slice, from, to, way);
-    edge->links = edge->built_links = route_length(way[0].hop, way[0].hops);
+    route_minimal(slice, from, to, minimal);
+    edge->links = edge->built_links = route_length(minimal[0].hop, minimal[0].hops);
     for (int back = 0; back < 2 && slice->link; back++) {
         int hops = back ? route_between(slice, to, from, hop, st) : route_between(slice, from, to, hop, st);
         if (hops < 0)
@@ -203,9 +203,9 @@ int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_l
     int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
     bool closed[AXES_MAX];
     *ring = (struct ring){.axis = -1};
-    int32_t *chip = malloc((size_t)chips * sizeof *chip), *way = malloc((size_t)chips * sizeof *way);
+    int32_t *chip = malloc((size_t)chips * sizeof *chip), *ordered = malloc((size_t)chips * sizeof *ordered);
     int32_t *slot = malloc((size_t)n * sizeof *slot);
-    if (!chip || !way || !slot) {
+    if (!chip || !ordered || !slot) {
         code = status_nomem(st);
         goto out;
     }
@@ -224,16 +224,16 @@ int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_l
             code = snake_order(list->count, sides, closed, slot, st);
     }
     for (int at = 0; at < chips && code == 0; at++)
-        way[at] = chip[at - at % n + slot[at % n]];
+        ordered[at] = chip[at - at % n + slot[at % n]];
     if (code == 0)
-        code = ring_of_groups(ring, mesh->slice, way, chips / n, n, st);
+        code = ring_of_groups(ring, mesh->slice, ordered, chips / n, n, st);
     if (code == 0 && list->count > 1) {
         ring->slot = slot;
         slot = NULL;
     }
 out:
     free(chip);
-    free(way);
+    free(ordered);
     free(slot);
     return code;
 }

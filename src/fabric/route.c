@@ -7,9 +7,10 @@
 
 #include "fabric/topology.h"
 
-unsigned route_ways(const struct slice *slice, int from, int to, struct way way[static ROUTE_WAYS])
+unsigned route_minimal(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES])
 {
-    return slice->topology->routes(slice, from, to, way);
+    return slice->topology->routes(slice, from, to, minimal);
 }
 
 int route_length(const struct hop hop[], int hops)
@@ -112,11 +113,11 @@ static int go_round(const struct slice *slice, int from, int to, struct hop hop[
 int route_between(const struct slice *slice, int from, int to, struct hop hop[static ROUTE_HOPS],
                   struct status *st)
 {
-    struct way way[ROUTE_WAYS];
-    route_ways(slice, from, to, way);
-    memcpy(hop, way[0].hop, sizeof way[0].hop);
-    if (!slice->link || route_walk(slice, from, hop, way[0].hops, NULL) == to)
-        return way[0].hops;
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    route_minimal(slice, from, to, minimal);
+    memcpy(hop, minimal[0].hop, sizeof minimal[0].hop);
+    if (!slice->link || route_walk(slice, from, hop, minimal[0].hops, NULL) == to)
+        return minimal[0].hops;
     return go_round(slice, from, to, hop, st);
 }
 

@@ -23,20 +23,21 @@ struct hop {
     int delta;
 };
 
-/* All that route_ways() can return: a tie on each of three axes. */
-enum { ROUTE_WAYS = 8 };
+/* All that route_minimal() can return: a tie on each of three axes. */
+enum { MINIMAL_ROUTES = 8 };
 
 /* A shortest route of a slice as built. */
-struct way {
+struct minimal_route {
     int hops;
     struct hop hop[SLICE_AXES];
 };
 
 /* The shortest routes between two chips as the slice is built: 2^k of them where k axes tie, the one by + first.
  * Returns the set of axes that tie, bit a for axis a: 0 for a single route. */
-unsigned route_ways(const struct slice *slice, int from, int to, struct way way[static ROUTE_WAYS]);
+unsigned route_minimal(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES]);
 
-/* The route between two chips: the first of route_ways(), or the one that goes round what is dead. Returns the
+/* The route between two chips: the first of route_minimal(), or the one that goes round what is dead. Returns the
  * number of its hops. Errors: no way there, or one that turns more than ROUTE_HOPS times. */
 enum { ROUTE_HOPS = 64 };
 int route_between(const struct slice *slice, int from, int to, struct hop hop[static ROUTE_HOPS],

@@ -24,7 +24,8 @@ struct topology {
     void (*fill)(const struct slice *slice, struct slice_link row[]);
     /* The shortest routes between two chips that are chosen from: 2^k of them, where k choices tie. Returns the
      * set of axes that tie; bit i of a route's index says which way it goes on the i-th of them, 0 is +. */
-    unsigned (*routes)(const struct slice *slice, int from, int to, struct way way[static ROUTE_WAYS]);
+    unsigned (*routes)(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES]);
     /* The symmetries: the fewest places by which all chips can move along an axis, coordinates taken modulo its
      * length, so that links come to lie on links. The axis' length where there are none. */
     int (*period)(const struct slice *slice, int axis);

@@ -38,11 +38,12 @@ static int distance(const struct slice *slice, int axis, int from, int to)
 }
 
 /* Dimension-ordered: x, then y, then z. Half way round, both ways tie. */
-static unsigned routes(const struct slice *slice, int from, int to, struct way way[static ROUTE_WAYS])
+static unsigned routes(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES])
 {
     unsigned ties = 0;
     int ways = 1;
-    way[0].hops = 0;
+    minimal[0].hops = 0;
     for (int a = 0; a < slice->axes; a++) {
         int d = distance(slice, a, slice_coord(slice, from, a), slice_coord(slice, to, a));
         if (d == 0)
@@ -51,13 +52,13 @@ static unsigned routes(const struct slice *slice, int from, int to, struct way w
         if (tie) {
             ties |= 1u << a;
             for (int w = 0; w < ways; w++) {
-                way[ways + w] = way[w];
-                way[ways + w].hop[way[w].hops] = (struct hop){a, -d};
-                way[ways + w].hops++;
+                minimal[ways + w] = minimal[w];
+                minimal[ways + w].hop[minimal[w].hops] = (struct hop){a, -d};
+                minimal[ways + w].hops++;
             }
         }
         for (int w = 0; w < ways; w++)
-            way[w].hop[way[w].hops++] = (struct hop){a, d};
+            minimal[w].hop[minimal[w].hops++] = (struct hop){a, d};
         ways = tie ? 2 * ways : ways;
     }
     return ties;

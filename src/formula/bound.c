@@ -49,18 +49,18 @@ struct planes {
     double *Bps[2], *bytes[2]; /* [len + 1] */
 };
 
-static void cross(double *const way[2], int from, int to, double amount)
+static void cross(double *const minimal[2], int from, int to, double amount)
 {
-    double *planes = way[from > to];
+    double *planes = minimal[from > to];
     planes[(from < to ? from : to) + 1] += amount;
     planes[(from < to ? to : from) + 1] -= amount;
 }
 
-static void add_up(const struct planes *p, double *const way[2])
+static void add_up(const struct planes *p, double *const minimal[2])
 {
     for (int w = 0; w < 2; w++)
         for (int k = 1; k <= p->len; k++)
-            way[w][k] += way[w][k - 1];
+            minimal[w][k] += minimal[w][k - 1];
 }
 
 static void cross_links(const struct planes *p, int chip, double times)
@@ -266,9 +266,9 @@ static int pass_ports(const struct bound_case *c, double *worst_s, struct status
 
 static int links_between(const struct slice *slice, int from, int to)
 {
-    struct way way[ROUTE_WAYS];
-    route_ways(slice, from, to, way);
-    return route_length(way[0].hop, way[0].hops);
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    route_minimal(slice, from, to, minimal);
+    return route_length(minimal[0].hop, minimal[0].hops);
 }
 
 /* The farthest chip of a group that spans axes, from one whose other coordinates are 0: on every axis by itself. */

@@ -39,15 +39,15 @@ static int note(struct detours *list, struct detour detour, struct status *st)
 static int find(const struct program *program, struct detours *list, struct status *st)
 {
     const struct slice *slice = program->slice;
-    struct way way[ROUTE_WAYS];
+    struct minimal_route minimal[MINIMAL_ROUTES];
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         for (int chip = 0; op->kind == OP_SEND && chip < slice->chips; chip++) {
             if (!op_takes_part(program, op, chip))
                 continue;
             int to = op_destination(program, op, chip);
-            route_ways(slice, chip, to, way);
-            if (route_walk(slice, chip, way[0].hop, way[0].hops, NULL) == to)
+            route_minimal(slice, chip, to, minimal);
+            if (route_walk(slice, chip, minimal[0].hop, minimal[0].hops, NULL) == to)
                 continue;
             if (note(list, (struct detour){chip, to, op_route(program, op, chip)}, st) < 0)
                 return st->code;
