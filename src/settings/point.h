@@ -75,6 +75,7 @@ struct point {
     int micro_batches;
     bool head;
     bool elementwise; /* what is no product takes time, too */
+    bool fuse;        /* of models: what is element by element runs with what reads it */
 
     int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
     bool fold, check;

@@ -57,6 +57,24 @@ static int check_chunks_used(const struct model_step *step, struct status *st)
                : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
 
+/* Replaces a module by what a pass makes of it. */
+static int go_on(struct module *module,
+                 int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
+                 struct status *st)
+{
+    struct module next = {0};
+    int code = pass(module, layers, &next, st);
+    module_free(module);
+    *module = next;
+    return code;
+}
+
+static int fuse(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_fuse(in, out, st);
+}
+
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
                     struct status *st)
 {
@@ -69,6 +87,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = pass_recompute(&step->model.module, (enum remat)point->remat, &step->base, st);
     module_free(&step->model.module);
+    if (code == 0 && point->fuse)
+        code = go_on(&step->base, fuse, 0, st);
     if (code < 0)
         return code;
     step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
@@ -150,18 +170,6 @@ static bool is_naive(const struct model_step *step)
         if (step->way[at] != OVERLAP_NAIVE)
             return false;
     return true;
-}
-
-/* Replaces a module by what a pass makes of it. */
-static int go_on(struct module *module,
-                 int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
-                 struct status *st)
-{
-    struct module next = {0};
-    int code = pass(module, layers, &next, st);
-    module_free(module);
-    *module = next;
-    return code;
 }
 
 static int combine(const struct module *in, int layers, struct module *out, struct status *st)

@@ -111,7 +111,10 @@ static int module_open(struct job *job, struct status *st)
     job->state = m;
     m->of_model = document_is_path(point->op);
     int code = m->of_model ? read_model(m, job, st) : read_hlo(point, &m->module, m->path, &m->disguised, st);
-    return code == 0 ? module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st) : code;
+    if (code == 0)
+        code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
+    m->options.roofline.step = m->of_model;
+    return code;
 }
 
 void module_job_close(struct job *job)

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Bytes that are left to HBM where what is element by element runs with what reads it: by hand, and on a transformer. */
+#include <string.h>
+
+#include "module/cost.h"
+#include "modules.h"
+#include "pass/pass.h"
+
+/* A norm before a product, and a residual that the next layer reads, too. */
+static const char norm[] =
+    "HloModule m\n"
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  p = bf16[96,40] parameter(0)\n  w = bf16[40,56] parameter(1)\n  z = f32[] constant(0)\n"
+    "  wide = f32[96,40] convert(p), frontend_attributes={layer=\"1\"}\n"
+    "  square = f32[96,40] multiply(wide, wide), frontend_attributes={layer=\"1\"}\n"
+    "  r = f32[96] reduce(square, z), dimensions={1}, to_apply=sum, frontend_attributes={layer=\"1\"}\n"
+    "  b = f32[96,40] broadcast(r), dimensions={0}, frontend_attributes={layer=\"1\"}\n"
+    "  y = f32[96,40] multiply(wide, b), frontend_attributes={layer=\"1\"}\n"
+    "  n = bf16[96,40] convert(y), frontend_attributes={layer=\"1\"}\n"
+    "  named = bf16[96,40] reshape(n), frontend_attributes={layer=\"1\"}\n"
+    "  d = bf16[96,56] dot(named, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"
+    "  g = bf16[96,56] logistic(d), frontend_attributes={layer=\"1\"}\n"
+    "  h = bf16[96,56] multiply(g, d), frontend_attributes={layer=\"1\"}\n"
+    "  u = bf16[96,56] tanh(h), frontend_attributes={layer=\"2\"}\n"
+    "  ROOT v = bf16[96,56] negate(u), frontend_attributes={layer=\"2\"}\n}\n";
+
+static void moves(const struct module *module, const char *name, double bytes)
+{
+    NEAR(module_cost(module, instruction_of(module, NULL, name)).hbm_bytes, bytes, 1e-12);
+}
+
+/* bf16[96,40] has 7,680 B, bf16[96,56] 10,752 B, f32[96] 384 B. */
+static void of_a_norm(void)
+{
+    struct module from, to;
+    struct status st = {0};
+    module_of(&from, norm);
+    OKAY(pass_fuse(&from, &to, &st), st);
+    static const char *const inside[] = {"wide", "square", "b", "y", "g", "u", "named"};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        moves(&to, inside[i], 0);
+    moves(&to, "r", 7680 + 4 + 384);          /* p, what the sum starts from, the sums */
+    moves(&to, "n", 7680 + 384 + 7680);       /* p again, the sums; what the product reads */
+    moves(&to, "d", 7680 + 40 * 56 * 2 + 10752); /* as before */
+    moves(&to, "h", 2 * 10752);               /* d, once; the next layer reads it */
+    moves(&to, "v", 2 * 10752);
+    module_free(&from);
+    module_free(&to);
+}
+
+/* All but labels stay. */
+static void nothing_else_changes(void)
+{
+    struct module from, to, again;
+    struct status st = {0};
+    module_of(&from, norm);
+    OKAY(pass_fuse(&from, &to, &st), st);
+    CU_ASSERT_EQUAL(from.instructions, to.instructions);
+    for (int32_t i = 0; i < from.instructions; i++)
+        CU_ASSERT(module_at(&from, i)->opcode == module_at(&to, i)->opcode);
+    OKAY(pass_fuse(&to, &again, &st), st); /* what was found is found again */
+    CU_ASSERT(modules_equal(&to, &again));
+    module_free(&from);
+    module_free(&to);
+    module_free(&again);
+}
+
+SUITE("fuse", TEST(of_a_norm), TEST(nothing_else_changes))
