@@ -27,6 +27,8 @@ layers is 1025; it must be from 1 to 1024|s/layers: .*/layers: 1025/|
 --layers 1025: write 1 to 1024||--layers 1025
 m.yaml:8:11: 7 key-value heads do not divide 64 heads|s/kv-heads: .*/kv-heads: 7/|
 attention 'ful'; the nearest is full|s/attention: .*/attention: ful/|
+keep 'qq'; the nearest is q|s/fused: .*/keep: [q, qq]/|
+m.yaml:14:7: keep must be a list|s/fused: .*/keep: q/|
 kernel 'flush'; the nearest is flash|s/kernel: .*/kernel: flush/|
 unknown name 'kernal'; the nearest is kernel|s/kernel/kernal/|
 function 'silo'; the nearest is silu|$a activation: silo|

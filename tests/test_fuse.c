@@ -39,10 +39,10 @@ static void of_a_norm(void)
     static const char *const inside[] = {"wide", "square", "b", "y", "g", "u", "named"};
     for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
         moves(&to, inside[i], 0);
-    moves(&to, "r", 7680 + 4 + 384);          /* p, what the sum starts from, the sums */
-    moves(&to, "n", 7680 + 384 + 7680);       /* p again, the sums; what the product reads */
+    moves(&to, "r", 7680 + 4 + 384);             /* p, what the sum starts from, the sums */
+    moves(&to, "n", 7680 + 384 + 7680);          /* p again, the sums; what the product reads */
     moves(&to, "d", 7680 + 40 * 56 * 2 + 10752); /* as before */
-    moves(&to, "h", 2 * 10752);               /* d, once; the next layer reads it */
+    moves(&to, "h", 2 * 10752);                  /* d, once; the next layer reads it */
     moves(&to, "v", 2 * 10752);
     module_free(&from);
     module_free(&to);

@@ -157,6 +157,40 @@ static void gradients_are_one_chips(void)
     same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "dp=2,fsdp=2,tp=2", REMAT_FULL);
     same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\n"), "fsdp=2,tp=6", REMAT_NONE);
     same_as_one_chip(with("batch: 3\nattention: none\n"), "fsdp=3,tp=2", REMAT_FULL);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nparallel: true\ngated: false\n"), "dp=2,fsdp=2,tp=2",
+                     REMAT_FULL);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nparallel: true\n"), "fsdp=2,tp=6", REMAT_NONE);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nkeep: [q, o, gate]\n"), "fsdp=2,tp=2", REMAT_FULL);
+    same_as_one_chip(with("batch: 4\nkernel: plain\nfused: true\nkeep: [k, attention]\n"), "fsdp=2,tp=2",
+                     REMAT_FULL);
+}
+
+static int products_again(const char *keep)
+{
+    char more[128], text[8];
+    struct step s;
+    int again = 0;
+    snprintf(more, sizeof more, "layers: 3\nbatch: 1\nkernel: flash\nkeep: %s\n", keep);
+    load(&s, with(more), "dp=1", REMAT_FULL, 1);
+    for (int32_t at = 0; at < s.module.instructions; at++) {
+        enum opcode_class class = opcode_info(module_at(&s.module, at)->opcode)->class;
+        again += (class == CLASS_MATMUL || class == CLASS_OPAQUE) &&
+                 module_label(&s.module, at, "again", text, sizeof text);
+    }
+    unload(&s);
+    return again;
+}
+
+/* Full recomputation does q, k, v, o, gate and up once more, and attention's kernel; o for the second norm's input. What is kept
+ * it does not do again, nor what nobody asks for then. */
+static void what_is_kept_is_not_done_again(void)
+{
+    CU_ASSERT_EQUAL(products_again("[]"), 3 * 7);
+    CU_ASSERT_EQUAL(products_again("[down]"), 3 * 7); /* nobody asks for it */
+    CU_ASSERT_EQUAL(products_again("[q, k, v]"), 3 * 4);
+    CU_ASSERT_EQUAL(products_again("[q, k, v, o]"), 3 * 3);
+    CU_ASSERT_EQUAL(products_again("[q, k, v, attention]"), 3 * 3);
+    CU_ASSERT_EQUAL(products_again("[q, k, v, attention, o, gate, up]"), 0);
 }
 
 /* From tokens to the loss: the vocabulary, too, is cut. */
@@ -187,9 +221,9 @@ static double scalar(struct step *s, const struct array in[])
 /* A few elements of each input, by central differences. */
 static void gradients_are_differences(void)
 {
-    static const char *const kinds[] = {"batch: 1\nkernel: plain\n",
-                                        "batch: 1\nkernel: plain\nattention: full\n",
-                                        "batch: 1\ngated: false\nattention: none\n"};
+    static const char *const kinds[] = {
+        "batch: 1\nkernel: plain\n", "batch: 1\nkernel: plain\nattention: full\n",
+        "batch: 1\ngated: false\nattention: none\n", "batch: 1\nkernel: plain\nparallel: true\n"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct array in[INPUTS] = {0}, out[INPUTS] = {0};
         struct status st = {0};
@@ -336,6 +370,6 @@ static void memory_is_that_by_hand(void)
     CU_ASSERT_EQUAL(ahead - memory(&size, REMAT_NONE), 855638016. * 2 / 8);
 }
 
-SUITE("transformer", TEST(gradients_are_one_chips), TEST(whole_gradients_are_one_chips),
-      TEST(gradients_are_differences), TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand),
-      TEST(memory_is_that_by_hand))
+SUITE("transformer", TEST(gradients_are_one_chips), TEST(what_is_kept_is_not_done_again),
+      TEST(whole_gradients_are_one_chips), TEST(gradients_are_differences), TEST(micro_batches_add_up),
+      TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand))

@@ -16,7 +16,10 @@
  *     attention: causal        or full, none
  *     kernel: flash            or plain, ideal
  *     fused: false             q, k and v are one product, gate and up one
- *     dtypes: {params: bf16, gradients: bf16, state: f32, master: false}
+ *     parallel: false          attention and the feed-forward part read one norm, and are added up together
+ *     keep: [q, k, v, o]       what remat full keeps beside inputs of layers: q, k, v, attention, o, gate, up, down
+ *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
+ *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *
  * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with what is due to the last one's output, dy.
@@ -191,7 +194,7 @@ static int run_whole(struct transformer_step *s, int32_t gradient[], struct stat
 static void update(struct transformer_step *s, const struct held *held, int32_t gradient)
 {
     const struct transformer *t = s->t;
-    double state = dtype_info(t->state)->bytes * (t->master ? 3 : 2);
+    double state = dtype_info(t->state)->bytes * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes;
     struct kernel_cost cost = {
         .hbm_bytes = (double)held->weight.chunk *
                      (dtype_info(t->gradients)->bytes + 2 * (dtype_info(t->params)->bytes + state))};
@@ -243,8 +246,9 @@ static int build(const struct node *root, const struct point *point, const struc
     return code < 0 ? code : model_close(model, st);
 }
 
-static const char *const keys[] = {"layers",   "d-model",    "d-ff",        "heads",  "kv-heads",  "head-dim",
-                                   "sequence", "vocabulary", "gated",       "tied",   "attention", "kernel",
-                                   "fused",    "activation", "parallelism", "dtypes", "batch",     NULL};
+static const char *const keys[] = {
+    "layers",      "d-model", "d-ff",  "heads",     "kv-heads", "head-dim",     "sequence",
+    "vocabulary",  "gated",   "tied",  "attention", "kernel",   "fused",        "activation",
+    "parallelism", "dtypes",  "batch", "parallel",  "keep",     "keep-on-host", NULL};
 static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
 const struct front front_transformer = {"transformer", keys, options, build};

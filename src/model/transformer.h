@@ -2,7 +2,8 @@
 /*
  * transformer: what a workload file says of a transformer and of how it is trained, and its weights.
  *
- * A block is  x + o(attention(norm(x)))  and then  x + down(f(gate(norm(x))) * up(norm(x))).  Mesh axes have parts: `dp` cuts
+ * A block is  x + o(attention(norm(x)))  and then  x + down(f(gate(norm(x))) * up(norm(x))); or, in parallel,
+ * h = norm(x),  x + o(attention(h)) + down(f(gate(h)) * up(h)),  of which the sums over tp are one.  Mesh axes have parts: `dp` cuts
  * the batch; `fsdp` the batch and the weights, which are gathered for use; `tp` heads, the feed-forward width and the
  * vocabulary, and between products the tokens (sequence parallelism). Each weight is a matrix whose dim of tp is cut first;
  * what is left is held flat, filled up with zeros to a multiple of the devices of fsdp, so that any number of these works.
@@ -45,16 +46,31 @@ enum weight_id {
 struct transformer {
     int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
     bool gated, tied, head;
-    bool fused; /* q, k and v are one product, gate and up one */
+    bool fused;    /* q, k and v are one product, gate and up one */
+    bool parallel; /* attention and the feed-forward part both read the block's one norm */
+    unsigned keep; /* set of enum keep */
+    bool host;     /* what is kept for the backward pass is copied to the host meanwhile, and back */
     enum attention attention;
     enum kernel kernel;
-    int activation; /* front_function() */
-    enum dtype_id params, compute, gradients, state;
+    int activation;                                            /* front_function() */
+    enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
     struct axes axes;              /* the mesh's; an axis of which a part cuts key-value heads is two */
     struct axis_list dp, fsdp, tp, kv,
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
+};
+
+/* What full recomputation may keep of a block, a bit each: results of products, and of attention. */
+enum keep {
+    KEEP_Q = 1,
+    KEEP_K = 2,
+    KEEP_V = 4,
+    KEEP_ATTENTION = 8,
+    KEEP_O = 16,
+    KEEP_GATE = 32,
+    KEEP_UP = 64,
+    KEEP_DOWN = 128
 };
 
 /* Reads it on a mesh, from the file's keys and the point's options. */

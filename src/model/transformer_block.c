@@ -85,19 +85,29 @@ static int multiply(struct transformer_step *s, const struct tensor *x, const st
     return tensor_product(s->b, x, w, &matmul, &wanted, s->t->compute, y, st);
 }
 
-/* Weights beside each other, as one matrix: on each device its own columns of the first, then those of the next. */
-static struct tensor beside(struct transformer_step *s, const struct tensor w[], int n)
+/* Matrices that tp cuts along a dim as one, beside each other along it: on each device its own part of the first, then those
+ * of the next. */
+static struct tensor beside(struct transformer_step *s, const struct tensor w[], int n, int along)
 {
     struct tensor whole = w[0];
     int32_t value[PRODUCTS];
     for (int i = 0; i < n; i++)
         value[i] = w[i].value;
-    whole.value = build_concatenate(s->b, value, n, 1);
-    whole.dim[1].shard = s->t->tp;
+    whole.value = build_concatenate(s->b, value, n, along);
+    whole.dim[along].shard = s->t->tp;
     int64_t dim[BUILDER_DIMS];
     builder_dims(s->b, whole.value, dim);
-    whole.dim[1].n = dim[1] * axis_list_size(&s->t->tp, &s->t->axes);
+    whole.dim[along].n = dim[along] * axis_list_size(&s->t->tp, &s->t->axes);
     return whole;
+}
+
+/* Is the result of a product with a weight kept by full recomputation? */
+static bool is_kept(const struct transformer_step *s, enum weight_id id)
+{
+    static const unsigned bit[WEIGHTS] = {
+        [WEIGHT_Q] = KEEP_Q,       [WEIGHT_K] = KEEP_K,   [WEIGHT_V] = KEEP_V,      [WEIGHT_O] = KEEP_O,
+        [WEIGHT_GATE] = KEEP_GATE, [WEIGHT_UP] = KEEP_UP, [WEIGHT_DOWN] = KEEP_DOWN};
+    return s->t->keep & bit[id];
 }
 
 /* x times several weights, y[i] = x . w[id[i]], as one product or as one each. */
@@ -111,12 +121,17 @@ static int multiply_all(struct transformer_step *s, const struct tensor *x, int6
         w[i] = step_weight(s, layer, id[i]);
     for (int i = 0; i < n && !s->t->fused && code == 0; i++) {
         w[i] = step_weight(s, layer, id[i]);
+        s->b->keep = is_kept(s, id[i]);
         code = multiply(s, x, &w[i], &y[i], st);
+        s->b->keep = false;
     }
     if (code < 0 || !s->t->fused)
         return code;
-    fused = beside(s, w, n);
+    fused = beside(s, w, n, 1);
+    for (int i = 0; i < n; i++)
+        s->b->keep |= is_kept(s, id[i]);
     code = multiply(s, x, &fused, &all, st);
+    s->b->keep = false;
     for (int i = 0; i < n && code == 0; i++) {
         int64_t dim[BUILDER_DIMS];
         builder_dims(s->b, w[i].value, dim);
@@ -129,51 +144,96 @@ static int multiply_all(struct transformer_step *s, const struct tensor *x, int6
 }
 
 /* The sums of a product whose weights tp cuts by rows are handed out by tokens, and added to x. */
-static int multiply_onto(struct transformer_step *s, const struct tensor *y, int64_t layer, enum weight_id id,
-                         struct tensor *x, struct status *st)
+static int multiply_onto(struct transformer_step *s, const struct tensor *y, const struct tensor *w,
+                         bool keep, struct tensor *x, struct status *st)
 {
-    struct tensor w = step_weight(s, layer, id), sum;
-    int code = tensor_product(s->b, y, &w, &matmul, x, s->t->compute, &sum, st);
+    struct tensor sum;
+    s->b->keep = keep;
+    int code = tensor_product(s->b, y, w, &matmul, x, s->t->compute, &sum, st);
+    s->b->keep = false;
     strcpy(sum.dim[0].name, x->dim[0].name);
     strcpy(sum.dim[1].name, x->dim[1].name);
     return code < 0 ? code : tensor_zip(s->b, HLO_ADD, x, &sum, x, st);
 }
 
-static int attend(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+/* What products of a part of the block read: the norm of x, all tokens of it. */
+static int read_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x,
+                     struct tensor *h, struct status *st)
 {
-    static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
-    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_1), h, qkv[3];
-    int code = step_norm(s, x, &scale, &h, st);
-    gather_tokens(s, &h);
-    if (code == 0)
-        code = multiply_all(s, &h, layer, id, 3, qkv, st);
-    if (code < 0)
-        return code;
-    struct tensor y = step_attention(s, &qkv[0], &qkv[1], &qkv[2]);
-    return multiply_onto(s, &y, layer, WEIGHT_O, x, st);
+    struct tensor scale = step_weight(s, layer, id);
+    int code = step_norm(s, x, &scale, h, st);
+    gather_tokens(s, h);
+    return code;
 }
 
-static int feed_forward(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+static int attend(struct transformer_step *s, int64_t layer, const struct tensor *h, struct tensor *y,
+                  struct status *st)
 {
-    static const enum weight_id id[] = {WEIGHT_UP, WEIGHT_GATE};
-    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h, y[2];
-    bool gated = s->t->gated;
-    int code = step_norm(s, x, &scale, &h, st);
-    gather_tokens(s, &h);
-    if (code == 0)
-        code = multiply_all(s, &h, layer, id, gated ? 2 : 1, y, st);
+    static const enum weight_id id[] = {WEIGHT_Q, WEIGHT_K, WEIGHT_V};
+    struct tensor qkv[3];
+    int code = multiply_all(s, h, layer, id, 3, qkv, st);
     if (code < 0)
         return code;
-    front_apply(s->b, s->t->activation, &y[gated]);
-    if (gated)
-        code = tensor_zip(s->b, HLO_MULTIPLY, &y[1], &y[0], &y[0], st);
-    return code < 0 ? code : multiply_onto(s, &y[0], layer, WEIGHT_DOWN, x, st);
+    s->b->keep = s->t->keep & KEEP_ATTENTION;
+    *y = step_attention(s, &qkv[0], &qkv[1], &qkv[2]);
+    s->b->keep = false;
+    return 0;
+}
+
+static int feed_forward(struct transformer_step *s, int64_t layer, const struct tensor *h, struct tensor *y,
+                        struct status *st)
+{
+    static const enum weight_id id[] = {WEIGHT_UP, WEIGHT_GATE};
+    struct tensor both[2];
+    bool gated = s->t->gated;
+    int code = multiply_all(s, h, layer, id, gated ? 2 : 1, both, st);
+    if (code < 0)
+        return code;
+    front_apply(s->b, s->t->activation, &both[gated]);
+    *y = both[0];
+    return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0], y, st) : 0;
+}
+
+static int in_turn(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    struct tensor h, y, w;
+    int code = read_norm(s, layer, WEIGHT_NORM_1, x, &h, st);
+    if (code == 0)
+        code = attend(s, layer, &h, &y, st);
+    if (code < 0)
+        return code;
+    w = step_weight(s, layer, WEIGHT_O);
+    code = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), x, st);
+    if (code == 0)
+        code = read_norm(s, layer, WEIGHT_NORM_2, x, &h, st);
+    if (code == 0)
+        code = feed_forward(s, layer, &h, &y, st);
+    if (code < 0)
+        return code;
+    w = step_weight(s, layer, WEIGHT_DOWN);
+    return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), x, st);
+}
+
+/* o and down are one product of both parts beside each other, whose sums are handed out once. */
+static int in_parallel(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    struct tensor h, y[2], w[2];
+    int code = read_norm(s, layer, WEIGHT_NORM_1, x, &h, st);
+    if (code == 0)
+        code = attend(s, layer, &h, &y[0], st);
+    if (code == 0)
+        code = feed_forward(s, layer, &h, &y[1], st);
+    if (code < 0)
+        return code;
+    w[0] = step_weight(s, layer, WEIGHT_O);
+    w[1] = step_weight(s, layer, WEIGHT_DOWN);
+    struct tensor parts = beside(s, y, 2, 1), weights = beside(s, w, 2, 0);
+    return multiply_onto(s, &parts, &weights, is_kept(s, WEIGHT_O) || is_kept(s, WEIGHT_DOWN), x, st);
 }
 
 int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
 {
     s->b->layer = (int)layer + 1;
     s->b->what = "activations";
-    int code = attend(s, layer, x, st);
-    return code < 0 ? code : feed_forward(s, layer, x, st);
+    return (s->t->parallel ? in_parallel : in_turn)(s, layer, x, st);
 }

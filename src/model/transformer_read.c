@@ -78,7 +78,7 @@ static int read_dtype(const struct node *list, const char *key, enum dtype_id fa
 static int read_dtypes(const struct node *root, const struct point *point, struct transformer *t,
                        struct status *st)
 {
-    static const char *const keys[] = {"params", "gradients", "state", "master", NULL};
+    static const char *const keys[] = {"params", "gradients", "state", "momentum", "master", NULL};
     const struct node *list = node_get(root, "dtypes");
     int code = list ? node_is_mapping(list, "dtypes", st) : 0;
     int compute = code == 0 ? dtype_by_name(point->dtype, st) : code;
@@ -92,8 +92,27 @@ static int read_dtypes(const struct node *root, const struct point *point, struc
         code = read_dtype(list, "gradients", t->params, &t->gradients, st);
     if (code == 0)
         code = read_dtype(list, "state", DTYPE_F32, &t->state, st);
+    if (code == 0)
+        code = read_dtype(list, "momentum", t->state, &t->momentum, st);
     if (code == 0 && list)
         code = read_truth(list, "master", false, &t->master, st);
+    return code;
+}
+
+/* keep: [q, k, v, o] */
+static int read_keep(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"q", "k", "v", "attention", "o", "gate", "up", "down", NULL};
+    const struct node *list = node_get(root, "keep");
+    int code = list ? node_is_sequence(list, "keep", st) : 0;
+    for (int i = 0; list && i < node_count(list) && code == 0; i++) {
+        const char *text;
+        code = node_text(node_child(list, i), "keep", &text, st);
+        int bit = code == 0 ? text_index(text, names) : 0;
+        if (bit < 0)
+            return node_prefix(node_child(list, i), st, text_unknown("keep", text, names, st));
+        t->keep |= 1u << bit;
+    }
     return code;
 }
 
@@ -109,6 +128,12 @@ static int read_kinds(const struct node *root, struct transformer *t, struct sta
         code = read_truth(root, "tied", false, &t->tied, st);
     if (code == 0)
         code = read_truth(root, "fused", false, &t->fused, st);
+    if (code == 0)
+        code = read_truth(root, "parallel", false, &t->parallel, st);
+    if (code == 0)
+        code = read_truth(root, "keep-on-host", false, &t->host, st);
+    if (code == 0)
+        code = read_keep(root, t, st);
     if (code == 0)
         code = read_word(root, "attention", attentions, ATTENTION_CAUSAL, &attention, st);
     if (code == 0)

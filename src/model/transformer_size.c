@@ -21,8 +21,17 @@ static struct kept kept_bytes(const struct transformer *t, enum remat remat)
     double tp = axis_list_size(&t->tp, &t->axes), of_type = dtype_info(t->compute)->bytes;
     double d = (double)t->d, q = (double)(t->heads * t->head_dim), ff = (double)t->ff;
     double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * tp; /* with copies */
-    if (remat == REMAT_FULL)
-        return (struct kept){.cut = of_type * d};
+    if (remat == REMAT_FULL) {
+        const struct {
+            enum keep bit;
+            double width;
+        } part[] = {{KEEP_Q, q}, {KEEP_K, kv / 2}, {KEEP_V, kv / 2}, {KEEP_ATTENTION, q},
+                    {KEEP_O, d}, {KEEP_GATE, ff},  {KEEP_UP, ff},    {KEEP_DOWN, d}};
+        double width = d;
+        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+            width += t->keep & part[i].bit ? part[i].width : 0;
+        return (struct kept){.cut = of_type * width};
+    }
     if (remat == REMAT_PRODUCTS)
         return (struct kept){.cut = of_type * (2 * d + q + kv + (t->gated ? 2 : 1) * ff)};
     double of_attention = t->attention == ATTENTION_NONE ? 0
@@ -37,7 +46,7 @@ static double activations_bytes(const struct transformer *t, enum remat remat)
     int tp = axis_list_size(&t->tp, &t->axes);
     double tokens = (double)transformer_local_tokens(t), of_type = dtype_info(t->compute)->bytes;
     struct kept kept = kept_bytes(t, remat), all = kept_bytes(t, REMAT_NONE);
-    double bytes = (double)t->layers * tokens * (kept.cut / tp + kept.whole);
+    double bytes = t->host ? 0 : (double)t->layers * tokens * (kept.cut / tp + kept.whole);
     if (remat != REMAT_NONE)
         bytes += tokens * (all.cut / tp + all.whole);
     if (tp > 1) /* what is gathered of one layer's input, and of what is due to its output */
@@ -73,7 +82,7 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
     for (enum remat remat = 0; remat < REMATS; remat++) {
         double *bytes = size->memory_bytes[remat];
         bytes[MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes;
-        bytes[MEMORY_STATE] = held * state * (t->master ? 3 : 2);
+        bytes[MEMORY_STATE] = held * (state * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes);
         bytes[MEMORY_GRADIENTS] = held * dtype_info(t->gradients)->bytes + (fetched ? gathered * of_type : 0);
         bytes[MEMORY_GATHERED] = fetched || t->params != t->compute ? (1 + ahead) * gathered * of_type : 0;
         bytes[MEMORY_ACTIVATIONS] = activations_bytes(t, remat);

@@ -47,6 +47,10 @@ static void set_shape(const struct transformer *t, enum weight_id id, struct wei
         if (!t->tied)
             set_matrix(w, t->vocabulary, t->d, 0);
         break;
+    case WEIGHT_NORM_2:
+        if (t->parallel)
+            break;
+        /* fall through */
     default: /* norms */
         w->dims = 1;
         w->dim[0] = t->d;

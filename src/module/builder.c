@@ -129,10 +129,10 @@ int32_t builder_label(struct builder *b, int32_t value)
     }
     if (b->layer)
         snprintf(layer, sizeof layer, "%d", b->layer);
-    const char *const key[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL};
-    const char *const label[] = {b->layer ? layer : NULL, b->phase, b->what, rows};
+    const char *const key[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "keep"};
+    const char *const label[] = {b->layer ? layer : NULL, b->phase, b->what, rows, b->keep ? "true" : NULL};
     int labels = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 5; i++)
         if (label[i])
             fprintf(out, "%s%s=\"%s\"", labels++ ? "," : "{", key[i], label[i]);
     fprintf(out, "}");

@@ -44,6 +44,7 @@ struct builder {
     int32_t sum[DTYPE_COUNT], largest[DTYPE_COUNT], less[DTYPE_COUNT];
     int layer;                      /* labels: from 1, 0 for none ... */
     const char *phase, *what;       /* ... NULL for none */
+    bool keep;                      /* ... what full recomputation keeps (pass_recompute()) ... */
     const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged_rows.h) */
     int channels;                   /* collectives so far */
     struct builder_note *note;      /* by instruction */

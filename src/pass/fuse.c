@@ -69,7 +69,8 @@ static void find_kept(struct fuse *f)
         f->kept[at - first] |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o) - first;
-            f->kept[of] |= !reads || (passes && f->kept[at - first]) || f->region[of] != f->region[at - first];
+            f->kept[of] |=
+                !reads || (passes && f->kept[at - first]) || f->region[of] != f->region[at - first];
         }
     }
 }
@@ -87,7 +88,8 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
         if (!f->kept[of])
             bytes += read_bytes(f, operand, root);
         else
-            bytes += shape_hbm_bytes(m, module_at(m, module_at(m, at)->opcode == HLO_SLICE ? at : operand)->shape);
+            bytes +=
+                shape_hbm_bytes(m, module_at(m, module_at(m, at)->opcode == HLO_SLICE ? at : operand)->shape);
     }
     return bytes;
 }

@@ -36,7 +36,7 @@ int pass_prune(const struct module *in, struct module *out, struct status *st);
  *   none      what was gathered: it is gathered again
  *   products  also what is cheap: all but results of products and of other collectives; kernels run again, as with JAX's
  *             checkpoint_dots
- *   full      also all of a layer but its inputs, from them
+ *   full      also all of a layer but its inputs and what is labelled keep="true", from them
  * What is found again is labelled again="true", and stands before its first use. */
 enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);

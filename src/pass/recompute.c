@@ -24,6 +24,7 @@ int pass_remat_by_name(const char *name, struct status *st)
 struct fact {
     bool backward;
     bool gathered; /* by all-gathers, maybe in another type or shape, or beside each other */
+    bool keep;     /* labelled so */
     int32_t layer; /* 0: none */
     int32_t again; /* in the new module: found again, or -1 */
 };
@@ -68,6 +69,7 @@ static void find_facts(struct recompute *c)
         *fact = (struct fact){.again = -1};
         fact->backward = module_label(from, at, "phase", text, sizeof text) && strcmp(text, "bwd") == 0;
         fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
+        fact->keep = module_label(from, at, "keep", text, sizeof text);
         fact->gathered = is_gathered(c, at);
     }
 }
@@ -82,7 +84,8 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
         return true;
     if (fact->gathered)
         return false;
-    if (c->remat == REMAT_NONE || fact->layer == 0 || (c->remat == REMAT_FULL && fact->layer != layer))
+    if (c->remat == REMAT_NONE || (c->remat == REMAT_FULL && fact->keep) || fact->layer == 0 ||
+        (c->remat == REMAT_FULL && fact->layer != layer))
         return true;
     return c->remat == REMAT_PRODUCTS && (class == CLASS_MATMUL || class == CLASS_COLLECTIVE);
 }
