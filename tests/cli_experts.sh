@@ -37,7 +37,7 @@ exchange: gather is of one expert a token, forward only|s/^top-k: 2/&\nexchange:
 exchange: loop is of one expert a token, forward only|s/^top-k: 2/&\nexchange: loop/
 'chunk-tokens:' is missing; give the rows that a device sends at once|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false/
 7 rows do not divide among 2 devices; the next number that does is 8|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false\nchunk-tokens: 7/
---chunks 0: write 1 to 256|s/^top-k: 2/&\nchunks: 0/
+chunks 0: write 1 to 256|s/^top-k: 2/&\nchunks: 0/
 an expert has 1 sizes; give its input's|s/^layers:.*/layers: [2]/
 a size of layers is 0|s/^layers:.*/layers: [2, 0]/
 unknown function 'relv'; the nearest is relu|s/^layers:.*/&\nactivation: relv/
@@ -151,6 +151,31 @@ holds "chunks multiply as many rows" "$same_bytes < 1.1 * $all_bytes && $same_by
 hidden=$("$icisim" run long.yaml --chunks 4 | grep '^# chunks: 4; of ')
 holds "what hides is told" "$(sed -E 's/.* of ([0-9.]+) us of communication ([0-9.]+) us hide.*/\1 - \2/' <<<"$hidden") - $fewer_s * 1e6 < 0.01"
 
+# Layers of a transformer: the same numbers as on one device, where tokens go to the same experts there.
+cat >layers.yaml <<'END'
+model: transformer
+layers: 2
+d-model: 16
+d-ff: 24
+heads: 4
+kv-heads: 2
+head-dim: 4
+sequence: 8
+vocabulary: 40
+moe: {experts: 8, top-k: 2, capacity-factor: 1, d-ff: 12, every: 2, routing: {draw: even}}
+batch: 8
+dtype: f32
+mesh: {fsdp: 2, ep: 4}
+slice: 2x4
+chip: v5e
+head: false
+kernel: plain
+END
+"$icisim" eval layers.yaml --chunks 2 | grep -qx "# equals one device's: y to 1e-06, gradients to 1e-05" || { echo "layers: eval"; failed=1; }
+sed -i 's/draw: even/draw: zipf, exponent: 1/' layers.yaml
+said=$("$icisim" run layers.yaml --engine both)
+[[ "$said" == *"# experts: 8 on each 4 devices; top-2 of 8 tokens a device; each takes 8 rows"* ]] || { echo "layers: $said"; failed=1; }
+
 # What draws are not for.
 refuse() {
     local says=$1 said status=0
@@ -162,6 +187,7 @@ refuse 'its routing stands in a file' run moe-example.yaml --draws 3
 sed 's/file: .*routing.csv/counts: counts.csv/' moe-example.yaml >counted.yaml
 sed -i 's/1,7,5/1,7,6/' counts.csv
 refuse 'counts do not say which tokens go to which expert' eval counted.yaml
+refuse 'give the routing {draw: even}' eval layers.yaml
 refuse '--draws takes one point; these are 2' run moe-zipf.yaml --draws 3 --hop-latency 1us,2us
 refuse '--draws does not apply' run all-gather --size 1MiB --slice 4x4 --draws 3
 exit "$failed"

@@ -46,6 +46,17 @@ give 8192 tokens a chip||--micro-batches 2
 --micro-batches 0: write 1 to 1024||--micro-batches 0
 'batch:' is missing|/tokens-per-chip/d|
 are no whole sequences of 4096|s/tokens-per-chip.*/batch: 60/|
+unknown name 'expert'; the nearest are experts|$a moe: {expert: 8}|
+'experts:' is missing|$a moe: {top-k: 2, expert-axis: fsdp}|
+the mesh has no axis 'ep'|$a moe: {experts: 8, top-k: 2}|
+9 experts do not divide among 64 devices; the next number that does is 64|$a moe: {experts: 9, top-k: 2, expert-axis: fsdp}|
+top-k is 9; it must be from 1 to 8|$a moe: {experts: 8, top-k: 9, expert-axis: ep}|--mesh fsdp=32,ep=2
+'capacity-factor' is missing|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp}|
+'routing' is missing|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, capacity-factor: 1}|
+every is 81; it must be from 1 to 80|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, every: 81}|
+d-ff is 0; it must be from 1|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, d-ff: 0}|
+experts have a norm of their own|$a parallel: true\nmoe: {experts: 64, top-k: 2, expert-axis: fsdp}|
+moe must be a mapping|$a moe: 8|
 --head does not apply to model: mlp|s,.*,,;$r workloads/net-tp.yaml|--head off
 --layers does not apply to model: mlp|s,.*,,;$r workloads/net-tp.yaml|--layers 3
 END

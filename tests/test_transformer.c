@@ -23,6 +23,8 @@ enum { INPUTS = 40 };
 static const char small[] = "model: transformer\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
                             "head-dim: 4\nsequence: 6\nvocabulary: 60\n";
 
+#define MOE "moe: {experts: 4, top-k: 2, capacity-factor: 1, d-ff: 12, routing: {draw: even}"
+
 struct step {
     struct model model;
     struct module module;
@@ -44,6 +46,8 @@ static void load(struct step *s, const char *text, const char *mesh, enum remat 
     s->point.dtype = "f32";
     s->point.head = head;
     s->point.micro_batches = micro_batches;
+    s->point.chunks = strstr(text, "# chunks") ? 3 : 1;
+    s->point.given[option_index(option_by_name("chunks"))] = s->point.chunks > 1;
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&s->point, &axes, &s->model, &st), st);
     OKAY(pass_recompute(&s->model.module, remat, &s->module, &st), st);
@@ -76,7 +80,8 @@ static void fill(const struct model *m, struct array in[])
         OKAY(array_init(&in[i], dims, shape, false, &st), st);
         n = array_elements(&in[i]);
         for (int64_t e = 0; e < n; e++)
-            in[i].data[e] = m->input[i].below
+            in[i].data[e] = m->input[i].given.data ? m->input[i].given.data[e]
+                            : m->input[i].below
                                 ? (double)suite_random(&r, (unsigned)m->input[i].below)
                                 : (suite_random_unit(&r) - 0.47) / (dims > 1 ? 2 : 1) + (dims == 1);
     }
@@ -111,17 +116,22 @@ static void run_ahead(struct step *s, struct array out[])
     struct status st = {0};
     OKAY(pass_prefetch(&was, 1, &fetched, &st), st);
     OKAY(pass_postpone(&fetched, 2, &s->module, &st), st);
+    if (s->point.chunks > 1) {
+        module_free(&fetched);
+        fetched = s->module;
+        OKAY(pass_exchange(&fetched, &s->module, &st), st);
+    }
     OKAY(module_check(&s->module, NULL, &st), st);
     run(s, out);
     module_free(&fetched);
     module_free(&was);
 }
 
-static void same_as_one_chip(const char *text, const char *mesh, enum remat remat)
+static void same_as(const char *text, const char *one_chip, const char *mesh, enum remat remat)
 {
     struct array one[INPUTS] = {0}, many[INPUTS] = {0};
     struct step s;
-    load(&s, text, "dp=1", REMAT_NONE, 1);
+    load(&s, text, one_chip, REMAT_NONE, 1);
     run(&s, one);
     unload(&s);
     load(&s, text, mesh, remat, 1);
@@ -135,6 +145,11 @@ static void same_as_one_chip(const char *text, const char *mesh, enum remat rema
     unload(&s);
     free_all(one, INPUTS);
     free_all(many, INPUTS);
+}
+
+static void same_as_one_chip(const char *text, const char *mesh, enum remat remat)
+{
+    same_as(text, "dp=1", mesh, remat);
 }
 
 static const char *with(const char *more)
@@ -223,7 +238,8 @@ static void gradients_are_differences(void)
 {
     static const char *const kinds[] = {
         "batch: 1\nkernel: plain\n", "batch: 1\nkernel: plain\nattention: full\n",
-        "batch: 1\ngated: false\nattention: none\n", "batch: 1\nkernel: plain\nparallel: true\n"};
+        "batch: 1\ngated: false\nattention: none\n", "batch: 1\nkernel: plain\nparallel: true\n",
+        "batch: 1\nkernel: plain\n" MOE ", expert-axis: dp}\n"};
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         struct array in[INPUTS] = {0}, out[INPUTS] = {0};
         struct status st = {0};
@@ -247,6 +263,33 @@ static void gradients_are_differences(void)
         free_all(out, INPUTS);
         unload(&s);
     }
+}
+
+/* Experts on axes of each part; what is routed is the same on any mesh, and no row is dropped: 2 x T entries of a device go to the
+ * 4 experts in turn, and divide by 4. */
+static void experts_are_one_chips(void)
+{
+    static const struct {
+        const char *more, *one_chip, *mesh;
+    } cases[] = {
+        {MOE "}\n", "ep=1", "ep=4"},
+        {MOE "}\n", "ep=1", "dp=2,ep=2"},
+        {MOE "}\ngated: false\n", "ep=1", "fsdp=2,ep=2"},
+        {MOE "}\n", "ep=1", "ep=2,tp=2"},
+        {MOE ", every: 2}\nfused: true\n", "ep=1", "fsdp=2,ep=2"},
+        {MOE ", expert-axis: fsdp}\n", "fsdp=1", "fsdp=4"},
+        {MOE ", expert-axis: fsdp}\n", "fsdp=1", "fsdp=2,tp=2"},
+        {MOE ", expert-axis: tp, every: 2}\n", "tp=1", "dp=2,tp=2"},
+        {MOE ", expert-axis: '(fsdp,tp)'}\n", "fsdp=1,tp=1", "fsdp=2,tp=2"},
+        {MOE "}\nhead: true\n", "ep=1", "dp=2,ep=2"},
+        {MOE "}\n# chunks: 3\n", "ep=1", "dp=2,ep=2"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (enum remat remat = REMAT_NONE; remat < REMATS; remat++) {
+            char more[512];
+            snprintf(more, sizeof more, "batch: 4\nkernel: plain\n%s", cases[i].more);
+            same_as(with(more), cases[i].one_chip, cases[i].mesh, remat);
+        }
 }
 
 /* Two micro-batches have the first and the second half of one batch's sequences. */
@@ -348,6 +391,37 @@ static double memory(const struct model_size *size, enum remat remat)
     return sum;
 }
 
+/* workloads/mixtral-8x7b.yaml by hand: of a layer attention has 4096 x (2 x 4096 + 2 x 1024) = 41,943,040 parameters, the router
+ * 32,768, an expert 3 x 4096 x 14,336 = 176,160,768, the norms 8,192. On a chip of fsdp=8, ep=8 lie 32 x (41,943,040 / 8 + 4,096 +
+ * 176,160,768 / 8 + 1,024) + 2 x 32,000 x 4096 / 8 + 512 = 905,347,584 elements. Gathered are attention, router and the one
+ * expert. With full remat 32 inputs of 4096 x 4096 are kept; one layer needs 4096 x (2 x (4 x 4096 + 2 x 4096 + 2 x 1024) + 32 x 4
+ * + 8) B, and of its experts 2 B x (81,920 rows x (2 x 4096 + 3 x 14,336) + 2 x 8,192 x 4096). A token takes forward 32 x (2 x
+ * (41,943,040 + 32,768 + 2 x 176,160,768) + 33,554,432) operations. */
+static void memory_of_experts_is_that_by_hand(void)
+{
+    struct status st = {0};
+    struct axes axes;
+    struct point point;
+    struct model model;
+    point_init(&point);
+    point.file = "workloads/mixtral-8x7b.yaml";
+    point.head = false;
+    point.tokens_per_chip = 4096;
+    OKAY(axes_parse("fsdp=8,ep=8", &axes, &st), st);
+    OKAY(model_read(&point, &axes, &model, &st), st);
+    const double *bytes = model.size.memory_bytes[REMAT_FULL];
+    CU_ASSERT_EQUAL(bytes[MEMORY_PARAMETERS], 2 * 905347584.);
+    CU_ASSERT_EQUAL(bytes[MEMORY_STATE], 8 * 905347584.);
+    CU_ASSERT_EQUAL(bytes[MEMORY_GATHERED], 2 * (41943040. + 32768 + 176160768));
+    CU_ASSERT_EQUAL(bytes[MEMORY_GRADIENTS], 2 * 905347584. + 2 * (41943040. + 32768 + 176160768));
+    CU_ASSERT_EQUAL(bytes[MEMORY_ACTIVATIONS],
+                    32 * 2. * 4096 * 4096 + 4096. * (2 * (4 * 4096 + 2 * 4096 + 2 * 1024) + 32 * 4 + 8) +
+                        2. * (81920. * (2 * 4096 + 3 * 14336) + 2 * 8192. * 4096));
+    CU_ASSERT_EQUAL(model.size.flops,
+                    3. * 32 * (2 * (41943040. + 32768 + 2 * 176160768.) + 33554432) * 4096 * 64);
+    model_free(&model);
+}
+
 /* facts/training.md, worked out by hand: 70,553,706,496 parameters of 10 B and gradients of 2 B, shared out; two gathered layers
  * and one layer's gradient of 855,638,016 x 2 B; logits of 128,256 x 4 B a token; activations of 16,384 or 274,696 B a token and
  * layer. Operations: 3 x 80 x (2 x 855,638,016 + 134,217,728) a token. */
@@ -371,5 +445,6 @@ static void memory_is_that_by_hand(void)
 }
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(what_is_kept_is_not_done_again),
-      TEST(whole_gradients_are_one_chips), TEST(gradients_are_differences), TEST(micro_batches_add_up),
-      TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand))
+      TEST(whole_gradients_are_one_chips), TEST(gradients_are_differences), TEST(experts_are_one_chips),
+      TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand),
+      TEST(memory_of_experts_is_that_by_hand))

@@ -20,3 +20,6 @@ agree --mesh fsdp=64 --ring uni
 agree --mesh 'fsdp=x*y,tp=z' --strategy bidi
 agree --mesh 'tp=x*y,dp=z' --ring bidi
 agree --mesh 'dp=x,fsdp=y,tp=z' --remat full
+echo 'moe: {experts: 16, top-k: 2, capacity-factor: 1, every: 2, routing: {draw: zipf, exponent: 0.5, seed: 3}}' >>"$scratch/small.yaml"
+agree --mesh 'fsdp=x,ep=y,tp=z'
+agree --mesh 'fsdp=x,ep=y*z' --remat full --chunks 3

@@ -21,6 +21,9 @@
  *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
  *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
  *     tokens-per-chip: 4096    or batch: 64, sequences
+ *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, d-ff: 14336, every: 1, expert-axis: ep, routing: {draw: uniform}}
+ *                              every so many layers a mixture of experts, as model: experts has it (experts.c), with a router; an
+ *                              expert's d-ff is that of the others unless it says so. One routing is drawn, for all layers
  *
  * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with what is due to the last one's output, dy.
  */
@@ -51,6 +54,9 @@ static int declare(struct transformer_step *s, int i, struct status *st)
     struct held *held = &s->held[i];
     char name[TENSOR_NAME];
     int layer = id < BLOCK_WEIGHTS ? i / BLOCK_WEIGHTS + 1 : 0;
+    bool experts = layer && transformer_has_experts(t, layer - 1);
+    if (!transformer_has(id, experts))
+        return 0;
     held->weight = transformer_weight(t, id);
     const struct weight *w = &held->weight;
     if (w->dims == 0)
@@ -207,14 +213,17 @@ static void update(struct transformer_step *s, const struct held *held, int32_t 
 
 static int write_step(struct transformer_step *s, struct status *st)
 {
-    int n = held_count(s->t), code = 0;
+    const struct transformer *t = s->t;
+    int n = held_count(t), code = 0;
     int32_t *gradient = malloc((size_t)(n + 1) * sizeof *gradient);
     if (!gradient)
         return status_nomem(st);
     for (int i = 0; i < n && code == 0; i++)
         code = declare(s, i, st);
+    if (code == 0 && t->experts)
+        code = step_declare_experts(s, st);
     for (; s->micro < s->t->micro_batches && code == 0; s->micro++)
-        code = s->t->head ? run_whole(s, gradient, st) : run_headless(s, gradient, st);
+        code = t->head ? run_whole(s, gradient, st) : run_headless(s, gradient, st);
     for (int i = 0, g = 0; i < n && code == 0; i++) {
         if (s->held[i].weight.dims == 0)
             continue;
@@ -235,20 +244,29 @@ static int build(const struct node *root, const struct point *point, const struc
     int code = transformer_read(root, point, axes, &t, st);
     if (code < 0)
         return code;
-    enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32};
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
-    model_begin(model, "transformer", &t.axes, summed, 3);
-    s.b = &model->builder;
-    transformer_size(&t, point->prefetch, &model->size);
-    s.held = calloc((size_t)held_count(&t), sizeof *s.held);
-    code = s.held ? write_step(&s, st) : status_nomem(st);
+    model->axes = t.axes;
+    code = t.experts ? step_open_experts(&s, node_get(root, "moe"), point, st) : 0;
+    if (code == 0) {
+        struct model_experts *experts = model->experts;
+        enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32,
+                                  t.experts ? s.experts->key : DTYPE_S32};
+        t.expert_rows = t.experts ? s.experts->buffer * s.experts->chunks : 0;
+        model_begin(model, "transformer", &t.axes, summed, t.experts ? 5 : 3);
+        model->experts = experts;
+        s.b = &model->builder;
+        transformer_size(&t, point->prefetch, &model->size);
+        s.held = calloc((size_t)held_count(&t), sizeof *s.held);
+        code = s.held ? write_step(&s, st) : status_nomem(st);
+    }
     free(s.held);
+    step_free_experts(&s);
     return code < 0 ? code : model_close(model, st);
 }
 
 static const char *const keys[] = {
-    "layers",      "d-model", "d-ff",  "heads",     "kv-heads", "head-dim",     "sequence",
-    "vocabulary",  "gated",   "tied",  "attention", "kernel",   "fused",        "activation",
-    "parallelism", "dtypes",  "batch", "parallel",  "keep",     "keep-on-host", NULL};
+    "layers", "d-model",  "d-ff",      "heads",        "kv-heads", "head-dim",   "sequence",    "vocabulary",
+    "gated",  "tied",     "attention", "kernel",       "fused",    "activation", "parallelism", "dtypes",
+    "batch",  "parallel", "keep",      "keep-on-host", "moe",      NULL};
 static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
 const struct front front_transformer = {"transformer", keys, options, build};

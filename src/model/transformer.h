@@ -9,6 +9,10 @@
  * what is left is held flat, filled up with zeros to a multiple of the devices of fsdp, so that any number of these works.
  * Where tp has more devices than there are key-value heads, neighbours hold copies of one.
  *
+ * Of some layers, or all, the feed-forward part may be a mixture of experts. The experts are cut over axes of any part, which
+ * each of their weights lies on; over what is left of fsdp and tp they are shared out, over what is left of dp they are the same.
+ * Each device sends tokens of its own.
+ *
  * Units: elements, tokens. Errors: status.h, with the place in the file. Ownership: plain values.
  */
 #ifndef ICISIM_TRANSFORMER_H
@@ -36,6 +40,10 @@ enum weight_id {
     WEIGHT_GATE,
     WEIGHT_UP,
     WEIGHT_DOWN,
+    WEIGHT_ROUTER, /* of layers with experts, instead of those three */
+    WEIGHT_EXPERT_GATE,
+    WEIGHT_EXPERT_UP,
+    WEIGHT_EXPERT_DOWN,
     WEIGHT_EMBED, /* from here on not of a block */
     WEIGHT_NORM,
     WEIGHT_UNEMBED,
@@ -56,6 +64,10 @@ struct transformer {
     enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
+    int experts, top_k;            /* 0: no layer has any */
+    int64_t expert_ff, every;      /* every so many layers have experts, the last of these first */
+    int64_t expert_rows;           /* of a layer, that a device makes room for */
+    struct axis_list ep;           /* experts are cut by these */
     struct axes axes;              /* the mesh's; an axis of which a part cuts key-value heads is two */
     struct axis_list dp, fsdp, tp, kv,
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
@@ -77,6 +89,13 @@ enum keep {
 int transformer_read(const struct node *root, const struct point *point, const struct axes *axes,
                      struct transformer *t, struct status *st);
 
+/* What `moe:` says, once the axes are known; and the axes that the experts lie on, which join dp if they have no part. */
+int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st);
+/* Has a layer, from 0, experts? Has one with experts, or without, a weight? How many layers have what a weight is of? Of no block: 1. */
+bool transformer_has_experts(const struct transformer *t, int64_t layer);
+bool transformer_has(enum weight_id id, bool experts);
+int64_t transformer_layers_with(const struct transformer *t, enum weight_id id);
+
 /* A weight: a matrix, or a vector; how it is cut. Parts that do not exist (the gate of an ungated block) have no dims. */
 struct weight {
     const char *name;
@@ -90,15 +109,18 @@ struct weight {
 };
 struct weight transformer_weight(const struct transformer *t, enum weight_id id);
 
-/* Parameters of a block without its norms, and of the model, with all. */
-int64_t transformer_block_parameters(const struct transformer *t);
+/* Parameters of a block without its norms, with experts or not, and of the model, with all. */
+int64_t transformer_block_parameters(const struct transformer *t, bool experts);
 int64_t transformer_parameters(const struct transformer *t);
 
 /* Tokens of a micro-batch on the devices that have the same. */
 int64_t transformer_local_tokens(const struct transformer *t);
+/* The same that one device has between products. */
+int64_t transformer_device_tokens(const struct transformer *t);
 
-/* Operations of the model a token, forward: 2 a parameter of products, and those of attention (causal: half of it). */
-double transformer_block_flops(const struct transformer *t);
+/* Operations of the model a token, forward: 2 a parameter of products, of experts of the top-k only, and those of attention
+ * (causal: half of it). */
+double transformer_block_flops(const struct transformer *t, bool experts);
 double transformer_attention_flops(const struct transformer *t);
 
 #endif

@@ -194,6 +194,17 @@ static int feed_forward(struct transformer_step *s, int64_t layer, const struct 
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0], y, st) : 0;
 }
 
+/* The feed-forward part of a layer with experts: each device sends its own tokens. */
+static int ask_experts(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
+{
+    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h, y;
+    int code = step_norm(s, x, &scale, &h, st);
+    if (code < 0)
+        return code;
+    y = step_experts(s, layer, &h);
+    return tensor_zip(s->b, HLO_ADD, x, &y, x, st);
+}
+
 static int in_turn(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st)
 {
     struct tensor h, y, w;
@@ -204,6 +215,8 @@ static int in_turn(struct transformer_step *s, int64_t layer, struct tensor *x, 
         return code;
     w = step_weight(s, layer, WEIGHT_O);
     code = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), x, st);
+    if (code == 0 && transformer_has_experts(s->t, layer))
+        return ask_experts(s, layer, x, st);
     if (code == 0)
         code = read_norm(s, layer, WEIGHT_NORM_2, x, &h, st);
     if (code == 0)

@@ -3,6 +3,7 @@
 #ifndef TRANSFORMER_BUILD_H
 #define TRANSFORMER_BUILD_H
 
+#include "model/experts_build.h"
 #include "model/transformer.h"
 
 /* A weight of the step. In each micro-batch gradients are asked of it where it is used first, so that they are summed over
@@ -22,6 +23,8 @@ struct transformer_step {
     struct held *held;         /* [layers * BLOCK_WEIGHTS], then those of no block */
     struct tensor activations; /* between blocks: [tokens, d], cut over dp, fsdp and tp */
     int micro;                 /* from 0 */
+    struct experts *experts;   /* of layers that have them; and what they are given */
+    struct given *given;
 };
 
 struct held *step_held(const struct transformer_step *s, int64_t layer, enum weight_id id);
@@ -35,6 +38,14 @@ int step_norm(struct transformer_step *s, const struct tensor *x, const struct t
 
 /* The block of a layer, from 0: x [tokens, d], cut over dp, fsdp and tp. */
 int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, struct status *st);
+
+/* The feed-forward part of a layer with experts, on h [tokens, d], which is cut as x is: y, cut alike. */
+struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h);
+/* Whom tokens go to; then, once the step has begun, what it is given of that. */
+int step_open_experts(struct transformer_step *s, const struct node *root, const struct point *point,
+                      struct status *st);
+int step_declare_experts(struct transformer_step *s, struct status *st);
+void step_free_experts(struct transformer_step *s);
 
 /* Rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of what the logits of x say of
  * targets, cut alike. */

@@ -174,6 +174,11 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
             used[axis] = true;
         }
     }
+    for (int i = 0; i < t->ep.count && code == 0; i++)
+        if (!used[t->ep.axis[i]]) {
+            used[t->ep.axis[i]] = true;
+            t->dp.axis[t->dp.count++] = t->ep.axis[i];
+        }
     for (int a = 0; a < t->axes.count && code == 0; a++)
         if (!used[a] && t->axes.axis[a].n > 1)
             code = node_fail(list ? list : root, st, STATUS_INPUT,
@@ -187,7 +192,7 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
 static int split_axis(struct transformer *t, int axis, int n, struct status *st)
 {
     struct axes before = t->axes;
-    struct axis_list *list[] = {&t->dp, &t->fsdp, &t->tp};
+    struct axis_list *list[] = {&t->dp, &t->fsdp, &t->tp, &t->ep};
     const char *name = before.axis[axis].name;
     int rest = before.axis[axis].n / n, code = 0;
     t->axes = (struct axes){0};
@@ -200,7 +205,7 @@ static int split_axis(struct transformer *t, int axis, int n, struct status *st)
         if (code == 0 && a == axis)
             code = axes_add(&t->axes, part[1], rest, st);
     }
-    for (int l = 0; l < 3 && code == 0; l++) {
+    for (int l = 0; l < 4 && code == 0; l++) {
         struct axis_list made = {0};
         for (int i = 0; i < list[l]->count; i++) {
             int a = list[l]->axis[i];
@@ -291,6 +296,8 @@ int transformer_read(const struct node *root, const struct point *point, const s
         code = read_dtypes(root, point, t, st);
     if (code == 0)
         code = read_kinds(root, t, st);
+    if (code == 0)
+        code = transformer_read_experts(root, t, st);
     if (code == 0)
         code = read_parts(root, t, st);
     if (code == 0)

@@ -7,8 +7,11 @@
  * needs, d wide: the block's input, its norms' results, the sum after attention; q, k, v and what attention makes of them (and a
  * number a head by which flash attention finds its scores again, or the scores); the feed-forward part's products, and what
  * they become together; and the norms' two scales. All but these are cut by tp. With remat it keeps less, and needs the rest
- * for one layer at a time.
+ * for one layer at a time. Of a layer with experts it needs the rows that are sent, and what experts make of them, instead of
+ * the feed-forward part's products; of both kinds of layer the larger one is what is gathered or found again.
  */
+#include <math.h>
+
 #include "model/transformer_build.h"
 
 /* Bytes of a token and layer: cut by tp, and not. */
@@ -16,17 +19,19 @@ struct kept {
     double cut, whole;
 };
 
-static struct kept kept_bytes(const struct transformer *t, enum remat remat)
+/* Of a block, with experts or without; what goes to experts is apart. */
+static struct kept kept_bytes(const struct transformer *t, enum remat remat, bool experts)
 {
     double tp = axis_list_size(&t->tp, &t->axes), of_type = dtype_info(t->compute)->bytes;
-    double d = (double)t->d, q = (double)(t->heads * t->head_dim), ff = (double)t->ff;
+    double d = (double)t->d, q = (double)(t->heads * t->head_dim);
+    double ff = experts ? 0 : (double)t->ff;
     double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * tp; /* with copies */
     if (remat == REMAT_FULL) {
         const struct {
             enum keep bit;
             double width;
         } part[] = {{KEEP_Q, q}, {KEEP_K, kv / 2}, {KEEP_V, kv / 2}, {KEEP_ATTENTION, q},
-                    {KEEP_O, d}, {KEEP_GATE, ff},  {KEEP_UP, ff},    {KEEP_DOWN, d}};
+                    {KEEP_O, d}, {KEEP_GATE, ff},  {KEEP_UP, ff},    {KEEP_DOWN, experts ? 0 : d}};
         double width = d;
         for (size_t i = 0; i < sizeof part / sizeof *part; i++)
             width += t->keep & part[i].bit ? part[i].width : 0;
@@ -41,14 +46,39 @@ static struct kept kept_bytes(const struct transformer *t, enum remat remat)
                          .whole = 2 * dtype_info(DTYPE_F32)->bytes};
 }
 
+/* Rows to and from experts, on a device: sent and returned, one for each token and expert; arrived, the results; the products
+ * and what becomes of them, in the room that there is. Routers' logits are left out. */
+static double experts_bytes(const struct transformer *t, enum remat remat)
+{
+    double of_type = dtype_info(t->compute)->bytes, d = (double)t->d, ff = (double)t->expert_ff;
+    double rows = (double)t->expert_rows, entries = (double)transformer_device_tokens(t) * t->top_k;
+    if (remat == REMAT_FULL)
+        return 0;
+    if (remat == REMAT_PRODUCTS)
+        return of_type * (rows * (2 * d + (t->gated ? 2 : 1) * ff) + entries * d);
+    return of_type * (rows * (2 * d + (t->gated ? 3 : 2) * ff) + 2 * entries * d);
+}
+
+/* What the backward pass needs of a layer. */
+static double layer_bytes(const struct transformer *t, enum remat remat, bool experts)
+{
+    struct kept kept = kept_bytes(t, remat, experts);
+    double tp = axis_list_size(&t->tp, &t->axes), tokens = (double)transformer_local_tokens(t);
+    return tokens * (kept.cut / tp + kept.whole) + (experts ? experts_bytes(t, remat) : 0);
+}
+
 static double activations_bytes(const struct transformer *t, enum remat remat)
 {
     int tp = axis_list_size(&t->tp, &t->axes);
     double tokens = (double)transformer_local_tokens(t), of_type = dtype_info(t->compute)->bytes;
-    struct kept kept = kept_bytes(t, remat), all = kept_bytes(t, REMAT_NONE);
-    double bytes = t->host ? 0 : (double)t->layers * tokens * (kept.cut / tp + kept.whole);
-    if (remat != REMAT_NONE)
-        bytes += tokens * (all.cut / tp + all.whole);
+    double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
+    double kept = ((double)t->layers - with) * layer_bytes(t, remat, false);
+    kept += with > 0 ? with * layer_bytes(t, remat, true) : 0;
+    double bytes = t->host ? 0 : kept;
+    if (remat != REMAT_NONE) {
+        double dense = with < (double)t->layers ? layer_bytes(t, REMAT_NONE, false) : 0;
+        bytes += fmax(dense, with > 0 ? layer_bytes(t, REMAT_NONE, true) : 0);
+    }
     if (tp > 1) /* what is gathered of one layer's input, and of what is due to its output */
         bytes += 2 * of_type * (double)t->d * tokens;
     return bytes;
@@ -59,18 +89,24 @@ static double held_elements(const struct transformer *t)
 {
     double sum = 0;
     for (enum weight_id id = 0; id < WEIGHTS; id++)
-        sum += (double)transformer_weight(t, id).chunk * (double)(id < BLOCK_WEIGHTS ? t->layers : 1);
+        sum += (double)transformer_weight(t, id).chunk * (double)transformer_layers_with(t, id);
     return sum;
 }
 
 static double gathered_elements(const struct transformer *t)
 {
-    double sum = 0;
+    double both = 0, of[2] = {0};
     for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++) {
         struct weight w = transformer_weight(t, id);
-        sum += w.dims == 2 ? (double)w.local[0] * (double)w.local[1] : 0;
+        bool made = axis_list_size(&w.shared, &t->axes) > 1 || t->params != t->compute;
+        double n = w.dims == 2 && made ? (double)w.local[0] * (double)w.local[1] : 0;
+        int64_t layers = transformer_layers_with(t, id);
+        if (layers == t->layers)
+            both += n;
+        else if (layers > 0)
+            of[id >= WEIGHT_ROUTER] += n;
     }
-    return sum;
+    return both + fmax(of[0], of[1]);
 }
 
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size)
@@ -88,7 +124,9 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
         bytes[MEMORY_ACTIVATIONS] = activations_bytes(t, remat);
         bytes[MEMORY_LOGITS] = tokens * (double)((t->vocabulary + (int64_t)tp - 1) / (int64_t)tp) * 4;
     }
-    double forward = (double)t->layers * transformer_block_flops(t);
+    double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
+    double forward = ((double)t->layers - with) * transformer_block_flops(t, false);
+    forward += with > 0 ? with * transformer_block_flops(t, true) : 0;
     if (t->head)
         forward += 2 * (double)t->d * (double)t->vocabulary;
     size->tokens = (double)t->tokens;

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "module/edit.h"
+#include "module/ragged_rows.h"
 #include "pass/pass.h"
 
 static const char *const remats[] = {"none", "products", "full", NULL};
@@ -90,19 +91,29 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
     return c->remat == REMAT_PRODUCTS && (class == CLASS_MATMUL || class == CLASS_COLLECTIVE);
 }
 
-/* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"} */
+/* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
 static void label_again(struct recompute *c, int32_t at)
 {
-    static const char *const keys[] = {"layer", "what"};
-    char text[160], value[48];
-    size_t used = (size_t)snprintf(text, sizeof text, "{");
-    for (int i = 0; i < 2; i++)
-        if (module_label(c->edit.from, at, keys[i], value, sizeof value))
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s=\"%s\",%s", keys[i], value,
-                                     i == 0 ? "phase=\"bwd\"," : "");
-    snprintf(text + used, sizeof text - used, "%sagain=\"true\"}",
-             strstr(text, "phase=") ? "" : "phase=\"bwd\",");
+    static const char *const keys[] = {"layer", "what", RAGGED_ROWS_LABEL};
+    size_t room = strlen(module_value(c->edit.from, at, ATTR_FRONTEND_ATTRIBUTES)) + 64, used;
+    char *text = malloc(room), *value = malloc(room);
+    if (!text || !value) {
+        c->edit.to->error = STATUS_NOMEM;
+        free(text);
+        free(value);
+        return;
+    }
+    used = (size_t)snprintf(text, room, "{");
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            used += (size_t)snprintf(text + used, room - used, "phase=\"bwd\",");
+        if (module_label(c->edit.from, at, keys[i], value, (int)room))
+            used += (size_t)snprintf(text + used, room - used, "%s=\"%s\",", keys[i], value);
+    }
+    snprintf(text + used, room - used, "again=\"true\"}");
     module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    free(text);
+    free(value);
 }
 
 /* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */

@@ -33,6 +33,28 @@ static int run(const struct model *model, const struct module *module, const cha
     return code;
 }
 
+/* Do all tokens go to the same experts, however they are spread over devices, and none is dropped? */
+static bool routes_alike(const struct model_experts *experts)
+{
+    const struct dispatch *d = &experts->dispatch;
+    bool alike = experts->routing.expert && d->entries % d->experts == 0 &&
+                 dispatch_dropped(d, &experts->routing, -1) == 0;
+    for (int64_t i = 0; alike && i < d->devices * d->entries; i++)
+        alike = experts->routing.expert[i] == i % d->experts;
+    return alike;
+}
+
+static int check_experts(const struct model_eval *eval, const struct model_step *step, struct status *st)
+{
+    if (!step->model.experts || (routes_alike(step->model.experts) && routes_alike(eval->one.experts)))
+        return 0;
+    return status_fail(
+        st, STATUS_INPUT,
+        "on one device other tokens would be dropped, or go to other experts; give the routing "
+        "{draw: even}, of which each device's tokens x top-k divide by the experts, and a "
+        "capacity-factor of 1 or more");
+}
+
 /* A model may be of another size on another mesh: then there is nothing to hold it against. */
 static int check_shapes(const struct model_eval *eval, const struct model_step *step, struct status *st)
 {
@@ -63,6 +85,8 @@ int model_eval(struct model_eval *eval, const struct model_step *step, const str
     int code = run(&step->model, module, file, eval->out, st);
     if (code == 0)
         code = read_one(&eval->one, step, st) < 0 ? status_prefix(st, "on one device: ") : 0;
+    if (code == 0)
+        code = check_experts(eval, step, st);
     if (code == 0)
         code = run(&eval->one, &eval->one.module, file, eval->right, st);
     return code < 0 ? code : check_shapes(eval, step, st);
