@@ -21,6 +21,12 @@ static enum record recorded(const struct looks *looks)
     return looks->critical || looks->trace ? RECORD_ALL : looks->steps ? RECORD_FEW : RECORD_NONE;
 }
 
+/* Is every op shown, or every instruction? */
+static bool shows_single_ops(const struct looks *looks)
+{
+    return recorded(looks) != RECORD_NONE || looks->dump || looks->collectives || looks->instructions;
+}
+
 /* A disk that is full is told with the file's name; else what is wrong with the trace. */
 static int write_trace(const struct run *run, int chips, struct output *trace, struct status *st)
 {
@@ -103,8 +109,10 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     struct job job = {0};
     struct run run = {0};
     struct stopwatch stopwatch = stopwatch_start();
+    struct point own = *point;
+    own.few_layers = !shows_single_ops(looks);
     memory_hold(budget_memory_bytes(point));
-    int code = job_open(&job, point, catalog, st);
+    int code = job_open(&job, &own, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job.has_data |= looks->dump;
     job.is_timed = true;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/timing.h"
+#include "lower/lower_layers.h"
 #include "lower/lower_walk.h"
 
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
@@ -40,6 +41,7 @@ void lower_free(struct lower *lower)
     free(lower->laid);
     free(lower->share);
     free(lower->permute);
+    free(lower->turn);
     *lower = (struct lower){0};
 }
 
@@ -47,7 +49,7 @@ int lower_build(struct lower *lower, struct status *st)
 {
     program_free(&lower->program);
     program_init(&lower->program, lower->placement->slice);
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = 0;
     int32_t end;
     int code = lower_walk(lower, -1, &end, st);
     return code < 0 ? code : program_close(&lower->program, st);
@@ -58,7 +60,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 {
     struct program own = lower->program;
     lower->program = *program;
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     lower->program = own;
@@ -110,9 +112,10 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
         }
         added_s[l] = (double)(loop->trips - loop->written) * last;
         if (loop->parent < 0)
-            *more_s += added_s[l];
+            *more_s += loop->times * added_s[l];
     }
     free(added_s);
+    lower->unsteady = !lower_layers_settle(lower, trace, more_s);
     return 0;
 }
 

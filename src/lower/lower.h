@@ -5,17 +5,21 @@
  * A compute takes its roofline (fabric/roofline.h) on each chip's one queue. A collective that blocks starts when the queue
  * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
  * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
- * come: neither it nor its -done is the queue's business, and who reads the value waits for it, what arrives of it if it is a
- * permute. Collectives over the same groups run one after the other, in the order in which they were issued; permutes
- * all at once, as both directions of a windowed einsum do. With `overlapped` the text is no schedule: then a collective
- * starts when its operands are there, computes wait for what they read, and both are in an order that hides what can be
- * hidden (lower_order.h).
+ * come; where nothing is on its way yet, the queue issues it. Its -done is not the queue's business, and who reads the value
+ * waits for it, what arrives of it if it is a permute. Collectives over the same groups run one after the other, in the order
+ * in which they were issued; permutes all at once, as both directions of a windowed einsum do. With `overlapped` the text is
+ * no schedule: then a collective starts when its operands are there, computes wait for what they read, and both are in an
+ * order that hides what can be hidden (lower_order.h).
  *
  * A loop is written out for a few trips only. lower_settle() looks whether the last two took the same time: then the trips
  * that are missing take as long as the last one each, and what happens in it counts for them too (lowered.times).
  * Otherwise it asks for more.
  *
  *     do lower_build(), engine_run(), lower_settle(); while (again)
+ *
+ * Layers of a model that are all alike are not a loop, since gathers and sums reach from one into the next. They need not all
+ * be in the module, either: with `more_layers` one of them stands for so many others (lower_layers.c), if it is seen to go on
+ * as those before it did.
  *
  * Units: seconds, bytes. Errors: status.h; they name the instruction. Ownership: the caller's struct, freed with
  * lower_free(), safe when zeroed; module, placement and options are borrowed and must outlive it.
@@ -54,6 +58,9 @@ struct lower_options {
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
+    int layers,
+        more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
+    int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
 };
 
 /* One execution of an instruction, and how many it stands for. */
@@ -69,6 +76,17 @@ struct lowered {
     int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
     double seconds; /* of a compute; the longest, where devices have rows of their own */
     enum bound_kind bound; /* of a product */
+    int32_t layer,
+        layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
+    bool backward; /* layers come from the last to the first */
+};
+
+/* The part of a module from the first product of a layer to that of the next. */
+struct lowered_turn {
+    int32_t first_op;
+    int layer;     /* as it is labelled */
+    bool backward; /* the next one is the layer before */
+    bool stands;   /* for the layers that are not in the module */
 };
 
 /* A loop at one place of the run. */
@@ -76,6 +94,7 @@ struct lowered_loop {
     int32_t instruction;
     int32_t parent, parent_trip; /* the loop that it runs in, and in which of its trips; -1 */
     int64_t trips, written;
+    double times; /* that one stands for */
     int32_t
         first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
 };
@@ -118,7 +137,11 @@ struct lower {
     int32_t shares, shares_room;
     struct lowered_permute *permute; /* of the program that is being written */
     int32_t permutes, permutes_room;
-    int32_t room[3];
+    struct lowered_turn *turn;
+    int32_t turns;
+    bool
+        unsteady; /* set by lower_settle(): layers do not take the same, so that more of them have to be in the module */
+    int32_t room[4];
 };
 
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
@@ -141,7 +164,13 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
                  struct status *st);
 
-/* What the module takes by the fastest engine, folded: builds and settles as often as it needs. */
+/* Sends that wait for one another (program_steps()) in the layers that are not in the module, if each adds as many as the one
+ * that stands for them; with gathers several layers ahead that may change further on. `program`: what was built. */
+int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
+                     struct status *st);
+
+/* What the module takes by the fastest engine, folded: builds and settles as often as it needs. Whether layers are steady is
+ * in `unsteady` then. */
 int lower_time(struct lower *lower, double *time_s, struct status *st);
 
 /* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */

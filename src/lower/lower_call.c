@@ -68,7 +68,8 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
                                               .parent = outer,
                                               .parent_trip = outer_trip,
                                               .trips = trips,
-                                              .written = written};
+                                              .written = written,
+                                              .times = w->times};
     int code = walk_trips(w, instruction, loop, written, trips, value);
     w->loop = outer;
     w->trip = outer_trip;

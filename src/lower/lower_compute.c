@@ -9,6 +9,26 @@
 #include "base/grow.h"
 #include "lower/lower_ragged.h"
 
+/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
+int walker_label(const struct walker *w, int32_t instruction, const char *key)
+{
+    char number[16];
+    if (module_label(w->module, instruction, key, number, sizeof number) ||
+        (w->site >= 0 && module_label(w->module, w->site, key, number, sizeof number)))
+        return atoi(number);
+    return -1;
+}
+
+/* The layer that an instruction is of, counted in the whole model. */
+static int32_t layer_of(const struct walker *w, int32_t instruction)
+{
+    const struct lower *lower = w->lower;
+    int layer = lower->options->more_layers ? walker_label(w, instruction, "layer") : 0;
+    bool above = w->backward ? layer + lower->options->layer_reach + 1 >= lower->turn[lower->turns - 1].layer
+                             : layer > w->standing; /* else it is left from the pass before */
+    return layer > 0 ? layer + (above ? w->layers_before : 0) : 0;
+}
+
 struct lowered *walker_item(struct walker *w, int32_t instruction)
 {
     struct lower *lower = w->lower;
@@ -23,18 +43,11 @@ struct lowered *walker_item(struct walker *w, int32_t instruction)
                              .end_op = -1,
                              .wait_op = -1,
                              .queue_op = -1,
-                             .beside = -1};
+                             .beside = -1,
+                             .layer = layer_of(w, instruction),
+                             .layers = w->layers,
+                             .backward = w->backward};
     return item;
-}
-
-/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
-int walker_label(const struct walker *w, int32_t instruction, const char *key)
-{
-    char number[16];
-    if (module_label(w->module, instruction, key, number, sizeof number) ||
-        (w->site >= 0 && module_label(w->module, w->site, key, number, sizeof number)))
-        return atoi(number);
-    return -1;
 }
 
 int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind)
@@ -79,6 +92,7 @@ int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amo
     int32_t op = add_compute(w, instruction, amount);
     for (int i = 0; i < waits; i++)
         program_wait(w->program, wait[i]);
+    walker_pass(w, op, op);
     w->queue = op;
     return op;
 }
@@ -110,6 +124,7 @@ static int walk_timeless(struct walker *w, const struct frame *f, int32_t instru
     struct waits waits;
     bool loose = false;
     walker_collect_inputs(w, f, instruction, false, &waits);
+    walker_leave_passed(w, &waits);
     for (int i = 0; i < waits.count; i++)
         loose = loose || waits.of[i].loose;
     if (!loose) {
@@ -182,10 +197,11 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         return w->st->code;
     item->seconds = seconds;
     item->bound = bound;
-    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, amount, wait, waits);
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &loose);
+    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, amount, wait, waits);
     walker_wait(w, &loose);
+    walker_pass_until(w, &loose, value->op);
     expose(w, &loose, queue, value->op, seconds);
     return 0;
 }

@@ -12,6 +12,16 @@ static bool goes_by_data(struct walker *w, int32_t instruction)
            module_label(w->module, instruction, "issue", issue, sizeof issue) && strcmp(issue, "data") == 0;
 }
 
+/* Is something of it on its way? Else the first of a loop's permutes would start as soon as there is what it sends, such as
+ * activations that the backward pass finds there, or weights; the queue has to come to it. */
+static bool passes_on(struct walker *w, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++)
+        if (waits->of[i].loose && !walker_is_passed(w, waits->of[i].op))
+            return true;
+    return false;
+}
+
 /* What a collective is issued after. */
 static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
                        struct waits *waits)
@@ -27,7 +37,7 @@ static void find_waits(struct walker *w, const struct frame *f, int32_t instruct
         return;
     }
     walker_collect_inputs(w, f, instruction, !by_data, waits);
-    if (!by_data)
+    if (!by_data || !passes_on(w, waits))
         walker_add_wait(waits, w->queue);
     for (int i = 0; i < count; i++)
         walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
@@ -74,6 +84,7 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
         return w->st->code;
     int32_t first = w->program->ops, at = w->lower->items - 1;
     int code = append(w, collective, &waits, &value->op);
+    walker_pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);
     value->arrives = value->loose &&

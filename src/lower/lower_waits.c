@@ -2,6 +2,8 @@
 /* What ops wait for: the ops that values come from, through tuples, each once. */
 #include "lower/lower_walker.h"
 
+#include "base/grow.h"
+
 int32_t walker_op_of(struct walker *w, struct value value)
 {
     int32_t op[WAITS_MOST];
@@ -41,11 +43,73 @@ void walker_collect(struct walker *w, struct value value, bool loose, struct wai
 {
     for (int32_t i = 0; i < value.count; i++)
         walker_collect(w, w->pool[value.first + i], loose, waits);
-    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose) || waits->count == WAITS_MOST;
+    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose);
     for (int i = 0; i < waits->count && !known; i++)
         known = waits->of[i].op == value.op && waits->of[i].arrives == value.arrives;
-    if (!known)
-        waits->of[waits->count++] = value;
+    if (known)
+        return;
+    if (waits->count == WAITS_MOST) {
+        int32_t op = walker_join(w, waits);
+        walker_pass_all(w, op, waits);
+        *waits = (struct waits){.count = 1, .of = {{.op = op, .item = -1, .loose = true}}};
+    }
+    waits->of[waits->count++] = value;
+}
+
+static struct passed *passed_of(struct walker *w, int32_t op)
+{
+    while (w->passed_ops <= op) {
+        if (!GROW(w->passed, w->passed_ops, w->passed_room))
+            return NULL;
+        w->passed[w->passed_ops++] = (struct passed){-1, -1};
+    }
+    return &w->passed[op];
+}
+
+void walker_pass(struct walker *w, int32_t op, int32_t after)
+{
+    struct passed *passed = op < 0 ? NULL : passed_of(w, op);
+    if (passed && after > passed->after)
+        passed->after = after;
+}
+
+void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *before = passed_of(w, waits->of[i].op);
+        walker_pass(w, op, before ? before->after : -1);
+    }
+}
+
+void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue)
+{
+    for (int i = 0; i < waits->count; i++) {
+        struct passed *passed = passed_of(w, waits->of[i].op);
+        if (passed && passed->until < 0)
+            passed->until = queue;
+    }
+}
+
+bool walker_is_passed(struct walker *w, int32_t op)
+{
+    const struct passed *passed = passed_of(w, op);
+    return passed && passed->until >= 0;
+}
+
+void walker_leave_passed(struct walker *w, struct waits *waits)
+{
+    int32_t last = -1;
+    int left = 0;
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *passed = passed_of(w, waits->of[i].op);
+        last = passed && passed->after > last ? passed->after : last;
+    }
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *passed = passed_of(w, waits->of[i].op);
+        if (!passed || passed->until < 0 || passed->until > last)
+            waits->of[left++] = waits->of[i];
+    }
+    waits->count = left;
 }
 
 void walker_collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,

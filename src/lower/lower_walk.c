@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "lower/lower_layers.h"
 #include "lower/lower_order.h"
 #include "lower/lower_walker.h"
 
@@ -113,7 +114,10 @@ int walker_computation(struct walker *w, int32_t computation, struct value argum
     for (int32_t i = 0; i < c->count && code == 0; i++) {
         int32_t at = order ? order[i] : c->first + i, first = w->program->ops;
         f.value[at - c->first] = walker_no_value();
-        code = walk_instruction(w, &f, at, &f.value[at - c->first]);
+        if (w->depth == 1 && walker_turn(w, at) < 0)
+            code = w->st->code;
+        if (code == 0)
+            code = walk_instruction(w, &f, at, &f.value[at - c->first]);
         for (int32_t op = first; op < w->program->ops; op++)
             if (w->program->op[op].times <= 0) /* else of an inner loop */
                 w->program->op[op].times = w->times;
@@ -165,6 +169,8 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .where = WHERE_ALL,
                        .site = -1,
                        .loop = -1,
+                       .layers = 1,
+                       .last_dot = lower_layers_last_dot(lower),
                        .times = 1,
                        .share = 1,
                        .st = st};
@@ -183,5 +189,6 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
     free(w.on_groups);
     free(w.stage);
     free(w.pool);
+    free(w.passed);
     return code;
 }

@@ -23,6 +23,12 @@ struct value {
     bool bundle;  /* no tuple: made without an op, it is there when all its elements are */
 };
 
+/* Where an op lies to the queue, in ops of it, -1 if nowhere: the last one that must have ended before it does, and the first
+ * one that waits for it. */
+struct passed {
+    int32_t after, until;
+};
+
 /* What an op waits for. */
 struct waits {
     int count;
@@ -43,9 +49,17 @@ struct walker {
     int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
     struct value *pool; /* tuples' elements */
     int32_t pooled, room;
+    struct passed *passed; /* [passed_ops] */
+    int32_t passed_ops, passed_room;
     int32_t loop; /* the loop that is being written, -1 */
     int trip;
     double times, share; /* how many executions one stands for; the share of the chips that are at it */
+    char phase[8];       /* of the turn that is being written ... */
+    int32_t last_dot;    /* ... and the last product of the module, after which only weights are updated */
+    int layers_before;   /* that are not in the module, of the layers below that of the turn */
+    int layers;          /* that the turn stands for; and the layer of the one that stands for several */
+    int standing;
+    bool backward;
     int depth;
     struct status *st;
 };
@@ -80,12 +94,24 @@ int32_t walker_op_of(struct walker *w, struct value value);
 /* What an instruction reads, as distinct ops; and what must come before it. */
 int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST]);
 
-/* Adds the ops that a value comes from, each once; only those that the queue has not waited for, if loose. */
+/* Adds the ops that a value comes from, each once; only those that the queue has not waited for, if loose. Those that there is
+ * no room for are joined. */
 void walker_collect(struct walker *w, struct value value, bool loose, struct waits *waits);
 
 /* The same of all that an instruction reads; `waits` begins empty. */
 void walker_collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,
                            struct waits *waits);
+
+/* An op ends after such an op of the queue; after all that it waits for; the queue waits for it with such an op. */
+void walker_pass(struct walker *w, int32_t op, int32_t after);
+void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits);
+void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue);
+
+/* Has the queue waited for it? */
+bool walker_is_passed(struct walker *w, int32_t op);
+
+/* Leaves out what the queue has waited for before something else of the list could be there. */
+void walker_leave_passed(struct walker *w, struct waits *waits);
 
 /* The op that was added last waits for them. */
 void walker_wait(struct walker *w, const struct waits *waits);
@@ -120,6 +146,10 @@ void walker_hold(struct walker *w, int32_t instruction, struct value value);
 
 /* What runs other computations: loops, conditionals, calls, fusions. */
 int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* Before an instruction of the entry: begins a turn where it is the first product of a layer, and counts for more where the
+ * layer stands for others. */
+int walker_turn(struct walker *w, int32_t instruction);
 
 /* All instructions of a computation. A body has its one parameter in `argument`; a call `caller` and where it is called. */
 int walker_computation(struct walker *w, int32_t computation, struct value argument,

@@ -74,6 +74,7 @@ struct model_size {
 struct model {
     struct axes axes;
     struct model_size size;
+    int layers, layers_built; /* of a transformer: how many are alike, and how many of them the module has */
     struct module module;
     struct builder builder; /* while it is built */
     int inputs, outputs, rooms[2];

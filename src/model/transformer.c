@@ -256,6 +256,10 @@ static int build(const struct node *root, const struct point *point, const struc
         model->experts = experts;
         s.b = &model->builder;
         transformer_size(&t, point->prefetch, &model->size);
+        model->layers = (int)t.layers;
+        if (point->layers_most > 0 && t.layers > point->layers_most)
+            t.layers = point->layers_most;
+        model->layers_built = (int)t.layers;
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
         code = s.held ? write_step(&s, st) : status_nomem(st);
     }

@@ -89,19 +89,43 @@ static int32_t last_alike(const struct part part[], int32_t parts, int32_t first
     return last;
 }
 
-static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
+/* An instruction that stands for several layers, in each of them. */
+static void add_to_each(struct part part[], int32_t *parts, const char *phase, const struct module_row *row)
+{
+    struct module_row one = *row;
+    int n = row->layers;
+    one.executions /= n;
+    one.time_s /= n;
+    one.exposed_s /= n;
+    for (int i = 0; i < n; i++) {
+        char layer[PART_WORD];
+        snprintf(layer, sizeof layer, "%d", row->layer + (row->backward ? n - 1 - i : i));
+        add(part_of(part, parts, phase, layer), &one);
+    }
+}
+
+static int32_t collect_layers(const struct module_rows *rows, struct part part[])
 {
     const struct module *module = &rows->job->module;
-    struct sheet sheet = {0};
     int32_t parts = 0;
     for (int32_t r = 0; r < rows->rows; r++) {
         char phase[PART_WORD] = "", layer[PART_WORD] = "-";
         int32_t instruction = rows->row[r].instruction;
-        if (module_label(module, instruction, "phase", phase, sizeof phase)) {
-            module_label(module, instruction, "layer", layer, sizeof layer);
+        if (!module_label(module, instruction, "phase", phase, sizeof phase))
+            continue;
+        module_label(module, instruction, "layer", layer, sizeof layer);
+        if (rows->row[r].layer > 0)
+            add_to_each(part, &parts, phase, &rows->row[r]);
+        else
             add(part_of(part, &parts, phase, layer), &rows->row[r]);
-        }
     }
+    return parts;
+}
+
+static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
+{
+    struct sheet sheet = {0};
+    int32_t parts = collect_layers(rows, part);
     if (parts == 0)
         return 0;
     fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
@@ -170,7 +194,8 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
 
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    struct part *part = malloc(((size_t)rows->rows + 1) * sizeof *part);
+    size_t layers = 2 * (size_t)rows->job->step.model.layers; /* of each phase, which rows may stand for */
+    struct part *part = malloc(((size_t)rows->rows + layers + 1) * sizeof *part);
     if (!part)
         return status_nomem(st);
     int code = print_layers(rows, part, out, st);

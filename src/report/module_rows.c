@@ -27,6 +27,9 @@ static void add_execution(struct module_row *row, const struct module_job *job, 
     const struct lowered *lowered = &job->lower.item[item];
     struct spending spending = module_job_spending(job, trace, item);
     row->executions += lowered->times;
+    row->layer = lowered->layer;
+    row->layers = lowered->layers;
+    row->backward = lowered->backward;
     row->time_s += lowered->times * spending.time_s;
     row->exposed_s += lowered->times * spending.exposed_s;
     row->bound = lowered->bound;

@@ -20,6 +20,9 @@ struct module_row {
     int32_t collective;          /* the collective in it, or -1 */
     const struct layout *layout; /* of its groups; NULL of a permute and of what is no collective */
     double executions;
+    int32_t layer,
+        layers; /* of a model whose module has a few of its layers: as struct lowered has it, else 0 */
+    bool backward;
     double time_s, exposed_s; /* of all executions */
     double flops, hbm_bytes;
     double bytes; /* of the whole array of a collective, one execution */

@@ -208,7 +208,7 @@ const struct option_row option_table[] = {
      .doc = "matmul: what the output has cut less is gathered of the operand before the product, or of the output after it; auto: with --strategy auto the faster, else before"},
     {.name = "unroll", .fallback = "off", .kind = OPTION_FLAG, FIELD(unroll), .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS, .ops = ON_MODULE,
-     .doc = "module: simulate every trip of a loop, not only until two take as long"},
+     .doc = "module: simulate every trip of a loop, and every layer of a model, not only until two take as long"},
     {.name = "as-written", .fallback = "off", .kind = OPTION_FLAG, FIELD(as_written), .group = GROUP_WORK,
      .commands = FOR_POINTS | FOR_LOWER, .ops = ON_TEXT,
      .doc = "module: an all-reduce and a slice by partition-id stay what they are, and are no reduce-scatter"},

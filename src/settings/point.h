@@ -67,9 +67,11 @@ struct point {
     const char *split;      /* "2/6": chips of each; NULL: what the file says */
     bool host_transfer;     /* batches go through the hosts, and the loop blocks */
     int draw;               /* of a model with experts: which of its routings; no option */
-    int remat;              /* enum remat: of models */
-    bool combine;           /* of models: gathers of a layer are one */
-    int prefetch;           /* of models: layers that gathers start ahead */
+    bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
+    int layers_most; /* that a model has in its module then; 0: all */
+    int remat;       /* enum remat: of models */
+    bool combine;    /* of models: gathers of a layer are one */
+    int prefetch;    /* of models: layers that gathers start ahead */
     bool unroll, as_written;
     int layers, tokens_per_chip; /* of transformers; 0: not given */
     int micro_batches;

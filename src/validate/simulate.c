@@ -18,7 +18,9 @@ int simulate_point(const struct point *point, struct catalog *catalog, struct si
 {
     struct job job = {0};
     struct run run = {0};
-    int code = job_open(&job, point, catalog, st);
+    struct point own = *point;
+    own.few_layers = true;
+    int code = job_open(&job, &own, catalog, st);
     if (code == 0)
         code = job_build(&job, st);
     if (code == 0)

@@ -51,6 +51,7 @@ struct work {
     double busbw_factor; /* busbw = algbw * busbw_factor */
     double formula_exact_s, formula_rule_s, bound_s;
     double overlapped_s; /* of a module without a schedule: if only data and control dependencies held */
+    int64_t more_steps;  /* that are not in the program */
     const char *exact_id, *rule_id;
     /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
     const char *reference_option, *reference;

@@ -4,11 +4,12 @@
 
 static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
 {
-    const struct module_job *m = context;
+    struct module_job *m = context;
     struct lower lower = {0};
     int code = lower_init(&lower, module, &m->placement, &m->options, st);
     if (code == 0)
         code = lower_time(&lower, time_s, st);
+    m->unsteady = m->unsteady || lower.unsteady;
     lower_free(&lower);
     return code;
 }

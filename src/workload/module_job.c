@@ -81,21 +81,48 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
     return code;
 }
 
-/* A model's step; its strategy is chosen when it is built. */
+/* As many layers as the module has. */
+static void set_layers(struct module_job *m)
+{
+    m->options.layers = m->step.model.layers_built;
+    m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
+    m->options.layer_reach = m->point.prefetch;
+}
+
+/* A model's step; its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
+ * as can be compared. */
 static int read_model(struct module_job *m, const struct job *job, struct status *st)
 {
-    const struct point *point = job->point;
-    snprintf(m->path, sizeof m->path, "%s", point->file);
-    if (option_check(point, ON_MODEL, "a model", st) < 0 ||
-        model_step_open(&m->step, point, &job->machine.mesh, st) < 0)
+    enum { FIRST_LAYERS = 5 };
+    m->point = *job->point;
+    m->point.layers_most = m->point.few_layers && !m->point.unroll ? FIRST_LAYERS + 2 * m->point.prefetch : 0;
+    snprintf(m->path, sizeof m->path, "%s", m->point.file);
+    if (option_check(&m->point, ON_MODEL, "a model", st) < 0 ||
+        model_step_open(&m->step, &m->point, &job->machine.mesh, st) < 0)
         return st->code;
     return model_step_write(&m->step, NULL, NULL, &m->module, st);
+}
+
+/* The same with twice as many layers. */
+static int add_layers(struct module_job *m, const struct job *job, struct status *st)
+{
+    m->unsteady = false;
+    m->point.layers_most *= 2;
+    model_step_free(&m->step);
+    lower_free(&m->lower);
+    module_free(&m->module);
+    int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
+    if (code == 0)
+        code = model_step_write(&m->step, NULL, NULL, &m->module, st);
+    set_layers(m);
+    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
     m->overlapped_s = NAN;
     int code = read_options(m, job, st);
+    set_layers(m);
     if (code == 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
@@ -140,10 +167,18 @@ void module_job_close(struct job *job)
 int module_job_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
-    if (module_job_choose(m, st) < 0)
-        return st->code;
+    int code = m->unsteady ? add_layers(m, job, st) : 0;
+    if (code == 0)
+        code = module_job_choose(m, st);
+    while (code == 0 && m->unsteady) {
+        code = add_layers(m, job, st);
+        if (code == 0)
+            code = module_job_choose(m, st);
+    }
+    if (code < 0)
+        return code;
     m->lower.program = job->program;
-    int code = lower_build(&m->lower, st);
+    code = lower_build(&m->lower, st);
     job->program = m->lower.program;
     m->lower.program = (struct program){0};
     return code;
@@ -153,7 +188,10 @@ int module_job_settle(struct job *job, const struct trace *trace, bool *again, d
                       struct status *st)
 {
     struct module_job *m = job->state;
-    return lower_settle(&m->lower, trace, again, more_s, st);
+    int code = lower_settle(&m->lower, trace, again, more_s, st);
+    m->unsteady = m->lower.unsteady;
+    *again = *again || m->unsteady;
+    return code;
 }
 
 /* Text order with everything synchronous is one bound of a module that is not scheduled; this is the other. */
@@ -180,9 +218,10 @@ static int module_describe(const struct job *job, struct work *work, struct stat
     work->strategy = m->of_model ? m->step.strategy : NULL;
     work->reference_option = m->of_model ? "strategy" : "ring";
     work->reference = m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI);
-    if (m->module.scheduled)
-        return 0;
-    int code = find_overlapped(m, &m->overlapped_s, st);
+    int code = lower_more_steps(&m->lower, &job->program, &work->more_steps, st);
+    if (code < 0 || m->module.scheduled)
+        return code;
+    code = find_overlapped(m, &m->overlapped_s, st);
     work->overlapped_s = m->overlapped_s;
     return code;
 }

@@ -22,6 +22,8 @@ struct module_job {
     struct module module;
     bool of_model;
     struct model_step step; /* of a model, or a matmul: what the module is made of */
+    struct point point;     /* of a model: how much of it is built */
+    bool unsteady;          /* layers have to be added to it */
     char path[HLO_PATH];    /* what was read */
     int disguised;          /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;

@@ -99,6 +99,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     result->formula_rule_s = work.formula_rule_s;
     result->bound_s = work.bound_s;
     result->overlapped_s = work.overlapped_s;
+    result->steps = m->steps + work.more_steps;
     if (m->time_s > 0) {
         result->algbw_Bps = work.alg_bytes / m->time_s;
         result->busbw_Bps = result->algbw_Bps * work.busbw_factor;
@@ -114,7 +115,6 @@ static void measure(struct result *result, const struct metrics *m)
     result->link_bytes = m->link_bytes;
     result->max_link_bytes = m->max_link_bytes;
     result->transfers = m->transfers;
-    result->steps = m->steps;
     result->compute_s = m->compute_s;
     result->comm_s = m->comm_s;
     result->exposed_comm_s = m->exposed_comm_s;
@@ -219,7 +219,9 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
 {
     struct job job = {0};
     struct run run = {0};
-    int code = job_open(&job, point, catalog, st);
+    struct point own = *point;
+    own.few_layers = true;
+    int code = job_open(&job, &own, catalog, st);
     if (code == 0)
         code = job_build(&job, st);
     if (code == 0)

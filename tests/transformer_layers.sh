@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# A transformer of which a few layers are built, and stand for the others, takes what one takes that is built in full: every
+# number of its row to 1e-9, and what is said of phases, layers and collectives to the last digit.
+set -euo pipefail
+icisim=$1
+failed=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# What the tables say that do not name single instructions, in any order: what takes as long may change places.
+tables() {
+    sed -n '/by phase/,/instructions that/{/instructions that/!p}' "$1" | sort
+}
+same() {
+    "$icisim" run workloads/llama-70b.yaml --ring bidi "$@" --csv "$scratch/few.csv" >"$scratch/few" 2>/dev/null
+    "$icisim" run workloads/llama-70b.yaml --ring bidi "$@" --unroll --csv "$scratch/all.csv" >"$scratch/all" 2>/dev/null
+    python3 - "$scratch/few.csv" "$scratch/all.csv" <<'PY' || { echo "rows differ: $*"; failed=1; }
+import csv, sys
+few, every = (next(csv.DictReader(open(name))) for name in sys.argv[1:])
+for name in few:
+    try:
+        a, b = float(few[name]), float(every[name])
+        same = abs(a - b) <= 1e-9 * abs(b) + (1e-9 if name == "overlap_frac" else 0)
+    except ValueError:
+        same = few[name] == every[name] or name in ("varied", "command")
+    same = same or (name == "steps" and "prefetch=3" in few["varied"])  # lower_more_steps()
+    if not same:
+        sys.exit(f"{name}: {few[name]}, all layers: {every[name]}")
+PY
+    diff <(tables "$scratch/few") <(tables "$scratch/all") >"$scratch/diff" || { echo "tables differ: $*"; cat "$scratch/diff"; failed=1; }
+    built=$(sed -n 's/.*instructions that take longest, of \([0-9]*\) .*/\1/p' "$scratch/few")
+    full=$(sed -n 's/.*instructions that take longest, of \([0-9]*\) .*/\1/p' "$scratch/all")
+}
+fewer() { # than all layers are enough
+    same "$@"
+    [ "$built" -lt "$full" ] || { echo "all layers are built: $*"; failed=1; }
+}
+
+fewer --slice 4x4x4 --mesh fsdp=64 --prefetch 1
+fewer --slice 4x4x4 --mesh fsdp=64 --prefetch 0 --tokens-per-chip 8192 --remat full
+fewer --slice 8x8x8 --mesh 'fsdp=x*y,tp=z' --tokens-per-chip 2048 --prefetch 1
+fewer --slice 8x8x8 --mesh 'fsdp=x*y,tp=z' --tokens-per-chip 2048 --prefetch 1 --strategy bidi
+fewer --slice 4x4x8 --mesh 'dp=x,fsdp=y,tp=z' --tokens-per-chip 2048 --prefetch 3 --remat products --micro-batches 2
+fewer --slice 4x4x8 --mesh 'fsdp=x*y,tp=z' --tokens-per-chip 1024 --layers 33 --loop xla --strategy uni
+fewer --slice 8x8 --mesh 'fsdp=x,tp=y' --wrap none --layers 37 --elementwise on --head on
+# the last layer's updates hide the sum of the embedding's gradient, if there are enough of them
+same --slice 8x8x8 --mesh 'fsdp=x*y,tp=z' --tokens-per-chip 2048 --prefetch 1 --elementwise on --head on
+# gathers and sums that take a little longer than what they hide behind use up what was ahead: from layer 16 on all is otherwise
+same --slice 4x28 --mesh 'fsdp=y,dp=x' --prefetch 4 --layers 48 --link-bandwidth 98GB/s
+[ "$built" -eq "$full" ] || { echo "slack: $built of $full"; failed=1; }
+# as many layers as are built at first, one more, and one less
+for layers in 4 5 6 7 8 9; do
+    same --slice 4x4 --mesh 'fsdp=x,tp=y' --layers "$layers" --prefetch 1
+    same --slice 4x4 --mesh 'fsdp=x,tp=y' --layers "$layers" --prefetch 0
+done
+exit $failed
