@@ -7,7 +7,7 @@ the part of it in which the engine runs, as `icisim run --timing` tells it. Rati
 the same run of this script, so that they say something on a busy machine too. A bar is what the project wants to
 reach; nothing fails when it is not reached, for machines differ. FOLDER gets bench.csv, and what ASTRA-sim reads.
 
---only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, sweep, instructions, astra-sim. Where the
+--only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, matmuls, sweep, instructions, astra-sim. Where the
 environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
 """
 import argparse
@@ -186,6 +186,29 @@ def experts(bench):
     bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
 
 
+def matmuls(bench):
+    """Products that overlap what they communicate: chains of two, and loops of many steps on many chips."""
+    mlp = "bf16[8192@dp,4096@tp] . bf16[4096,16384@tp] . bf16[16384@tp,4096] -> bf16[8192@dp,4096@tp]"
+    ring = "bf16[65536@X,4096] . bf16[4096,8192] -> bf16[65536,8192]"
+    block = os.path.join(os.path.dirname(__file__), "../../workloads/transformer-block.yaml")
+    cases = [
+        ("two products, four strategies, 16 chips", ("compare", mlp, "--chip", "v5e", "--slice", "4x4", "--mesh", "dp=4,tp=4")),
+        ("two products, four strategies, 256 chips", ("compare", mlp, "--chip", "v5e", "--slice", "16x16", "--mesh", "dp=16,tp=16")),
+        ("a transformer's block, four strategies", ("compare", block)),
+    ]
+    for strategy in ("naive", "uni", "bidi", "bidi-half"):
+        many = ("run", ring, "--chip", "v5p", "--slice", "16x16x16", "--mesh", "X=x*y,Y=z", "--strategy", strategy)
+        cases.append((f"a loop of 256 steps on 4,096 chips, {strategy}", many))
+    for work, arguments in cases:
+        runs = measure.run([bench.program, *arguments, *EVENT, "--csv", "-"], bench.times)
+        bench.figures.add(work, "process", "s", runs.wall_s, 0.03)
+        bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
+        command = [bench.program, *arguments, *EVENT, "--csv", "-"]
+        count = measure.instructions(command)
+        if count is not None:
+            bench.figures.add(work, "process, instructions", "", [count])
+
+
 def points(bench, work, arguments, bars):
     """The same sweep by one worker and by two: how long, and the same bytes."""
     csv = f"{bench.folder}/sweep.csv"
@@ -279,6 +302,7 @@ PARTS = {
     "contention": contention,
     "ragged": ragged,
     "experts": experts,
+    "matmuls": matmuls,
     "sweep": sweep,
     "instructions": instructions,
     "astra-sim": astra,

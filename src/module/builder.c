@@ -116,6 +116,8 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
 int32_t builder_label(struct builder *b, int32_t value)
 {
     char layer[24] = "";
+    if (!b->layer && !b->phase && !b->what && !b->rows)
+        return value;
     char *rows = b->rows ? ragged_rows_print(b->rows) : NULL, *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
@@ -138,7 +140,7 @@ int32_t builder_label(struct builder *b, int32_t value)
     fprintf(out, "}");
     if (!text_end(out, &text))
         builder_fail(b, STATUS_NOMEM);
-    else if (labels)
+    else
         module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
     free(rows);
     free(text);

@@ -64,7 +64,6 @@ enum body_kind {
     BODY_ZEROS  /* returns zeros: in a scatter */
 };
 struct body {
-    char *key;
     enum body_kind kind;
     const struct loop *loop;
     const struct loop_dot *dot;
@@ -95,6 +94,7 @@ struct overlap {
     int32_t bodies, room;
     int32_t self;                      /* partition-id in the entry, -1 while there is none */
     int step;                          /* of the loop that is being written */
+    bool dry;                          /* the first time, only to find the bodies: no labels, no pairs */
     struct loop_sent sent[LOOP_SENTS]; /* the oldest one at sents % LOOP_SENTS */
     unsigned sents;
     struct status *st;

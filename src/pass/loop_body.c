@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "pass/loop.h"
 
 static void out_of_memory(struct overlap *o)
@@ -12,62 +13,57 @@ static void out_of_memory(struct overlap *o)
         o->b.module->error = STATUS_NOMEM;
 }
 
-static size_t print_numbers(const struct overlap *o, int32_t dot, enum attribute_key key, char *text,
-                            size_t room)
+static bool same_numbers(const struct overlap *o, int32_t a, int32_t b, enum attribute_key key)
 {
-    int count;
-    const int64_t *number = module_numbers(o->from, dot, key, &count);
-    size_t used = 0;
-    for (int i = 0; i < count && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%lld", i ? "," : ";", (long long)number[i]);
-    return used;
+    int counts[2];
+    const int64_t *first = module_numbers(o->from, a, key, &counts[0]),
+                  *second = module_numbers(o->from, b, key, &counts[1]);
+    return counts[0] == counts[1] && memcmp(first, second, (size_t)counts[0] * sizeof *first) == 0;
 }
 
-/* All that a body depends on. */
-static char *key_of(const struct overlap *o, const struct body *body)
+static int32_t shape_of(const struct overlap *o, int32_t dot, int side)
+{
+    return module_at(o->from, module_operand(o->from, dot, side))->shape;
+}
+
+/* Do two products have the same dims and shapes? */
+static bool same_product(const struct overlap *o, int32_t a, int32_t b)
 {
     static const enum attribute_key dims[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH, ATTR_LHS_CONTRACTING,
                                               ATTR_RHS_CONTRACTING};
-    char text[512];
-    const struct loop_dot *d = body->dot;
-    const struct instruction *dot = module_at(o->from, d->dot);
-    size_t used = (size_t)snprintf(
-        text, sizeof text, "%d %d %d %d.%d.%d %lld %d %d/%d %d %.17g %d %d %d %lld", (int)body->kind,
-        (int)body->inner, (int)body->loop->kind, d->side, (int)d->role, d->dim, (long long)body->loop->piece,
-        body->chunks, body->half[0], body->half[1], body->accumulates, body->hbm_bytes,
-        module_at(o->from, module_operand(o->from, d->dot, 0))->shape,
-        module_at(o->from, module_operand(o->from, d->dot, 1))->shape, dot->shape,
-        (long long)module_number(o->from, body->loop->collective, ATTR_REPLICA_GROUPS, -1));
-    for (size_t i = 0; i < sizeof dims / sizeof *dims; i++)
-        used += print_numbers(o, d->dot, dims[i], text + used, sizeof text - used);
-    return strdup(text);
+    bool same = a == b || (module_at(o->from, a)->shape == module_at(o->from, b)->shape &&
+                           shape_of(o, a, 0) == shape_of(o, b, 0) && shape_of(o, a, 1) == shape_of(o, b, 1));
+    for (size_t i = 0; i < sizeof dims / sizeof *dims && same && a != b; i++)
+        same = same_numbers(o, a, b, dims[i]);
+    return same;
+}
+
+static int64_t groups_of(const struct overlap *o, const struct loop *loop)
+{
+    return module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
+}
+
+/* All that a body depends on; bytes, which are set and not computed, are compared to the bit. */
+static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
+{
+    const struct loop_dot *x = a->dot, *y = b->dot;
+    return a->kind == b->kind && a->inner == b->inner && a->chunks == b->chunks && a->half[0] == b->half[0] &&
+           a->half[1] == b->half[1] && a->accumulates == b->accumulates &&
+           memcmp(&a->hbm_bytes, &b->hbm_bytes, sizeof a->hbm_bytes) == 0 && a->loop->kind == b->loop->kind &&
+           a->loop->piece == b->loop->piece && x->side == y->side && x->role == y->role && x->dim == y->dim &&
+           groups_of(o, a->loop) == groups_of(o, b->loop) && same_product(o, x->dot, y->dot);
 }
 
 int32_t loop_body(struct overlap *o, const struct body *wanted)
 {
-    char *key = key_of(o, wanted);
-    int32_t at = 0;
-    while (key && at < o->bodies && strcmp(o->body[at].key, key) != 0)
-        at++;
-    if (key && at < o->bodies) {
-        free(key);
-        return at;
-    }
-    if (key && at == o->room) {
-        int32_t room = 2 * o->room + 16;
-        struct body *grown = realloc(o->body, (size_t)room * sizeof *grown);
-        if (grown) {
-            o->body = grown;
-            o->room = room;
-        }
-    }
-    if (!key || at == o->room) {
-        free(key);
+    for (int32_t at = 0; at < o->bodies; at++)
+        if (same_body(o, &o->body[at], wanted))
+            return at;
+    if (!GROW(o->body, o->bodies, o->room)) {
         out_of_memory(o);
         return 0;
     }
     o->body[o->bodies] = *wanted;
-    o->body[o->bodies].key = key;
     return o->bodies++;
 }
 

@@ -55,6 +55,8 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
 {
     char text[160];
+    if (o->dry)
+        return;
     snprintf(text, sizeof text, "loop=\"%d\",step=\"%d\"%s%s", (int)(loop - o->loop) + 1, o->step,
              *more ? "," : "", more);
     edit_label(&o->edit, old, text);
@@ -76,6 +78,8 @@ int32_t loop_add(struct overlap *o, int32_t came, int32_t partial)
 static void label_product(struct overlap *o, const struct body *body)
 {
     char bytes[48] = "";
+    if (o->dry)
+        return;
     if (body->hbm_bytes > 0)
         snprintf(bytes, sizeof bytes, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
     loop_label(o, body->loop, body->dot->dot, bytes);
@@ -216,6 +220,8 @@ static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int 
 {
     struct module *module = o->b.module;
     int n = loop->ring.size, pairs = 0;
+    if (o->dry)
+        return;
     for (int s = 0; s < LOOP_SENTS; s++) {
         const struct loop_sent *sent = &o->sent[s];
         if (sent->loop == loop && sent->sign == sign && sent->first == first && sent->last == last) {
@@ -249,6 +255,8 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
     add_pairs(o, loop, sign, first, last);
     if (before >= 0)
         module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
+    if (o->dry)
+        return made;
     char more[96], axes[TALLY_AXES];
     bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
     snprintf(more, sizeof more, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "", over_axes ? axes : "",

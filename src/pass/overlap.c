@@ -321,6 +321,7 @@ static int write(struct overlap *o, struct module *out, bool keep, struct status
     memset(o->sent, 0, sizeof o->sent); /* they are of another module */
     if (code == 0) {
         edit_copy_called(&o->edit);
+        o->dry = !keep;
         if (keep)
             loop_build_bodies(o);
         write_entry(o);
@@ -348,8 +349,6 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
     if (code == 0)
         code = write(&o, out, true, st);
     module_free(&scratch);
-    for (int32_t i = 0; i < o.bodies; i++)
-        free(o.body[i].key);
     for (int i = 0; i < o.loops; i++)
         free_loop(&o.loop[i]);
     free(o.body);

@@ -153,7 +153,6 @@ static int matmul_open(struct job *job, struct status *st)
     if (option_check(point, ON_MATMUL, "a matmul", st) < 0 || read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
         check_schedule(m, point, st) < 0 || print_axes(m, mesh, st) < 0 ||
-        model_step_write(&m->m.step, NULL, NULL, &m->m.module, st) < 0 ||
         module_job_lay(&m->m, job, mesh, st) < 0 || check_rates(m, point, st) < 0)
         return st->code;
     return matmul_open_gathers(m, mesh, st);

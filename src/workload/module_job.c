@@ -41,13 +41,14 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
 {
     const struct point *point = job->point;
     const struct slice *slice = &job->machine.slice;
+    const struct module *module = m->of_model ? &m->step.base : &m->module;
     int32_t *chip_of = NULL;
     if (point->devices && point->mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
     int code = point->devices ? devices_read(point->devices, slice, &chip_of, st) : 0;
     if (code == 0)
-        code = placement_init(&m->placement, slice, m->module.partitions * m->module.replicas,
+        code = placement_init(&m->placement, slice, module->partitions * module->replicas,
                               job->machine.chip->cores, mesh, chip_of, st);
     free(chip_of);
     return code;
@@ -126,7 +127,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
     if (code == 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
-    return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
+    return code;
 }
 
 static int module_open(struct job *job, struct status *st)
@@ -141,7 +142,7 @@ static int module_open(struct job *job, struct status *st)
     if (code == 0)
         code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
     m->options.roofline.step = m->of_model;
-    return code;
+    return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 
 void module_job_close(struct job *job)

@@ -59,13 +59,14 @@ int module_job_options(const struct point *point, const struct chip *chip, struc
                        struct status *st);
 
 /* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
- * Reads the options, lays the devices (on a mesh, or NULL) and opens the lowering; the rest are a workload's functions. */
+ * Reads the options and lays the devices (on a mesh, or NULL); the rest are a workload's functions. */
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st);
 int module_job_build(struct job *job, struct status *st);
 int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
                       struct status *st);
 void module_job_close(struct job *job);
-/* Where the strategy is auto, the module as it is best, instead of the one that was opened. */
+/* Writes the module that runs, where the strategy is auto the one that is best, and opens its lowering; once. Of a model it
+ * replaces the one that was opened. */
 int module_job_choose(struct module_job *m, struct status *st);
 
 /* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
