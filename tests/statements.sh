@@ -87,6 +87,23 @@ said "$gated" >out || fail "gated: $(<out)"
 "$icisim" eval own.yaml --combine on --prefetch 1 | cmp - out || fail 'combined gathers, ahead, are other numbers'
 [ "$("$icisim" lower own.yaml --combine on | grep -c ' all-gather(.*what="several"')" = 1 ] || fail 'two gathers are not one'
 [ "$("$icisim" lower own.yaml --combine on --prefetch 1 | grep -c ' all-gather-start(')" = 1 ] || fail 'two gathers ahead are not one'
+# all gathers of a layer over the same axes are one, whatever their dims and how many a weight takes, each with its own numbers;
+# weights that go through the axes in opposite orders must not wait for each other
+layer='y[16@dp,8] = silu(x[16@dp,32] . w[32@dp,8]) * (x . v[32,8@dp])'
+while IFS='|' read -r before after more; do
+    said "$layer$more" >out || fail "$more: $(<out)"
+    [ "$("$icisim" lower own.yaml | grep -c ' all-gather(')" = "$before" ] || fail "$more: not $before gathers"
+    for options in '' '--prefetch 1' '--remat full'; do
+        # shellcheck disable=SC2086
+        "$icisim" eval own.yaml --combine on $options | cmp - out || fail "$more, $options: combined gathers are other numbers"
+    done
+    [ "$("$icisim" lower own.yaml --combine on | grep -c ' all-gather(')" = "$after" ] || fail "$more: not $after gathers"
+done <<'END'
+2|1|
+3|1|+ b[8@dp]
+4|2|* (x . u[32@tp,8@dp])
+6|4|* (x . u[32@tp,8@dp]) * (x . s[32@dp,8@tp])
+END
 said 'y[16@tp,8@dp] = x[16@dp,8@tp]' >out || fail "a reshard: $(<out)"
 
 # refusals: one line with file, line, column and the cure

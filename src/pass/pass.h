@@ -56,8 +56,8 @@ int pass_prefetch(const struct module *in, int layers, struct module *out, struc
 /* Which instructions, ahead[in->instructions], are gathers that pass_prefetch() would start ahead. */
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
 
-/* Gathers of what the step was given as one, where they are for one layer and phase, over the same groups, along the same dim,
- * of one type: all-gathers of several operands. */
+/* Gathers of what the step was given as one, where they are for one layer and phase, over the same groups: all-gathers of several
+ * operands. What is gathered along another dim than most of them are is turned, which takes no time. */
 int pass_combine(const struct module *in, struct module *out, struct status *st);
 
 /* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. */
