@@ -106,6 +106,17 @@ done <<'END'
 END
 said 'y[16@tp,8@dp] = x[16@dp,8@tp]' >out || fail "a reshard: $(<out)"
 
+# results that do not equal one device's: 1e17 + 1 is 1e17, so that sums of halves are 0 where one device gets 1
+printf '1e17,1,-1e17,1\n1e17,1,-1e17,1\n' >x.csv
+printf '1,1\n1,1\n1,1\n1,1\n' >w.csv
+printf 'model: statements\ndtype: f32\nslice: 1x2\nmesh: tp=2\ndata: {x: x.csv, w: w.csv}\nstatements:\n' >sums.yaml
+printf '  - y[2,2] = x[2,4@tp] . w[4@tp,2]\n' >>sums.yaml
+status=0
+"$icisim" eval sums.yaml >out 2>err || status=$?
+[ $status -eq 1 ] || fail "another sum: exit $status, not 1"
+grep -qF "y differs from one device's by 1.0e+00 of its largest number" err || fail "another sum: $(<err)"
+grep -q '^# equals' out && fail 'another sum: said to equal'
+
 # refusals: one line with file, line, column and the cure
 refuse() {
     local want=$1 got
