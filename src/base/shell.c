@@ -9,10 +9,18 @@
 
 static const char blanks[] = " \t\n";
 
+bool shell_is_plain(const char *word)
+{
+    const char *at = word;
+    while ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
+           (*at && strchr("_./:,+=@%-", *at)))
+        at++;
+    return *word && *at == '\0';
+}
+
 void shell_print(const char *word, FILE *out)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:,+=@%-";
-    if (*word && word[strspn(word, plain)] == '\0') {
+    if (shell_is_plain(word)) {
         fputs(word, out);
         return;
     }

@@ -8,12 +8,16 @@
 #ifndef ICISIM_SHELL_H
 #define ICISIM_SHELL_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/status.h"
 
 /* In quotes if a shell would read anything else. */
 void shell_print(const char *word, FILE *out);
+
+/* Does it need no quotes? */
+bool shell_is_plain(const char *word);
 
 /* Reads the word at *at and moves beyond it: *word is a new text, or NULL where no more words follow. */
 int shell_next(const char **at, char **word, struct status *st);

@@ -104,10 +104,10 @@ static bool is_broken(const struct rule *rule, const struct settings *settings)
 /* What is idle itself counts as not given: naive leaves --all-reduce no meaning, and that none to --chunks. */
 bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option)
 {
-    const char *op = grid_text(grid, index, option_by_name("op"));
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
-        if (strcmp(rule->option, option->name) != 0 || !is_meant(rule, op))
+        if (*rule->option != *option->name || strcmp(rule->option, option->name) != 0 ||
+            !is_meant(rule, grid_text(grid, index, option_by_name("op"))))
             continue;
         const struct option_row *other = option_by_name(rule->other);
         if (!holds(rule, grid_is_idle(grid, index, other) ? NULL : grid_text(grid, index, other)))

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "settings/settings.h"
@@ -130,29 +131,56 @@ char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size
     return text;
 }
 
+/* A command that is put together: a stream would take longer than a small point takes to simulate. */
+struct words {
+    char *text;
+    int64_t used, room;
+};
+
+static bool append(struct words *words, const char *text)
+{
+    int64_t n = (int64_t)strlen(text);
+    if (!GROW_BY(words->text, words->used, words->room, n + 1))
+        return false;
+    memcpy(words->text + words->used, text, (size_t)n + 1);
+    words->used += n;
+    return true;
+}
+
+/* A value as a shell reads it. */
+static bool append_value(struct words *words, const char *value)
+{
+    char *quoted = NULL;
+    size_t bytes;
+    if (shell_is_plain(value))
+        return append(words, value);
+    FILE *out = open_memstream(&quoted, &bytes);
+    if (out)
+        shell_print(value, out);
+    bool okay = out && text_end(out, &quoted) && append(words, quoted);
+    free(quoted);
+    return okay;
+}
+
 char *grid_command(const struct grid *grid, int64_t index)
 {
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out)
-        return NULL;
-    fputs("run", out);
-    for (int d = 0; d < grid->dims; d++) {
+    struct words words = {0};
+    bool okay = append(&words, "run");
+    for (int d = 0; d < grid->dims && okay; d++) {
         const struct option_row *option = &option_table[grid->option[d]];
         const char *value = grid_text(grid, index, option);
         bool off = !option->argument && strcmp(value, "on") != 0 && strcmp(value, "true") != 0;
         if (off || grid_is_idle(grid, index, option))
             continue;
         if (!option->positional)
-            fprintf(out, " --%s", option->name);
-        if (option->argument) {
-            fputc(' ', out);
-            shell_print(value, out);
-        }
+            okay = append(&words, " --") && append(&words, option->name);
+        if (option->argument)
+            okay = okay && append(&words, " ") && append_value(&words, value);
     }
-    text_end(out, &text);
-    return text;
+    if (okay)
+        return words.text;
+    free(words.text);
+    return NULL;
 }
 
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text)
