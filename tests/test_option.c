@@ -42,7 +42,7 @@ static void table_is_sound(void)
 {
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];
-        CU_ASSERT_PTR_EQUAL(option_by_name(option->name), option);
+        CU_ASSERT_PTR_EQUAL(option_of_command(option->name, option->commands), option);
         CU_ASSERT_EQUAL(option_index(option), i);
         CU_ASSERT(option->commands != 0 && option->doc && strlen(option->name) < OPTION_NAME);
         CU_ASSERT(option->group >= GROUP_WORK && option->group <= GROUP_OUTPUT);

@@ -80,10 +80,11 @@ static const struct embedded_file *find_embedded(const char *path)
 {
     char name[64];
     int end = 0;
-    if (sscanf(path, "workloads/%63[a-z0-9-].yaml%n", name, &end) != 1 || path[end])
+    if (sscanf(path, "workloads/%63[a-z0-9/-].yaml%n", name, &end) != 1 || path[end])
         return NULL;
+    const char *folder = strrchr(name, '/'), *stem = folder ? folder + 1 : name;
     for (const struct embedded_file *file = embedded_workloads; file->name; file++)
-        if (strcmp(file->name, name) == 0)
+        if (strcmp(file->name, stem) == 0)
             return file;
     return NULL;
 }

@@ -11,7 +11,9 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
 {
     bool formulas = settings_flag(settings, "formulas"), engines = settings_flag(settings, "engines");
     bool published = settings_flag(settings, "published");
-    bool all = !formulas && !engines && !published;
+    const struct setting *runs = &settings->of[option_index(option_of_command("steps", FOR_VALIDATE))];
+    const char *steps = runs->count > 0 ? runs->text[runs->count - 1] : NULL;
+    bool all = !formulas && !engines && !published && !steps;
     enum chip_profile profile = CHIP_MEASURED;
     if (settings_count(settings, "profile") > 0 && !published && !all)
         return status_fail(st, STATUS_INPUT,
@@ -25,6 +27,10 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
         code = validate_engines(checks, st);
     if (code == 0 && (published || all))
         code = validate_published(checks, profile, NULL, st);
+    if (code == 0 && (published || all))
+        code = validate_runs(checks, profile, NULL, st);
+    if (code == 0 && steps)
+        code = validate_runs(checks, CHIP_MEASURED, steps, st);
     if (code == 0 && (published || all))
         code = validate_worked(checks, NULL, st);
     return code;
@@ -60,7 +66,8 @@ const struct command command_validate = {
     .name = "validate",
     .arguments = "",
     .what = "checks simulation against formulas, engine against engine, and what others have published",
-    .more = "Without --formulas, --engines or --published it does all three. Published measurements are held "
+    .more = "Without --formulas, --engines, --published or --steps it does the first three. Published "
+            "measurements are held "
             "against "
             "the measured profiles; --profile spec holds them against the book's numbers. Exit status 1 if "
             "any check "

@@ -66,8 +66,9 @@ enum memory_kind {
 };
 /* What a model says of its step: of the model itself, whatever is found again or held twice. */
 struct model_size {
-    double tokens; /* on all chips; 0: it says nothing */
-    double flops;  /* forward and backward, on all chips */
+    double tokens;                 /* on all chips; 0: it says nothing */
+    double flops;                  /* forward and backward, on all chips */
+    double half_flops, full_flops; /* the same with attention counted half, as causal, and in full */
     double memory_bytes[REMATS][MEMORY_KINDS];
 };
 

@@ -131,4 +131,9 @@ void transformer_size(const struct transformer *t, int ahead, struct model_size 
         forward += 2 * (double)t->d * (double)t->vocabulary;
     size->tokens = (double)t->tokens;
     size->flops = 3 * forward * size->tokens;
+    struct transformer full = *t;
+    full.attention = t->attention == ATTENTION_NONE ? ATTENTION_NONE : ATTENTION_FULL;
+    double more = 3 * (double)t->layers * size->tokens / 2 * transformer_attention_flops(&full);
+    size->half_flops = size->flops - (t->attention == ATTENTION_FULL ? more : 0);
+    size->full_flops = size->half_flops + more;
 }

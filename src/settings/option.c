@@ -18,6 +18,14 @@ const struct option_row *option_by_name(const char *name)
     return NULL;
 }
 
+const struct option_row *option_of_command(const char *name, unsigned command)
+{
+    for (int i = 0; i < option_count; i++)
+        if (strcmp(option_table[i].name, name) == 0 && option_table[i].commands & command)
+            return &option_table[i];
+    return NULL;
+}
+
 int option_index(const struct option_row *option)
 {
     return (int)(option - option_table);

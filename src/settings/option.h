@@ -110,8 +110,10 @@ struct option_row {
 extern const struct option_row option_table[];
 extern const int option_count;
 
-/* A row by name, NULL if there is none. option_index() is its place in the table. */
+/* A row by name, NULL if there is none; where commands have options of one name that differ, the first, or that of a
+ * command. option_index() is its place in the table. */
 const struct option_row *option_by_name(const char *name);
+const struct option_row *option_of_command(const char *name, unsigned command);
 int option_index(const struct option_row *option);
 
 /* Checks a value and puts it into the point, unless that is NULL (or has no such field). */

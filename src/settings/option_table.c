@@ -360,6 +360,8 @@ const struct option_row option_table[] = {
      .doc = "write the machine fitted as a chip file with a measured profile"},
     {.name = "formulas", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK,
      .commands = FOR_VALIDATE, .doc = "exact forms against both engines, rules in and beyond their range"},
+    {.name = "steps", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_VALIDATE, .is_input = is_any,
+     .doc = "measured training steps of a CSV such as analysis/published/published-steps.csv, whose column run names workload files"},
     {.name = "engines", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK, .commands = FOR_VALIDATE,
      .doc = "event against SimGrid, every op of every chip"},
     {.name = "published", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK,

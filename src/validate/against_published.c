@@ -13,33 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/embedded.h"
 #include "base/units.h"
+#include "validate/fitted.h"
 #include "validate/simulate.h"
 
 static const double each_frac = 0.20, median_frac = 0.10, most_fitted_frac = 0.5, worked_frac = 1e-6;
-
-static const struct embedded_file *embedded(const char *name)
-{
-    const struct embedded_file *file = embedded_published;
-    while (file->name && strcmp(file->name, name) != 0)
-        file++;
-    return file;
-}
-
-/* Is a row among those that some value of the chip's profile was fitted on? */
-static bool is_fitted_on(const struct chip *chip, const char *id)
-{
-    for (int i = 0; i < chip->facts; i++) {
-        const struct node *rows = chip->fact[i].measured ? chip->fact[i].fitted_on : NULL;
-        for (int r = 0; rows && r < node_count(rows); r++) {
-            const char *text;
-            if (node_text(node_child(rows, r), "fitted_on", &text, NULL) == 0 && strcmp(text, id) == 0)
-                return true;
-        }
-    }
-    return false;
-}
 
 static const char *const kinds[] = {"interpolated", "transferred"};
 enum { INTERPOLATED, TRANSFERRED, KINDS };
@@ -194,7 +172,7 @@ static int check_shares(struct checks *checks, struct published *p, struct statu
 
 static int read_published(struct measured *measured, const char *file, struct status *st)
 {
-    const struct embedded_file *own = embedded("published");
+    const struct embedded_file *own = embedded_published_file("published");
     if (file)
         return measured_read(measured, file, NULL, st);
     return measured_parse(measured, "published.csv", own->text, own->bytes, NULL, st);
@@ -267,7 +245,7 @@ static int check_worked(struct checks *checks, struct catalog *catalog, const st
 int validate_worked(struct checks *checks, const char *file, struct status *st)
 {
     static const char *const names[] = {"id", "run", "book_s", "exact_s", "exact_link_bytes", "derivation"};
-    const struct embedded_file *own = embedded("worked-problems");
+    const struct embedded_file *own = embedded_published_file("worked-problems");
     struct csv_table table = {0};
     struct catalog catalog = {0};
     int column[6];

@@ -91,7 +91,8 @@ struct group {
 
 static bool by_id(const struct check *check)
 {
-    return strcmp(check->part, "published") != 0 && strcmp(check->part, "worked") != 0;
+    return strcmp(check->part, "published") != 0 && strcmp(check->part, "worked") != 0 &&
+           strcmp(check->part, "steps") != 0;
 }
 
 static bool belongs(const struct group *group, const struct check *check)

@@ -29,7 +29,7 @@ enum verdict { VERDICT_OK, VERDICT_OUT, VERDICT_BEYOND, VERDICT_FITTED, VERDICTS
 /* What is compared; a ratio is that of two counts, or 1 + a difference. */
 enum check_unit { CHECK_SECONDS, CHECK_BYTES, CHECK_RATIO };
 
-enum { CHECK_PART = 16, CHECK_ID = 24, CHECK_TEXT = 200 };
+enum { CHECK_PART = 16, CHECK_ID = 32, CHECK_TEXT = 200 };
 struct check {
     char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "median", "worked" */
     char kind[CHECK_PART]; /* of a measurement: "interpolated", "transferred"; else empty */
@@ -62,6 +62,8 @@ int validate_engines(struct checks *checks, struct status *st);
 /* ... published measurements on a profile, and worked problems on the spec profile. Files NULL: the ones compiled in
  * from analysis/published/. */
 int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
+/* ... measured training steps, and products, copies and collectives beside them; ... */
+int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 int validate_worked(struct checks *checks, const char *file, struct status *st);
 
 /* Number of checks that are OUT. */

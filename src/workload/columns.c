@@ -97,6 +97,9 @@ const struct column columns[] = {
     {TEXT(gather), .place = 35, .heading = "gather", .common = "gather %s,",
      .meaning = "matmul: what the output has cut less is gathered before the product, after it, or mixed; empty without a choice"},
 
+    {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
+    {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
+
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
      .decimals = 2},

@@ -112,7 +112,10 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
         return code;
     result->memory_bytes = module_memory_bytes(job);
     result->tokens_per_s = size->tokens / result->time_s;
-    result->mfu_frac = size->flops / (job->machine.slice.chips * m->placement.cores * peak * result->time_s);
+    double could = job->machine.slice.chips * m->placement.cores * peak * result->time_s;
+    result->mfu_frac = size->flops / could;
+    result->mfu_half_frac = size->half_flops / could;
+    result->mfu_full_frac = size->full_flops / could;
     if (result->memory_bytes > hbm_of(job)) {
         char cure[RESULT_LINE / 2];
         print_cure(job, size, cure, sizeof cure);

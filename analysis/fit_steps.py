@@ -1,0 +1,50 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Finds the efficiency of products inside steps with which each measured step takes what was measured.
+
+    analysis/fit_steps.py build/icisim [published-steps.csv]
+
+For every row whose column run names a workload file it prints the row, the efficiency to four digits, what the step takes
+with it and what was measured. A step takes longer the lower the efficiency is, so that halving an interval finds it.
+"""
+import csv
+import io
+import subprocess
+import sys
+
+
+def icisim(program, *arguments):
+    done = subprocess.run([program, *arguments, "--csv", "-"], capture_output=True, text=True)
+    if not done.stdout:
+        sys.exit(done.stderr.strip())
+    return list(csv.DictReader(io.StringIO(done.stdout)))
+
+
+def fit(step_s, measured_s):
+    low, high = 0.01, 1.0
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (middle, high) if step_s(middle) > measured_s else (low, middle)
+    return round(low, 4)
+
+
+def main():
+    program = sys.argv[1]
+    path = sys.argv[2] if len(sys.argv) > 2 else "analysis/published/published-steps.csv"
+    with open(path, encoding="utf-8") as file:
+        rows = csv.DictReader(line for line in file if not line.startswith("#"))
+        runs = {row["id"]: row["run"].split() for row in rows if ".yaml" in row["run"]}
+    for check in icisim(program, "validate", "--steps", path):
+        run = runs.pop(check["id"], None)
+        if not run:
+            continue  # not a step, or its MFU, which follows from its seconds
+        measured_s = float(check["expected_s"])
+
+        def step_s(efficiency, run=run):
+            return float(icisim(program, "run", *run, "--matmul-efficiency", str(efficiency))[0]["time_s"])
+
+        found = fit(step_s, measured_s)
+        print(f"{check['id']:16} {found:.4f}  {step_s(found):.5g} s of {measured_s:.5g} s")
+
+
+main()

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# icisim validate --steps: published rows are met; rows of a user's own are predictions, and what is wrong with them is said.
+set -u
+program=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+failed=0
+
+fail() {
+    printf '%s\n' "$*"
+    failed=1
+}
+
+# Writes rows under the columns that are needed, and checks them; sets out, err and status.
+check() {
+    {
+        echo "id,run,chip,slice,measured,unit,attention"
+        printf '%s\n' "$@"
+    } >"$scratch/own.csv"
+    out=$("$program" validate --steps "$scratch/own.csv" 2>"$scratch/err")
+    status=$?
+    err=$(cat "$scratch/err")
+}
+
+refused() { # message, rows
+    local says=$1
+    shift
+    check "$@"
+    [ $status -eq 2 ] && [ -z "$out" ] && [ "$(wc -l <"$scratch/err")" -eq 1 ] && [[ $err == *"$says"* ]] ||
+        fail "$*: exit $status, must say '$says', says: $err"
+}
+
+# The rows that profiles were fitted on: none is out, six are steps.
+out=$("$program" validate --steps analysis/published/published-steps.csv) || fail "published steps are out"
+[ "$(grep -c '^steps .* fitted .*yaml' <<<"$out")" -eq 18 ] || fail "not 6 steps in 3 quantities: $out"
+[ "$(grep -c '^steps .* OUT' <<<"$out")" -eq 0 ] || fail "$out"
+
+# A product of 2^39 operations on v6e by hand: 137.4e9 x 8 / (920e12 x 0.8994) = 1.32877 ms; a core of v7x has half of a chip.
+check "P1,matmul 8192x8192x8192,v6e,1 chip,1.4,ms," "P2,matmul 8192x8192x8192,v7x,1 core,1.0,ms," \
+    "P3,copy 33554432,v6e,1 chip,1300,GB/s,"
+[ $status -eq 0 ] || fail "predictions within 15 % are in: $out $err"
+[[ $out == *"1.329 ms       1.4 ms"* ]] || fail "P1: $out"
+[[ $out == *"median"*"3 predicted rows"* ]] || fail "no median: $out"
+check "P1,matmul 8192x8192x8192,v6e,1 chip,1.6,ms,"
+[ $status -eq 1 ] && [[ $out == *OUT* ]] || fail "1.6 ms is out: $status $out"
+
+# A step in seconds, and as MFU: with more attention counted the same MFU says more operations, and so a longer time.
+check "S1,workloads/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,half" \
+    "S2,workloads/llama-8b.yaml --layers 2 --mesh fsdp=16,v5e,4x4,50,% MFU of 197,full"
+half=$(awk '$2 == "S1" && $4 == "ms" { print $5 }' <<<"$out")
+full=$(awk '$2 == "S2" && $4 == "ms" { print $5 }' <<<"$out")
+awk -v half="${half:-1}" -v full="${full:-0}" 'BEGIN { exit !(full > 1.05 * half) }' || fail "half $half, full $full: $out"
+
+refused "own.csv:2: column 'unit': 'furlongs' is none of" "A,matmul 8x8x8,v6e,1 chip,1,furlongs,"
+refused "own.csv:2: column 'measured': what was measured must be above 0" "A,matmul 8x8x8,v6e,1 chip,0,ms,"
+refused "own.csv:2: unknown chip 'v9'" "A,matmul 8x8x8,v9,1 chip,1,ms,"
+refused "own.csv:2: nowhere.yaml" "A,nowhere.yaml,v6e,2x4,1,s,"
+printf 'id,chip,slice,measured,unit\n' >"$scratch/own.csv"
+"$program" validate --steps "$scratch/own.csv" >"$scratch/out" 2>"$scratch/err"
+[ $? -eq 2 ] && [[ $(cat "$scratch/err") == *"run"* ]] || fail "a missing column: $(cat "$scratch/err")"
+exit $failed
