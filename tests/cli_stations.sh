@@ -104,6 +104,9 @@ refuse "--split '2': write chips of the first mesh" run distillation.yaml --spli
 refuse "--split '5/4': write chips of the first mesh" run distillation.yaml --split 5/4
 refuse '--in-flight 0: write 1 to 64' run distillation.yaml --in-flight 0
 refuse 'has no pcie_bandwidth' run distillation.yaml --chip v2 --slice 2x4 --host-transfer
+for command in sweep compare lower; do
+    refuse 'run --in-flight 1,2,3 --split 2/6,4/4 compares them in one table' $command distillation.yaml
+done
 given 1 2 3 4:0-3 4:4-7 >given.yaml
 refuse 'a mesh that has a time has no numbers' eval given.yaml
 exit "$failed"
