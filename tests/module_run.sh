@@ -99,6 +99,12 @@ printf '0\n1\n2\n3\n' >"$out"
     fail "devices in the order of the chips are the default"
 rm -f "$out.plain"
 
+# stdin is read once, for all points, and for the choice of the engine
+for command in 'run - --slice 4 --ring uni,bidi' 'compare - --slice 4' 'sweep - --slice 4x1,2x2 -j 2'; do
+    # shellcheck disable=SC2086 # words of a command
+    "$icisim" $command --chip round.yaml --wrap none --csv - <1_ag_dot.hlo 2>/dev/null | has ',ok,' || fail "$command: no rows"
+done
+
 # what custom calls cost: by target, by name; 3 times 7 us, and 1 Gflop at 100 Tflop/s
 cat >"$out.hlo" <<'END'
 HloModule calls, is_scheduled=true, num_partitions=4

@@ -316,15 +316,17 @@ static void bandwidths_are_those_of_nccl_tests(void)
 static bool gets(const char *engine, int points, const char *const given[])
 {
     struct settings settings;
+    struct catalog catalog = {0};
     struct status st = {0};
     settings_init(&settings);
     for (int i = 0; given[i]; i += 2)
         OKAY(settings_add(&settings, option_by_name(given[i]), given[i + 1], &st), st);
     for (int p = 0; p < points; p++)
         OKAY(settings_add(&settings, option_by_name("hop-latency"), p % 2 ? "1us" : "2us", &st), st);
-    OKAY(engine_choose(&settings, &st), st);
+    OKAY(engine_choose(&settings, &catalog, &st), st);
     bool same = strcmp(settings_text(&settings, "engine"), engine) == 0;
     settings_free(&settings);
+    catalog_free(&catalog);
     return same;
 }
 

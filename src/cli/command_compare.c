@@ -125,27 +125,26 @@ static int print_tables(const struct grid *grid, const struct contest *contest, 
 }
 
 static int compare_grid(const struct grid *grid, const struct contest *contest, bool table,
-                        struct looks *looks, struct csv_writer *csv, struct status *st)
+                        struct looks *looks, struct csv_writer *csv, struct catalog *catalog,
+                        struct status *st)
 {
-    struct catalog catalog = {0};
     struct result *result = calloc((size_t)grid->points, sizeof *result);
     int code = result ? 0 : status_nomem(st);
     for (int64_t i = 0; i < grid->points && code == 0; i++) {
         struct point point;
         grid_point(grid, i, &point);
-        code = looks_run(looks, i, &point, &catalog, &result[i], st);
+        code = looks_run(looks, i, &point, catalog, &result[i], st);
         grid_print_given(grid, i, result[i].varied, sizeof result[i].varied);
     }
     if (code == 0) {
         rows_compare(grid, result);
         if (table)
             code =
-                print_tables(grid, contest, result, settings_flag(grid->settings, "crossover"), &catalog, st);
+                print_tables(grid, contest, result, settings_flag(grid->settings, "crossover"), catalog, st);
         if (code == 0 && csv->output.file)
             code = rows_write(csv, grid, result, st);
     }
     free(result);
-    catalog_free(&catalog);
     return code;
 }
 
@@ -155,6 +154,7 @@ static int compare(struct settings *settings, struct status *st)
     struct grid grid;
     struct csv_writer csv = {0};
     struct looks looks = {0};
+    struct catalog catalog = {0};
     bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "trace");
     int code = choose_contest(settings, &contest, st);
     if (code == 0)
@@ -162,7 +162,7 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_place(settings, st);
     if (code == 0)
-        code = engine_choose(settings, st);
+        code = engine_choose(settings, &catalog, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
@@ -170,13 +170,14 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = looks_open(&looks, &grid, false, st);
     if (code == 0)
-        code = compare_grid(&grid, &contest, table, &looks, &csv, st);
+        code = compare_grid(&grid, &contest, table, &looks, &csv, &catalog, st);
     if (code == 0)
         code = csv_commit(&csv, st);
     if (code == 0)
         code = looks_commit(&looks, st);
     csv_abandon(&csv);
     looks_close(&looks);
+    catalog_free(&catalog);
     return code;
 }
 

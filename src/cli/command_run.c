@@ -38,11 +38,11 @@ static int rank(const struct result result[], int64_t points, int top, struct st
 }
 
 /* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
-static int run_grid(const struct grid *grid, struct looks *looks, struct csv_writer *csv, struct status *st)
+static int run_grid(const struct grid *grid, struct looks *looks, struct csv_writer *csv,
+                    struct catalog *catalog, struct status *st)
 {
-    struct catalog catalog = {0};
     struct result *result = calloc((size_t)grid->points, sizeof *result);
-    int code = result ? look_at_all(grid, &catalog, looks, result, st) : status_nomem(st);
+    int code = result ? look_at_all(grid, catalog, looks, result, st) : status_nomem(st);
     if (code == 0 && !looks->dump) {
         rows_compare(grid, result);
         int top = ranking_top(grid->settings);
@@ -53,7 +53,6 @@ static int run_grid(const struct grid *grid, struct looks *looks, struct csv_wri
             code = rows_write(csv, grid, result, st);
     }
     free(result);
-    catalog_free(&catalog);
     return code;
 }
 
@@ -116,7 +115,7 @@ static int count(const struct grid *grid, struct status *st)
     return code;
 }
 
-static int run(struct settings *settings, struct status *st)
+static int run_with(struct settings *settings, struct catalog *catalog, struct status *st)
 {
     struct grid grid;
     struct csv_writer csv = {0};
@@ -125,7 +124,7 @@ static int run(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_place(settings, st);
     if (code == 0)
-        code = engine_choose(settings, st);
+        code = engine_choose(settings, catalog, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
@@ -151,13 +150,21 @@ static int run(struct settings *settings, struct status *st)
     if (code == 0)
         code = looks_open(&looks, &grid, !taker_of_stdout(settings), st);
     if (code == 0)
-        code = run_grid(&grid, &looks, &csv, st);
+        code = run_grid(&grid, &looks, &csv, catalog, st);
     if (code == 0)
         code = csv_commit(&csv, st);
     if (code == 0)
         code = looks_commit(&looks, st);
     csv_abandon(&csv);
     looks_close(&looks);
+    return code;
+}
+
+static int run(struct settings *settings, struct status *st)
+{
+    struct catalog catalog = {0};
+    int code = run_with(settings, &catalog, st);
+    catalog_free(&catalog);
     return code;
 }
 

@@ -41,9 +41,10 @@ static int find_front(const struct node *root, const struct front **front, struc
     const char *names[FRONT_KEYS] = {NULL}, *name;
     const struct node *node = NULL;
     if (node_get(root, "meshes") && !node_get(root, "model"))
-        return node_fail(root, st, STATUS_INPUT,
-                         "two meshes are for run and eval; run --in-flight 1,2,3 --split 2/6,4/4 compares them in "
-                         "one table");
+        return node_fail(
+            root, st, STATUS_INPUT,
+            "two meshes are for run and eval; run --in-flight 1,2,3 --split 2/6,4/4 compares them in "
+            "one table");
     int code = node_need(root, "model", &node, st);
     if (code == 0)
         code = node_text(node, "model", &name, st);

@@ -65,9 +65,8 @@ static double share_of_point(const struct point *point, struct catalog *catalog)
     return share;
 }
 
-int engine_choose(struct settings *settings, struct status *st)
+int engine_choose(struct settings *settings, struct catalog *catalog, struct status *st)
 {
-    struct catalog catalog = {0};
     const struct option_row *option = option_by_name("engine");
     double share = 0;
     struct grid grid;
@@ -79,9 +78,8 @@ int engine_choose(struct settings *settings, struct status *st)
     for (int64_t i = 0; i < grid.points && share <= 1; i++) {
         struct point point;
         grid_point(&grid, i, &point);
-        share += share_of_point(&point, &catalog);
+        share += share_of_point(&point, catalog);
     }
-    catalog_free(&catalog);
     const struct engine *engine = share <= 1 ? engine_reference() : engine_fastest();
     return settings_close(settings, option, engine->name, st);
 }

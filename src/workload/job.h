@@ -31,6 +31,7 @@ struct workload;
 struct job {
     const struct point *point;
     const struct workload *workload;
+    struct catalog *catalog;
     struct machine machine;
     /* The program says what data its ops move, too, which only checks and dumps look at; set by job_open() for --check,
      * before job_build() by others who want it. */
@@ -97,7 +98,7 @@ void job_close(struct job *job);
 const struct engine *job_engine(const struct job *job);
 
 /* Of a command of several points: names one engine for all that leave it open, by what they take together. */
-int engine_choose(struct settings *settings, struct status *st);
+int engine_choose(struct settings *settings, struct catalog *catalog, struct status *st);
 
 /* A job that was run. */
 struct run {

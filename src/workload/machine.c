@@ -10,6 +10,7 @@
 #include "fabric/boxes.h"
 #include "fabric/defects.h"
 #include "settings/option.h"
+#include "workload/listing.h"
 
 struct catalog_entry {
     struct catalog_entry *next;
@@ -41,6 +42,8 @@ const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum 
 
 void catalog_free(struct catalog *catalog)
 {
+    listings_free(catalog->text);
+    catalog->text = NULL;
     while (catalog->first) {
         struct catalog_entry *entry = catalog->first;
         catalog->first = entry->next;

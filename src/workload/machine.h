@@ -26,8 +26,10 @@ struct slice_of_mesh {
 int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st);
 
 struct catalog_entry;
+struct listing; /* listing.h */
 struct catalog {
     struct catalog_entry *first;
+    struct listing *text;
 };
 const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
                                 struct status *st);

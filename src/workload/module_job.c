@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pass/pass.h"
 #include "settings/option.h"
+#include "workload/listing.h"
 #include "workload/module_files.h"
 #include "workload/module_look.h"
 #include "workload/rates.h"
@@ -18,23 +18,6 @@ bool module_job_matches(const struct point *point)
 {
     unsigned op = option_op(point->op);
     return op == ON_TEXT || op == ON_MODEL;
-}
-
-/* HLO text as compilers write it; or, since TPUs run them so, with reduce-scatters for what is one in disguise. */
-static int read_hlo(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
-                    struct status *st)
-{
-    struct module written = {0};
-    *disguised = 0;
-    if (option_check(point, ON_TEXT, "HLO text", st) < 0)
-        return st->code;
-    if (point->as_written)
-        return hlo_load(module, point->op, point->trip_count, path, st);
-    int code = hlo_load(&written, point->op, point->trip_count, path, st);
-    if (code == 0)
-        code = pass_reduce_scatters(&written, module, disguised, st);
-    module_free(&written);
-    return code;
 }
 
 static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
@@ -119,6 +102,19 @@ static int add_layers(struct module_job *m, const struct job *job, struct status
     return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
+/* HLO text, which stays the catalog's. */
+static int take_text(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct listing *text = listing_of(job->catalog, job->point, st);
+    if (!text)
+        return st->code;
+    m->borrowed = true;
+    m->module = text->module;
+    m->disguised = text->disguised;
+    snprintf(m->path, sizeof m->path, "%s", text->path);
+    return 0;
+}
+
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
     m->overlapped_s = NAN;
@@ -138,7 +134,7 @@ static int module_open(struct job *job, struct status *st)
         return status_nomem(st);
     job->state = m;
     m->of_model = document_is_path(point->op);
-    int code = m->of_model ? read_model(m, job, st) : read_hlo(point, &m->module, m->path, &m->disguised, st);
+    int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
     if (code == 0)
         code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
     m->options.roofline.step = m->of_model;
@@ -152,7 +148,8 @@ void module_job_close(struct job *job)
         return;
     lower_free(&m->lower);
     placement_free(&m->placement);
-    module_free(&m->module);
+    if (!m->borrowed)
+        module_free(&m->module);
     model_step_free(&m->step);
     for (int i = 0; i < m->others; i++)
         module_free(&m->other[i]);
@@ -310,7 +307,7 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
     *module = (struct module){0};
     *disguised = 0;
     if (option_op(point->op) == ON_TEXT)
-        return read_hlo(point, module, path, disguised, st);
+        return listing_read(point, module, path, disguised, st);
     struct job job = {0};
     int code = job_open(&job, point, catalog, st);
     struct module_job *m = job.state;

@@ -20,6 +20,7 @@ struct spending {
 
 struct module_job {
     struct module module;
+    bool borrowed; /* the module is the catalog's */
     bool of_model;
     struct model_step step; /* of a model, or a matmul: what the module is made of */
     struct point point;     /* of a model: how much of it is built */
