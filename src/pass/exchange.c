@@ -31,12 +31,19 @@ static bool exchanges(const struct module *module, int32_t at)
     return opcode == HLO_ALL_TO_ALL || opcode == HLO_RAGGED_ALL_TO_ALL;
 }
 
-/* What rows are written into: made of nothing but constants, so that it can stand anywhere. */
-static bool stands_alone(const struct module *module, int32_t at)
+/* May it stand earlier than it does? What rows are written into, which is made of nothing but constants; and what is found
+ * again, but for products. */
+static bool may_move(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
-    return opcode == HLO_CONSTANT ||
-           (opcode == HLO_BROADCAST && stands_alone(module, module_operand(module, at, 0)));
+    enum opcode_class class = opcode_info(opcode)->class;
+    char again[8];
+    if (opcode == HLO_CONSTANT)
+        return true;
+    if (opcode == HLO_BROADCAST && may_move(module, module_operand(module, at, 0)))
+        return true;
+    return (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY) &&
+           opcode != HLO_PARAMETER && module_label(module, at, "again", again, sizeof again);
 }
 
 /* Has an instruction another layer or phase than `part` says? Then that becomes its. Those without labels have none. */
@@ -53,15 +60,13 @@ static bool begins_part(const struct module *module, int32_t at, char part[stati
     return true;
 }
 
-/* What comes by an exchange is there when that has started, as far as this is about the order of starts. */
+/* After which instruction it can stand. What comes by an exchange is there when that has started, as far as this is about the
+ * order of starts. */
 static int32_t ready_after(const struct exchange *e, int32_t at, int32_t begin)
 {
     int32_t ready = begin;
     for (int o = 0; o < module_at(e->from, at)->operands; o++) {
-        int32_t operand = module_operand(e->from, at, o);
-        if (stands_alone(e->from, operand))
-            continue;
-        int32_t there = exchanges(e->from, operand) ? step_of(e, operand)->ready : operand;
+        int32_t there = step_of(e, module_operand(e->from, at, o))->ready;
         ready = there > ready ? there : ready;
     }
     return ready;
@@ -76,8 +81,9 @@ static void find_starts(struct exchange *e)
         *step_of(e, at) = (struct step){.ready = -1, .first = -1, .next = -1, .start = -1};
         if (begins_part(e->from, at, part))
             begin = at > first ? at - 1 : first;
-        if (exchanges(e->from, at))
-            step_of(e, at)->ready = ready_after(e, at, begin);
+        step_of(e, at)->ready = exchanges(e->from, at)  ? ready_after(e, at, begin)
+                                : may_move(e->from, at) ? ready_after(e, at, first)
+                                                        : at;
     }
     for (int32_t at = end - 1; at >= first; at--)
         if (exchanges(e->from, at)) {
@@ -93,17 +99,7 @@ static void wait_for(struct exchange *e, int32_t at)
         async_done(&e->edit, at, step_of(e, at)->start);
 }
 
-/* What stands alone, before it is used. */
-static void write_alone(struct exchange *e, int32_t at)
-{
-    if (e->edit.now[at] != EDIT_GONE)
-        return;
-    if (module_at(e->from, at)->operands > 0)
-        write_alone(e, module_operand(e->from, at, 0));
-    edit_copy(&e->edit, at);
-}
-
-/* Writes an instruction unless it stands there. */
+/* Writes an instruction unless it stands there, after what it needs. */
 static void write_one(struct exchange *e, int32_t at)
 {
     if (e->edit.now[at] != EDIT_GONE)
@@ -112,6 +108,8 @@ static void write_one(struct exchange *e, int32_t at)
         int32_t operand = module_operand(e->from, at, o);
         if (exchanges(e->from, operand))
             wait_for(e, operand);
+        else
+            write_one(e, operand);
     }
     edit_copy(&e->edit, at);
 }
@@ -122,8 +120,8 @@ static void start(struct exchange *e, int32_t at)
         int32_t operand = module_operand(e->from, at, o);
         if (exchanges(e->from, operand))
             wait_for(e, operand);
-        else if (stands_alone(e->from, operand))
-            write_alone(e, operand);
+        else
+            write_one(e, operand);
     }
     step_of(e, at)->start = async_start(&e->edit, at, "");
 }
