@@ -132,8 +132,6 @@ static int solve(const struct problem *p, const double time_s[], int points, str
         const struct fit_parameter *f = &fit.parameter[j];
         out->parameter[p->free[j]] =
             (struct fit_parameter){f->value * unit, f->error * unit, f->low * unit, f->high * unit};
-        for (int k = 0; k < p->frees; k++)
-            out->covariance[p->free[j]][p->free[k]] = fit.covariance[j][k] * unit * p->unit[p->free[k]];
     }
     return 0;
 }
