@@ -14,6 +14,7 @@ enum { PART_WORD = 24 };
 struct part {
     char phase[PART_WORD], name[MODULE_ROW_TEXT]; /* of a layer its label; or the mesh axes */
     double executions, products_s, others_s, collectives_s, exposed_s, bytes;
+    double beside_products_s, beside_others_s;
 };
 
 /* "tp": the mesh axes of a model along which a permute moves something; of HLO text, which has no mesh, how many pairs. */
@@ -67,6 +68,8 @@ static void add(struct part *part, const struct module_row *row)
                            : &part->others_s) += row->time_s;
     part->executions += row->executions;
     part->exposed_s += row->exposed_s;
+    part->beside_products_s += row->beside_products_s;
+    part->beside_others_s += row->beside_others_s;
     part->bytes += row->bytes * row->executions;
 }
 
@@ -155,6 +158,17 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     return code;
 }
 
+/* Behind what it is hidden: "products 84%, others 16%" of the time that the queue was busy meanwhile. */
+static void print_behind(const struct part *part, char text[static MODULE_ROW_TEXT])
+{
+    double busy_s = part->beside_products_s + part->beside_others_s;
+    double hidden_s = part->collectives_s - part->exposed_s;
+    snprintf(text, MODULE_ROW_TEXT, "-");
+    if (busy_s > 0 && hidden_s > 1e-9 * part->collectives_s)
+        snprintf(text, MODULE_ROW_TEXT, "products %.0f%%, others %.0f%%",
+                 100 * part->beside_products_s / busy_s, 100 * part->beside_others_s / busy_s);
+}
+
 static int print_over_axes(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
 {
     struct sheet sheet = {0};
@@ -169,7 +183,7 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
     if (parts == 0)
         return 0;
     fputs("# by collective and mesh axes: bytes of the whole arrays; hidden is what the chip did not wait "
-          "for\n",
+          "for, as it was busy with what it is hidden behind\n",
           out);
     sheet_text_column(&sheet, "collective");
     sheet_text_column(&sheet, "axes");
@@ -178,7 +192,10 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
     sheet_column(&sheet, "time", "(us)");
     sheet_column(&sheet, "hidden", "(us)");
     sheet_column(&sheet, "exposed", "(us)");
+    sheet_text_column(&sheet, "hidden behind");
     for (int32_t p = 0; p < parts; p++) {
+        char behind[MODULE_ROW_TEXT];
+        print_behind(&part[p], behind);
         sheet_text(&sheet, part[p].phase);
         sheet_text(&sheet, part[p].name);
         sheet_real(&sheet, "%.0f", part[p].executions);
@@ -186,6 +203,7 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
         sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);
         sheet_real(&sheet, "%.3f", (part[p].collectives_s - part[p].exposed_s) * 1e6);
         sheet_real(&sheet, "%.3f", part[p].exposed_s * 1e6);
+        sheet_text(&sheet, behind);
     }
     int code = sheet_print(&sheet, out, st);
     sheet_free(&sheet);

@@ -176,7 +176,9 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
     if (!scratch)
         return status_nomem(st);
     print_totals(rows, out);
-    int code = module_print_memory(rows, out, st);
+    int code = module_print_spent(rows, total_s, out, st);
+    if (code == 0)
+        code = module_print_memory(rows, out, st);
     if (code == 0)
         code = module_print_parts(rows, out, st);
     if (code == 0)

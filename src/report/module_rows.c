@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/module_rows.h"
 
+#include "report/module_beside.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +24,7 @@ static void describe(struct module_row *row, const struct module_job *job, int32
 }
 
 static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
-                          int32_t item)
+                          const struct module_beside *beside, int32_t item)
 {
     const struct lowered *lowered = &job->lower.item[item];
     struct spending spending = module_job_spending(job, trace, item);
@@ -33,6 +35,12 @@ static void add_execution(struct module_row *row, const struct module_job *job, 
     row->time_s += lowered->times * spending.time_s;
     row->exposed_s += lowered->times * spending.exposed_s;
     row->bound = lowered->bound;
+    if (row->collective >= 0 && lowered->first_op >= 0) {
+        double end_s = trace->op_end_s[lowered->end_op], products_s, others_s;
+        module_beside_find(beside, end_s - spending.time_s, end_s, &products_s, &others_s);
+        row->beside_products_s += lowered->times * products_s;
+        row->beside_others_s += lowered->times * others_s;
+    }
     if (row->collective < 0) {
         double seconds;
         struct cost cost = lower_cost(&job->lower, row->instruction, &seconds);
@@ -45,11 +53,15 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
                      struct status *st)
 {
     const struct module *module = &job->module;
-    *rows = (struct module_rows){.job = job};
+    struct module_beside beside;
+    *rows = (struct module_rows){.job = job, .trace = trace};
+    if (module_beside_init(&beside, job, trace, st) < 0)
+        return st->code;
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     if (!row_of || !rows->row) {
         free(row_of);
+        module_beside_free(&beside);
         return status_nomem(st);
     }
     for (int32_t i = 0; i < module->instructions; i++)
@@ -60,9 +72,10 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
             row_of[instruction] = rows->rows;
             describe(&rows->row[rows->rows++], job, instruction);
         }
-        add_execution(&rows->row[row_of[instruction]], job, trace, i);
+        add_execution(&rows->row[row_of[instruction]], job, trace, &beside, i);
     }
     free(row_of);
+    module_beside_free(&beside);
     return 0;
 }
 

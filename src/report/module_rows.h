@@ -24,6 +24,8 @@ struct module_row {
         layers; /* of a model whose module has a few of its layers: as struct lowered has it, else 0 */
     bool backward;
     double time_s, exposed_s; /* of all executions */
+    double beside_products_s,
+        beside_others_s; /* of a collective, all executions: what the queue did meanwhile */
     double flops, hbm_bytes;
     double bytes; /* of the whole array of a collective, one execution */
     bool product, uncosted;
@@ -32,7 +34,8 @@ struct module_row {
 
 struct module_rows {
     const struct module_job *job;
-    struct module_row *row; /* in the order of the first execution */
+    const struct trace *trace; /* borrowed */
+    struct module_row *row;    /* in the order of the first execution */
     int32_t rows;
 };
 

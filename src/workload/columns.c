@@ -99,6 +99,7 @@ const struct column columns[] = {
 
     {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
     {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
+    {TEXT(spent), .meaning = "model: seconds of the step, from the peak to what it takes: model=0.5 beyond=0.1 below_peak=0.2 hbm=0 others=0.1 exposed:tp=0.01 rest=0"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

@@ -7,56 +7,29 @@
 #include <string.h>
 
 #include "fabric/roofline.h"
-#include "module/tally.h"
 #include "workload/module_job.h"
+#include "workload/module_spent.h"
 
-enum { AXES_LISTS = 16 };
-
-struct exposed {
-    char axes[TALLY_AXES];
-    double seconds;
-};
-
-static struct exposed *exposed_over(struct exposed list[AXES_LISTS], int *lists, const char *axes)
+/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
+static size_t print_exposed(const struct module_spent *spent, const char *before, char *text, size_t room)
 {
-    for (int i = 0; i < *lists; i++)
-        if (strcmp(list[i].axes, axes) == 0)
-            return &list[i];
-    if (*lists == AXES_LISTS)
-        return &list[AXES_LISTS - 1];
-    struct exposed *made = &list[(*lists)++];
-    snprintf(made->axes, sizeof made->axes, "%s", *lists < AXES_LISTS ? axes : "others");
-    return made;
-}
-
-static int by_seconds(const void *a, const void *b)
-{
-    const struct exposed *left = a, *right = b;
-    return left->seconds > right->seconds ? -1 : left->seconds < right->seconds;
-}
-
-/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, or groups as they are written, most first; of loops, whose permutes have no axes, "permutes". */
-static void print_exposed(const struct module_job *m, const struct trace *trace, char *text, size_t room)
-{
-    struct exposed list[AXES_LISTS] = {{.seconds = 0}};
-    int lists = 0;
     size_t used = 0;
-    for (int32_t i = 0; i < m->lower.items; i++) {
-        char axes[TALLY_AXES];
-        int32_t collective = lower_collective_in(&m->module, m->lower.item[i].instruction);
-        if (collective < 0)
-            continue;
-        bool permute =
-            opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
-        double seconds = module_job_spending(m, trace, i).exposed_s * m->lower.item[i].times;
-        exposed_over(list, &lists, permute ? "permutes" : tally_axes(&m->module, collective, axes))
-            ->seconds += seconds;
-    }
-    qsort(list, (size_t)lists, sizeof *list, by_seconds);
     text[0] = '\0';
-    for (int i = 0; i < lists && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s%s=%.4g", i ? " " : "", list[i].axes,
-                                 list[i].seconds);
+    for (int i = 0; i < spent->lists && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s=%.4g", i ? " " : "", before,
+                                 spent->exposed[i].axes, spent->exposed[i].seconds);
+    return used;
+}
+
+/* "model=0.54 beyond=0.2 ... exposed:tp=0.0123 rest=0" */
+static void print_spent(const struct module_spent *spent, char *text, size_t room)
+{
+    size_t used =
+        (size_t)snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ",
+                         spent->model_s, spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s);
+    used += used < room ? print_exposed(spent, "exposed:", text + used, room - used) : 0;
+    if (used < room)
+        snprintf(text + used, room - used, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
 /* Memory of a device: a chip's, or its share. */
@@ -130,6 +103,13 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
 int module_look(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
 {
     const struct module_job *m = module_job_of(job);
-    print_exposed(m, trace, result->exposed_axes, sizeof result->exposed_axes);
-    return m->of_model && m->step.model.size.tokens > 0 ? measure_model(job, m, result, st) : 0;
+    struct module_spent spent;
+    int code = module_spent_find(m, trace, result->time_s, &spent, st);
+    if (code < 0)
+        return code;
+    print_exposed(&spent, "", result->exposed_axes, sizeof result->exposed_axes);
+    if (!module_is_step(m))
+        return 0;
+    print_spent(&spent, result->spent, sizeof result->spent);
+    return measure_model(job, m, result, st);
 }

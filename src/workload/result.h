@@ -50,6 +50,7 @@ struct result {
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
+    char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
     char rings[RESULT_LINE];        /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Where the time of a model's step went, from what its operations take at the peak to what the step takes. */
+#include <stdio.h>
+
+#include "report/module_print.h"
+#include "report/sheet.h"
+#include "workload/module_spent.h"
+
+/* What so much is of the step, and how much of the step is accounted for with it. */
+static void put(struct sheet *sheet, const char *name, double seconds, double total_s, double *sum_s)
+{
+    *sum_s += seconds;
+    sheet_text(sheet, name);
+    sheet_real(sheet, "%.3f", seconds * 1e6);
+    sheet_real(sheet, "%.1f", 100 * seconds / total_s);
+    sheet_real(sheet, "%.3f", *sum_s * 1e6);
+}
+
+int module_print_spent(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    struct module_spent spent;
+    struct sheet sheet = {0};
+    double sum_s = 0;
+    if (!module_is_step(rows->job) || !(total_s > 0))
+        return 0;
+    if (module_spent_find(rows->job, rows->trace, total_s, &spent, st) < 0)
+        return st->code;
+    fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
+          "besides, products "
+          "slower than the peak, and what is no product\n",
+          out);
+    sheet_text_column(&sheet, "what");
+    sheet_column(&sheet, "time", "(us)");
+    sheet_column(&sheet, "share", "(%)");
+    sheet_column(&sheet, "so far", "(us)");
+    put(&sheet, "model at the peak", spent.model_s, total_s, &sum_s);
+    put(&sheet, "found again and masked", spent.beyond_s, total_s, &sum_s);
+    put(&sheet, "products below the peak", spent.below_peak_s, total_s, &sum_s);
+    put(&sheet, "products bound by HBM", spent.hbm_s, total_s, &sum_s);
+    put(&sheet, "others", spent.others_s, total_s, &sum_s);
+    for (int i = 0; i < spent.lists; i++) {
+        char name[TALLY_AXES + 16];
+        snprintf(name, sizeof name, "exposed over %s", spent.exposed[i].axes);
+        put(&sheet, name, spent.exposed[i].seconds, total_s, &sum_s);
+    }
+    put(&sheet, "rest", spent.rest_s, total_s, &sum_s);
+    int code = sheet_print(&sheet, out, st);
+    sheet_free(&sheet);
+    return code;
+}
