@@ -101,7 +101,9 @@ struct lowered_loop {
 
 /* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
 struct lowered_share {
-    int32_t slot; /* of its layout */
+    int32_t
+        slot; /* of its layout in this module; -1 where the rings are axes of the slice, which say it in any module */
+    int rings, axis[COLLECTIVE_RINGS]; /* these, if so */
     enum opcode whole;
     enum ring_kind kind;
     int64_t bytes;
@@ -148,7 +150,8 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
                const struct lower_options *options, struct status *st);
 void lower_free(struct lower *lower);
 
-/* Takes over what another one of the same module, placement and rates has found out of its collectives. */
+/* Takes over what another one of the same placement and rates has found out of its collectives: of the same module all, of
+ * another one what holds for any. */
 int lower_learn(struct lower *lower, const struct lower *other, struct status *st);
 
 /* Writes the program anew. */

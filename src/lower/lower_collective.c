@@ -170,45 +170,77 @@ static int check_ragged(const struct lower *lower, int32_t instruction, struct s
         module_word(lower->module, module_at(lower->module, instruction)->name));
 }
 
+/* What tells a collective's shares from those of others, with none yet. */
+static struct lowered_share share_of(const struct lower *lower, int32_t instruction,
+                                     const struct collective_spec *spec)
+{
+    struct lowered_share key = {.slot = -1,
+                                .rings = spec->rings,
+                                .whole = whole_of(lower->module, instruction),
+                                .kind = spec->kind,
+                                .bytes = spec->elements};
+    for (int r = 0; r < spec->rings; r++) {
+        key.axis[r] = spec->ring[r]->axis;
+        if (key.axis[r] < 0)
+            key.slot = slot_of(lower->module, instruction);
+    }
+    return key;
+}
+
+/* What is known of the same; NULL: nothing. */
+static const struct lowered_share *known_share(const struct lower *lower, const struct lowered_share *key)
+{
+    for (int32_t s = 0; s < lower->shares; s++) {
+        const struct lowered_share *known = &lower->share[s];
+        if (known->slot == key->slot && known->whole == key->whole && known->kind == key->kind &&
+            known->bytes == key->bytes && known->rings == key->rings &&
+            memcmp(known->axis, key->axis, sizeof key->axis) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+static int add_share(struct lower *lower, const struct lowered_share *found, struct status *st)
+{
+    if (!GROW(lower->share, lower->shares, lower->shares_room))
+        return status_nomem(st);
+    lower->share[lower->shares++] = *found;
+    return 0;
+}
+
 /* The shares that a collective is cut by; found once for all that are alike. */
 static int find_share(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                       struct status *st)
 {
-    int32_t slot = slot_of(lower->module, instruction);
-    enum opcode whole = whole_of(lower->module, instruction);
-    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    struct lowered_share key = share_of(lower, instruction, spec);
+    const struct lowered_share *known = known_share(lower, &key);
+    const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
     double time_s;
     if (!collective)
         return st->code;
     if (!collective_has_shares(collective, spec))
         return 0;
-    for (int32_t s = 0; s < lower->shares; s++) {
-        const struct lowered_share *known = &lower->share[s];
-        if (known->slot != slot || known->whole != whole || known->kind != spec->kind ||
-            known->bytes != spec->elements)
-            continue;
+    if (known) {
         memcpy(spec->share, known->share, sizeof spec->share);
         return 0;
     }
     int code = collective_best_share(collective, lower->placement->slice, spec, &time_s, st);
     if (code < 0)
         return code;
-    if (!GROW(lower->share, lower->shares, lower->shares_room))
-        return status_nomem(st);
-    struct lowered_share found = {.slot = slot, .whole = whole, .kind = spec->kind, .bytes = spec->elements};
-    memcpy(found.share, spec->share, sizeof found.share);
-    lower->share[lower->shares++] = found;
-    return 0;
+    memcpy(key.share, spec->share, sizeof key.share);
+    return add_share(lower, &key, st);
 }
 
 int lower_learn(struct lower *lower, const struct lower *other, struct status *st)
 {
-    for (int32_t s = 0; s < other->shares; s++) {
-        if (!GROW(lower->share, lower->shares, lower->shares_room))
-            return status_nomem(st);
-        lower->share[lower->shares++] = other->share[s];
+    int code = 0;
+    for (int32_t s = 0; s < other->shares && code == 0; s++) {
+        const struct lowered_share *share = &other->share[s];
+        bool holds = share->slot < 0 || lower->module == other->module;
+        if (holds && !known_share(lower, share))
+            code = add_share(lower, share, st);
     }
-    return 0;
+    return code;
 }
 
 /* The rings' kind: as an instruction's label ring says it, or as the options do. */

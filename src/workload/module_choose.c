@@ -8,7 +8,11 @@ static int time_module(void *context, const struct module *module, double *time_
     struct lower lower = {0};
     int code = lower_init(&lower, module, &m->placement, &m->options, st);
     if (code == 0)
+        code = lower_learn(&lower, &m->lower, st);
+    if (code == 0)
         code = lower_time(&lower, time_s, st);
+    if (code == 0)
+        code = lower_learn(&m->lower, &lower, st);
     m->unsteady = m->unsteady || lower.unsteady;
     lower_free(&lower);
     return code;
@@ -58,8 +62,15 @@ int module_job_choose(struct module_job *m, struct status *st)
     m->own_s = m->step.least_s;
     for (int i = 0; i < m->others && code == 0; i++)
         code = try_other(m, i, &module, st);
-    lower_free(&m->lower);
+    struct lower tried = m->lower;
+    m->lower = (struct lower){0};
+    if (code == 0)
+        code = lower_init(&m->lower, &module, &m->placement, &m->options, st);
+    if (code == 0)
+        code = lower_learn(&m->lower, &tried, st);
+    m->lower.module = &m->module;
+    lower_free(&tried);
     module_free(&m->module);
     m->module = module;
-    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
+    return code;
 }
