@@ -124,6 +124,7 @@ said=$("$icisim" eval moe-example.yaml 2>&1 >/dev/null) || status=$?
 # Draws: the same whoever makes them; the first is what the workload is; percentiles lie in order.
 "$icisim" run moe-zipf.yaml --draws 5 --csv draws.csv >summary
 "$icisim" run moe-zipf.yaml --draws 5 --csv - | cmp - draws.csv || failed=1
+"$icisim" run moe-zipf.yaml --draws 5 --chunks 4 --csv - | cmp - draws.csv || failed=1
 read -r mean low median high least most <<<"$(awk '$1 == "time" { print $3, $4, $5, $6, $7, $8 }' summary)"
 holds "percentiles" "$least <= $low && $low <= $median && $median <= $high && $high <= $most && $least < $mean && $mean < $most"
 median_of_rows=$(tail -n +2 draws.csv | cut -d, -f2 | sort -g | sed -n 3p)

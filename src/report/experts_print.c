@@ -135,8 +135,9 @@ static void print_hot(const struct experts_report *r, const struct module_rows *
             sent += r->device[d].kept;
         double bytes = sent > 0 ? (hot->kept - own) * (row->bytes / sent) : 0;
         fprintf(out,
-                "; of its tokens %.0f B come over %d links, which takes %.3f us; all are sent in %.3f us",
-                bytes, ports, bytes / in_Bps * 1e6, row->time_s * 1e6);
+                "; of its tokens%s %.0f B come over %d links, which takes %.3f us; all are sent in %.3f us",
+                r->m->step.model.experts->chunks > 1 ? " in a chunk" : "", bytes, ports, bytes / in_Bps * 1e6,
+                row->time_s * 1e6);
         break;
     }
     fputs("\n", out);

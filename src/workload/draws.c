@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/timing.h"
+#include "settings/option.h"
 #include "workload/job.h"
 #include "workload/module_job.h"
 
@@ -71,6 +72,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
     struct point one = *point;
     struct job job = {0};
     one.draw = draw;
+    one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange, in one */
     *result = (struct draw_result){0};
     int code = job_open(&job, &one, catalog, st);
     struct module_job *m = code == 0 && module_job_of(&job) ? job.state : NULL;
