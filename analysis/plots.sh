@@ -39,3 +39,26 @@ draw draw_histogram draws "Tokens to 64 experts by Zipf's law"
 
 "$icisim" run all-to-all --chip v5e --slice 8x8 --size 64MiB --links "$folder/links.csv" >/dev/null
 draw link_map links "all-to-all of 64 MiB on v5e 8x8"
+
+# rows NAME ARGUMENT ...: appends what a run has, with its names if it is the first, to FOLDER/NAME.csv
+rows() {
+    "$icisim" run "${@:2}" --csv - 2>/dev/null | if [ -s "$folder/$1.csv" ]; then tail -n +2; else cat; fi >>"$folder/$1.csv"
+}
+rm -f "$folder"/{steps,weak,wide}.csv
+for step in v3-gptj-6b v4-22b v5e-32b v5p-32b v6e-llama-8b v7x-llama-70b; do
+    rows steps ../workloads/steps/$step.yaml
+done
+draw waterfall steps
+
+for slice in 2x4 4x4 4x8 8x8 8x16 16x16; do
+    rows weak ../workloads/steps/v6e-llama-8b.yaml --slice $slice --mesh fsdp=$((${slice/x/*}))
+done
+draw step_ratios weak chips
+
+"$icisim" sweep ../workloads/steps/v6e-llama-8b.yaml --tokens-per-chip 8192,16384,32768 --csv "$folder/batch.csv" 2>/dev/null
+draw step_ratios batch tokens
+
+for tp in 8 16 32; do
+    rows wide ../workloads/steps/v5p-32b.yaml --slice 4x4x8 --mesh fsdp=$((128 / tp)),tp=$tp
+done
+draw step_ratios wide mesh

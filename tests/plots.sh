@@ -21,4 +21,4 @@ for png in plots/*.png; do
     drawn=$((drawn + 1))
 done
 echo "$drawn pictures"
-[ $drawn -eq 7 ]
+[ $drawn -eq 11 ]
