@@ -17,6 +17,9 @@
 static const double nearly_full_frac = 0.02, rounding_frac = 1e-12;
 enum { WATCHED_FILLS = 16 };
 
+/* Bytes that the memory hands over at a time. */
+enum { CACHE_LINE = 64 };
+
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 {
     struct fill_entry moved = heap[at];
@@ -84,6 +87,38 @@ static bool take_over(struct network *network, uint32_t path, int32_t level, dou
     return hold(network, first_full(network, p, level), path, now_s);
 }
 
+static bool is_held(const struct network *network, uint32_t path)
+{
+    int32_t by = network->holder_of[path];
+    return by >= 0 && network->holder[by].full == network->pass;
+}
+
+/* The paths of a chunk that are not held yet, the last one first. They, their links and their places with their holders lie far
+ * apart in memory, which is asked for all of them at once; one after the other each would be waited for. */
+static int32_t fetch_open(const struct network *network, const struct chunk *in, int32_t paths,
+                          uint32_t open[static CHUNK_CROSSINGS])
+{
+    int32_t opens = 0;
+    for (size_t at = 0; at < sizeof in->next + sizeof in->path; at += CACHE_LINE)
+        __builtin_prefetch((const char *)network_chunk(network, in->next) + at);
+    for (int32_t i = 0; i < paths; i++)
+        __builtin_prefetch(&network->holder_of[in->path[i]]);
+    for (int32_t i = paths - 1; i >= 0; i--) {
+        if (is_held(network, in->path[i]))
+            continue;
+        open[opens++] = in->path[i];
+        __builtin_prefetch(network_path(network, in->path[i]));
+    }
+    for (int32_t i = 0; i < opens; i++) {
+        const struct path *path = network_path(network, open[i]);
+        int32_t by = network->holder_of[open[i]];
+        __builtin_prefetch(&network->crossing_link[path->first]);
+        if (by >= 0)
+            __builtin_prefetch(&network->holder[by].held[path->place]);
+    }
+    return opens;
+}
+
 /* A full link is crossed by paths that others held: finds all that are not held yet. */
 static bool take_over_from(struct network *network, int32_t link, double now_s)
 {
@@ -91,12 +126,13 @@ static bool take_over_from(struct network *network, int32_t link, double now_s)
     int32_t loser = -1;
     for (int32_t left = network->link[link].crossings; left > 0;) {
         const struct chunk *in = network_chunk(network, chunk);
-        for (int32_t i = (left - 1) % CHUNK_CROSSINGS; i >= 0; i--, left--) {
-            int32_t by = network->holder_of[in->path[i]];
-            bool open = by < 0 || network->holder[by].full != network->pass;
-            if (open && !take_over(network, in->path[i], network->holder[link].level, now_s, &loser))
+        uint32_t open[CHUNK_CROSSINGS];
+        int32_t paths = (left - 1) % CHUNK_CROSSINGS + 1, opens = fetch_open(network, in, paths, open);
+        for (int32_t i = 0; i < opens; i++) /* one that crosses the link twice is there twice */
+            if (!is_held(network, open[i]) &&
+                !take_over(network, open[i], network->holder[link].level, now_s, &loser))
                 return false;
-        }
+        left -= paths;
         chunk = in->next;
     }
     return loser < 0 || hold_count(network, loser);
