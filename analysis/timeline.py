@@ -8,17 +8,21 @@ usage: timeline.py TRACE.json [TRACE.json ...] TARGET [--chips 0,1]
 A TRACE.json is what icisim writes:
     icisim run "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --chip v5e \\
         --profile measured --strategy naive --trace naive.json
-Rows are those of the trace, but for its row of steps; the number in a box is the step. An arrow goes from a send to
-what waits for it, where both are shown. TARGET.png and TARGET.svg are written.
+Rows are those of the trace, but for its row of steps; the number in a box is the step. Of a model, the row on top says
+which layer's operations stand below it, forward and backward. An arrow goes from a send to what waits for it, where both
+are shown. TARGET.png and TARGET.svg are written.
 """
 import argparse
 import json
+import re
 from collections import defaultdict
 
 import figure
 from figure import COLOUR, plt
 
+LAYER = re.compile(r" ((?:fwd|bwd) \S+?)(?:-done)?(?:\[\d+\])?$")  # at the end of a name, "dot.9 fwd 1"
 KINDS = {  # what a box is: colour, name in the legend
+    "layer": ("#FFFFFF", "layer"),
     "compute": (COLOUR["compute"], "compute"),
     "wait": (COLOUR["exposed"], "compute waits"),
     "async": ("#BBBBBB", "collective, from start to done"),
@@ -48,8 +52,27 @@ class Trace:
                 self.boxes[row].append(event)
             elif event["ph"] in "sf":
                 ends[event["id"]][event["ph"]] = (row, event["ts"])
+        self.name_layers()
         self.arrows = [(pair["s"], pair["f"]) for pair in ends.values()]
         self.end = max((e["ts"] + e["dur"] for row in self.boxes.values() for e in row), default=0)
+
+    def name_layers(self):
+        """A row of layers above the operations of each chip: from the first of a layer to the last before another."""
+        rows = {}
+        for row, name in self.rows.items():
+            spans = []
+            for event in sorted(self.boxes[row], key=lambda e: e["ts"]) if name == "XLA Ops" else []:
+                layer = LAYER.search(event["name"])
+                if not layer:
+                    continue
+                if not spans or spans[-1]["name"] != layer[1]:
+                    spans.append({"name": layer[1], "ts": event["ts"], "cat": "layer", "args": {"step": layer[1]}})
+                spans[-1]["dur"] = event["ts"] + event["dur"] - spans[-1]["ts"]
+            if spans:
+                rows[row[0], "layers"] = "Layers"
+                self.boxes[row[0], "layers"] = spans
+            rows[row] = name
+        self.rows = rows
 
     def shown(self, chips):
         """Rows with something on them, chip by chip."""
@@ -74,8 +97,8 @@ def draw_row(axes, at, name, events, scale):
         kind = kind_of(name, event)
         axes.barh(at, event["dur"], 0.72, left=event["ts"], color=KINDS[kind][0], edgecolor="black", linewidth=0.4)
         step = event["args"].get("step")
-        # A number needs about a hundredth of the width.
-        if step is not None and event["dur"] > 0.012 * scale:
+        # A letter needs about 0.006 of the width.
+        if step is not None and event["dur"] > (0.004 + 0.006 * len(str(step))) * scale:
             axes.text(event["ts"] + event["dur"] / 2, at, step, ha="center", va="center", fontsize=7)
 
 

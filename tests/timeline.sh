@@ -15,6 +15,15 @@ done
 cmp "$folder/1.svg" "$folder/2.svg"
 cmp "$folder/1.png" "$folder/2.png"
 [ "$(head -c 4 "$folder/1.png" | tail -c 3)" = PNG ]
+# Of a model, which layer is at work.
+"$icisim" run workloads/net-fsdp-b.yaml --prefetch 1 --trace "$folder/model.json" >/dev/null
+python3 analysis/timeline.py "$folder/model.json" "$folder/model"
+for text in 'TPU:0  Layers' 'fwd 2' 'bwd 4' 'bwd 1'; do
+    grep -qF -- ">$text<" "$folder/model.svg" || grep -qF -- "<!-- $text -->" "$folder/model.svg" || {
+        echo "the picture of a model does not say '$text'"
+        exit 1
+    }
+done
 # What the picture shows, each naive row and the second row of async ops that only the overlapped schedule has.
 for text in 'naive: ' 'uni: ' 'TPU:1  ICI y+ -&gt; TPU:2' 'TPU:0  Async XLA Ops (2)' 'compute waits'; do
     grep -qF -- "$text" "$folder/1.svg" || {
