@@ -36,6 +36,7 @@ void lower_free(struct lower *lower)
     free(lower->item);
     free(lower->loop);
     free(lower->trip_op);
+    free(lower->queue);
     free(lower->written);
     free(lower->layout);
     free(lower->laid);
@@ -49,7 +50,7 @@ int lower_build(struct lower *lower, struct status *st)
 {
     program_free(&lower->program);
     program_init(&lower->program, lower->placement->slice);
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
     int32_t end;
     int code = lower_walk(lower, -1, &end, st);
     return code < 0 ? code : program_close(&lower->program, st);
@@ -60,7 +61,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 {
     struct program own = lower->program;
     lower->program = *program;
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = 0;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     lower->program = own;

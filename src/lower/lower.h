@@ -131,6 +131,8 @@ struct lower {
     int32_t loops;
     int32_t *trip_op;
     int32_t trip_ops;
+    int32_t *queue; /* ops of the queue, in order */
+    int32_t queued, queue_room;
     int32_t *written; /* [instructions] trips to write of each loop */
     struct layout
         *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */

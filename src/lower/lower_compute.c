@@ -94,6 +94,11 @@ int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amo
         program_wait(w->program, wait[i]);
     walker_pass(w, op, op);
     w->queue = op;
+    struct lower *lower = w->lower;
+    if (!GROW(lower->queue, lower->queued, lower->queue_room))
+        status_nomem(w->st);
+    else
+        lower->queue[lower->queued++] = op;
     return op;
 }
 

@@ -263,44 +263,6 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
     }
 }
 
-static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
-{
-    double start_s = INFINITY;
-    for (int32_t op = first; op <= last; op++)
-        if (trace->op_start_s[op] < start_s)
-            start_s = trace->op_start_s[op];
-    return start_s;
-}
-
-/* From when the queue was idle, or an earlier one of those that the same compute waits for had ended, to when it goes on; of
- * those that are not the last, to their own end. */
-static double exposed_s(const struct module_job *m, const struct trace *trace, int32_t index)
-{
-    const struct lowered *item = &m->lower.item[index];
-    double from_s = item->queue_op >= 0 ? trace->op_end_s[item->queue_op] : 0,
-           until_s = trace->op_end_s[item->wait_op] - item->wait_s, end_s = trace->op_end_s[item->end_op];
-    for (int32_t other = item->beside; other >= 0 && other != index; other = m->lower.item[other].beside) {
-        double other_s = trace->op_end_s[m->lower.item[other].end_op];
-        if (other_s < end_s || (other_s <= end_s && other < index))
-            from_s = fmax(from_s, other_s);
-        else
-            until_s = fmin(until_s, end_s);
-    }
-    return fmax(0, until_s - from_s);
-}
-
-struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index)
-{
-    const struct lowered *item = &m->lower.item[index];
-    struct spending spending = {.time_s = item->seconds};
-    if (item->first_op < 0 || item->seconds > 0)
-        return spending;
-    spending.time_s = trace->op_end_s[item->end_op] - first_start_s(trace, item->first_op, item->end_op);
-    if (item->wait_op >= 0)
-        spending.exposed_s = exposed_s(m, trace, index);
-    return spending;
-}
-
 int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
                     char path[HLO_PATH], int *disguised, struct status *st)
 {

@@ -191,6 +191,8 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
                                          .since = stopwatch_start_wall(),
                                          .progress = job->progress,
                                          .context = job};
+    if (job->workload->look && record == RECORD_NONE)
+        record = RECORD_FEW; /* what single instructions took is told of one chip */
     for (;;) {
         bool again = false;
         int code = run_once(job, job->point->check ? RECORD_ALL : record, &limits, run, &again, st);
