@@ -9,6 +9,7 @@ with it and what was measured. A step takes longer the lower the efficiency is, 
 """
 import csv
 import io
+import re
 import subprocess
 import sys
 
@@ -28,12 +29,19 @@ def fit(step_s, measured_s):
     return round(low, 4)
 
 
+def arguments(row):
+    """What simulates a row: as icisim validate --steps takes it, the chip and the slice are the row's."""
+    shape = re.match(r"[0-9]+(x[0-9]+)+(?= |$)", row["slice"])
+    return [*row["run"].split(), "--chip", row["chip"], *(["--slice", shape[0]] if shape else []),
+            "--profile", "measured"]
+
+
 def main():
     program = sys.argv[1]
     path = sys.argv[2] if len(sys.argv) > 2 else "analysis/published/published-steps.csv"
     with open(path, encoding="utf-8") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        runs = {row["id"]: row["run"].split() for row in rows if ".yaml" in row["run"]}
+        runs = {row["id"]: arguments(row) for row in rows if ".yaml" in row["run"]}
     for check in icisim(program, "validate", "--steps", path):
         run = runs.pop(check["id"], None)
         if not run:

@@ -52,6 +52,12 @@ half=$(awk '$2 == "S1" && $4 == "ms" { print $5 }' <<<"$out")
 full=$(awk '$2 == "S2" && $4 == "ms" { print $5 }' <<<"$out")
 awk -v half="${half:-1}" -v full="${full:-0}" 'BEGIN { exit !(full > 1.05 * half) }' || fail "half $half, full $full: $out"
 
+# What a step takes at an efficiency of 0.6413 is fitted with 0.6413.
+time=$("$program" run workloads/llama-8b.yaml --layers 1 --chip v5e --slice 4x4 --mesh fsdp=16 --profile measured \
+    --matmul-efficiency 0.6413 2>/dev/null | awk 'END { printf "%.9g", $1 / 1e6 }')
+check "F1,workloads/llama-8b.yaml --layers 1 --mesh fsdp=16,v5e,4x4,$time,s,"
+[[ $(python3 analysis/fit_steps.py "$program" "$scratch/own.csv") == F1*" 0.6413 "* ]] || fail "0.6413 is not found again"
+
 refused "own.csv:2: column 'unit': 'furlongs' is none of" "A,matmul 8x8x8,v6e,1 chip,1,furlongs,"
 refused "own.csv:2: column 'measured': what was measured must be above 0" "A,matmul 8x8x8,v6e,1 chip,0,ms,"
 refused "own.csv:2: unknown chip 'v9'" "A,matmul 8x8x8,v9,1 chip,1,ms,"

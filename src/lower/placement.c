@@ -157,8 +157,10 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
     struct groups of_chips = {0};
     *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
     if (placement->cores > 1) {
-        if (cores_fold(layout, placement, groups, &of_chips, st) < 0)
+        if (cores_fold(layout, placement, groups, &of_chips, st) < 0) {
+            groups_free(&of_chips);
             return st->code;
+        }
         groups = &of_chips;
     }
     int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);

@@ -18,7 +18,8 @@ static bool same_numbers(const struct overlap *o, int32_t a, int32_t b, enum att
     int counts[2];
     const int64_t *first = module_numbers(o->from, a, key, &counts[0]),
                   *second = module_numbers(o->from, b, key, &counts[1]);
-    return counts[0] == counts[1] && memcmp(first, second, (size_t)counts[0] * sizeof *first) == 0;
+    return counts[0] == counts[1] &&
+           (counts[0] == 0 || memcmp(first, second, (size_t)counts[0] * sizeof *first) == 0);
 }
 
 static int32_t shape_of(const struct overlap *o, int32_t dot, int side)

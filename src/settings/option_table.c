@@ -231,7 +231,7 @@ const struct option_row option_table[] = {
      .ops = ON_MODEL, .doc = "transformer: so many blocks; default: what the file says"},
     {.name = "tokens-per-chip", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(tokens_per_chip), .group = GROUP_WORK, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL,
-     .doc = "transformer: tokens of a step / chips; default: what the file says, or its batch"},
+     .doc = "transformer: tokens of a step / devices, chips or the cores of chips; default: what the file says, or its batch"},
     {.name = "micro-batches", .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(micro_batches), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL,
      .doc = "transformer: parts of the batch, one after the other, whose gradients are added up"},
