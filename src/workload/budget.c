@@ -63,7 +63,9 @@ static bool starts_at_once(const struct program *program, const struct op *op)
 
 int budget_run(const struct point *point, const struct program *program, struct status *st)
 {
-    double transfers = 0;
+    double transfers = 0, most = (double)program->ops * program->slice->chips;
+    if (!point->memory_limit_bytes && most * transfer_bytes < little_bytes && most * transfer_s < 1)
+        return 0; /* were all under way at once */
     for (int32_t o = 0; o < program->ops; o++)
         if (starts_at_once(program, &program->op[o]))
             transfers += (double)op_takers(program, &program->op[o]);
