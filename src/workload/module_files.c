@@ -40,20 +40,20 @@ static int read_place(const struct csv_table *table, int row, int column, int en
     return code;
 }
 
-static int read_devices(const struct csv_table *table, const struct slice *slice, int32_t chip_of[],
-                        struct status *st)
+static int read_devices(const struct csv_table *table, const struct slice *slice, int cores,
+                        int32_t chip_of[], struct status *st)
 {
     int column[SLICE_AXES], columns, first = csv_table_is_headless(table) ? -1 : 0,
                                      devices = table->rows - first;
     int code = find_columns(table, slice, column, &columns, st);
-    int32_t *device_of = code == 0 ? malloc((size_t)slice->chips * sizeof *device_of) : NULL;
+    int32_t *device_of = code == 0 ? calloc(2 * (size_t)slice->chips, sizeof *device_of) : NULL;
+    int32_t *on_chip = device_of + slice->chips; /* so many */
     if (code == 0 && !device_of)
         code = status_nomem(st);
-    if (code == 0 && devices != slice->chips)
-        code = status_fail(st, STATUS_INPUT, "%s: %d devices for %d chips; write a row for each chip",
-                           table->file, devices, slice->chips);
-    for (int c = 0; code == 0 && c < slice->chips; c++)
-        device_of[c] = -1;
+    if (code == 0 && devices != slice->chips * cores)
+        code =
+            status_fail(st, STATUS_INPUT, "%s: %d devices for %d chips; write %s", table->file, devices,
+                        slice->chips, cores > 1 ? "a row for each device of theirs" : "a row for each chip");
     for (int d = 0; code == 0 && d < devices; d++) {
         int place[SLICE_AXES] = {0};
         for (int a = 0; a < columns && code == 0; a++)
@@ -62,10 +62,10 @@ static int read_devices(const struct csv_table *table, const struct slice *slice
         if (code < 0)
             break;
         int chip = columns == 1 ? place[0] : slice_chip(slice, place);
-        if (device_of[chip] >= 0)
+        if (on_chip[chip]++ == cores)
             code = status_fail(st, STATUS_INPUT,
-                               "%s: devices %d and %d are both on chip %d; write each chip once", table->file,
-                               device_of[chip], d, chip);
+                               "%s: devices %d and %d are both on chip %d; write each chip %s", table->file,
+                               device_of[chip], d, chip, cores > 1 ? "once for each of its devices" : "once");
         device_of[chip] = d;
         chip_of[d] = chip;
     }
@@ -73,13 +73,13 @@ static int read_devices(const struct csv_table *table, const struct slice *slice
     return code;
 }
 
-int devices_read(const char *path, const struct slice *slice, int32_t **chip_of, struct status *st)
+int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of, struct status *st)
 {
     struct csv_table table = {0};
-    *chip_of = calloc((size_t)slice->chips, sizeof **chip_of);
+    *chip_of = calloc((size_t)(slice->chips * cores), sizeof **chip_of);
     int code = *chip_of ? csv_table_read(&table, path, st) : status_nomem(st);
     if (code == 0)
-        code = read_devices(&table, slice, *chip_of, st);
+        code = read_devices(&table, slice, cores, *chip_of, st);
     csv_table_free(&table);
     return code;
 }

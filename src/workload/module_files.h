@@ -15,8 +15,9 @@
 #include "fabric/slice.h"
 #include "lower/lower.h"
 
-/* The chip of each device: [slice->chips], to be freed. */
-int devices_read(const char *path, const struct slice *slice, int32_t **chip_of, struct status *st);
+/* The chip of each device: [slice->chips * cores], to be freed. */
+int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of,
+                 struct status *st);
 
 /* The names of the costs are those of the table, which outlives them; both are freed by the caller. */
 int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op_cost, int *op_costs,

@@ -29,10 +29,12 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
     if (point->devices && point->mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
-    int code = point->devices ? devices_read(point->devices, slice, &chip_of, st) : 0;
+    int devices = module->partitions * module->replicas, cores = job->machine.chip->cores;
+    if (devices != slice->chips * cores)
+        cores = 1;
+    int code = point->devices ? devices_read(point->devices, slice, cores, &chip_of, st) : 0;
     if (code == 0)
-        code = placement_init(&m->placement, slice, module->partitions * module->replicas,
-                              job->machine.chip->cores, mesh, chip_of, st);
+        code = placement_init(&m->placement, slice, devices, cores, mesh, chip_of, st);
     free(chip_of);
     return code;
 }
