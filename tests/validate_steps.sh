@@ -62,6 +62,15 @@ refused "own.csv:2: column 'unit': 'furlongs' is none of" "A,matmul 8x8x8,v6e,1 
 refused "own.csv:2: column 'measured': what was measured must be above 0" "A,matmul 8x8x8,v6e,1 chip,0,ms,"
 refused "own.csv:2: unknown chip 'v9'" "A,matmul 8x8x8,v9,1 chip,1,ms,"
 refused "own.csv:2: nowhere.yaml" "A,nowhere.yaml,v6e,2x4,1,s,"
+# The workload file in the column workload, the mesh in that of parallelism.
+printf 'id,chip,slice,parallelism,workload,measured,unit\nW1,v5e,8x8,fsdp=64,workloads/llama-8b.yaml,1,s\n' >"$scratch/own.csv"
+time=$("$program" run workloads/llama-8b.yaml --chip v5e --slice 8x8 --mesh fsdp=64 --profile measured 2>/dev/null |
+    awk 'END { printf "%.4g s", $1 / 1e6 }')
+out=$("$program" validate --steps "$scratch/own.csv" 2>/dev/null)
+[[ $out == *" $time "* ]] || fail "not $time: $out"
+sed -i 's/fsdp=64/"fsdp=32,tp=2"/' "$scratch/own.csv"
+[[ $("$program" validate --steps "$scratch/own.csv" 2>/dev/null) != *" $time "* ]] || fail "the mesh is not the row's"
+
 printf 'id,chip,slice,measured,unit\n' >"$scratch/own.csv"
 "$program" validate --steps "$scratch/own.csv" >"$scratch/out" 2>"$scratch/err"
 [ $? -eq 2 ] && [[ $(cat "$scratch/err") == *"run"* ]] || fail "a missing column: $(cat "$scratch/err")"

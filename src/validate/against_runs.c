@@ -2,7 +2,9 @@
 /*
  * Simulation against training steps, products, copies and collectives that others have measured, on the measured profile.
  *
- * A row says what was measured, in seconds or as MFU, and, in the column run, what simulates it. MFU is held against MFU by
+ * A row says what was measured, in seconds or as MFU, and, in the column run (or workload, where there is none), what
+ * simulates it: a workload file and options. Chip and slice are the row's, and the mesh, where the column parallelism is
+ * written as one ("fsdp=64,tp=4"). MFU is held against MFU by
  * both ways of counting attention: a source that counts it in full has operations that another one leaves out, and the
  * column attention says which. Rows that shaped the chip's profile must be met within 3 %, since they were fitted. The others
  * are predictions: 15 % each, 7 % their median.
@@ -19,11 +21,11 @@
 
 static const double fitted_frac = 0.03, mfu_points = 0.02, each_frac = 0.15, median_frac = 0.07;
 
-enum run_column { ID, RUN, CHIP, SLICE, MEASURED, UNIT, ATTENTION, COLUMNS };
+enum run_column { ID, RUN, CHIP, SLICE, MEASURED, UNIT, ATTENTION, PARALLELISM, COLUMNS };
 
 struct runs {
     struct csv_table table;
-    int column[COLUMNS]; /* attention: -1 where there is none */
+    int column[COLUMNS]; /* attention, parallelism: -1 where there is none */
     enum chip_profile profile;
     struct catalog catalog;
     double *off; /* [rows] of predictions, absolute */
@@ -73,18 +75,28 @@ static void shape_of(const char *text, char shape[static SLICE_TEXT])
     snprintf(shape, SLICE_TEXT, "%.*s", whole ? (int)n : 0, text);
 }
 
+/* "--mesh fsdp=64" where the row says so and the run does not say otherwise. */
+static void mesh_of(const struct runs *r, const struct row *row, char text[static AXES_TEXT])
+{
+    const char *mesh = cell(r, row->row, PARALLELISM);
+    bool is_mesh = strchr(mesh, '=') && !mesh[strspn(mesh, "abcdefghijklmnopqrstuvwxyz_=,0123456789")];
+    bool is_said = strstr(cell(r, row->row, RUN), "--mesh");
+    snprintf(text, AXES_TEXT, "%s%s", is_mesh && !is_said ? " --mesh " : "", is_mesh && !is_said ? mesh : "");
+}
+
 /* A workload file and options, or a collective and options: the chip and the slice are the row's. */
 static int run_command(struct runs *r, struct row *row, struct status *st)
 {
     const char *run = cell(r, row->row, RUN);
-    char file[256] = "", shape[SLICE_TEXT], arguments[1024];
+    char file[256] = "", shape[SLICE_TEXT], mesh[AXES_TEXT], arguments[1024];
     struct simulation simulation;
     size_t word = strcspn(run, " "), n = word < sizeof file ? word : sizeof file - 1;
     snprintf(file, sizeof file, "%.*s", (int)n, run);
     bool is_file = document_is_path(file);
     shape_of(cell(r, row->row, SLICE), shape);
-    snprintf(arguments, sizeof arguments, "%s --chip %s%s%s --profile %s", is_file ? run + word : run,
-             cell(r, row->row, CHIP), *shape ? " --slice " : "", shape, chip_profile_names[r->profile]);
+    mesh_of(r, row, mesh);
+    snprintf(arguments, sizeof arguments, "%s --chip %s%s%s%s --profile %s", is_file ? run + word : run,
+             cell(r, row->row, CHIP), *shape ? " --slice " : "", shape, mesh, chip_profile_names[r->profile]);
     if (simulate_workload(is_file ? file : NULL, arguments, &r->catalog, &simulation, st))
         return st->code;
     row->simulated_s = simulation.result.time_s;
@@ -213,12 +225,14 @@ static int find_columns(struct runs *r, struct status *st)
                                         [SLICE] = "slice",
                                         [MEASURED] = "measured",
                                         [UNIT] = "unit",
-                                        [ATTENTION] = "attention"};
+                                        [ATTENTION] = "attention",
+                                        [PARALLELISM] = "parallelism"};
     for (enum run_column c = 0; c < COLUMNS; c++) {
-        r->column[c] =
-            c == ATTENTION ? csv_table_column(&r->table, names[c]) : csv_table_need(&r->table, names[c], st);
-        if (r->column[c] < 0 && c != ATTENTION)
-            return r->column[c];
+        r->column[c] = csv_table_column(&r->table, names[c]);
+        if (c == RUN && r->column[c] < 0)
+            r->column[c] = csv_table_column(&r->table, "workload");
+        if (r->column[c] < 0 && c < ATTENTION)
+            return csv_table_need(&r->table, names[c], st);
     }
     return 0;
 }
