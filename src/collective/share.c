@@ -133,13 +133,24 @@ static int try_share(const struct collective *collective, const struct slice *sl
     return code;
 }
 
+/* Was that tried already? Then it was no better than what is best now. If not, it is noted. */
+enum { TRIES = 40 };
+static bool was_tried(int tried[TRIES + 1][COLLECTIVE_RINGS], int *count, const int share[COLLECTIVE_RINGS])
+{
+    for (int t = 0; t < *count; t++)
+        if (memcmp(tried[t], share, sizeof tried[t]) == 0)
+            return true;
+    memcpy(tried[(*count)++], share, sizeof *tried);
+    return false;
+}
+
 /* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster: links that are loaded alike are
  * not all, as the phases of a part come one after the other. */
 static int improve_share(const struct collective *collective, const struct slice *slice,
                          struct collective_spec *spec, int rings, double *time_s, struct status *st)
 {
-    enum { TRIES = 40 };
-    int code = 0, tries = 0;
+    int code = 0, tries = 0, count = 0, tried[TRIES + 1][COLLECTIVE_RINGS];
+    was_tried(tried, &count, spec->share);
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;
         for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
@@ -149,7 +160,9 @@ static int improve_share(const struct collective *collective, const struct slice
             share[to] += step;
             if (from == to || share[from] < 0)
                 continue;
-            code = try_share(collective, slice, spec, share, time_s, &better, st);
+            better = false;
+            if (!was_tried(tried, &count, share))
+                code = try_share(collective, slice, spec, share, time_s, &better, st);
             tries++;
             move = better ? move - 1 : move; /* the same once more */
         }
