@@ -176,6 +176,7 @@ icisim: --size 3B is not a whole number of bf16 elements|$scratch.odd.yaml --siz
 '1' has no unit; write 1us|all-gather --slice 4x4 --size 1MiB --hop-latency 1 us
 No such file|all-gather --chip ./none.yaml --slice 4x4 --size 1MiB
 No such file|none.yaml
+workloads compiled in, workloads/NAME.yaml, the nearest is llama-8b|llama-8.yaml
 :3:7:|$scratch.yaml
 END
 

@@ -9,6 +9,7 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/node.h"
+#include "base/text.h"
 #include "base/tree.h"
 
 /* Nodes and texts are taken from blocks and freed all at once. */
@@ -89,6 +90,23 @@ static const struct embedded_file *find_embedded(const char *path)
     return NULL;
 }
 
+/* Of a file that is not there: the workloads compiled in whose names are near. */
+static void suggest(const char *path, struct status *st)
+{
+    enum { NAMES = 64 };
+    char nearest[TEXT_NEAREST], name[64];
+    const char *slash = strrchr(path, '/'), *names[NAMES + 1];
+    int n = 0;
+    for (; embedded_workloads[n].name && n < NAMES; n++)
+        names[n] = embedded_workloads[n].name;
+    names[n] = NULL;
+    snprintf(name, sizeof name, "%s", slash ? slash + 1 : path);
+    name[strcspn(name, ".")] = '\0';
+    text_nearest(name, names, nearest);
+    if (strncmp(nearest, "the nearest", strlen("the nearest")) == 0)
+        status_suffix(st, "; of the workloads compiled in, workloads/NAME.yaml, %s", nearest);
+}
+
 int document_load(struct document *document, const char *path, struct status *st)
 {
     struct file file;
@@ -99,6 +117,8 @@ int document_load(struct document *document, const char *path, struct status *st
     int code = file_read(&file, path, st);
     if (code == 0)
         code = document_parse(document, file.name, file.text, file.bytes, st);
+    else if (st && access(path, F_OK) != 0)
+        suggest(path, st);
     file_free(&file);
     return code;
 }

@@ -11,8 +11,8 @@ int shard_parse(const char *text, struct shard *shard, struct status *st)
         return 0;
     struct cursor c = cursor_of("--shard", text, st);
     int code = cursor_integer(&c, "the shard", 0, SHARDS_MAX - 1, &index);
-    if (code == 0)
-        code = cursor_expect(&c, "/");
+    if (code == 0 && !cursor_accept(&c, "/"))
+        code = cursor_fail(&c, "expected '/' and how many shards there are, such as 0/16");
     if (code == 0)
         code = cursor_integer(&c, "how many there are", 1, SHARDS_MAX, &of);
     if (code == 0)
