@@ -66,7 +66,7 @@ const char *status_name(int code)
 
 bool status_is_refusal(int code)
 {
-    return code == STATUS_INPUT || code == STATUS_LIMIT;
+    return code == STATUS_INPUT || code == STATUS_LIMIT || code == STATUS_MEMORY || code == STATUS_UNEVEN;
 }
 
 int status_exit(int code)

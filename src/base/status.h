@@ -22,7 +22,9 @@
     X(STATUS_NOMEM, -4, 2, "out of memory")                                                                  \
     X(STATUS_ENGINE, -5, 1, "engine failed")                                                                 \
     X(STATUS_CHECK, -6, 1, "check failed")                                                                   \
-    X(STATUS_STOPPED, -7, 130, "stopped")
+    X(STATUS_STOPPED, -7, 130, "stopped")                                                                    \
+    X(STATUS_MEMORY, -8, 2, "does not fit memory")                                                           \
+    X(STATUS_UNEVEN, -9, 2, "cannot be shared out")
 
 enum status_code {
 #define STATUS_ENUM(code, value, exit_status, name) code = (value),

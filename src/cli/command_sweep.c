@@ -22,6 +22,7 @@
 #include "cli/progress.h"
 #include "cli/ranking.h"
 #include "cli/rows.h"
+#include "cli/search.h"
 #include "cli/slurm.h"
 #include "cli/sweep_file.h"
 #include "cli/trial.h"
@@ -261,6 +262,24 @@ static int open_file(struct sweep *sweep, const struct settings *settings, struc
     return code < 0 ? rows_fail_open("csv", &own, st) : 0;
 }
 
+/* Not every point is simulated; so there are no rows to go on from. */
+static int run_search(struct sweep *sweep, const struct settings *settings, struct status *st)
+{
+    if (settings_flag(settings, "resume"))
+        return status_fail(st, STATUS_INPUT,
+                           "--resume does not apply to a search for the best meshes; leave it out");
+    if (open_file(sweep, settings, st) < 0)
+        return st->code;
+    int code = search_run(sweep->grid, sweep->catalog, sweep->jobs, &sweep->ranking,
+                          sweep->writes ? &sweep->file : NULL, st);
+    if (code > 0)
+        code = status_fail(st, STATUS_STOPPED, "stopped; nothing is written");
+    if (code == 0 && sweep->writes)
+        code = sweep_file_commit(&sweep->file, st);
+    sweep_file_abandon(&sweep->file);
+    return code < 0 ? code : ranking_print(&sweep->ranking, stdout, st);
+}
+
 static int run_shard(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
     if (open_file(sweep, settings, st) < 0)
@@ -312,8 +331,11 @@ static int sweep(struct settings *settings, struct status *st)
         code = shard_parse(settings_text(settings, "shard"), &sweep->shard, st);
     if (code == 0)
         code = trial_run(&grid, &catalog, st);
-    if (code == 0)
-        code = settings_flag(settings, "slurm") ? slurm_write(&grid, st) : run_shard(sweep, settings, st);
+    if (code == 0 && settings_flag(settings, "slurm"))
+        code = slurm_write(&grid, st);
+    else if (code == 0)
+        code = (search_matches(&grid, &sweep->ranking, sweep->shard) ? run_search : run_shard)(sweep,
+                                                                                               settings, st);
     catalog_free(&catalog);
     ranking_free(&sweep->ranking);
     free(sweep);

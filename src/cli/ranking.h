@@ -21,6 +21,8 @@ struct ranked {
 struct ranking {
     int top, count;
     int64_t seen, timed; /* points, and those among them that have a time */
+    int64_t unfit, uneven, refused,
+        slower; /* left out of a search: no memory, no whole sequences, else wrong, not simulated */
     struct ranked *ranked;
 };
 
@@ -31,6 +33,10 @@ int ranking_check(const struct settings *settings, struct status *st);
 
 int ranking_init(struct ranking *ranking, int top, struct status *st);
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result);
+
+/* Of a search (search.h), which sees points before they are simulated: a result; and one that has none, by its code. */
+void ranking_rank(struct ranking *ranking, int64_t index, const struct result *result);
+void ranking_leave(struct ranking *ranking, int code);
 
 /* A table, the fastest first. */
 int ranking_print(const struct ranking *ranking, FILE *out, struct status *st);

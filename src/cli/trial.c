@@ -22,6 +22,7 @@ static int open_point(const struct trial *trial, int64_t index, struct status *s
     struct point point;
     struct job job = {0};
     grid_point(trial->grid, index, &point);
+    point.few_layers = true;
     int code = job_open(&job, &point, trial->catalog, st);
     job_close(&job);
     return code;

@@ -43,6 +43,9 @@ void lower_free(struct lower *lower)
     free(lower->share);
     free(lower->permute);
     free(lower->turn);
+    for (int32_t l = 0; l < lower->leasts; l++)
+        program_free(&lower->least[l].alone);
+    free(lower->least);
     *lower = (struct lower){0};
 }
 

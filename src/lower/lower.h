@@ -58,6 +58,7 @@ struct lower_options {
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
+    bool least;          /* a collective is no sends, but a wait for the time that its sends cannot beat */
     int layers,
         more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
     int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
@@ -118,6 +119,16 @@ struct lowered_permute {
     struct op op;
 };
 
+/* With options.least: what collectives of one class wait at least. */
+struct lowered_least {
+    int32_t between; /* lower_between() */
+    enum opcode whole;
+    enum ring_kind kind;
+    struct program alone; /* one of them, of so many bytes, and what its busiest link takes */
+    double bytes, links_s;
+    bool has_chain; /* its longest chain is a bound, too */
+};
+
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -141,6 +152,10 @@ struct lower {
     int32_t shares, shares_room;
     struct lowered_permute *permute; /* of the program that is being written */
     int32_t permutes, permutes_room;
+    struct lowered_least *least;
+    int32_t leasts, leasts_room;
+    bool has_shares,
+        takes_equal; /* while that is found out: is there a choice of shares, and are equal ones taken? */
     struct lowered_turn *turn;
     int32_t turns;
     bool
@@ -191,6 +206,9 @@ const struct layout *lower_laid(const struct lower *lower,
 
 /* The collective of an instruction: itself, what an async-start wraps, what a fusion contains; -1 if it has none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
+
+/* Between whom a collective is: the same number, the same devices. */
+int32_t lower_between(const struct module *module, int32_t instruction);
 
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. */
 int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "metrics/count.h"
+
 /* Bytes of a send that all chips do alike: translation takes each link of an axis and sign to every other,
  * so each carries as much. Counting them chip by chip would walk 10^7 routes of a pod. */
 static void count_alike(const struct program *program, const struct op *op, double alike_bytes[SLICE_AXES][2])
@@ -35,7 +37,7 @@ static int count_each(const struct program *program, const struct op *op, int wa
     return 0;
 }
 
-static int longest_route(const struct program *program)
+int metrics_longest_route(const struct program *program)
 {
     int longest = 0;
     for (int32_t r = 0; r < program->routes; r++) {
@@ -45,11 +47,20 @@ static int longest_route(const struct program *program)
     return longest;
 }
 
+int metrics_count_send(const struct program *program, const struct op *op, int walked[],
+                       double alike_bytes[SLICE_AXES][2], double link_bytes[], struct status *st)
+{
+    if (op->where != WHERE_ALL || op->towards.table != NO_TABLE || op->amount.table != NO_TABLE)
+        return count_each(program, op, walked, link_bytes, st);
+    count_alike(program, op, alike_bytes);
+    return 0;
+}
+
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
 {
     const struct slice *slice = program->slice;
     double alike_bytes[SLICE_AXES][2] = {{0}};
-    int *walked = malloc(((size_t)longest_route(program) + 1) * sizeof *walked);
+    int *walked = malloc(((size_t)metrics_longest_route(program) + 1) * sizeof *walked);
     if (!walked)
         return status_nomem(st);
     for (int link = 0; link < slice_link_ids(slice); link++)
@@ -57,12 +68,8 @@ int metrics_link_bytes(const struct program *program, double link_bytes[], struc
     int code = 0;
     for (int32_t o = 0; o < program->ops && code == 0; o++) {
         const struct op *op = &program->op[o];
-        if (op->kind != OP_SEND)
-            continue;
-        if (op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE)
-            count_alike(program, op, alike_bytes);
-        else
-            code = count_each(program, op, walked, link_bytes, st);
+        if (op->kind == OP_SEND)
+            code = metrics_count_send(program, op, walked, alike_bytes, link_bytes, st);
     }
     for (int link = 0; link < slice_link_ids(slice); link++)
         if (slice_is_link(slice, link))

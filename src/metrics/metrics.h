@@ -43,6 +43,11 @@ struct metrics {
 int metrics_compute(struct metrics *metrics, const struct program *program, const struct trace *trace,
                     double more_s, double comm_s, int orbit, struct status *st);
 
+/* Two times that a program cannot beat on its slice, without running it: what its busiest link needs; and its longest chain of
+ * ops, if each had its links to itself, with `scale` times the bytes. Every op counts once (op_times). */
+int metrics_links_s(const struct program *program, double *seconds, struct status *st);
+int metrics_chain_s(const struct program *program, double scale, double *seconds, struct status *st);
+
 /* Bytes over each link, [slice_link_ids]; caller's array. */
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st);
 

@@ -47,6 +47,23 @@ static int append(struct model_tensor **list, int *count, int *room, const char 
     return 0;
 }
 
+double model_memory_bytes(const struct model_size *size, enum remat remat)
+{
+    double sum = 0;
+    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++)
+        sum += size->memory_bytes[remat][kind];
+    return sum;
+}
+
+int model_fits(const struct model_size *size, const struct point *point, struct status *st)
+{
+    double need = model_memory_bytes(size, (enum remat)point->remat);
+    if (point->memory_most_bytes <= 0 || need <= point->memory_most_bytes)
+        return 0;
+    return status_fail(st, STATUS_MEMORY, "the step takes %.4g GB of each chip's memory, which has %.4g GB",
+                       need * 1e-9, point->memory_most_bytes * 1e-9);
+}
+
 int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,
                 bool trained, struct status *st)
 {

@@ -72,6 +72,10 @@ struct model_size {
     double memory_bytes[REMATS][MEMORY_KINDS];
 };
 
+/* All of it, in bytes a chip; and is that what a point allows (memory_most_bytes)? STATUS_MEMORY if not. */
+double model_memory_bytes(const struct model_size *size, enum remat remat);
+int model_fits(const struct model_size *size, const struct point *point, struct status *st);
+
 struct model {
     struct axes axes;
     struct model_size size;

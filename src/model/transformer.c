@@ -261,7 +261,9 @@ static int build(const struct node *root, const struct point *point, const struc
             t.layers = point->layers_most;
         model->layers_built = (int)t.layers;
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
-        code = s.held ? write_step(&s, st) : status_nomem(st);
+        code = model_fits(&model->size, point, st);
+        if (code == 0)
+            code = s.held ? write_step(&s, st) : status_nomem(st);
     }
     free(s.held);
     step_free_experts(&s);

@@ -275,7 +275,7 @@ static int read_tokens(const struct node *root, const struct point *point, struc
     int64_t whole = t->attention == ATTENTION_NONE ? tp : t->sequence;
     if (t->tokens % (shards * t->micro_batches) || rows % whole || rows % tp)
         return node_fail(
-            root, st, STATUS_INPUT,
+            root, st, STATUS_UNEVEN,
             "%.6g tokens for %d shards of the batch, in %lld micro-batches, are no whole sequences "
             "of %lld each; give %.6g tokens a chip, or a multiple of it",
             (double)t->tokens, shards, (long long)t->micro_batches, (long long)whole,

@@ -52,6 +52,8 @@ static bool is_shown(const struct column *column, const struct result result[], 
         return compared;
     case WHEN_KNOWN:
         return known;
+    case WHEN_SEARCHED:
+        return result[0].least_s > 0;
     case WHEN_VARIED:
         return !is_common(column, result, results);
     }

@@ -16,6 +16,20 @@ static const char *value(const struct setting *setting, int v)
     return setting->count ? setting->text[v] : NULL;
 }
 
+/* "all" is every mesh of a transformer's parts. */
+static const char *mesh_value(const struct setting *setting, int v)
+{
+    const char *text = value(setting, v);
+    return text && strcmp(text, "all") == 0 ? "dp=?,fsdp=?,tp=?" : text;
+}
+
+/* Every mesh is laid on every slice, unless that is given. */
+static const char *slice_value(const struct setting *slice, int s, const struct setting *mesh, int m)
+{
+    const char *text = value(mesh, m);
+    return slice->count == 0 && text && strcmp(text, "all") == 0 ? "all" : value(slice, s);
+}
+
 static bool is_open(const struct settings *settings)
 {
     const struct settings *s = settings;
@@ -25,7 +39,7 @@ static bool is_open(const struct settings *settings)
     for (int v = 0; v < slice->count; v++)
         open |= places_is_open_slice(slice->text[v]);
     for (int v = 0; v < mesh->count; v++)
-        open |= places_is_open_mesh(mesh->text[v]);
+        open |= places_is_open_mesh(mesh_value(mesh, v));
     return open;
 }
 
@@ -57,8 +71,8 @@ static int find_all(const struct settings *settings, struct places *places, stru
         for (int m = 0; m < (mesh->count ? mesh->count : 1) && code == 0; m++) {
             struct places_query query = {
                 .chips = settings_count(settings, "chips") ? settings_integer(settings, "chips") : 0,
-                .slice = value(slice, s),
-                .mesh = value(mesh, m),
+                .slice = slice_value(slice, s, mesh, m),
+                .mesh = mesh_value(mesh, m),
                 .wrap = settings_text(settings, "wrap")};
             code = places_find(places, &chip, &query, st);
         }

@@ -69,9 +69,12 @@ struct point {
     int draw;               /* of a model with experts: which of its routings; no option */
     bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
     int layers_most; /* that a model has in its module then; 0: all */
-    int remat;       /* enum remat: of models */
-    bool combine;    /* of models: gathers of a layer are one */
-    int prefetch;    /* of models: layers that gathers start ahead */
+    bool least;      /* of a model: what its step takes at least, its collectives by their links; no option */
+    double
+        memory_most_bytes; /* of each chip: a model that needs more is refused before it is built; 0: none; no option */
+    int remat;             /* enum remat: of models */
+    bool combine; /* of models: gathers of a layer are one */
+    int prefetch; /* of models: layers that gathers start ahead */
     bool unroll, as_written;
     int layers, tokens_per_chip; /* of transformers; 0: not given */
     int micro_batches;

@@ -85,7 +85,8 @@ const struct column columns[] = {
      .meaning = "model: operations of the model, forward and backward, over what the chips could do in the time"},
     {REAL(tokens_per_s), .place = 66, .when = WHEN_KNOWN, .heading = "tokens", .unit = "(1000/s)", .scale = 1e-3, .decimals = 1,
      .meaning = "model: tokens a second, on all chips"},
-    {TEXT(exposed_axes), .meaning = "module: seconds exposed over mesh axes, most first: tp=0.0123 fsdp=3e-06"},
+    {TEXT(exposed_axes), .place = 68, .when = WHEN_SEARCHED, .heading = "exposed over (s)",
+     .meaning = "module: seconds exposed over mesh axes, most first: tp=0.0123 fsdp=3e-06"},
 
     {TEXT(rings), .place = 27, .heading = "rings", .common = "%s,",
      .meaning = "what mesh axes lie on, and how a collective walks those on several physical axes: as axes or as one ring"},
@@ -100,6 +101,8 @@ const struct column columns[] = {
     {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
     {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
     {TEXT(spent), .meaning = "model: seconds of the step, from the peak to what it takes: model=0.5 beyond=0.1 below_peak=0.2 hbm=0 others=0.1 exposed:tp=0.01 rest=0"},
+    {REAL(least_s),
+     .meaning = "sweep --top of a model's meshes: what it takes at least, by what links carry; above what the best take, no simulation"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

@@ -112,6 +112,14 @@ struct run {
 int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
+/* Is the work of a point such that job_least() is of use? */
+bool job_has_least(const struct point *point);
+
+/* Before a point is simulated: its time becomes what it takes at least, to about a percent, since no link carries more than its
+ * bandwidth; the rest of the result is empty. STATUS_MEMORY and STATUS_UNEVEN where the model does not fit the chips' memory, or its sequences
+ * not the mesh, which is found before anything is built. */
+int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
+
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
 

@@ -51,6 +51,7 @@ int module_job_options(const struct point *point, const struct chip *chip, struc
                                       .algorithm = (enum algorithm)point->algorithm,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->unroll,
+                                      .least = point->least,
                                       .products_only = !point->elementwise,
                                       .ragged_uniform = point->ragged != NULL};
     return rates_read(&options->roofline, point, chip, st);

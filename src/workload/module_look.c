@@ -38,18 +38,10 @@ static double hbm_of(const struct job *job)
     return (double)job->machine.chip->hbm_bytes / job->machine.mesh.cores;
 }
 
-static double memory_of(const struct model_size *size, enum remat remat)
-{
-    double sum = 0;
-    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++)
-        sum += size->memory_bytes[remat][kind];
-    return sum;
-}
-
 double module_memory_bytes(const struct job *job)
 {
     const struct module_job *m = module_job_of(job);
-    return m ? memory_of(&m->step.model.size, (enum remat)job->point->remat) : 0;
+    return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->remat) : 0;
 }
 
 /* What would make the step fit, in words. */
@@ -58,9 +50,9 @@ static void print_cure(const struct job *job, const struct model_size *size, cha
     double hbm = hbm_of(job);
     const double *kind = size->memory_bytes[job->point->remat];
     for (int remat = job->point->remat + 1; remat < REMATS; remat++)
-        if (memory_of(size, (enum remat)remat) <= hbm) {
+        if (model_memory_bytes(size, (enum remat)remat) <= hbm) {
             snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
-                     memory_of(size, (enum remat)remat) * 1e-9);
+                     model_memory_bytes(size, (enum remat)remat) * 1e-9);
             return;
         }
     double held = kind[MEMORY_PARAMETERS] + kind[MEMORY_GRADIENTS] + kind[MEMORY_STATE];

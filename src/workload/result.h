@@ -51,6 +51,7 @@ struct result {
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
+    double least_s;                 /* that it cannot beat: of a search (job_least()) */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
     char rings[RESULT_LINE];        /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
@@ -93,7 +94,8 @@ enum column_when {
     WHEN_COMPUTES,
     WHEN_COMPARED,
     WHEN_KNOWN,
-    WHEN_VARIED
+    WHEN_VARIED,
+    WHEN_SEARCHED /* of a search for meshes */
 };
 
 struct column {

@@ -9,6 +9,7 @@
 #include "engine/timing.h"
 #include "fabric/boxes.h"
 #include "metrics/metrics.h"
+#include "model/model.h"
 #include "workload/budget.h"
 #include "workload/job.h"
 
@@ -234,6 +235,26 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
         fail(result, &job, st);
     run_free(&run);
     job_close(&job);
+    return code;
+}
+
+bool job_has_least(const struct point *point)
+{
+    return model_file_has(point->op, "model", "transformer");
+}
+
+int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    struct point own = *point;
+    const struct chip *chip = catalog_chip(catalog, point->chip, point->profile, st);
+    if (!chip) {
+        job_result_failed(point, catalog, result, st);
+        return st->code;
+    }
+    own.least = true;
+    own.memory_most_bytes = (double)chip->hbm_bytes;
+    int code = job_result(&own, catalog, result, st);
+    result->least_s = result->time_s;
     return code;
 }
 

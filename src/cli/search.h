@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * search: the fastest of many meshes of a model, without simulating all of them.
+ *
+ * First of each point what it takes at least, by what its links have to carry (job_least()), which is soon known: that leaves
+ * out what does not fit memory, and puts the rest in an order. Then points are simulated in this order, some at a time, until
+ * no other can be among the best: its least, less a margin, is more than what the last of them takes.
+ *
+ * The bytes written do not depend on the number of workers. Units: seconds. Errors: status.h.
+ */
+#ifndef SEARCH_H
+#define SEARCH_H
+
+#include "cli/ranking.h"
+#include "cli/sweep_file.h"
+#include "workload/job.h"
+
+/* Is it a question for a search: one model, open meshes, all of the grid? */
+bool search_matches(const struct grid *grid, const struct ranking *ranking, struct shard shard);
+
+/* Fills the ranking, which knows its `top`. Rows of all points go to the file, unless that is NULL. Returns above 0 where it
+ * was stopped. */
+int search_run(const struct grid *grid, struct catalog *catalog, int jobs, struct ranking *ranking,
+               struct sweep_file *file, struct status *st);
+
+#endif
