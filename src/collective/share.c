@@ -133,9 +133,10 @@ static int try_share(const struct collective *collective, const struct slice *sl
     return code;
 }
 
-/* Was that tried already? Then it was no better than what is best now. If not, it is noted. */
+/* Was that tried already? Then it is no better than what is best now. If not, it is noted. (The shares that the search starts
+ * from may not have been: they count as equal ones until something better is found.) */
 enum { TRIES = 40 };
-static bool was_tried(int tried[TRIES + 1][COLLECTIVE_RINGS], int *count, const int share[COLLECTIVE_RINGS])
+static bool was_tried(int tried[TRIES][COLLECTIVE_RINGS], int *count, const int share[COLLECTIVE_RINGS])
 {
     for (int t = 0; t < *count; t++)
         if (memcmp(tried[t], share, sizeof tried[t]) == 0)
@@ -149,8 +150,7 @@ static bool was_tried(int tried[TRIES + 1][COLLECTIVE_RINGS], int *count, const 
 static int improve_share(const struct collective *collective, const struct slice *slice,
                          struct collective_spec *spec, int rings, double *time_s, struct status *st)
 {
-    int code = 0, tries = 0, count = 0, tried[TRIES + 1][COLLECTIVE_RINGS];
-    was_tried(tried, &count, spec->share);
+    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS];
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;
         for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
