@@ -271,14 +271,6 @@ static void of_concatenate(struct rule *r)
     }
 }
 
-static int find(const int64_t list[], int n, int64_t dim)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == dim)
-            return i;
-    return -1;
-}
-
 /* The dims of a dot, and those of each operand that are neither batch nor contracted. */
 struct dot_sides {
     struct dot_dims dims;
@@ -301,8 +293,8 @@ static void read_dot(const struct rule *r, struct dot_sides *s)
         for (int i = 0; i < s->dims.contracted; i++)
             s->dims.contract[side][i] = list[i];
         for (int d = 0; d < dims; d++)
-            if (find(s->dims.batch[side], s->dims.batches, d) < 0 &&
-                find(s->dims.contract[side], s->dims.contracted, d) < 0)
+            if (module_dim_in(s->dims.batch[side], s->dims.batches, d) < 0 &&
+                module_dim_in(s->dims.contract[side], s->dims.contracted, d) < 0)
                 s->own[side][s->owns[side]++] = d;
     }
 }

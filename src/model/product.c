@@ -13,14 +13,6 @@ struct product {
     struct tensor out;        /* its cuts when the product is done */
 };
 
-static int find(const int64_t list[], int n, int64_t dim)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == dim)
-            return i;
-    return -1;
-}
-
 /* Batch dims, then what is left of each operand. */
 static void lay_out(struct product *p)
 {
@@ -31,7 +23,8 @@ static void lay_out(struct product *p)
     }
     for (int s = 0; s < 2; s++)
         for (int d = 0; d < p->side[s].dims; d++) {
-            if (find(how->batch[s], how->batches, d) >= 0 || find(how->contract[s], how->contracted, d) >= 0)
+            if (module_dim_in(how->batch[s], how->batches, d) >= 0 ||
+                module_dim_in(how->contract[s], how->contracted, d) >= 0)
                 continue;
             assert(p->out.dims < TENSOR_DIMS);
             p->from[p->out.dims][0] = s;

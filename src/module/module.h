@@ -235,6 +235,15 @@ static inline const struct shape *module_shape_of(const struct module *module, i
     int32_t shape = module_at(module, instruction)->shape;
     return shape >= 0 && shape < module->shapes ? &module->shape[shape] : &module_no_shape;
 }
+/* Where a dim is in a list of dims; -1: nowhere. */
+static inline int module_dim_in(const int64_t list[], int n, int64_t dim)
+{
+    for (int i = 0; i < n; i++)
+        if (list[i] == dim)
+            return i;
+    return -1;
+}
+
 /* Elements and bytes of a shape; of a tuple the sum. */
 double shape_elements(const struct module *module, int32_t shape);
 double shape_bytes(const struct module *module, int32_t shape);

@@ -81,14 +81,6 @@ static int find_uses(struct plan *p, struct status *st)
     return 0;
 }
 
-static int find(const int64_t list[], int n, int64_t dim)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == dim)
-            return i;
-    return -1;
-}
-
 static const enum attribute_key batch_key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH},
                                 contract_key[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
 
@@ -100,7 +92,7 @@ static int own_dims(const struct module *module, int32_t dot, int side, int dim)
     const int64_t *batch = module_numbers(module, dot, batch_key[side], &batches);
     const int64_t *contract = module_numbers(module, dot, contract_key[side], &contracted);
     for (int d = 0; d < (dim < 0 ? dims : dim); d++)
-        own += find(batch, batches, d) < 0 && find(contract, contracted, d) < 0;
+        own += module_dim_in(batch, batches, d) < 0 && module_dim_in(contract, contracted, d) < 0;
     return own;
 }
 
@@ -111,7 +103,7 @@ static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, 
         .dot = dot, .side = side, .dim = dim, .role = ROLE_FREE, .other_dim = -1, .out_dim = -1};
     int n;
     const int64_t *list = module_numbers(module, dot, batch_key[side], &n);
-    int at = find(list, n, dim), batches = n;
+    int at = module_dim_in(list, n, dim), batches = n;
     if (at >= 0) {
         d.role = ROLE_BATCH;
         d.other_dim = (int)module_numbers(module, dot, batch_key[1 - side], &n)[at];
@@ -119,7 +111,7 @@ static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, 
         return d;
     }
     list = module_numbers(module, dot, contract_key[side], &n);
-    if ((at = find(list, n, dim)) >= 0) {
+    if ((at = module_dim_in(list, n, dim)) >= 0) {
         d.role = ROLE_CONTRACTED;
         d.other_dim = (int)module_numbers(module, dot, contract_key[1 - side], &n)[at];
         return d;
