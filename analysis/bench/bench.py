@@ -7,7 +7,8 @@ the part of it in which the engine runs, as `icisim run --timing` tells it. Rati
 the same run of this script, so that they say something on a busy machine too. A bar is what the project wants to
 reach; nothing fails when it is not reached, for machines differ. FOLDER gets bench.csv, and what ASTRA-sim reads.
 
---only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, matmuls, sweep, instructions, astra-sim. Where the
+--only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, matmuls, transformers, sweep, instructions,
+astra-sim. Where the
 environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
 """
 import argparse
@@ -213,6 +214,27 @@ def matmuls(bench):
             bench.figures.add(work, "process, instructions", "", [count])
 
 
+def transformers(bench):
+    """Training steps of 80 layers, folded on a whole v5p pod and not folded on 512 chips; and the best of all meshes."""
+    model = os.path.join(os.path.dirname(__file__), "../../workloads/llama-70b.yaml")
+    step = ("run", model, "--chip", "v5p", "--ring", "bidi", "--prefetch", "1", *EVENT)
+    pod = ("--slice", "16x20x28", "--mesh", "tp=x,dp=y,fsdp=z", "--tokens-per-chip", "512")
+    cube = ("--slice", "8x8x8", "--mesh", "fsdp=x*y,tp=z", "--tokens-per-chip", "2048", "--fold", "off")
+    for work, arguments, bar_s in (
+        ("80 layers of 70B on 16x20x28, folded", (*step, *pod, "--timing"), 0.5),
+        ("80 layers of 70B on 8x8x8, not folded", (*step, *cube, "--timing"), 5),
+    ):
+        runs = measure.run([bench.program, *arguments], bench.times)
+        bench.figures.add(work, "process", "s", runs.wall_s, bar_s)
+        bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
+        bench.figures.add(work, "peak memory", "B", runs.peak_bytes, 256 * 2**20 if "16x20x28" in work else None)
+    for chips, bar_s in (("512", 20), ("8960", 60)):
+        search = ("sweep", model, "--chip", "v5p", "--chips", chips, "--mesh", "all", "--top", "10", "-j", "2")
+        runs = measure.run([bench.program, *search], 1)
+        bench.figures.add(f"the best of all meshes of 70B on {chips} chips", "-j 2: process", "s", runs.wall_s, bar_s)
+        bench.figures.add(f"the best of all meshes of 70B on {chips} chips", "-j 2: processor time", "s", runs.cpu_s)
+
+
 def points(bench, work, arguments, bars):
     """The same sweep by one worker and by two: how long, and the same bytes."""
     csv = f"{bench.folder}/sweep.csv"
@@ -307,6 +329,7 @@ PARTS = {
     "ragged": ragged,
     "experts": experts,
     "matmuls": matmuls,
+    "transformers": transformers,
     "sweep": sweep,
     "instructions": instructions,
     "astra-sim": astra,
