@@ -66,6 +66,7 @@ static void simulate(void *context, int64_t index, void *result)
     struct status own = {0};
     grid_point(search->grid, candidate->index, &point);
     hold(search, &point);
+    point.time_only = true;
     job_result(&point, search->catalog, result, &own);
     ((struct result *)result)->least_s = candidate->least_s;
 }

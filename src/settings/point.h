@@ -67,6 +67,7 @@ struct point {
     const char *split;      /* "2/6": chips of each; NULL: what the file says */
     bool host_transfer;     /* batches go through the hosts, and the loop blocks */
     int draw;               /* of a model with experts: which of its routings; no option */
+    bool time_only;         /* communication alone is not simulated: of searches; no option */
     bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
     int layers_most; /* that a model has in its module then; 0: all */
     bool least;      /* of a model: what its step takes at least, its collectives by their links; no option */

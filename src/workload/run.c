@@ -144,7 +144,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    if (code == 0 && !*again && program_has_computes(timing->program))
+    if (code == 0 && !*again && program_has_computes(timing->program) && !job->point->time_only)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
@@ -251,7 +251,7 @@ int job_least(const struct point *point, struct catalog *catalog, struct result 
         job_result_failed(point, catalog, result, st);
         return st->code;
     }
-    own.least = true;
+    own.least = own.time_only = true;
     own.memory_most_bytes = (double)chip->hbm_bytes;
     int code = job_result(&own, catalog, result, st);
     result->least_s = result->time_s;
