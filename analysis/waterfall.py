@@ -12,7 +12,7 @@ import os
 import figure
 from figure import COLOUR, plt
 
-LOSSES = (("beyond", "found again, masked", "#CC79A7"), ("below_peak", "products below the peak", "#0072B2"),
+LOSSES = (("beyond", "recomputed, masked", "#CC79A7"), ("below_peak", "products below the peak", "#0072B2"),
           ("hbm", "products bound by HBM", "#56B4E9"), ("others", "norms, activations,\noptimizer", "#E69F00"))
 LEAST = 0.05  # of the step, in percent: losses below that are left out
 COLUMNS = 3

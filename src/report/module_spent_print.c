@@ -34,7 +34,7 @@ int module_print_spent(const struct module_rows *rows, double total_s, FILE *out
     sheet_column(&sheet, "share", "(%)");
     sheet_column(&sheet, "so far", "(us)");
     put(&sheet, "model at the peak", spent.model_s, total_s, &sum_s);
-    put(&sheet, "found again and masked", spent.beyond_s, total_s, &sum_s);
+    put(&sheet, "recomputed and masked", spent.beyond_s, total_s, &sum_s);
     put(&sheet, "products below the peak", spent.below_peak_s, total_s, &sum_s);
     put(&sheet, "products bound by HBM", spent.hbm_s, total_s, &sum_s);
     put(&sheet, "others", spent.others_s, total_s, &sum_s);

@@ -3,7 +3,7 @@
  * module_spent: where the time of a module went on the critical chip, from what the peak would take to what it took.
  *
  *   model      operations of the model, forward and backward, at the peak: its share of the whole is the MFU
- *   beyond     operations that are done besides: what is found again, scores that are masked, padding
+ *   beyond     operations that are done besides: what is recomputed, scores that are masked, padding
  *   below peak what products take longer than their operations at the peak, where the MXU binds them ...
  *   hbm        ... and where HBM does
  *   others     what is no product: norms, activations, the optimizer
