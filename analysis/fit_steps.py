@@ -15,7 +15,10 @@ import sys
 
 
 def icisim(program, *arguments):
-    done = subprocess.run([program, *arguments, "--csv", "-"], capture_output=True, text=True)
+    try:
+        done = subprocess.run([program, *arguments, "--csv", "-"], capture_output=True, text=True)
+    except OSError as error:
+        sys.exit(f"fit_steps.py: {program}: {error.strerror}; give the program, such as build/icisim")
     if not done.stdout:
         sys.exit(done.stderr.strip())
     return list(csv.DictReader(io.StringIO(done.stdout)))
@@ -37,12 +40,15 @@ def arguments(row):
 
 
 def main():
+    if not 2 <= len(sys.argv) <= 3:
+        sys.exit(__doc__)
     program = sys.argv[1]
     path = sys.argv[2] if len(sys.argv) > 2 else "analysis/published/published-steps.csv"
+    checks = icisim(program, "validate", "--steps", path)  # says what is wrong with the file
     with open(path, encoding="utf-8") as file:
         rows = csv.DictReader(line for line in file if not line.startswith("#"))
         runs = {row["id"]: arguments(row) for row in rows if ".yaml" in row["run"]}
-    for check in icisim(program, "validate", "--steps", path):
+    for check in checks:
         run = runs.pop(check["id"], None)
         if not run:
             continue  # not a step, or its MFU, which follows from its seconds
