@@ -177,6 +177,16 @@ sed -i 's/draw: even/draw: zipf, exponent: 1/' layers.yaml
 said=$("$icisim" run layers.yaml --engine both)
 [[ "$said" == *"# experts: 8 on each 4 devices; top-2 of 8 tokens a device; each takes 8 rows"* ]] || { echo "layers: $said"; failed=1; }
 
+# Every token is for an expert on its own chip, in two groups of eight: rows cross no link.
+{
+    echo device,expert,count
+    for device in {0..15}; do echo "$device,$((2 * (device % 8))),1024"; done
+} >own.csv
+sed -e 's/^routing:.*/routing: {counts: own.csv}/' -e 's/^experts: .*/experts: 16/' -e '/^slice:/d' -e '/^mesh:/d' moe-zipf.yaml >own.yaml
+"$icisim" run own.yaml --slice 4x4 --mesh dp=2,ep=8 --engine event --instructions own-rows.csv >/dev/null
+said=$(awk -F, '$2 == "ragged-all-to-all" { print $7 }' own-rows.csv | sort | uniq -c | xargs)
+[ "$said" = '7 0' ] || { echo "own experts: exposed $said"; failed=1; }
+
 # What draws are not for.
 refuse() {
     local says=$1 said status=0
