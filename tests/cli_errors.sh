@@ -207,6 +207,7 @@ for command in run compare sweep; do
     try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv /
 done
 try 'known are run, compare, sweep' bogus
+try 'what is to lower' lower
 try 'which command'
 try 'write icisim topology show' topology --slice 4x4
 try 'the nearest is show' topology shew --slice 4x4

@@ -185,7 +185,7 @@ int csv_table_parse(struct csv_table *table, const char *name, const char *text,
         csv_table_free(table);
         return status_nomem(st);
     }
-    if (bytes >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0) {
+    while (bytes >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0) {
         text += sizeof mark - 1;
         bytes -= sizeof mark - 1;
     }

@@ -29,6 +29,10 @@ static int read_module(const struct point *point, struct module *module, struct 
     struct catalog catalog = {0};
     char path[HLO_PATH];
     int disguised;
+    if (!point->op)
+        return status_fail(
+            st, STATUS_INPUT,
+            "what is to lower? name a module of HLO text, the workload file of a model, or a matmul");
     if (!module_job_matches(point) && !expr_is(point->op))
         return status_fail(
             st, STATUS_INPUT,
