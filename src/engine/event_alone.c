@@ -92,8 +92,8 @@ static bool run_op(struct alone *alone, int32_t o)
     *stay = (struct stay){.start_s = computes ? alone->queue_s : 0};
     if (!op_takes_part(program, op, 0))
         return true; /* it has ended at zero: nobody waits for it */
-    for (const struct after *after = program->after + op->first_after, *end = after + op->afters; after < end;
-         after++) {
+    for (int32_t a = 0; a < op->afters; a++) {
+        const struct after *after = &program->after[op->first_after + a];
         bool counts = after->kind == AFTER_DONE || program->op[after->op].kind == OP_SEND;
         if (counts && alone->stay[after->op].end_s > stay->start_s)
             stay->start_s = alone->stay[after->op].end_s;

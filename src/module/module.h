@@ -179,7 +179,7 @@ int module_close(struct module *module, struct status *st);
 int32_t module_text(struct module *module, const char *text, int length);
 static inline const char *module_word(const struct module *module, int32_t text)
 {
-    return module->text + text;
+    return module->text ? module->text + text : ""; /* none: there was no memory for the first */
 }
 int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims);
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes);
