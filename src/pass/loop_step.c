@@ -93,6 +93,12 @@ struct step {
     int32_t result; /* shape */
 };
 
+/* 0 where there was no memory for the body. */
+static int32_t computation_of(const struct overlap *o, int32_t body)
+{
+    return body < o->bodies ? o->body[body].computation : 0;
+}
+
 /* fusion(operands), or on some devices only: conditional(takes part, (operands), other), where the others have `other` by a
  * body of theirs. */
 static int32_t run_step(struct overlap *o, const struct step *s, int first, int last, int32_t other,
@@ -104,7 +110,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, int first, int 
     if (first <= 0 && last >= loop->ring.size - 1) {
         int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
-        module_attribute(module, ATTR_CALLS, &(int64_t){o->body[step].computation}, 1);
+        module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, step)}, 1);
         label_product(o, &s->body);
         return made;
     }
@@ -118,8 +124,8 @@ static int32_t run_step(struct overlap *o, const struct step *s, int first, int 
     int32_t operand[] = {takes_part(o, loop, first, last), build_tuple(&o->b, s->operand, s->operands),
                          other};
     int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
-    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){o->body[calls].computation}, 1);
-    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){o->body[keeps].computation}, 1);
+    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, calls)}, 1);
+    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, keeps)}, 1);
     loop_label(o, loop, s->body.dot->dot, "");
     return made;
 }
