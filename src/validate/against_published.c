@@ -104,32 +104,6 @@ static int check_row(struct checks *checks, struct published *p, const struct me
     return checks_add(checks, check, st);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of the predictions of a kind: a check of its own, 1 + median against 1. */
-static int check_median(struct checks *checks, const struct predicted *predicted, const char *kind,
-                        struct status *st)
-{
-    int n = predicted->count;
-    double *difference = predicted->difference;
-    if (n == 0)
-        return 0;
-    qsort(difference, (size_t)n, sizeof *difference, ascending);
-    double median = n % 2 ? difference[n / 2] : (difference[n / 2 - 1] + difference[n / 2]) / 2;
-    struct check check = {
-        .simulated = 1 + median, .expected = 1, .unit = CHECK_RATIO, .tolerance_frac = median_frac};
-    snprintf(check.part, sizeof check.part, "median");
-    snprintf(check.id, sizeof check.id, "%s", kind);
-    snprintf(check.what, sizeof check.what,
-             "median difference of %d %s predictions, the worst is off by %.1f %%", n, kind,
-             100 * difference[n - 1]);
-    return checks_add(checks, check, st);
-}
-
 /* How many rows of a chip its profile was fitted on: half of them at most. */
 static int check_share(struct checks *checks, struct published *p, const char *chip_name, struct status *st)
 {
@@ -191,8 +165,11 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
     if (code == 0 && profile == CHIP_MEASURED)
         code = check_shares(checks, &p, st);
     for (int k = 0; k < KINDS; k++) {
+        char predictions[CHECK_TEXT];
+        snprintf(predictions, sizeof predictions, "%s predictions", kinds[k]);
         if (code == 0)
-            code = check_median(checks, &p.predicted[k], kinds[k], st);
+            code = checks_add_median(checks, p.predicted[k].difference, p.predicted[k].count,
+                                     &(struct median_words){kinds[k], predictions}, median_frac, st);
         free(p.predicted[k].difference);
     }
     catalog_free(&p.catalog);

@@ -195,28 +195,6 @@ static int check_row(struct checks *checks, struct runs *r, struct row *row, str
     return code;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static int check_median(struct checks *checks, struct runs *r, struct status *st)
-{
-    int n = r->predicted;
-    if (n == 0 || r->profile == CHIP_SPEC)
-        return 0;
-    qsort(r->off, (size_t)n, sizeof *r->off, ascending);
-    double median = n % 2 ? r->off[n / 2] : (r->off[n / 2 - 1] + r->off[n / 2]) / 2;
-    struct check check = {
-        .simulated = 1 + median, .expected = 1, .unit = CHECK_RATIO, .tolerance_frac = median_frac};
-    snprintf(check.part, sizeof check.part, "median");
-    snprintf(check.id, sizeof check.id, "steps");
-    snprintf(check.what, sizeof check.what,
-             "median difference of %d predicted rows, the worst is off by %.1f %%", n, 100 * r->off[n - 1]);
-    return checks_add(checks, check, st);
-}
-
 static int find_columns(struct runs *r, struct status *st)
 {
     static const char *const names[] = {[ID] = "id",
@@ -255,8 +233,9 @@ int validate_runs(struct checks *checks, enum chip_profile profile, const char *
         if (!row.chip || check_row(checks, &r, &row, st) < 0)
             code = status_prefix(st, "%s:%d: ", r.table.file, r.table.line[i]);
     }
-    if (code == 0)
-        code = check_median(checks, &r, st);
+    static const struct median_words words = {"steps", "predicted rows"};
+    if (code == 0 && profile != CHIP_SPEC)
+        code = checks_add_median(checks, r.off, r.predicted, &words, median_frac, st);
     free(r.off);
     catalog_free(&r.catalog);
     csv_table_free(&r.table);

@@ -5,6 +5,7 @@
 
 #include "base/grow.h"
 #include "base/units.h"
+#include "chance/chance.h"
 #include "validate/validate.h"
 
 static const char *const verdict_names[VERDICTS] = {"ok", "OUT", "beyond", "fitted"};
@@ -30,6 +31,23 @@ int checks_add(struct checks *checks, struct check check, struct status *st)
         check.verdict = VERDICT_OUT;
     checks->check[checks->count++] = check;
     return 0;
+}
+
+int checks_add_median(struct checks *checks, double difference[], int n, const struct median_words *words,
+                      double tolerance_frac, struct status *st)
+{
+    if (n == 0)
+        return 0;
+    struct chance_summary summary = chance_summarise(difference, n);
+    struct check check = {.part = "median",
+                          .simulated = 1 + summary.median,
+                          .expected = 1,
+                          .unit = CHECK_RATIO,
+                          .tolerance_frac = tolerance_frac};
+    snprintf(check.id, sizeof check.id, "%s", words->id);
+    snprintf(check.what, sizeof check.what, "median difference of %d %s, the worst is off by %.1f %%", n,
+             words->predictions, 100 * summary.most);
+    return checks_add(checks, check, st);
 }
 
 int checks_out(const struct checks *checks)
@@ -102,21 +120,15 @@ static bool belongs(const struct group *group, const struct check *check)
            group->judged == is_predicted(check) && group->fitted == (check->verdict == VERDICT_FITTED);
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static void close_group(struct group *group)
 {
     int n = group->sizes;
     group->median = group->largest = NAN;
     if (n == 0)
         return;
-    qsort(group->size, (size_t)n, sizeof *group->size, ascending);
-    group->median = n % 2 ? group->size[n / 2] : (group->size[n / 2 - 1] + group->size[n / 2]) / 2;
-    group->largest = group->size[n - 1];
+    struct chance_summary summary = chance_summarise(group->size, n);
+    group->median = summary.median;
+    group->largest = summary.most;
 }
 
 static void print_group(const struct group *group, FILE *out)

@@ -55,6 +55,14 @@ double check_difference(const struct check *check);
 /* Appends a check; its verdict, unless it is BEYOND or FITTED already, follows from its tolerance. */
 int checks_add(struct checks *checks, struct check check, struct status *st);
 
+/* Appends the median of n absolute differences, which are sorted in place, as a check of its own: 1 + median against 1. None
+ * of no differences. */
+struct median_words {
+    const char *id, *predictions; /* "steps", "predicted rows" */
+};
+int checks_add_median(struct checks *checks, double difference[], int n, const struct median_words *words,
+                      double tolerance_frac, struct status *st);
+
 /* Adds checks: exact forms against the event engine and, if asked for, SimGrid; rules against the event engine; ... */
 int validate_formulas(struct checks *checks, bool simgrid, struct status *st);
 /* ... engine against engine, every op of every chip; ... */
