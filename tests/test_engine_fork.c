@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Engines by name, and those that run in a process of their own. */
+#include "suite.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/engine.h"
+
+static int die(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+               struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    (void)st;
+    return raise(SIGKILL);
+}
+
+/* As SimGrid does it: three lines, then SIGABRT. The sanitizers would say more. */
+#ifndef ICISIM_SANITIZE
+static int lament(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    (void)st;
+    fprintf(stderr,
+            "[0.1] one\n[0.2] two\n"
+            "[0.000001] ./src/kernel/resource/Model.cpp:99: [root/CRITICAL] The Impossible Did Happen\n");
+    abort();
+}
+#endif
+
+static int refuse(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    return status_fail(st, STATUS_INPUT, "no");
+}
+
+/* An engine's process that dies, or that fails, says so to the caller; what the caller had buffered for
+ * output comes out once. */
+static void process(void)
+{
+    const struct engine dies = {.name = "dies", .once_a_process = true, .run = die};
+    const struct engine refuses = {.name = "refuses", .once_a_process = true, .run = refuse};
+    struct slice slice;
+    struct program program;
+    struct trace trace;
+    struct status st = {0};
+    const int len[SLICE_AXES] = {2, 1, 1};
+    const bool wrap[SLICE_AXES] = {false, false, false};
+    OKAY(slice_init(&slice, 1, len, wrap, 3e9, 2e-6, &st), st);
+    program_init(&program, &slice);
+    program_stage(&program, "test");
+    OKAY(trace_init(&trace, &program, false, &st), st);
+    FILE *file = tmpfile();
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    fputs("once", file);
+    CU_ASSERT_EQUAL(engine_run(&dies, &program, &trace, &st), STATUS_ENGINE);
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "dies died of signal 9"));
+#ifndef ICISIM_SANITIZE
+    /* its words do not get to the terminal, and the last of them is in the message */
+    st.code = 0;
+    const struct engine laments = {.name = "laments", .once_a_process = true, .run = lament};
+    CU_ASSERT_EQUAL(engine_run(&laments, &program, &trace, &st), STATUS_ENGINE);
+    CU_ASSERT_STRING_EQUAL(st.text, "engine laments died of signal 6 (Aborted): 'The Impossible Did Happen'; "
+                                    "try another engine");
+#endif
+    st.code = 0;
+    CU_ASSERT_EQUAL(engine_run(&refuses, &program, &trace, &st), STATUS_INPUT);
+    CU_ASSERT_STRING_EQUAL(st.text, "no");
+    fflush(file);
+    CU_ASSERT_EQUAL(ftell(file), 4);
+    fclose(file);
+    trace_free(&trace);
+    program_free(&program);
+    slice_free(&slice);
+}
+
+static void table_of_engines(void)
+{
+    int rows = 0;
+    for (const struct engine *const *engine = engine_list(); *engine; engine++, rows++)
+        CU_ASSERT_PTR_EQUAL(engine_by_name((*engine)->name), *engine);
+    CU_ASSERT(rows >= 2);
+    CU_ASSERT_PTR_NULL(engine_by_name("simgrid "));
+}
+
+SUITE("engine_fork", TEST(process), TEST(table_of_engines))
