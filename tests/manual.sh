@@ -37,6 +37,10 @@ for form in E0 E1 E2 E3 E4 E4u E5 E6 E7 E6r E8 E8s F1 F2 F3 F4 F5 F6 F7 F8 F9 F1
     grep -q "^\(\.B \)\?$form\( \|$\)" "$scratch/page" || fail "no form $form"
 done
 if grep -q '^@' "$scratch/page"; then fail "a part is not filled"; fi
+for page in "$scratch/icisim.1" "$scratch/icisim-workload.5"; do # a section's title stands over it once
+    twice=$(grep '^\.S[HS] ' "$page" | sort | uniq -d)
+    [ -z "$twice" ] || fail "$(basename "$page"): twice: $twice"
+done
 
 # The example of the page about files runs, and its keys are options.
 sed -n '/^# Which ring/,/^\.fi/p' "$scratch/icisim-workload.5" | sed -e '/^\.fi/d' -e 's/\\-/-/g' >"$scratch/example.yaml"
