@@ -136,13 +136,13 @@ for draw in 'draw: even' 'draw: uniform, seed: 7' 'draw: zipf, exponent: 0.7' 'd
     'draw: multinomial, weights: [5, 1, 1, 3, 1, 1, 2, 0]'; do
     sed -e "s/^routing:.*/routing: {$draw}/" -e 's/^experts:.*/experts: 8/' -e 's/ep=64/dp=2,ep=4/' -e 's/8x8/2x4/' \
         -e 's/^tokens:.*/tokens: 40/' -e 's/^top-k:.*/top-k: 2/' moe-zipf.yaml >drawn.yaml
-    "$icisim" run drawn.yaml --engine both --check >/dev/null || { echo "$draw: engines differ"; failed=1; }
+    "$icisim" run drawn.yaml --engine both --time-limit 1000s --check >/dev/null || { echo "$draw: engines differ"; failed=1; }
 done
 
 # Chunks: one is multiplied while another is on its way; both engines agree.
-sed -e 's/^tokens:.*/tokens: 4096/' -e 's/8x8/4x4/' -e 's/ep=64/ep=16/' -e 's/1.2/0.3/' -e 's/^layers:.*/layers: [1024, 2048, 1024]/' \
-    moe-zipf.yaml >long.yaml
-"$icisim" run long.yaml --chunks 1,4 --engine both --check --csv - >chunks.csv || { echo "chunks: engines differ"; failed=1; }
+sed -e 's/^tokens:.*/tokens: 4096/' -e 's/8x8/2x2/' -e 's/ep=64/ep=4/' -e 's/^experts:.*/experts: 16/' -e 's/1.2/0.3/' \
+    -e 's/^layers:.*/layers: [1024, 2048, 1024]/' moe-zipf.yaml >long.yaml
+"$icisim" run long.yaml --chunks 1,4 --engine both --time-limit 1000s --check --csv - >chunks.csv || { echo "chunks: engines differ"; failed=1; }
 column() { python3 -c 'import csv, sys; print(*[row[sys.argv[1]] for row in csv.DictReader(open("chunks.csv"))])' "$1"; }
 read -r whole_s parts_s <<<"$(column time_s)"
 read -r exposed_s fewer_s <<<"$(column exposed_comm_s)"
@@ -174,7 +174,7 @@ kernel: plain
 END
 "$icisim" eval layers.yaml --chunks 2 | grep -qx "# equals one device's: y to 1e-06, gradients to 1e-05" || { echo "layers: eval"; failed=1; }
 sed -i 's/draw: even/draw: zipf, exponent: 1/' layers.yaml
-said=$("$icisim" run layers.yaml --engine both)
+said=$("$icisim" run layers.yaml --engine both --time-limit 1000s)
 [[ "$said" == *"# experts: 8 on each 4 devices; top-2 of 8 tokens a device; each takes 8 rows"* ]] || { echo "layers: $said"; failed=1; }
 
 # Every token is for an expert on its own chip, in two groups of eight: rows cross no link.

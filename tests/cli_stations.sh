@@ -45,7 +45,7 @@ for places in '4:0-3 4:4-7' '4:4-7 4:0-3' '2:0,1 6:2-7' '5:3-7 3:0-2'; do
 done
 
 # The distillation: the formula and, with one in flight, one hop by which the teacher is told that a batch has left.
-"$icisim" run distillation.yaml --in-flight 1,2,3 --engine both --csv rows.csv >table
+"$icisim" run distillation.yaml --in-flight 1,2,3 --engine both --time-limit 1000s --csv rows.csv >table
 while IFS=, read -r d _ _ _ t x s period formula _; do
     [ "$d" != in_flight ] || continue
     want=$(awk "BEGIN { m = ($t + $x + $s) / $d; if ($t > m) m = $t; if ($x > m) m = $x; if ($s > m) m = $s; printf \"%.12g\", m }")
