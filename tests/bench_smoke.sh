@@ -14,15 +14,22 @@ fail() {
 }
 
 python3 "$bench" "$program" out --runs 1 --only folded >table 2>err || fail "exit $?: $(cat err)"
-[ "$(head -1 out/bench.csv)" = work,quantity,unit,median,least,most,samples,bar,bound,reached ] || fail "$(head -1 out/bench.csv)"
+[ "$(head -1 out/bench.csv)" = work,quantity,unit,median,least,most,samples,bar,bound,reached,before ] || fail "$(head -1 out/bench.csv)"
 # On each of c chips in a box of n x m x l, six parts go twice round the three axes: 6 * 2 * (n-1 + m-1 + l-1) sends,
 # as bidi-half has it. The folded row stands for all of them.
 for row in '4x16x28:1792:967680' '16x16x16:4096:2211840' '16x20x28:8960:6558720'; do
     IFS=: read -r shape chips transfers <<<"$row"
-    grep -q "^\"all-reduce $shape, bidi-half, $chips chips, folded\",transfers,,$transfers,$transfers,$transfers,1,,,\$" \
+    grep -q "^\"all-reduce $shape, bidi-half, $chips chips, folded\",transfers,,$transfers,$transfers,$transfers,1,,,,\$" \
         out/bench.csv || fail "no $transfers transfers of $shape: $(grep "$shape.*transfers" out/bench.csv)"
 done
-awk -F, '$(NF - 6) !~ /^[0-9.e+-]+$/ && NR > 1 { print "no median: " $0; bad = 1 } END { exit bad }' out/bench.csv || failed=1
+awk -F, '$(NF - 7) !~ /^[0-9.e+-]+$/ && NR > 1 { print "no median: " $0; bad = 1 } END { exit bad }' out/bench.csv || failed=1
+
+# Another build beside it, which simulates the same; and one that fails.
+python3 "$bench" "$program" out --runs 1 --only folded --before "$program" >table 2>err || fail "exit $?: $(cat err)"
+[ "$(grep -c ' 1\.000$' table)" -ge 5 ] || fail "before and after differ: $(cat table)"
+[ "$(grep -c 'transfers,,.*,\([0-9]*\),1,,,,\1$' out/bench.csv)" -eq 5 ] || fail "no transfers of before: $(cat out/bench.csv)"
+python3 "$bench" "$program" out --runs 1 --only folded --before /bin/false >table 2>err || fail "exit $?: $(cat err)"
+grep -q '^before: bench: exit status 1 of: ' err || fail "$(cat err)"
 
 # A stand-in for ASTRA-sim looks at the files that it would read, and says the end that a real one says, within 1e-7 of
 # ours (4.011054 ms on 8x8x8); on 16x16x16 one that is $late times that. It leaves a folder where it runs.
@@ -57,7 +64,7 @@ late=1000 ASTRA_SIM=./astra-sim python3 "$bench" "$program" out --runs 1 --only 
     fail "exit $?: $(cat err)"
 there='^all-reduce 8x8x8 of 1073741820 B in ASTRA-sim,simulated time there,s,0.004011054,'
 [ "$(grep -c "$there" out/bench.csv)" -eq 1 ] || fail "$(cat out/bench.csv)"
-[ "$(grep -c 'differ by,.*,0.001,at most,yes' out/bench.csv)" -eq 3 ] || fail "$(cat out/bench.csv)"
+[ "$(grep -c 'differ by,.*,0.001,at most,yes,' out/bench.csv)" -eq 3 ] || fail "$(cat out/bench.csv)"
 [ "$(grep -c 'ASTRA-sim over icisim, by symmetry' out/bench.csv)" -eq 4 ] || fail "$(cat out/bench.csv)"
 [ ! -e log ] || fail 'what ASTRA-sim writes beside itself is not in the folder of the benchmark'
 late=1002 ASTRA_SIM=./astra-sim python3 "$bench" "$program" out --runs 1 --only astra-sim >table 2>err &&

@@ -9,9 +9,12 @@ reach; nothing fails when it is not reached, for machines differ. FOLDER gets be
 
 --only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, matmuls, transformers, sweep, instructions,
 astra-sim. Where the
-environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
+environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there. --before OTHER runs each part
+with another build of the program first, and prints both.
 """
 import argparse
+import contextlib
+import io
 import itertools
 import os
 import statistics
@@ -336,20 +339,35 @@ PARTS = {
 }
 
 
+def medians_of(part, program, folder, times):
+    """What a part has for another build; of one that cannot do all of it, what it got to."""
+    bench = Bench(program, folder, times)
+    with contextlib.redirect_stdout(io.StringIO()):
+        try:
+            part(bench)
+        except SystemExit as refused:
+            print(f"before: {refused}".splitlines()[0], file=sys.stderr)
+    return bench.figures.medians()
+
+
 def main():
     parser = argparse.ArgumentParser(description="How fast icisim is on this machine.")
     parser.add_argument("program")
     parser.add_argument("folder")
     parser.add_argument("--runs", type=int, default=5, help="of which medians are taken; default: 5")
     parser.add_argument("--only", choices=PARTS, help="one part")
+    parser.add_argument("--before", metavar="OTHER", help="another build, for a table of both")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     bench = Bench(os.path.abspath(options.program), os.path.abspath(options.folder), max(1, options.runs))
     print(f"# medians of {bench.times}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}")
-    bench.figures.heading()
+    bench.figures.heading(options.before)
     for name, part in PARTS.items():
-        if options.only in (None, name):
-            part(bench)
+        if options.only not in (None, name):
+            continue
+        if options.before:
+            bench.figures.before |= medians_of(part, os.path.abspath(options.before), bench.folder, bench.times)
+        part(bench)
     path = f"{options.folder}/bench.csv"
     bench.figures.write(path)
     print(f"bench: all figures are in {path}", file=sys.stderr)

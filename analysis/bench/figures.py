@@ -47,13 +47,15 @@ class Figure:
 
 
 class Figures:
-    """Prints each figure as soon as it is there, and remembers all for the CSV."""
+    """Prints each figure as soon as it is there, and remembers all for the CSV. Beside it the median that another program
+    has for (work, quantity) in `before`, and how many times as much ours is."""
 
     WIDTHS = (52, 12, 12, 12)
 
     def __init__(self):
         self.all = []
         self.work = None
+        self.before = {}
 
     def add(self, *arguments, **keywords):
         figure = Figure(*arguments, **keywords)
@@ -66,23 +68,32 @@ class Figures:
         line = "".join(f"{cells[0]:<{self.WIDTHS[0]}}") + "".join(
             f"{cell:>{width}}" for cell, width in zip(cells[1:], self.WIDTHS[1:])
         )
-        print(f"{line}  {figure.bar_text():<14}{figure.reached()}".rstrip(), flush=True)
+        line += f"  {figure.bar_text():<14}{figure.reached():<8}"
+        before = self.before.get((figure.work, figure.quantity))
+        if before is not None:
+            line += f"{show(before, figure.unit):>12}{figure.median() / before if before else 1:>8.3f}"
+        print(line.rstrip(), flush=True)
         self.all.append(figure)
         return figure.median()
 
-    def heading(self):
+    def heading(self, before):
         names = ("#", "median", "least", "most")
         line = f"{names[0]:<{self.WIDTHS[0]}}" + "".join(
             f"{name:>{width}}" for name, width in zip(names[1:], self.WIDTHS[1:])
         )
-        print(f"{line}  {'bar':<14}reached")
+        others = f"{'before':>12}{'times':>8}" if before else ""
+        print(f"{line}  {'bar':<14}{'reached':<8}{others}".rstrip())
+
+    def medians(self):
+        return {(figure.work, figure.quantity): figure.median() for figure in self.all}
 
     def write(self, path):
         with open(path, "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file, lineterminator="\n")
-            rows.writerow(("work", "quantity", "unit", "median", "least", "most", "samples", "bar", "bound", "reached"))
+            rows.writerow(("work", "quantity", "unit", "median", "least", "most", "samples", "bar", "bound", "reached", "before"))
             for f in self.all:
                 bar = "" if f.bar is None else f"{f.bar:.9g}"
                 side = "" if f.bar is None else "at least" if f.at_least else "at most"
+                before = self.before.get((f.work, f.quantity), "")
                 numbers = [f"{x:.9g}" for x in (f.median(), min(f.samples), max(f.samples))]
-                rows.writerow((f.work, f.quantity, f.unit, *numbers, len(f.samples), bar, side, f.reached()))
+                rows.writerow((f.work, f.quantity, f.unit, *numbers, len(f.samples), bar, side, f.reached(), before))
