@@ -8,21 +8,60 @@
 
 #include "base/document.h"
 #include "base/random.h"
+#include "base/text.h"
 #include "call/cases.h"
 #include "model/front.h"
 #include "model/numbers.h"
+
+/* "w" of w3; returns the number's text in the name. */
+static const char *cut_stem(const char *name, char stem[static TENSOR_NAME])
+{
+    size_t letters = strlen(name);
+    while (letters > 0 && isdigit((unsigned char)name[letters - 1]))
+        letters--;
+    snprintf(stem, TENSOR_NAME, "%.*s", (int)letters, name);
+    return name + letters;
+}
 
 /* The node for w3: w3's own, or that of w, in whose text {} stands for 3. */
 static const struct node *find_node(const struct node *data, const char *name, const char **number)
 {
     char stem[TENSOR_NAME];
     const struct node *own = node_get(data, name);
-    size_t letters = strlen(name);
-    while (letters > 0 && isdigit((unsigned char)name[letters - 1]))
-        letters--;
-    snprintf(stem, sizeof stem, "%.*s", (int)letters, name);
-    *number = name + letters;
+    *number = cut_stem(name, stem);
     return own ? own : node_get(data, stem);
+}
+
+/* Can a file give numbers to this input? Some have them already. */
+static bool is_given(const struct model_tensor *input, const char *name)
+{
+    char stem[TENSOR_NAME];
+    cut_stem(input->name, stem);
+    return !input->given.data && (strcmp(input->name, name) == 0 || strcmp(stem, name) == 0);
+}
+
+int numbers_check(const struct node *root, const struct model *model, struct status *st)
+{
+    const struct node *data = node_get(root, "data");
+    int code = data ? node_is_mapping(data, "data", st) : 0, count = 0;
+    const char **names = calloc((size_t)model->inputs + 2, sizeof *names);
+    if (!names)
+        return status_nomem(st);
+    for (int i = 0; i < model->inputs; i++)
+        if (!model->input[i].given.data)
+            names[count++] = model->input[i].name;
+    if (model->experts) /* eval compares it */
+        names[count++] = model->output[0].name;
+    for (int d = 0; data && code == 0 && d < node_count(data); d++) {
+        const char *name = node_name(data, d);
+        bool known = text_index(name, names) >= 0;
+        for (int i = 0; i < model->inputs && !known; i++)
+            known = is_given(&model->input[i], name);
+        if (!known)
+            code = node_prefix(node_child(data, d), st, text_unknown("tensor", name, names, st));
+    }
+    free(names);
+    return code;
 }
 
 int front_path(const struct node *node, const char *file, const char *number, char path[static FRONT_PATH],

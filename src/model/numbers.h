@@ -11,7 +11,11 @@
 #define ICISIM_NUMBERS_H
 
 #include "array/array.h"
+#include "base/document.h"
 #include "model/model.h"
+
+/* Refuses a name under `data:` that is none of the model's. */
+int numbers_check(const struct node *root, const struct model *model, struct status *st);
 
 /* What a workload file gives its inputs: `data:` maps names to files of numbers (CSV, JSON), beside the workload's; a name
  * without a number stands for all layers, w for w1, w2 ..., and {} in its file for the number. What it does not name is drawn

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "model/front.h"
+#include "model/numbers.h"
 #include "settings/option.h"
 
 enum { FRONT_KEYS = 24 };
@@ -75,6 +76,8 @@ int model_read(const struct point *point, const struct axes *axes, struct model 
         code = check_options(point, front, st);
     if (code == 0)
         code = front->build(document.root, point, axes, model, st);
+    if (code == 0)
+        code = numbers_check(document.root, model, st);
     if (code < 0)
         model_free(model);
     document_free(&document);
