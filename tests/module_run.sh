@@ -23,7 +23,7 @@ time_us() {
     python3 -c 'import csv, sys; print(repr(float(next(csv.DictReader(open(sys.argv[1])))["time_s"]) * 1e6))' "$out"
 }
 out=$(mktemp)
-trap 'rm -f "$out"' EXIT
+trap 'rm -f "$out" "$out.hlo"' EXIT
 
 # expect MICROSECONDS FILE OPTION...: to 1e-6
 expect() {
@@ -46,6 +46,34 @@ expect 349.557586 7_reduce_scatter.hlo --slice 4
 expect 423.860754 7_reduce_scatter.hlo --slice 4 --as-written
 expect 254.658240 8_all_to_all.hlo --slice 4 --ragged uniform
 expect 3342.981630 9_branches.hlo --slice 4
+
+# Groups of every second chip, or third, walk all axes at once as a collective over such a part of a mesh does: the same time.
+# What is no such box, as 0, 1, 4, 5 on an axis of 8, is one ring.
+gather() { # CHIPS GROUPS DEVICES-OF-ONE: an all-gather of 60,060 B of each
+    {
+        echo "HloModule strided, is_scheduled=true, num_partitions=$1"
+        echo "ENTRY e {"
+        echo "  p = bf16[30030] parameter(0)"
+        echo "  ROOT g = bf16[$((30030 * $3))] all-gather(p), dimensions={0}, replica_groups=$2, channel_id=1, use_global_device_ids=true"
+        echo "}"
+    } >"$out.hlo"
+}
+strided() { # SLICE MESH AXIS CHIPS GROUPS DEVICES-OF-ONE
+    local engine lone
+    gather "$4" "$5" "$6"
+    for engine in event simgrid; do
+        lone=$(time_us all-gather --slice "$1" --mesh "$2" --axis "$3" --size $((60060 * $6)) --all-axes --engine $engine)
+        expect "$lone" "$out.hlo" --slice "$1"
+    done
+}
+groups() { # python: the groups of all chips
+    python3 -c "print(str($1).replace('[', '{').replace(']', '}').replace(' ', ''))"
+}
+strided 8x8 "f=x:4*y:4,t=x:2*y:2" f 64 "$(groups '[[(2*i+a)*8+2*j+b for i in range(4) for j in range(4)] for a in (0,1) for b in (0,1)]')" 16
+strided 6x4 "f=x:2*y,t=x:3" f 24 "$(groups '[[(3*i+a)*4+j for i in range(2) for j in range(4)] for a in (0,1,2)]')" 8
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 6x4 | has 'boxes of 2x4 (x line by 3, y ring)' || fail "a box of every third chip"
+gather 8 "{{0,1,4,5},{2,3,6,7}}" 4
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'one ring of 4' || fail "0, 1, 4, 5 are no box"
 
 # 2_async_pair hides 128.829120 + 85.899346 of 257.658240 us
 "$icisim" run 2_async_pair.hlo --chip round.yaml --wrap all --slice 4 --instructions - >"$out"

@@ -38,34 +38,63 @@ void placement_free(struct placement *placement)
     placement->chip_of = NULL;
 }
 
-/* The smallest box that holds a group: its lowest corner and its lengths. */
-static void bounding_box(const struct placement *placement, const int member[], int n, int low[], int len[])
+/* The chips of a group, if they are those of a box, or every second one of it along an axis, and so on: its lowest corner, how
+ * many there are along each axis, and how far apart. */
+struct box {
+    int low[SLICE_AXES], len[SLICE_AXES], stride[SLICE_AXES];
+};
+
+/* The smallest that holds a group along an axis: apart are any two by a multiple of what the lowest two are. Returns false if
+ * some are not. */
+static bool bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
 {
     const struct slice *slice = placement->slice;
-    for (int a = 0; a < slice->axes; a++) {
-        int high = 0;
-        low[a] = slice->len[a];
-        for (int i = 0; i < n; i++) {
-            int c = slice_coord(slice, placement->chip_of[member[i]], a);
-            low[a] = c < low[a] ? c : low[a];
-            high = c > high ? c : high;
+    int low = slice->len[axis], high = 0, next = slice->len[axis];
+    for (int i = 0; i < n; i++) {
+        int c = slice_coord(slice, placement->chip_of[member[i]], axis);
+        if (c < low) {
+            next = low;
+            low = c;
+        } else if (c > low && c < next) {
+            next = c;
         }
-        len[a] = high - low[a] + 1;
+        high = c > high ? c : high;
     }
+    int stride = high > low ? next - low : 1;
+    for (int i = 0; i < n; i++)
+        if ((slice_coord(slice, placement->chip_of[member[i]], axis) - low) % stride != 0)
+            return false;
+    box->low[axis] = low;
+    box->stride[axis] = stride;
+    box->len[axis] = (high - low) / stride + 1;
+    return true;
 }
 
-/* Do all groups fill a box of the same lengths? A box that holds as many different chips as it has is full. */
-static bool find_box(const struct placement *placement, const struct groups *groups, int len[SLICE_AXES])
+/* Does a group fill a box? One that holds as many different chips as it has is full. */
+static bool bound_all(const struct placement *placement, const int member[], int n, struct box *box)
 {
-    const struct slice *slice = placement->slice;
-    for (int g = 0; g < groups->count; g++) {
-        int low[SLICE_AXES], own[SLICE_AXES], chips = 1;
-        bounding_box(placement, groups->member + (size_t)g * (size_t)groups->size, groups->size, low, own);
-        for (int a = 0; a < slice->axes; a++)
-            chips *= own[a];
-        if (chips != groups->size || (g > 0 && memcmp(own, len, (size_t)slice->axes * sizeof *len) != 0))
+    int chips = 1;
+    *box = (struct box){0};
+    for (int a = 0; a < placement->slice->axes; a++) {
+        if (!bound(placement, member, n, a, box))
             return false;
-        memcpy(len, own, (size_t)slice->axes * sizeof *len);
+        chips *= box->len[a];
+    }
+    return chips == n;
+}
+
+/* Do all groups fill a box of the same lengths and strides? `box` is that of the last one. */
+static bool find_box(const struct placement *placement, const struct groups *groups, struct box *box)
+{
+    struct box first;
+    for (int g = 0; g < groups->count; g++) {
+        if (!bound_all(placement, groups->member + (size_t)g * (size_t)groups->size, groups->size, box))
+            return false;
+        if (g == 0)
+            first = *box;
+        if (memcmp(box->len, first.len, sizeof first.len) != 0 ||
+            memcmp(box->stride, first.stride, sizeof first.stride) != 0)
+            return false;
     }
     return true;
 }
@@ -79,26 +108,28 @@ static void list_lines(const struct placement *placement, const struct groups *g
     int at = 0;
     for (int g = 0; g < groups->count; g++) {
         const int *member = groups->member + (size_t)g * (size_t)groups->size;
-        int low[SLICE_AXES], len[SLICE_AXES];
-        bounding_box(placement, member, groups->size, low, len);
+        struct box box;
+        bound_all(placement, member, groups->size, &box);
         for (int i = 0; i < groups->size; i++) {
             int first = placement->chip_of[member[i]], coord[SLICE_AXES];
-            if (slice_coord(slice, first, axis) != low[axis])
+            if (slice_coord(slice, first, axis) != box.low[axis])
                 continue;
             for (int a = 0; a < slice->axes; a++)
                 coord[a] = slice_coord(slice, first, a);
-            for (int k = 0; k < n; k++, coord[axis]++)
+            for (int k = 0; k < n; k++, coord[axis] += box.stride[axis])
                 chip[at++] = slice_chip(slice, coord);
         }
     }
 }
 
-static void print_ring(struct layout *layout, const char *name)
+static void print_ring(struct layout *layout, char axis, int stride)
 {
     const struct ring *ring = &layout->ring[layout->rings];
     size_t n = strlen(layout->text);
-    snprintf(layout->text + n, sizeof layout->text - n, "%s%s %s", layout->rings ? ", " : " (", name,
-             ring->closed ? "ring" : "line");
+    n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%c %s", layout->rings ? ", " : " (",
+                          axis, ring->closed ? "ring" : "line");
+    if (stride > 1 && n < sizeof layout->text)
+        snprintf(layout->text + n, sizeof layout->text - n, " by %d", stride);
 }
 
 static int ring_on_axis(struct layout *layout, const struct placement *placement, const struct groups *groups,
@@ -114,21 +145,21 @@ static int ring_on_axis(struct layout *layout, const struct placement *placement
 }
 
 static int walk_box(struct layout *layout, const struct placement *placement, const struct groups *groups,
-                    const int len[], int32_t chip[], struct status *st)
+                    const struct box *box, int32_t chip[], struct status *st)
 {
     const struct slice *slice = placement->slice;
+    const int *len = box->len;
     size_t n =
         (size_t)snprintf(layout->text, sizeof layout->text, "%s of ", groups->count > 1 ? "boxes" : "box");
     for (int a = 0; a < slice->axes; a++)
         n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%d", a ? "x" : "", len[a]);
     for (int a = 0; a < slice->axes; a++) {
-        char name[] = {slice_axis_name(a), '\0'};
         if (len[a] < 2)
             continue;
         int code = ring_on_axis(layout, placement, groups, a, len[a], chip, st);
         if (code < 0)
             return code;
-        print_ring(layout, name);
+        print_ring(layout, slice_axis_name(a), box->stride[a]);
         layout->rings++;
     }
     n = strlen(layout->text);
@@ -153,7 +184,7 @@ static int walk_list(struct layout *layout, const struct placement *placement, c
 int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
                 struct status *st)
 {
-    int len[SLICE_AXES];
+    struct box box;
     struct groups of_chips = {0};
     *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
     if (placement->cores > 1) {
@@ -165,9 +196,9 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
     }
     int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
     int code = chip ? 0 : status_nomem(st);
-    layout->box = code == 0 && find_box(placement, groups, len);
+    layout->box = code == 0 && find_box(placement, groups, &box);
     if (code == 0)
-        code = layout->box ? walk_box(layout, placement, groups, len, chip, st)
+        code = layout->box ? walk_box(layout, placement, groups, &box, chip, st)
                            : walk_list(layout, placement, groups, chip, st);
     free(chip);
     groups_free(&of_chips);
