@@ -99,30 +99,29 @@ static void wait_for(struct exchange *e, int32_t at)
         async_done(&e->edit, at, step_of(e, at)->start);
 }
 
+static void write_operands(struct exchange *e, int32_t at);
+
 /* Writes an instruction unless it stands there, after what it needs. */
 static void write_one(struct exchange *e, int32_t at)
 {
     if (e->edit.now[at] != EDIT_GONE)
         return;
+    write_operands(e, at);
+    edit_copy(&e->edit, at);
+}
+
+/* What it needs: exchanges are waited for. */
+static void write_operands(struct exchange *e, int32_t at)
+{
     for (int o = 0; o < module_at(e->from, at)->operands; o++) {
         int32_t operand = module_operand(e->from, at, o);
-        if (exchanges(e->from, operand))
-            wait_for(e, operand);
-        else
-            write_one(e, operand);
+        (exchanges(e->from, operand) ? wait_for : write_one)(e, operand);
     }
-    edit_copy(&e->edit, at);
 }
 
 static void start(struct exchange *e, int32_t at)
 {
-    for (int o = 0; o < module_at(e->from, at)->operands; o++) {
-        int32_t operand = module_operand(e->from, at, o);
-        if (exchanges(e->from, operand))
-            wait_for(e, operand);
-        else
-            write_one(e, operand);
-    }
+    write_operands(e, at);
     step_of(e, at)->start = async_start(&e->edit, at, "");
 }
 
