@@ -29,9 +29,8 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
     if (point->devices && point->mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
-    int devices = module->partitions * module->replicas, cores = job->machine.chip->cores;
-    if (devices != slice->chips * cores)
-        cores = 1;
+    int devices = module->partitions * module->replicas;
+    int cores = placement_cores(slice, devices, job->machine.chip->cores);
     int code = point->devices ? devices_read(point->devices, slice, cores, &chip_of, st) : 0;
     if (code == 0)
         code = placement_init(&m->placement, slice, devices, cores, mesh, chip_of, st);
@@ -76,7 +75,14 @@ static void set_layers(struct module_job *m)
     m->options.layer_reach = m->point.prefetch;
 }
 
-/* A model's step; its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
+/* A model's step, of so many layers as the point says at most. */
+static int open_step(struct module_job *m, const struct job *job, struct status *st)
+{
+    int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
+    return code < 0 ? code : model_step_write(&m->step, NULL, NULL, &m->module, st);
+}
+
+/* Its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
  * as can be compared. */
 static int read_model(struct module_job *m, const struct job *job, struct status *st)
 {
@@ -84,10 +90,8 @@ static int read_model(struct module_job *m, const struct job *job, struct status
     m->point = *job->point;
     m->point.layers_most = m->point.few_layers && !m->point.unroll ? FIRST_LAYERS + 2 * m->point.prefetch : 0;
     snprintf(m->path, sizeof m->path, "%s", m->point.file);
-    if (option_check(&m->point, ON_MODEL, "a model", st) < 0 ||
-        model_step_open(&m->step, &m->point, &job->machine.mesh, st) < 0)
-        return st->code;
-    return model_step_write(&m->step, NULL, NULL, &m->module, st);
+    int code = option_check(&m->point, ON_MODEL, "a model", st);
+    return code < 0 ? code : open_step(m, job, st);
 }
 
 /* The same with twice as many layers. */
@@ -98,9 +102,7 @@ static int add_layers(struct module_job *m, const struct job *job, struct status
     model_step_free(&m->step);
     lower_free(&m->lower);
     module_free(&m->module);
-    int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
-    if (code == 0)
-        code = model_step_write(&m->step, NULL, NULL, &m->module, st);
+    int code = open_step(m, job, st);
     set_layers(m);
     return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
@@ -168,14 +170,12 @@ void module_job_close(struct job *job)
 int module_job_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
-    int code = m->unsteady ? add_layers(m, job, st) : 0;
-    if (code == 0)
-        code = module_job_choose(m, st);
-    while (code == 0 && m->unsteady) {
-        code = add_layers(m, job, st);
+    int code;
+    do {
+        code = m->unsteady ? add_layers(m, job, st) : 0;
         if (code == 0)
             code = module_job_choose(m, st);
-    }
+    } while (code == 0 && m->unsteady);
     if (code < 0)
         return code;
     m->lower.program = job->program;
