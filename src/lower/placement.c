@@ -11,10 +11,7 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st)
 {
     char shape[SLICE_TEXT];
-    if (mesh)
-        cores = mesh->cores;
-    if (devices != slice->chips * cores)
-        cores = 1;
+    cores = placement_cores(slice, devices, mesh ? mesh->cores : cores);
     *placement = (struct placement){.slice = slice, .devices = devices, .cores = cores};
     if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
         return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,

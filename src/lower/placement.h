@@ -33,6 +33,12 @@ struct placement {
     int32_t *chip_of;   /* [devices] */
 };
 
+/* Devices a chip: its cores where so many devices fill the slice, else one. */
+static inline int placement_cores(const struct slice *slice, int devices, int cores)
+{
+    return devices == slice->chips * cores ? cores : 1;
+}
+
 /* Row by row, the devices of a chip one after the other; or as a mesh lays its devices, which may be on some of the chips
  * only; or by the chip of each (NULL: it is not said). Errors: not as many devices as chips, or as these have cores, or as
  * the mesh has. */
