@@ -21,7 +21,6 @@ while IFS='|' read -r says change arguments; do
     fi
 done <<'END'
 m.yaml:3:1: 'd-ff:' is missing|/d-ff/d|
-loops of permutes step from chip to chip||--chip v7x --mesh fsdp=64,tp=2 --slice 4x4x4 --strategy uni
 d-model is 0; it must be from 1|s/d-model: .*/d-model: 0/|
 layers is 1025; it must be from 1 to 1024|s/layers: .*/layers: 1025/|
 --layers 1025: write 1 to 1024||--layers 1025

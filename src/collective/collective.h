@@ -65,8 +65,6 @@ struct collective_spec {
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */
     const int32_t *target;
     int routes;
-    /* or, instead of targets: an op of the program with which a permute of one route sends to the same ones */
-    const struct op *like;
     /* ragged all-to-all: elements from position i to position j of a group, [n][n]; or from chip to chip, [chips][chips] of the
      * slice, where groups differ */
     const int64_t *pair_elements;

@@ -192,10 +192,6 @@ int collective_permute_build(const struct collective_spec *spec, struct program 
     size_t chips = (size_t)program->slice->chips;
     struct towards towards[PERMUTE_ROUTES];
     int routes = spec->routes > 0 ? spec->routes : 1, code = 0;
-    if (spec->like) {
-        write_sends(spec, program, spec->like->where, 1, &spec->like->towards, before, after);
-        return program_close(program, st);
-    }
     if (routes > PERMUTE_ROUTES)
         return status_fail(st, STATUS_INPUT, "routes %d: a chip has %d ports at most", routes,
                            PERMUTE_ROUTES);

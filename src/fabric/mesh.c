@@ -206,6 +206,27 @@ int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
     return mesh->chip_of && mesh->device_of ? 0 : status_nomem(st);
 }
 
+int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st)
+{
+    size_t n = (size_t)mesh->slice->chips;
+    *chips = *mesh;
+    chips->cores = 1;
+    chips->devices /= mesh->cores;
+    if (mesh->cores > 1)
+        chips->axes.axis[mesh->core_axis].n /= mesh->cores;
+    chips->chip_of = malloc((size_t)chips->devices * sizeof *chips->chip_of);
+    chips->device_of = malloc(n * sizeof *chips->device_of);
+    if (!chips->chip_of || !chips->device_of)
+        return status_nomem(st);
+    memset(chips->device_of, -1, n * sizeof *chips->device_of);
+    for (int device = 0; device < mesh->devices; device++) {
+        int on_chips = device_before(&mesh->axes, device, mesh->core_axis, mesh->cores);
+        chips->chip_of[on_chips] = mesh_chip(mesh, device);
+        chips->device_of[mesh_chip(mesh, device)] = on_chips;
+    }
+    return 0;
+}
+
 void mesh_free(struct mesh *mesh)
 {
     free(mesh->chip_of);

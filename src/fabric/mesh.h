@@ -63,6 +63,8 @@ int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text,
                  int chips, struct status *st);
 /* Makes each chip of a mesh so many devices, which follow each other along an axis: that becomes so many times as long. */
 int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st);
+/* The mesh of its chips, one device each: as it was before mesh_add_cores(). */
+int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st);
 void mesh_free(struct mesh *mesh);
 
 /* "dp on x, tp on y"; returns `text`. */

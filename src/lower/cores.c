@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lower/lower_ragged.h"
+
 /* How often a group has the chip of one of its members; -1 where that differs from member to member. `times` is scratch,
  * [chips], zeroed again. */
 static int devices_a_chip(const struct placement *placement, const int member[], int size, int32_t times[])
@@ -92,26 +94,33 @@ int cores_fold(struct layout *layout, const struct placement *placement, const s
     return code;
 }
 
-double cores_exchange_s(const struct lower *lower, int32_t instruction, const struct layout *layout)
+int cores_exchange_s(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                     double *seconds, struct status *st)
 {
     const struct module *module = lower->module;
+    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    int code = 0;
+    *seconds = 0;
     if (lower->placement->cores == 1 || layout->together > 1)
         return 0;
-    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
     double bytes = lower_collective_bytes(module, instruction, layout->devices);
-    if (whole == HLO_ALL_TO_ALL) /* of all devices together */
+    if (lower_has_rows(module, instruction))
+        code = lower_ragged_most(lower, instruction, &bytes, st);
+    else if (whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL) /* of all devices together */
         bytes /= layout->devices;
-    return (whole == HLO_ALL_REDUCE ? 2 : 1) * roofline_hbm_s(&lower->options->roofline, bytes);
+    *seconds = (whole == HLO_ALL_REDUCE ? 2 : 1) * roofline_hbm_s(&lower->options->roofline, bytes);
+    return code;
 }
 
-int32_t cores_exchange(struct lower *lower, int32_t instruction, double seconds, int32_t before)
+int32_t cores_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+                       int32_t before)
 {
     char name[STAGE_NAME];
     struct program *program = &lower->program;
     int32_t op = program_add(
         program,
         (struct op){.kind = OP_SEND,
-                    .where = WHERE_ALL,
+                    .where = where,
                     .towards = program_towards(program, NULL, 0),
                     .amount = amount_of(0),
                     .setup_s = seconds,
@@ -121,36 +130,64 @@ int32_t cores_exchange(struct lower *lower, int32_t instruction, double seconds,
     return op;
 }
 
-int cores_targets(const struct placement *placement, const struct groups *pairs, int32_t target[],
-                  int *together, int *inside, struct status *st)
+/* Fills in a part for each device of a chip that sends: [chips] how many do. */
+static void list_targets(struct cores_pairs *between, const struct placement *placement,
+                         const struct groups *pairs, int32_t senders[])
 {
-    int chips = placement->slice->chips, code = 0;
-    int32_t *senders = calloc((size_t)chips, sizeof *senders);
-    *together = *inside = 0;
-    for (int c = 0; c < chips; c++)
-        target[c] = -1;
-    for (int p = 0; senders && p < pairs->count; p++) {
+    int chips = placement->slice->chips;
+    bool any = false;
+    for (int p = 0; p < pairs->count; p++) {
         int from = placement->chip_of[pairs->member[2 * p]],
             to = placement->chip_of[pairs->member[2 * p + 1]];
         if (placement->cores > 1 && from == to) {
-            *inside += 1;
+            between->inside[from] = 1;
+            any = true;
             continue;
         }
-        if (target[from] >= 0 && target[from] != to)
-            code = -1;
-        target[from] = to;
-        senders[from]++;
-        *together = senders[from] > *together ? senders[from] : *together;
+        between->target[senders[from]++ * chips + from] = to;
+        between->parts = senders[from] > between->parts ? senders[from] : between->parts;
     }
-    for (int c = 0; senders && c < chips; c++)
-        if (senders[c] != 0 && senders[c] != *together)
-            code = -1;
-    if (code < 0)
-        code = status_fail(st, STATUS_INPUT,
-                           "the devices of a chip send to several chips, or not as many on each chip; take a "
-                           "--slice of as many chips as there are devices");
-    if (!senders)
-        code = status_nomem(st);
+    if (!any) {
+        free(between->inside);
+        between->inside = NULL;
+    }
+}
+
+/* Does each chip send to one chip, and by as many devices? */
+static bool sends_alike(const struct cores_pairs *between, int chips, const int32_t senders[])
+{
+    for (int c = 0; c < chips; c++)
+        for (int p = 0; p < between->parts && senders[c] > 0; p++)
+            if (senders[c] != between->parts || between->target[p * chips + c] != between->target[c])
+                return false;
+    return true;
+}
+
+int cores_pairs_init(struct cores_pairs *between, const struct placement *placement,
+                     const struct groups *pairs, struct status *st)
+{
+    size_t chips = (size_t)placement->slice->chips, room = chips * (size_t)placement->cores;
+    int32_t *senders = calloc(chips, sizeof *senders);
+    *between = (struct cores_pairs){.together = 1,
+                                    .target = malloc(room * sizeof *between->target),
+                                    .inside = calloc(chips, sizeof *between->inside)};
+    int code = senders && between->target && between->inside ? 0 : status_nomem(st);
+    if (code == 0) {
+        memset(between->target, -1, room * sizeof *between->target);
+        list_targets(between, placement, pairs, senders);
+        if (between->parts > 1 && sends_alike(between, placement->slice->chips, senders)) {
+            between->together = between->parts;
+            between->parts = 1;
+        }
+    }
     free(senders);
     return code;
+}
+
+void cores_pairs_free(struct cores_pairs *between)
+{
+    free(between->target);
+    free(between->inside);
+    between->target = NULL;
+    between->inside = NULL;
 }

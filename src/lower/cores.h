@@ -12,16 +12,24 @@ int cores_fold(struct layout *layout, const struct placement *placement, const s
                struct groups *chips, struct status *st);
 
 /* Seconds in which the devices of a chip give each other what a collective over all of them needs: half of the longer of
- * its operand and its result crosses each way, which HBM reads and writes; for an all-reduce there and back. 0 where chips
- * are one device, or groups have one of each chip. */
-double cores_exchange_s(const struct lower *lower, int32_t instruction, const struct layout *layout);
+ * its operand and its result crosses each way, which HBM reads and writes; for an all-reduce there and back; by rows that
+ * differ, as long as the device with most of them takes. 0 where chips are one device, or groups have one of each chip. */
+int cores_exchange_s(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                     double *seconds, struct status *st);
 
-/* Appends an op of so long, without links, which waits for `before`; returns it. */
-int32_t cores_exchange(struct lower *lower, int32_t instruction, double seconds, int32_t before);
+/* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
+int32_t cores_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+                       int32_t before);
 
-/* Where each chip sends by pairs of devices, -1: nowhere; how many of its devices do; and how many pairs of the same chip
- * there are. Errors: devices of a chip that send to several, or not equally many of them on all that send. */
-int cores_targets(const struct placement *placement, const struct groups *pairs, int32_t target[],
-                  int *together, int *inside, struct status *st);
+/* Where chips send by pairs of devices. Where all devices of a chip that send do so to one chip, and as many do on each chip,
+ * that is one part, for so many together; else as many parts as devices of a chip send, the first ones, the second ones, ... */
+struct cores_pairs {
+    int parts, together;
+    int32_t *target; /* [parts][chips]: -1, nowhere */
+    uint8_t *inside; /* [chips] 1: a device sends to another one of the chip; NULL: nowhere */
+};
+int cores_pairs_init(struct cores_pairs *between, const struct placement *placement,
+                     const struct groups *pairs, struct status *st);
+void cores_pairs_free(struct cores_pairs *between);
 
 #endif

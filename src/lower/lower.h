@@ -111,12 +111,13 @@ struct lowered_share {
     int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
 };
 
-/* Permutes between the same pairs of devices, and the op that sends for one of them. */
+/* Permutes between the same pairs of devices, and the ops by which one of them sends: over links, from inside_op on within
+ * chips. */
 struct lowered_permute {
     int32_t first, count; /* the pairs: module.number[first .. first + count) */
     enum module_ids ids;
-    int together; /* cores_targets() */
-    struct op op;
+    int together; /* devices of a chip that an op sends for */
+    int32_t first_op, inside_op, end_op;
 };
 
 /* With options.least: what collectives of one class wait at least. */

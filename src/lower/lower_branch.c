@@ -24,13 +24,20 @@ static int branches(const struct module *module, int32_t conditional)
     return n;
 }
 
+/* Of two branches that devices of a chip take at the same time the longer one counts. */
+static int longer_branch(const struct module *module, int32_t conditional, int a, int b)
+{
+    return a < 0 || (b >= 0 && module->computation[lower_branch(module, conditional, b)].count >
+                                   module->computation[lower_branch(module, conditional, a)].count)
+               ? b
+               : a;
+}
+
 int lower_branch_likely(const struct module *module, int32_t conditional)
 {
     int best = 0, n = branches(module, conditional);
     for (int b = 1; b < n; b++)
-        if (module->computation[lower_branch(module, conditional, b)].count >
-            module->computation[lower_branch(module, conditional, best)].count)
-            best = b;
+        best = longer_branch(module, conditional, best, b);
     return best;
 }
 
@@ -79,10 +86,10 @@ bool lower_branches_taken(const struct lower *lower, int32_t conditional, int ta
     for (int chip = 0; chip < placement->slice->chips; chip++)
         taken[chip] = -1;
     for (int d = 0; d < placement->devices; d++) {
-        int branch = find_taken(module, conditional, d);
-        if (branch < 0 || (taken[placement->chip_of[d]] >= 0 && taken[placement->chip_of[d]] != branch))
+        int branch = find_taken(module, conditional, d), *of_chip = &taken[placement->chip_of[d]];
+        if (branch < 0)
             return false;
-        taken[placement->chip_of[d]] = branch;
+        *of_chip = longer_branch(module, conditional, *of_chip, branch);
     }
     return true;
 }

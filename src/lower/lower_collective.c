@@ -7,6 +7,7 @@
 #include "collective/collective.h"
 #include "lower/cores.h"
 #include "lower/lower.h"
+#include "lower/lower_permute.h"
 #include "lower/lower_ragged.h"
 #include "metrics/metrics.h"
 
@@ -91,72 +92,6 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     }
     *layout = &lower->layout[slot];
     return 0;
-}
-
-/* The permute that was written already between the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
-static const struct lowered_permute *find_permute(const struct lower *lower,
-                                                  const struct lowered_permute *like)
-{
-    for (int32_t p = 0; p < lower->permutes; p++) {
-        const struct lowered_permute *known = &lower->permute[p];
-        if (known->first == like->first && known->count == like->count && known->ids == like->ids)
-            return known;
-    }
-    return NULL;
-}
-
-/* Keeps the first op since there were `ops`, by which a permute sends, for others between the same pairs. */
-static int keep_permute(struct lower *lower, struct lowered_permute *made, int32_t ops, struct status *st)
-{
-    if (lower->program.ops == ops) /* nobody sends */
-        return 0;
-    if (!GROW(lower->permute, lower->permutes, lower->permutes_room))
-        return status_nomem(st);
-    made->op = lower->program.op[ops];
-    lower->permute[lower->permutes++] = *made;
-    return 0;
-}
-
-/* Writes a permute from its pairs. */
-static int build_first(struct lower *lower, int32_t instruction, struct collective_spec *spec,
-                       struct lowered_permute *made, int32_t before, int32_t *after, struct status *st)
-{
-    const struct placement *placement = lower->placement;
-    struct groups pairs = {0};
-    int inside;
-    int32_t *target = malloc((size_t)placement->slice->chips * sizeof *target), ops = lower->program.ops;
-    int code = target ? module_groups_of(lower->module, instruction, &pairs, st) : status_nomem(st);
-    if (code == 0)
-        code = cores_targets(placement, &pairs, target, &made->together, &inside, st);
-    double bytes = lower_collective_bytes(lower->module, instruction, 1);
-    if (code == 0 && inside > 0) /* read there and written here */
-        spec->setup_s += roofline_hbm_s(&lower->options->roofline, 2 * bytes);
-    spec->target = target;
-    spec->elements = code == 0 ? (int64_t)(bytes * made->together) : 0;
-    if (code == 0 && inside == pairs.count)
-        *after = cores_exchange(lower, instruction, spec->setup_s, before);
-    else if (code == 0)
-        code = collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
-    if (code == 0 && inside == 0)
-        code = keep_permute(lower, made, ops, st);
-    groups_free(&pairs);
-    free(target);
-    return code;
-}
-
-static int build_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec,
-                         int32_t before, int32_t *after, struct status *st)
-{
-    const struct attribute *pairs = module_find(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS);
-    struct lowered_permute own = {.ids = module_ids_of(lower->module, instruction)};
-    if (pairs)
-        own = (struct lowered_permute){.first = pairs->first, .count = pairs->count, .ids = own.ids};
-    const struct lowered_permute *known = find_permute(lower, &own);
-    if (!known)
-        return build_first(lower, instruction, spec, &own, before, after, st);
-    spec->like = &known->op;
-    spec->elements = (int64_t)(lower_collective_bytes(lower->module, instruction, 1) * known->together);
-    return collective_by_name("collective-permute", st)->build(spec, &lower->program, before, after, st);
 }
 
 /* What the text of a ragged all-to-all does not say: how much each pair moves. */
@@ -266,25 +201,37 @@ static int kind_of(const struct lower *lower, int32_t instruction, struct status
     return (int)lower->options->kind;
 }
 
-/* All but permutes: on the rings of its groups. */
+/* How a collective is cut and built on the rings that its spec has. */
+static int build_cut(struct lower *lower, int32_t instruction, const char *name, struct collective_spec *spec,
+                     int32_t before, int32_t *after, struct status *st)
+{
+    int code =
+        lower->options->least ? take_share(lower, name, spec, st) : find_share(lower, instruction, spec, st);
+    return code < 0 ? code : collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
+}
+
+/* All but permutes: on the rings of its groups, after what the devices of a chip give each other. */
 static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                           int32_t before, int32_t *after, struct status *st)
 {
     const struct layout *layout;
     enum opcode whole = whole_of(lower->module, instruction);
     bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
+    double exchange_s = 0;
     int64_t *pair = NULL;
     int code = lower_layout(lower, instruction, &layout, st);
     if (code == 0 && ragged && !rows)
         code = check_ragged(lower, instruction, st);
+    if (code == 0)
+        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
     if (code < 0)
         return code;
-    double exchange_s = cores_exchange_s(lower, instruction, layout);
-    if (layout->chips < 2 && exchange_s > 0)
-        *after = cores_exchange(lower, instruction, spec->setup_s + exchange_s, before);
+    if (exchange_s > 0) {
+        before = *after = cores_exchange(lower, instruction, WHERE_ALL, spec->setup_s + exchange_s, before);
+        spec->setup_s = 0;
+    }
     if (layout->chips < 2)
         return 0;
-    spec->setup_s += exchange_s;
     spec->rings = layout->rings;
     for (int r = 0; r < layout->rings; r++)
         spec->ring[r] = &layout->ring[r];
@@ -292,12 +239,12 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
         (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
     if (rows)
         code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
-    const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
     if (code == 0)
-        code = lower->options->least ? take_share(lower, name, spec, st)
-                                     : find_share(lower, instruction, spec, st);
-    if (code == 0)
-        code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
+        code = build_cut(lower, instruction, opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name,
+                         spec, before, after, st);
+    if (code == 0 && rows && exchange_s > 0) /* chips that send nothing have it all the same */
+        *after = program_join_of(&lower->program, (int32_t[]){before, *after}, 2, WHERE_ALL,
+                                 lower->program.op[before].stage);
     free(pair);
     return code;
 }
@@ -324,7 +271,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t before, int32
     *after = before;
     if (code < 0)
         return code;
-    return (whole == HLO_COLLECTIVE_PERMUTE ? build_permute : build_on_rings)(lower, instruction, &spec,
+    return (whole == HLO_COLLECTIVE_PERMUTE ? lower_permute : build_on_rings)(lower, instruction, &spec,
                                                                               before, after, st);
 }
 
@@ -419,7 +366,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
         code = metrics_chain_s(&least->alone, scale, &chain_s, st);
     least_s = chain_s > least_s ? chain_s : least_s;
     if (code == 0 && least_s > 0)
-        *after = cores_exchange(lower, instruction, least_s, before);
+        *after = cores_exchange(lower, instruction, WHERE_ALL, least_s, before);
     return code;
 }
 

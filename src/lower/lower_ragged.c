@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "lower/lower_ragged.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "module/ragged_rows.h"
@@ -17,11 +18,6 @@ static int read_rows(const struct lower *lower, int32_t instruction, int each, s
 {
     int code = ragged_rows_of(lower->module, instruction, each, rows, st), n = rows->devices * rows->each;
     int64_t sum = 0;
-    if (code == 0 && lower->placement->cores > 1)
-        code = status_fail(
-            st, STATUS_INPUT,
-            "rows that differ from device to device need a device for each chip; take a --slice of "
-            "as many chips as there are devices");
     if (code < 0 || !lower->options->rows_even)
         return code;
     for (int i = 0; i < n; i++)
@@ -50,9 +46,10 @@ int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double 
             break;
         int chip = placement->chip_of[d];
         double frac = placement->slice->chip_frac ? slice_chip_frac(placement->slice, chip) : 1;
-        seconds[chip] = roofline->launch_s + (took_s - roofline->launch_s) / frac;
-        if (seconds[chip] > *longest_s) {
-            *longest_s = seconds[chip];
+        took_s = roofline->launch_s + (took_s - roofline->launch_s) / frac;
+        seconds[chip] = fmax(seconds[chip], took_s);
+        if (took_s > *longest_s) {
+            *longest_s = took_s;
             *bound = by;
         }
     }
@@ -86,12 +83,36 @@ int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct co
         for (int j = 0; j < groups.size; j++) {
             int from = groups.member[i], to = groups.member[i / groups.size * groups.size + j];
             int64_t row = rows.row[from * groups.size + j];
-            (*pair)[placement->chip_of[from] * chips + placement->chip_of[to]] = row;
+            (*pair)[placement->chip_of[from] * chips + placement->chip_of[to]] += row;
             spec->elements += row;
         }
     spec->elem_bytes = row_bytes(lower->module, instruction);
     spec->pair_elements = *pair;
     spec->pairs_of_chips = true;
+    ragged_rows_free(&rows);
+    groups_free(&groups);
+    return code;
+}
+
+int lower_ragged_most(const struct lower *lower, int32_t instruction, double *bytes, struct status *st)
+{
+    struct groups groups = {0};
+    struct ragged_rows rows = {0};
+    int64_t most = 0;
+    int code = module_groups_of(lower->module, instruction, &groups, st);
+    if (code == 0)
+        code = read_rows(lower, instruction, groups.size, &rows, st);
+    for (int i = 0; code == 0 && i < groups.count * groups.size; i++) {
+        const int *member = groups.member + i / groups.size * groups.size;
+        int64_t sent = 0, got = 0;
+        for (int j = 0; j < groups.size; j++) {
+            sent += rows.row[groups.member[i] * groups.size + j];
+            got += rows.row[member[j] * groups.size + i % groups.size];
+        }
+        most = sent > most ? sent : most;
+        most = got > most ? got : most;
+    }
+    *bytes = (double)most * row_bytes(lower->module, instruction);
     ragged_rows_free(&rows);
     groups_free(&groups);
     return code;

@@ -131,35 +131,42 @@ static enum overlap_way way_of(void *context, const struct module *module, int32
     return step->way[collective];
 }
 
+/* The place of a device on the ring through its chips, of which a group has `each` devices: these follow one another. */
+static int place_of(const struct mesh *mesh, const struct ring *ring, int each, int device)
+{
+    int place = ring_position(ring, mesh->slice, mesh_chip(mesh, device)) * each;
+    return each > 1 ? place + axes_coord(&mesh->axes, device, mesh->core_axis) % each : place;
+}
+
 /* The devices of each group in the order of the ring through its chips. */
 static int lay_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
                     bool *closed, struct status *st)
 {
     const struct model_step *step = context;
     const struct mesh *mesh = step->mesh;
+    struct mesh chips;
     struct axis_list over;
     struct ring ring;
     char axes[TALLY_AXES];
-    if (mesh->cores > 1)
-        return status_fail(
-            st, STATUS_INPUT,
-            "loops of permutes step from chip to chip, and a chip of this mesh is %d devices; take "
-            "--strategy naive, or a --slice of as many chips as there are devices",
-            mesh->cores);
-    if (mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st) < 0 ||
-        ring_through(&ring, mesh, &over, st) < 0)
-        return st->code;
-    int *listed = malloc((size_t)groups->size * sizeof *listed);
+    int code = mesh_init_of_chips(&chips, mesh, st);
+    if (code == 0)
+        code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
+    if (code >= 0)
+        code = ring_through(&ring, &chips, &over, st);
+    mesh_free(&chips);
+    if (code < 0)
+        return code;
+    int *listed = malloc((size_t)groups->size * sizeof *listed), each = groups->size / ring.n;
     for (int g = 0; g < groups->count && listed; g++) {
         int *member = groups->member + (size_t)g * (size_t)groups->size;
         for (int i = 0; i < groups->size; i++)
-            listed[ring_position(&ring, mesh->slice, mesh_chip(mesh, member[i]))] = member[i];
+            listed[place_of(mesh, &ring, each, member[i])] = member[i];
         for (int i = 0; i < groups->size; i++)
             member[i] = listed[i];
     }
     *closed = ring.closed;
     ring_free(&ring);
-    int code = listed ? 0 : status_nomem(st);
+    code = listed ? 0 : status_nomem(st);
     free(listed);
     return code;
 }
