@@ -36,6 +36,15 @@ static void run(const struct program *program, struct trace *trace)
     OKAY(engine_run(engine_by_name("event"), program, trace, &st), st);
 }
 
+static void measure(struct metrics *m, const struct program *program, const struct trace *trace,
+                    double more_s, double comm_s, int orbit)
+{
+    struct counts counts;
+    struct status st = {0};
+    OKAY(counts_find(&counts, program, orbit, &st), st);
+    OKAY(metrics_compute(m, program, &counts, trace, more_s, comm_s, orbit, &st), st);
+}
+
 /* On a 5x3 torus all 15 chips send 700 B by x+2: each x+ link carries two flows, each x- and y link none. */
 static void alike_sends_are_counted_by_axis(void)
 {
@@ -43,11 +52,10 @@ static void alike_sends_are_counted_by_axis(void)
     struct program program;
     struct trace trace;
     struct metrics m;
-    struct status st = {0};
     program_init(&program, &slice);
     send(&program, 0, 2, 700, WHERE_ALL);
     run(&program, &trace);
-    OKAY(metrics_compute(&m, &program, &trace, 0, NAN, 1, &st), st);
+    measure(&m, &program, &trace, 0, NAN, 1);
     double time_s = 2 * hop_s + 1400 / link_Bps; /* two hops of latency, half of the bandwidth each */
     NEAR(m.time_s, time_s, 1e-12);
     NEAR(m.link_bytes, 15 * 2 * 700, 1e-15);
@@ -55,9 +63,9 @@ static void alike_sends_are_counted_by_axis(void)
     NEAR(m.max_link_frac, 1400 / link_Bps / time_s, 1e-12);
     NEAR(m.mean_link_frac, m.max_link_frac / 2,
          1e-12); /* of x's 30 links every other one works; y has no use */
-    CU_ASSERT_EQUAL(m.transfers, 15);
-    CU_ASSERT_EQUAL(m.steps, 1);
-    CU_ASSERT(isnan(m.overlap_frac) && !m.has_computes);
+    CU_ASSERT_EQUAL(m.counts.transfers, 15);
+    CU_ASSERT_EQUAL(m.counts.steps, 1);
+    CU_ASSERT(isnan(m.overlap_frac) && !m.counts.has_computes);
     NEAR(m.comm_s, time_s, 1e-12);
     NEAR(m.exposed_comm_s, time_s, 1e-12);
     trace_free(&trace);
@@ -106,14 +114,13 @@ static void overlap_is_what_hides(void)
     struct program program;
     struct trace trace;
     struct metrics m;
-    struct status st = {0};
     const struct op compute = {
         .kind = OP_COMPUTE, .where = WHERE_ALL, .amount = {7e-6, NO_TABLE}, .payload = NO_PAYLOAD};
     program_init(&program, &slice);
     send(&program, 0, 1, 7000, WHERE_ALL);
     int32_t first = program_add(&program, compute);
     run(&program, &trace);
-    OKAY(metrics_compute(&m, &program, &trace, 0, hop_s + 2e-6, 1, &st), st);
+    measure(&m, &program, &trace, 0, hop_s + 2e-6, 1);
     NEAR(m.time_s, 7e-6, 1e-12);
     NEAR(m.compute_s, 7e-6, 1e-12);
     NEAR(m.overlap_frac, 1, 1e-12);
@@ -127,7 +134,7 @@ static void overlap_is_what_hides(void)
     program_after(&program, second, AFTER_ARRIVED);
     run(&program, &trace);
     /* without computes the two sends run at once and share the link: 2.385 + 4 us */
-    OKAY(metrics_compute(&m, &program, &trace, 0, hop_s + 4e-6, 1, &st), st);
+    measure(&m, &program, &trace, 0, hop_s + 4e-6, 1);
     NEAR(m.time_s, 7e-6 + hop_s + 2e-6 + 3e-6, 1e-12);
     NEAR(m.compute_s, 10e-6, 1e-12);
     NEAR(m.exposed_comm_s, hop_s + 2e-6, 1e-12);
@@ -144,7 +151,6 @@ static void exposed_is_that_of_the_last_chip(void)
     struct program program;
     struct trace trace;
     struct metrics m;
-    struct status st = {0};
     const double first_s[5] = {11e-6, 11e-6, 11e-6, 11e-6, 7e-6};
     uint8_t third[5] = {0, 0, 0, 1, 0}, last[5] = {0, 0, 0, 0, 1};
     struct op compute = {.kind = OP_COMPUTE, .where = WHERE_ALL, .payload = NO_PAYLOAD};
@@ -160,7 +166,7 @@ static void exposed_is_that_of_the_last_chip(void)
     int32_t back = send(&program, 0, -1, 14000, compute.where);
     program_after(&program, back - 1, AFTER_DONE);
     run(&program, &trace);
-    OKAY(metrics_compute(&m, &program, &trace, 0, 2 * (hop_s + 4e-6), 1, &st), st);
+    measure(&m, &program, &trace, 0, 2 * (hop_s + 4e-6), 1);
     NEAR(m.time_s, 12e-6 + hop_s + 4e-6, 1e-12);
     CU_ASSERT_EQUAL(m.critical_chip, 4);
     NEAR(m.compute_s, 12e-6, 1e-12);
@@ -187,14 +193,15 @@ static void folding_changes_no_metric(void)
     CU_ASSERT_EQUAL_FATAL(fold.orbit, 24);
     run(&program, &whole);
     run(&fold.program, &quotient);
-    OKAY(metrics_compute(&a, &program, &whole, 0, NAN, 1, &st), st);
-    OKAY(metrics_compute(&b, &fold.program, &quotient, 0, NAN, fold.orbit, &st), st);
+    measure(&a, &program, &whole, 0, NAN, 1);
+    measure(&b, &fold.program, &quotient, 0, NAN, fold.orbit);
     NEAR(b.time_s, a.time_s, 1e-12);
     NEAR(b.link_bytes, a.link_bytes, 1e-12);
     NEAR(b.max_link_bytes, a.max_link_bytes, 1e-12);
     NEAR(b.mean_link_frac, a.mean_link_frac, 1e-12);
     NEAR(b.max_link_frac, a.max_link_frac, 1e-12);
-    CU_ASSERT(a.transfers == 48 && b.transfers == 48 && a.steps == 2 && b.steps == 2);
+    CU_ASSERT(a.counts.transfers == 48 && b.counts.transfers == 48 && a.counts.steps == 2 &&
+              b.counts.steps == 2);
     trace_free(&whole);
     trace_free(&quotient);
     fold_free(&fold);
@@ -209,7 +216,6 @@ static void what_stands_for_several_counts_for_all(void)
     struct program program;
     struct trace trace;
     struct metrics m;
-    struct status st = {0};
     program_init(&program, &slice);
     int32_t compute = program_add(&program, (struct op){.kind = OP_COMPUTE,
                                                         .where = WHERE_ALL,
@@ -221,7 +227,7 @@ static void what_stands_for_several_counts_for_all(void)
     program.op[op].times = 7;
     run(&program, &trace);
     double hop = hop_s + 700 / link_Bps, trip_s = 3e-6 + hop;
-    OKAY(metrics_compute(&m, &program, &trace, 6 * trip_s, 7 * hop, 1, &st), st);
+    measure(&m, &program, &trace, 6 * trip_s, 7 * hop, 1);
     NEAR(m.time_s, 7 * trip_s, 1e-12);
     NEAR(m.compute_s, 21e-6, 1e-12);
     NEAR(m.exposed_comm_s, 7 * hop, 1e-12);
@@ -229,7 +235,7 @@ static void what_stands_for_several_counts_for_all(void)
     NEAR(m.link_bytes, 7 * 15 * 700, 1e-15);
     NEAR(m.max_link_bytes, 7 * 700, 1e-15);
     NEAR(program_link_bytes(&program), 7 * 15 * 700, 1e-15);
-    CU_ASSERT_EQUAL(m.transfers, 7 * 15);
+    CU_ASSERT_EQUAL(m.counts.transfers, 7 * 15);
     trace_free(&trace);
     program_free(&program);
 }

@@ -44,6 +44,61 @@ static void write(struct program *program, const struct slice *slice)
     program_after(program, 1, AFTER_ARRIVED);
 }
 
+/* Two sends, the second after the first where `waits`, of so many bytes. */
+static void write_pair(struct program *program, double bytes, int delta, bool waits)
+{
+    for (int t = 0; t < 2; t++) {
+        program_add(program, (struct op){.kind = OP_SEND,
+                                         .where = WHERE_ALL,
+                                         .towards = program_towards(program, &(struct hop){0, delta}, 1),
+                                         .amount = amount_of(bytes + t),
+                                         .payload = NO_PAYLOAD,
+                                         .step = t});
+        if (waits)
+            program_wait(program, t - 1);
+    }
+}
+
+static void knows_when_it_is_written_anew_alike(void)
+{
+    struct slice slice = ring_of_5();
+    struct program program;
+    program_init(&program, &slice);
+    write_pair(&program, 14, 1, true);
+    CU_ASSERT(!program_kept_shape(&program)); /* never rewound */
+    program_rewind(&program);
+    write_pair(&program, 1995, 1, true);
+    CU_ASSERT(program_kept_shape(&program));
+    CU_ASSERT(program.ops == 2 && program.routes == 1 && program.op[1].amount.each == 1996);
+    program_rewind(&program);
+    write_pair(&program, 1995, -1, true); /* another way */
+    CU_ASSERT(!program_kept_shape(&program));
+    program_rewind(&program);
+    write_pair(&program, 1995, -1, true);
+    program.after[0].kind = AFTER_DONE; /* another thing of that op */
+    program_rewind(&program);
+    write_pair(&program, 1995, -1, true);
+    CU_ASSERT(!program_kept_shape(&program));
+    program_rewind(&program);
+    write_pair(&program, 1995, -1, false); /* nothing waits */
+    CU_ASSERT(!program_kept_shape(&program));
+    program_rewind(&program);
+    write_pair(&program, 14, -1, false);
+    CU_ASSERT(program_kept_shape(&program));
+    write_pair(&program, 14, -1, false); /* more than there was */
+    CU_ASSERT(!program_kept_shape(&program));
+    program_rewind(&program);
+    write_pair(&program, 14, -1, false); /* less */
+    CU_ASSERT(!program_kept_shape(&program));
+    program_rewind(&program);
+    write_pair(&program, 14, -1, false);
+    program.op[0].amount.table = 3; /* as if chips had amounts of their own */
+    program_rewind(&program);
+    write_pair(&program, 14, -1, false);
+    CU_ASSERT(!program_kept_shape(&program));
+    program_free(&program);
+}
+
 /* Only several ops need a join, and it waits for the arrivals and the end of each. */
 static void joins_are_made_for_several_ops_only(void)
 {
@@ -267,5 +322,6 @@ static void dumps(void)
 }
 
 SUITE("program", TEST(keeps_equal_parts_once), TEST(joins_are_made_for_several_ops_only),
-      TEST(finds_every_route_again), TEST(answers_questions), TEST(counts_elements_of_views),
-      TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for), TEST(remembers_faults), TEST(dumps))
+      TEST(knows_when_it_is_written_anew_alike), TEST(finds_every_route_again), TEST(answers_questions),
+      TEST(counts_elements_of_views), TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for),
+      TEST(remembers_faults), TEST(dumps))

@@ -26,7 +26,7 @@
 #include "cli/slurm.h"
 #include "cli/sweep_file.h"
 #include "cli/trial.h"
-#include "workload/job.h"
+#include "workload/series.h"
 
 /* Rows compare with others up to so many away; workers are so many ahead at most. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
@@ -64,6 +64,7 @@ struct sweep {
     bool holds;
     uint64_t held_bytes;
     struct stopwatch held_since;
+    struct series series; /* of a worker: the points that it runs */
 };
 
 static struct slot *slot_of(struct sweep *sweep, int64_t row)
@@ -90,6 +91,12 @@ static void hold_memory(struct sweep *sweep, uint64_t limit_bytes)
     memory_hold(limit_bytes ? limit_bytes : memory_free_bytes() / (uint64_t)sweep->jobs);
 }
 
+/* Points that differ in their sizes alone: the first of them. */
+static int64_t family_of(const struct sweep *sweep, int64_t point)
+{
+    return grid_with(sweep->grid, point, option_by_name("size"), 0);
+}
+
 static void work(void *context, int64_t index, void *result)
 {
     struct sweep *sweep = context;
@@ -99,7 +106,7 @@ static void work(void *context, int64_t index, void *result)
     int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     grid_point(sweep->grid, at, &point);
     hold_memory(sweep, point.memory_limit_bytes);
-    job_result(&point, sweep->catalog, &outcome->result, &own);
+    series_result(&sweep->series, family_of(sweep, at), &point, sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
         return;

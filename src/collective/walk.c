@@ -223,16 +223,14 @@ static bool has_news(const struct walk *walk, const struct phase *phase, const s
     return gather || (from + n) % n <= t;
 }
 
-/* Cuts the sends of a step in two ops, what matters and the rest, which has no payload, where there is either. For time
- * alone they stay one. Returns how many. */
+/* Cuts the sends of a step in two ops, what matters and the rest, which has no payload, where there is either. Returns how
+ * many. */
 static int split_step(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather, int t,
                       struct op send[static 2])
 {
     struct program *program = walk->program;
     const struct op whole = send[0];
     int ops = 0;
-    if (!phase->root || walk->spec->timing_only)
-        return 1;
     for (int news = 1; news >= 0; news--) {
         bool any = false;
         for (int chip = 0; chip < program->slice->chips; chip++) {
@@ -298,17 +296,19 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
-    for (int t = 0; t < leg->steps; t++) {
-        struct op send[2] = {{.kind = OP_SEND,
-                              .where = leg_where(walk, ring, leg, gather, t),
-                              .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
-                              .amount = amount_of(bytes),
-                              .setup_s = t == 0 ? phase->setup_s : 0,
-                              .payload = phase_payload(walk, phase, leg_offset(leg, gather, t)),
-                              .stage = walk->stage,
-                              .step = t}};
+    bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op */
+    struct op send[2] = {{.kind = OP_SEND,
+                          .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
+                          .amount = amount_of(bytes),
+                          .setup_s = phase->setup_s,
+                          .stage = walk->stage}};
+    for (int t = 0; t < leg->steps; t++, send[0].setup_s = 0) {
+        send[0].where = leg_where(walk, ring, leg, gather, t);
+        send[0].payload = phase_payload(walk, phase, leg_offset(leg, gather, t));
+        send[0].step = t;
         int before_it = ops;
-        ops = split_step(walk, phase, leg, gather, t, send);
+        if (splits)
+            ops = split_step(walk, phase, leg, gather, t, send);
         for (int s = 0; s < ops; s++) {
             program_add(program, send[s]);
             for (int i = 0; i < before->count && (t == 0 || adds_own); i++)

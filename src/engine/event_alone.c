@@ -19,13 +19,17 @@ struct stay {
 
 enum { NOBODY = -1, LINKS_MOST = 2 * SLICE_AXES, STEPS_MOST = 8 };
 
-/* Where a route leads: its only link, or else what it is. */
-enum { WAY_UNKNOWN = -1, WAY_NONE = -2, WAY_LONG = -3 };
+/* Where a route leads: its only link, or else what it is. Of no link its latency is 0. */
+enum { WAY_NONE = -1, WAY_LONG = -2 };
+struct way {
+    double latency_s, Bps;
+    int link;
+};
 
 struct alone {
     const struct program *program;
     struct stay *stay; /* [ops] */
-    int32_t *way;      /* [routes], found when first taken */
+    struct way *way;   /* [routes] */
     int32_t first[LINKS_MOST],
         at[LINKS_MOST]; /* of the sends on a link, by time; the last one that was put there */
     int64_t steps;      /* taken along these lists: more than a few for each op, and they cost too much */
@@ -52,35 +56,32 @@ static bool put(struct alone *alone, int link, int32_t op)
     return alone->steps <= STEPS_MOST * (int64_t)alone->program->ops;
 }
 
-static int32_t find_way(const struct program *program, int32_t r)
+static struct way find_way(const struct program *program, struct route route)
 {
-    struct route route = program->route[r];
+    const struct slice *slice = program->slice;
     const struct hop *hop = program->hop + route.first;
     int links = route_length(hop, route.hops), link;
     if (links == 0)
-        return WAY_NONE;
-    return links == 1 && route_walk(program->slice, 0, hop, route.hops, &link) >= 0 ? link : WAY_LONG;
+        return (struct way){.link = WAY_NONE};
+    if (links > 1 || route_walk(slice, 0, hop, route.hops, &link) < 0)
+        return (struct way){.link = WAY_LONG};
+    return (struct way){slice_link_latency_s(slice, link), slice_link_Bps(slice, link), link};
 }
 
 /* A send that has started: false where others, or several links, are in its way. */
-static bool send(struct alone *alone, int32_t o)
+static bool send(struct alone *alone, const struct op *op, int32_t o)
 {
-    const struct program *program = alone->program;
-    const struct op *op = &program->op[o];
     struct stay *stay = &alone->stay[o];
     if (op->towards.table != NO_TABLE || op->amount.table != NO_TABLE)
         return false;
-    int32_t *way = &alone->way[op->towards.route];
-    if (*way == WAY_UNKNOWN)
-        *way = find_way(program, op->towards.route);
-    if (*way == WAY_LONG)
+    const struct way *way = &alone->way[op->towards.route];
+    if (way->link == WAY_LONG)
         return false;
-    double latency_s = *way == WAY_NONE ? 0 : slice_link_latency_s(program->slice, *way);
-    stay->begin_s = stay->end_s = stay->start_s + (op->setup_s + latency_s);
-    if (*way == WAY_NONE || op->amount.each <= 0)
+    stay->begin_s = stay->end_s = stay->start_s + (op->setup_s + way->latency_s);
+    if (way->link == WAY_NONE || op->amount.each <= 0)
         return true;
-    stay->end_s = stay->begin_s + op->amount.each / slice_link_Bps(program->slice, *way);
-    return put(alone, *way, o);
+    stay->end_s = stay->begin_s + op->amount.each / way->Bps;
+    return put(alone, way->link, o);
 }
 
 static bool run_op(struct alone *alone, int32_t o)
@@ -89,18 +90,20 @@ static bool run_op(struct alone *alone, int32_t o)
     const struct op *op = &program->op[o];
     struct stay *stay = &alone->stay[o];
     bool computes = op->kind == OP_COMPUTE;
-    *stay = (struct stay){.start_s = computes ? alone->queue_s : 0};
+    double start_s = computes ? alone->queue_s : 0;
+    stay->end_s = 0;
     if (!op_takes_part(program, op, 0))
-        return true; /* it has ended at zero: nobody waits for it */
-    for (int32_t a = 0; a < op->afters; a++) {
-        const struct after *after = &program->after[op->first_after + a];
-        bool counts = after->kind == AFTER_DONE || program->op[after->op].kind == OP_SEND;
-        if (counts && alone->stay[after->op].end_s > stay->start_s)
-            stay->start_s = alone->stay[after->op].end_s;
+        return true; /* nobody waits for it */
+    const struct after *after = program->after + op->first_after, *end = after + op->afters;
+    for (; after < end; after++) {
+        double end_s = alone->stay[after->op].end_s;
+        if (end_s > start_s && (after->kind == AFTER_DONE || program->op[after->op].kind == OP_SEND))
+            start_s = end_s;
     }
+    stay->start_s = start_s;
     if (!computes)
-        return send(alone, o);
-    alone->queue_s = stay->end_s = stay->start_s + op_amount(program, op, 0);
+        return send(alone, op, o);
+    alone->queue_s = stay->end_s = start_s + op_amount(program, op, 0);
     return true;
 }
 
@@ -113,7 +116,7 @@ bool event_run_alone(const struct program *program, struct trace *trace)
     alone.way = malloc(((size_t)program->routes + 1) * sizeof *alone.way);
     bool done = alone.stay && alone.way;
     for (int32_t r = 0; r < program->routes && done; r++)
-        alone.way[r] = WAY_UNKNOWN;
+        alone.way[r] = find_way(program, program->route[r]);
     for (int l = 0; l < LINKS_MOST; l++)
         alone.first[l] = alone.at[l] = NOBODY;
     for (int32_t o = 0; o < program->ops && done; o++)

@@ -16,6 +16,12 @@ int timing_init(struct timing *timing, const struct program *program, const stru
     return code;
 }
 
+void timing_renew(struct timing *timing)
+{
+    trace_free(&timing->trace);
+    fold_renew(&timing->fold, timing->whole);
+}
+
 int timing_run(struct timing *timing, enum record record, struct status *st)
 {
     const struct program *program = timing->program;

@@ -38,6 +38,8 @@ struct timing {
 /* Prepares a program for an engine: folds it if that is wanted, the engine does it and the program lets it. */
 int timing_init(struct timing *timing, const struct program *program, const struct engine *engine, bool folds,
                 struct status *st);
+/* The program has been rewound and has kept its shape: it can be run with its new amounts. */
+void timing_renew(struct timing *timing);
 int timing_run(struct timing *timing, enum record record, struct status *st);
 void timing_free(struct timing *timing);
 

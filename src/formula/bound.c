@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "formula/bound.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/route.h"
+#include "formula/planes.h"
 
 /* Bytes that k of the n chips of a group must send to the others; `root`: is the root among them. */
 static double leaving_bytes(const struct bound_case *c, double k, bool root)
@@ -41,60 +40,10 @@ static void each_pair(const struct bound_case *c, take_pair *take, void *context
         }
 }
 
-/* The planes of one axis, plane k below coordinate k: what crosses them upwards, [0], and downwards, [1]. Filled in as
- * differences, from the first plane that something crosses to the one after the last, and then added up. */
-struct planes {
-    const struct slice *slice;
-    int axis, len;
-    double *Bps[2], *bytes[2]; /* [len + 1] */
-};
-
-static void cross(double *const minimal[2], int from, int to, double amount)
-{
-    double *planes = minimal[from > to];
-    planes[(from < to ? from : to) + 1] += amount;
-    planes[(from < to ? to : from) + 1] -= amount;
-}
-
-static void add_up(const struct planes *p, double *const minimal[2])
-{
-    for (int w = 0; w < 2; w++)
-        for (int k = 1; k <= p->len; k++)
-            minimal[w][k] += minimal[w][k - 1];
-}
-
-static void cross_links(const struct planes *p, int chip, double times)
-{
-    const struct slice *slice = p->slice;
-    for (int port = 0; port < 2 * slice->axes; port++) {
-        struct slice_link link = slice_link_row(slice, chip * 2 * slice->axes + port);
-        if (link.kind == LINK_ICI)
-            cross(p->Bps, slice_coord(slice, link.from, p->axis), slice_coord(slice, link.to, p->axis),
-                  times * link.bandwidth_Bps);
-    }
-}
-
-/* Chips that come to lie on each other when all are moved along another axis have the same links over the planes of
- * this one, so that one of them is looked at for all: of a pod that is one for each coordinate. */
-static void add_links(const struct planes *p)
-{
-    const struct slice *slice = p->slice;
-    int step[SLICE_AXES] = {1, 1, 1}, times = 1, at[SLICE_AXES];
-    for (int a = 0; a < slice->axes; a++) {
-        step[a] = slice->link || a == p->axis ? slice->len[a] : slice_period(slice, a);
-        times *= slice->len[a] / step[a];
-    }
-    for (at[0] = 0; at[0] < step[0]; at[0]++)
-        for (at[1] = 0; at[1] < step[1]; at[1]++)
-            for (at[2] = 0; at[2] < step[2]; at[2]++)
-                cross_links(p, slice_chip(slice, at), times);
-    add_up(p, p->Bps);
-}
-
 static void take_crossing(void *context, int from, int to, double bytes)
 {
     const struct planes *p = context;
-    cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
+    planes_cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
 }
 
 /* Groups of listed chips: plane by plane, how many of each lie below it. */
@@ -113,13 +62,22 @@ static void add_listed(const struct planes *p, const struct bound_case *c, int32
     }
 }
 
-/* Groups that span the whole axis have as many chips at every coordinate; those that do not span it have one. */
+/* Groups that span the whole axis have as many chips at every coordinate: what must cross plane k, [0] upwards. */
+static void spanning_bytes(const struct bound_case *c, int len, int k, double bytes[2])
+{
+    double below = (double)c->n / len * k;
+    bytes[0] = c->groups * leaving_bytes(c, below, false);
+    bytes[1] = c->groups * leaving_bytes(c, c->n - below, false);
+}
+
+/* Groups that do not span an axis have one coordinate on it. */
 static void add_spanning(const struct planes *p, const struct bound_case *c)
 {
     for (int k = 1; k < p->len && (c->axes >> p->axis & 1); k++) {
-        double below = (double)c->n / p->len * k;
-        p->bytes[0][k] = c->groups * leaving_bytes(c, below, false);
-        p->bytes[1][k] = c->groups * leaving_bytes(c, c->n - below, false);
+        double bytes[2];
+        spanning_bytes(c, p->len, k, bytes);
+        p->bytes[0][k] = bytes[0];
+        p->bytes[1][k] = bytes[1];
     }
 }
 
@@ -138,10 +96,10 @@ static int cut_axis(const struct bound_case *c, int axis, double *worst_s, struc
                        .len = c->slice->len[axis],
                        .Bps = {room, room + planes},
                        .bytes = {room + 2 * planes, room + 3 * planes}};
-    add_links(&p);
+    planes_add_links(&p);
     if (c->target || c->pair_bytes) {
         each_pair(c, take_crossing, &p);
-        add_up(&p, p.bytes);
+        planes_add_up(&p, p.bytes);
     } else if (c->chip) {
         add_listed(&p, c, below);
     } else {
@@ -223,36 +181,10 @@ static double all_links_s(const struct bound_case *c, double Bps)
     return sums && Bps > 0 ? c->groups * 2.0 * (c->n - 1) * c->bytes / Bps : 0;
 }
 
-/* Where all links are alike and groups span axes, one chip tells it for those that it comes to lie on. */
-static double regular_ports_s(const struct bound_case *c)
-{
-    const struct slice *slice = c->slice;
-    int step[SLICE_AXES] = {1, 1, 1}, at[SLICE_AXES], times = 1, least = INT_MAX, all = 0;
-    for (int a = 0; a < slice->axes; a++) {
-        step[a] = slice_period(slice, a);
-        times *= slice->len[a] / step[a];
-    }
-    for (at[0] = 0; at[0] < step[0]; at[0]++)
-        for (at[1] = 0; at[1] < step[1]; at[1]++)
-            for (at[2] = 0; at[2] < step[2]; at[2]++) {
-                int chip = slice_chip(slice, at), ports = 0;
-                for (int id = chip * 2 * slice->axes; id < (chip + 1) * 2 * slice->axes; id++)
-                    ports += slice_is_link(slice, id) && leaves_column(c, id);
-                least = ports < least ? ports : least;
-                all += times * ports;
-            }
-    double bytes = fmax(leaving_bytes(c, 1, false), leaving_bytes(c, c->n - 1, false));
-    return fmax(bytes / (least * slice->link_Bps), all_links_s(c, all * slice->link_Bps));
-}
-
 static int pass_ports(const struct bound_case *c, double *worst_s, struct status *st)
 {
     size_t chips = (size_t)c->slice->chips;
     double *room, Bps = 0;
-    if (c->axes && !c->slice->link) {
-        *worst_s = fmax(*worst_s, regular_ports_s(c));
-        return 0;
-    }
     if (!(room = calloc(4 * chips, sizeof *room)))
         return status_nomem(st);
     struct ports p = {.Bps = {room, room + chips}, .bytes = {room + 2 * chips, room + 3 * chips}};
@@ -262,29 +194,6 @@ static int pass_ports(const struct bound_case *c, double *worst_s, struct status
     *worst_s = fmax(*worst_s, fmax(largest_s(&p, chips), all_links_s(c, Bps)));
     free(room);
     return 0;
-}
-
-static int links_between(const struct slice *slice, int from, int to)
-{
-    struct minimal_route minimal[MINIMAL_ROUTES];
-    route_minimal(slice, from, to, minimal);
-    return route_length(minimal[0].hop, minimal[0].hops);
-}
-
-/* The farthest chip of a group that spans axes, from one whose other coordinates are 0: on every axis by itself. */
-static int farthest_along(const struct bound_case *c)
-{
-    const struct slice *slice = c->slice;
-    int corner[SLICE_AXES] = {0};
-    for (int a = 0; a < slice->axes; a++)
-        for (int to = 1, most = 0; to < slice->len[a] && (c->axes >> a & 1); to++) {
-            int at[SLICE_AXES] = {0};
-            at[a] = to;
-            int links = links_between(slice, 0, slice_chip(slice, at));
-            corner[a] = links > most ? to : corner[a];
-            most = links > most ? links : most;
-        }
-    return links_between(slice, 0, slice_chip(slice, corner));
 }
 
 struct farthest {
@@ -337,8 +246,43 @@ static double distance_s(const struct bound_case *c)
     if (c->target || c->pair_bytes)
         each_pair(c, take_distance, &farthest);
     else
-        farthest.links = c->chip ? farthest_listed(c) : farthest_along(c);
+        farthest.links = c->chip ? farthest_listed(c) : links_farthest(c->slice, c->axes);
     return farthest.links > 0 ? farthest.links * least_latency_s(c->slice) : 0;
+}
+
+static double spanning_bound_s(const struct bound_case *c, const struct spanning *spanning)
+{
+    const struct slice *slice = c->slice;
+    double bytes[2] = {leaving_bytes(c, 1, false), leaving_bytes(c, c->n - 1, false)};
+    double worst_s = fmax(bytes[0], bytes[1]) / spanning->port_Bps;
+    worst_s = fmax(worst_s, all_links_s(c, spanning->all_Bps));
+    worst_s = fmax(worst_s, spanning->farthest_links * slice->hop_latency_s);
+    for (int axis = 0; axis < slice->axes; axis++) {
+        int len = slice->len[axis];
+        const double *Bps = spanning->plane_Bps[axis];
+        for (int k = 1; k < len && Bps; k++) {
+            spanning_bytes(c, len, k, bytes);
+            for (int w = 0; w < 2; w++)
+                if (bytes[w] > 0 && Bps[w * (len + 1) + k] > 0)
+                    worst_s = fmax(worst_s, bytes[w] / Bps[w * (len + 1) + k]);
+        }
+    }
+    return worst_s;
+}
+
+bool bound_is_spanning(const struct bound_case *c)
+{
+    return c->axes && !c->chip && !c->target && !c->slice->link;
+}
+
+static int find_spanning(const struct bound_case *c, double *bound_s, struct status *st)
+{
+    struct spanning own = {0};
+    int code = c->spanning ? 0 : spanning_init(&own, c->slice, c->axes, st);
+    if (code == 0)
+        *bound_s = spanning_bound_s(c, c->spanning ? c->spanning : &own);
+    spanning_free(&own);
+    return code;
 }
 
 int bound_find(const struct bound_case *c, double *bound_s, struct status *st)
@@ -346,6 +290,8 @@ int bound_find(const struct bound_case *c, double *bound_s, struct status *st)
     *bound_s = 0;
     if (c->n < 2 && !c->target)
         return 0;
+    if (bound_is_spanning(c))
+        return find_spanning(c, bound_s, st);
     *bound_s = distance_s(c);
     int code = pass_ports(c, bound_s, st);
     for (int axis = 0; axis < c->slice->axes && code == 0; axis++)

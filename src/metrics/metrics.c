@@ -6,21 +6,8 @@
 
 #include "metrics/count.h"
 
-/* Bytes of a send that all chips do alike: translation takes each link of an axis and sign to every other,
- * so each carries as much. Counting them chip by chip would walk 10^7 routes of a pod. */
-static void count_alike(const struct program *program, const struct op *op, double alike_bytes[SLICE_AXES][2])
-{
-    struct route route = program->route[op->towards.route];
-    for (int h = 0; h < route.hops; h++) {
-        struct hop hop = program->hop[route.first + h];
-        bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
-        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each * op_times(op);
-    }
-}
-
-/* Bytes of a send, chip by chip; `walked` has room for the longest route. */
-static int count_each(const struct program *program, const struct op *op, int walked[], double link_bytes[],
-                      struct status *st)
+int metrics_count_each(const struct program *program, const struct op *op, int walked[], double link_bytes[],
+                       struct status *st)
 {
     for (int chip = 0; chip < program->slice->chips; chip++) {
         if (!op_takes_part(program, op, chip))
@@ -45,15 +32,6 @@ int metrics_longest_route(const struct program *program)
         longest = links > longest ? links : longest;
     }
     return longest;
-}
-
-int metrics_count_send(const struct program *program, const struct op *op, int walked[],
-                       double alike_bytes[SLICE_AXES][2], double link_bytes[], struct status *st)
-{
-    if (op->where != WHERE_ALL || op->towards.table != NO_TABLE || op->amount.table != NO_TABLE)
-        return count_each(program, op, walked, link_bytes, st);
-    count_alike(program, op, alike_bytes);
-    return 0;
 }
 
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
@@ -124,10 +102,18 @@ static double compute_of(const struct program *program, const struct trace *trac
     return trace->chip_busy_s[chip] + more_s;
 }
 
-int metrics_compute(struct metrics *m, const struct program *program, const struct trace *trace,
-                    double more_s, double comm_s, int orbit, struct status *st)
+int counts_find(struct counts *counts, const struct program *program, int orbit, struct status *st)
 {
-    *m = (struct metrics){.time_s = trace->total_s + more_s, .has_computes = program_has_computes(program)};
+    *counts = (struct counts){.transfers = program_transfers(program) * orbit,
+                              .steps = program_steps(program, st),
+                              .has_computes = program_has_computes(program)};
+    return counts->steps < 0 ? counts->steps : 0;
+}
+
+int metrics_compute(struct metrics *m, const struct program *program, const struct counts *counts,
+                    const struct trace *trace, double more_s, double comm_s, int orbit, struct status *st)
+{
+    *m = (struct metrics){.counts = *counts, .time_s = trace->total_s + more_s};
     double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
     if (!link_bytes)
         return status_nomem(st);
@@ -135,16 +121,14 @@ int metrics_compute(struct metrics *m, const struct program *program, const stru
     if (code == 0)
         link_use(m, program, link_bytes, orbit);
     free(link_bytes);
-    m->steps = code < 0 ? code : program_steps(program, st);
-    if (m->steps < 0)
-        return m->steps;
-    m->transfers = program_transfers(program) * orbit;
+    if (code < 0)
+        return code;
     m->critical_chip = trace_critical_chip(trace);
     m->compute_s = compute_of(program, trace, m->critical_chip);
-    m->comm_s = m->has_computes ? comm_s : m->time_s;
+    m->comm_s = counts->has_computes ? comm_s : m->time_s;
     m->exposed_comm_s = m->time_s - m->compute_s;
     m->overlap_frac = NAN;
-    if (m->has_computes && comm_s > 0)
+    if (counts->has_computes && comm_s > 0)
         m->overlap_frac = fmax(0, 1 - m->exposed_comm_s / comm_s);
     return 0;
 }

@@ -24,24 +24,30 @@
 #include "engine/trace.h"
 #include "program/program.h"
 
+/* What a program counts, whatever its amounts are. */
+struct counts {
+    int64_t transfers;
+    int steps; /* the longest chain of sends */
+    bool has_computes;
+};
+int counts_find(struct counts *counts, const struct program *program, int orbit, struct status *st);
+
 struct metrics {
+    struct counts counts;
     double time_s;
     double link_bytes;     /* over all links */
     double max_link_bytes; /* over the busiest link */
     double max_link_frac, mean_link_frac;
-    int64_t transfers;
-    int steps;
     int critical_chip;
     double compute_s, comm_s, exposed_comm_s;
     double overlap_frac; /* NaN for a program without computes */
-    bool has_computes;
 };
 
 /* `more_s` is what ops that stand for several (op_times) add to the trace's total, 0 where there are none. `comm_s` is the
  * total of the same program without computes, with what they add there; for a program that has none it is not looked at.
- * `orbit` is 1 without folding. */
-int metrics_compute(struct metrics *metrics, const struct program *program, const struct trace *trace,
-                    double more_s, double comm_s, int orbit, struct status *st);
+ * `orbit` is 1 without folding, here and in counts_find(). */
+int metrics_compute(struct metrics *metrics, const struct program *program, const struct counts *counts,
+                    const struct trace *trace, double more_s, double comm_s, int orbit, struct status *st);
 
 /* Two times that a program cannot beat on its slice, without running it: what its busiest link needs; and its longest chain of
  * ops, if each had its links to itself, with `scale` times the bytes. Every op counts once (op_times). */

@@ -256,6 +256,14 @@ int fold_init(struct fold *fold, const struct program *program, struct status *s
     return 0;
 }
 
+void fold_renew(struct fold *fold, const struct program *program)
+{
+    for (int32_t o = 0; o < fold->program.ops; o++) {
+        fold->program.op[o].amount = program->op[o].amount;
+        fold->program.op[o].setup_s = program->op[o].setup_s;
+    }
+}
+
 void fold_free(struct fold *fold)
 {
     program_free(&fold->program);

@@ -34,6 +34,8 @@ struct fold {
 
 /* Folds a program as far as it goes. */
 int fold_init(struct fold *fold, const struct program *program, struct status *st);
+/* The program has been rewound and has kept its shape: takes its amounts. */
+void fold_renew(struct fold *fold, const struct program *program);
 void fold_free(struct fold *fold);
 
 /* The chip of the quotient that stands for a chip of the original; the first of the chips that one stands for. */

@@ -10,6 +10,13 @@ void program_init(struct program *program, const struct slice *slice)
     *program = (struct program){.slice = slice};
 }
 
+static void free_buffers(struct program *program)
+{
+    for (int32_t i = 0; i < program->buffers; i++)
+        free(program->buffer[i].ragged);
+    program->buffers = 0;
+}
+
 void program_free(struct program *program)
 {
     for (int32_t i = 0; i < program->masks; i++)
@@ -18,8 +25,7 @@ void program_free(struct program *program)
         free(program->index_table[i]);
     for (int32_t i = 0; i < program->amount_tables; i++)
         free(program->amount_table[i]);
-    for (int32_t i = 0; i < program->buffers; i++)
-        free(program->buffer[i].ragged);
+    free_buffers(program);
     free(program->op);
     free(program->after);
     free(program->route);
@@ -34,6 +40,30 @@ void program_free(struct program *program)
     for (int part = 0; part < PARTS; part++)
         lookup_free(&program->known[part]);
     *program = (struct program){.slice = program->slice};
+}
+
+void program_rewind(struct program *program)
+{
+    free_buffers(program);
+    program->ops_before = program->ops;
+    program->afters_before = program->afters;
+    program->differs = program->ops == 0;
+    program->ops = program->afters = program->payloads = program->stages = 0;
+}
+
+bool program_kept_shape(const struct program *program)
+{
+    return program->ops_before > 0 && !program->differs && program->ops == program->ops_before &&
+           program->afters == program->afters_before;
+}
+
+/* Is an op the one that was there before the program was rewound, but for what it takes? */
+static bool is_as_before(const struct op *before, const struct op *op)
+{
+    return before->kind == op->kind && before->where == op->where &&
+           before->towards.route == op->towards.route && before->towards.table == op->towards.table &&
+           before->amount.table == NO_TABLE && op->amount.table == NO_TABLE && before->stage == op->stage &&
+           before->step == op->step && before->first_after == op->first_after && before->times == op->times;
 }
 
 int32_t program_stage(struct program *program, const char *format, ...)
@@ -85,6 +115,8 @@ int32_t program_add(struct program *program, struct op op)
 {
     op.first_after = program->afters;
     op.afters = 0;
+    if (program->ops < program->ops_before)
+        program->differs |= !is_as_before(&program->op[program->ops], &op);
     APPEND(program, ROOM_OP, op, ops, op);
 }
 
@@ -92,13 +124,17 @@ void program_after(struct program *program, int32_t op, enum after_kind kind)
 {
     if (op < 0 || program->error)
         return;
-    if (program->ops == 0 || op >= program->ops - 1) {
+    if (op >= program->ops - 1) {
         program_fault(program, STATUS_CHECK);
         return;
     }
     if (!HAS_ROOM(program, ROOM_AFTER, after, afters, 1))
         return;
-    program->after[program->afters++] = (struct after){op, kind};
+    struct after *after = &program->after[program->afters];
+    if (program->afters < program->afters_before)
+        program->differs |= after->op != op || after->kind != kind;
+    *after = (struct after){op, kind};
+    program->afters++;
     program->op[program->ops - 1].afters++;
 }
 

@@ -175,10 +175,19 @@ struct program {
     struct stage *stage;
 
     struct lookup known[PARTS]; /* while building: where equal parts are */
+
+    int32_t ops_before, afters_before; /* when it was rewound; 0: never */
+    bool differs;                      /* since then */
 };
 
 void program_init(struct program *program, const struct slice *slice);
 void program_free(struct program *program);
+
+/* Begins to write a program anew, in the memory that it has. Where what is then added is what was there before, but for
+ * amounts and set-ups that are alike on all chips, it has kept its shape: all that was made of that, such as a fold, holds
+ * with the new amounts. Buffers and payloads are forgotten. */
+void program_rewind(struct program *program);
+bool program_kept_shape(const struct program *program);
 
 /* The parts. Each returns an index and keeps equal parts once. program_mask() returns WHERE_ALL for a mask of
  * ones. The tables given are copied; `towards` and `amount` made from a table whose entries are alike

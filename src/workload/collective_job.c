@@ -92,12 +92,23 @@ static int collective_open(struct job *job, struct status *st)
     return code;
 }
 
+/* Which rings are walked, and how the array is cut for them, may have been chosen by what they take. */
+static int collective_resize(struct job *job, struct status *st)
+{
+    struct collective_job *c = job->state;
+    if (c->walks.weighed || c->pair_elements)
+        return 0;
+    int code = read_size(c, job->point, st);
+    return code < 0 ? code : 1;
+}
+
 static void collective_close(struct job *job)
 {
     struct collective_job *c = job->state;
     if (!c)
         return;
     walks_close(&c->walks);
+    spanning_free(&c->spanning);
     free(c->target);
     free(c->pair_elements);
     free(c);
@@ -154,7 +165,7 @@ static int collective_build(struct job *job, struct status *st)
 
 static int collective_describe(const struct job *job, struct work *work, struct status *st)
 {
-    const struct collective_job *c = job->state;
+    struct collective_job *c = job->state;
     struct formula_case formula;
     int code = collective_case(c, job, &formula, st);
     if (code == 0)
@@ -198,6 +209,7 @@ static const char *collective_variants(const struct point *point, const char **v
 const struct workload workload_collective = {.name = "collective",
                                              .matches = collective_matches,
                                              .open = collective_open,
+                                             .resize = collective_resize,
                                              .sends = collective_sends,
                                              .build = collective_build,
                                              .describe = collective_describe,

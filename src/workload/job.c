@@ -61,6 +61,19 @@ int job_build(struct job *job, struct status *st)
     return code == 0 && job->point->check ? check(job, st) : code;
 }
 
+int job_resize(struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    struct catalog *catalog = job->catalog;
+    int code = job->workload->resize && !job->has_data ? job->workload->resize(job, st) : 0;
+    if (code > 0)
+        program_rewind(&job->program);
+    if (code != 0)
+        return code < 0 ? code : 0;
+    job_close(job);
+    return job_open(job, point, catalog, st);
+}
+
 void job_close(struct job *job)
 {
     if (job->workload)

@@ -20,6 +20,7 @@
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "engine/timing.h"
+#include "metrics/metrics.h"
 #include "program/program.h"
 #include "settings/point.h"
 #include "settings/settings.h"
@@ -67,6 +68,9 @@ struct workload {
     bool (*matches)(const struct point *point);
     /* Reads the point; all that can be wrong with it is found here. */
     int (*open)(struct job *job, struct status *st);
+    /* The size of job->point is another than that with which the job was opened, and nothing else of it: reads it. Returns 1;
+     * or 0 where more than amounts may depend on it, and the job has to be opened anew. NULL: it always has. */
+    int (*resize)(struct job *job, struct status *st);
     /* How many sends a chip has under way at once, before anything is built; NULL: not many. */
     double (*sends)(const struct job *job);
     /* Writes job->program. */
@@ -91,6 +95,9 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 /* Checks the point: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
+/* Where job->point differs from what it was in its size alone: the job is open for that, and to be built again, in which it takes
+ * what it has. */
+int job_resize(struct job *job, struct status *st);
 void job_close(struct job *job);
 
 /* The engine that runs a job that was built: the one that its point names, else the reference if that takes no longer than
@@ -104,11 +111,13 @@ int engine_choose(struct settings *settings, struct catalog *catalog, struct sta
 struct run {
     struct result result;
     struct timing timing; /* of the job's program: the struct must not be moved */
+    struct counts counts; /* of what it runs */
     struct spent folding, simulating,
         measuring; /* what it took, if the job is timed; of SimGrid, loading it too */
 };
 
-/* Runs a job that was built. run_free() is safe after a failure. */
+/* Runs a job that was built. The struct is zeroed, or has run the same job before that was resized: then what only depends on the
+ * program's shape is kept. run_free() is safe after a failure. */
 int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);
 
@@ -123,7 +132,8 @@ int job_least(const struct point *point, struct catalog *catalog, struct result 
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
 
-/* A result that has no numbers, and a status that says why. */
+/* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run, or of a point. */
+void job_fail(const struct job *job, struct result *result, const struct status *why);
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
                        const struct status *why);
 

@@ -100,7 +100,7 @@ static int describe(struct result *result, const struct job *job, const struct m
     result->formula_rule_s = work.formula_rule_s;
     result->bound_s = work.bound_s;
     result->overlapped_s = work.overlapped_s;
-    result->steps = m->steps + work.more_steps;
+    result->steps = m->counts.steps + work.more_steps;
     if (m->time_s > 0) {
         result->algbw_Bps = work.alg_bytes / m->time_s;
         result->busbw_Bps = result->algbw_Bps * work.busbw_factor;
@@ -115,7 +115,7 @@ static void measure(struct result *result, const struct metrics *m)
     result->mean_link_frac = m->mean_link_frac;
     result->link_bytes = m->link_bytes;
     result->max_link_bytes = m->max_link_bytes;
-    result->transfers = m->transfers;
+    result->transfers = m->counts.transfers;
     result->compute_s = m->compute_s;
     result->comm_s = m->comm_s;
     result->exposed_comm_s = m->exposed_comm_s;
@@ -144,12 +144,13 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    if (code == 0 && !*again && program_has_computes(timing->program) && !job->point->time_only)
+    if (code == 0 && !*again && run->counts.has_computes && !job->point->time_only)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
         return code;
-    code = metrics_compute(&metrics, timing->program, &timing->trace, more_s, comm_s, timing->fold.orbit, st);
+    code = metrics_compute(&metrics, timing->program, &run->counts, &timing->trace, more_s, comm_s,
+                           timing->fold.orbit, st);
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
@@ -167,15 +168,28 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     return code;
 }
 
+/* The program as the engine runs it, what it counts, and what the result says before it has run. */
+static int prepare(const struct job *job, const struct engine *engine, struct run *run, struct status *st)
+{
+    struct timing *timing = &run->timing;
+    if (timing->program && program_kept_shape(&job->program)) {
+        timing_renew(timing);
+        run->result.size_bytes = job->point->size_bytes;
+        return 0;
+    }
+    timing_free(timing);
+    identify(&run->result, job->point, job);
+    PUT(run->result.engine, engine->name);
+    int code = timing_init(timing, &job->program, engine, job->point->fold, st);
+    return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
+}
+
 static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
                     bool *again, struct status *st)
 {
     const struct engine *engine = job_engine(job);
     struct stopwatch stopwatch = start(job);
-    *run = (struct run){0};
-    identify(&run->result, job->point, job);
-    PUT(run->result.engine, engine->name);
-    int code = timing_init(&run->timing, &job->program, engine, job->point->fold, st);
+    int code = prepare(job, engine, run, st);
     run->timing.limits = *limits;
     run->folding = lap(job, &stopwatch);
     if (run->timing.fold.orbit > 1)
@@ -210,32 +224,12 @@ void run_free(struct run *run)
     timing_free(&run->timing);
 }
 
-static void fail(struct result *result, const struct job *job, const struct status *why)
+void job_fail(const struct job *job, struct result *result, const struct status *why)
 {
     identify(result, job->point, job);
     snprintf(result->status, sizeof result->status, "%s%s", status_is_refusal(why->code) ? "" : RESULT_FAILED,
              why->text);
     result->code = why->code;
-}
-
-int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
-{
-    struct job job = {0};
-    struct run run = {0};
-    struct point own = *point;
-    own.few_layers = true;
-    int code = job_open(&job, &own, catalog, st);
-    if (code == 0)
-        code = job_build(&job, st);
-    if (code == 0)
-        code = job_run(&job, RECORD_NONE, &run, st);
-    if (code == 0)
-        *result = run.result;
-    else
-        fail(result, &job, st);
-    run_free(&run);
-    job_close(&job);
-    return code;
 }
 
 bool job_has_least(const struct point *point)
@@ -264,6 +258,6 @@ void job_result_failed(const struct point *point, struct catalog *catalog, struc
     struct status own = {0};
     struct job job = {0};
     job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
-    fail(result, &job, why);
+    job_fail(&job, result, why);
     job_close(&job);
 }

@@ -161,8 +161,9 @@ int walks_settle(struct collective_job *c, const struct job *job, const struct m
     if (walks->settled)
         return 0;
     walks->settled = true;
+    walks->weighed = walks->other.rings > 0 || has_shares(c, job, mesh);
     if (walks->other.rings == 0)
-        return has_shares(c, job, mesh) ? time_best(c, job, mesh, &lines_s, st) : 0;
+        return walks->weighed ? time_best(c, job, mesh, &lines_s, st) : 0;
     rings_s = walks_ideal_s(c, job);
     swap(walks);
     code = time_best(c, job, mesh, &lines_s, st);

@@ -30,8 +30,8 @@ struct walks {
     struct span span;
     struct span other;           /* the lines, as long as it is open which are faster */
     int share[COLLECTIVE_RINGS]; /* of the span's rings (collective_spec); all 0: the array is cut equally */
-    bool settled;
-    int64_t *pair_elements; /* ragged: as the span numbers the group, where the mesh does not; or NULL */
+    bool settled, weighed;       /* weighed: by what they take with an array of that size */
+    int64_t *pair_elements;      /* ragged: as the span numbers the group, where the mesh does not; or NULL */
 };
 
 /* Finds the rings over c->axes, which c->walks gets. Errors: --all-axes where there are no lines, too many axes. */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "workload/series.h"
+
+static int run_point(struct series *series, bool again, struct catalog *catalog, struct status *st)
+{
+    struct job *job = &series->job;
+    int code = again ? job_resize(job, st) : job_open(job, &series->point, catalog, st);
+    if (code == 0)
+        code = job_build(job, st);
+    return code < 0 ? code : job_run(job, RECORD_NONE, &series->run, st);
+}
+
+int series_result(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
+                  struct result *result, struct status *st)
+{
+    bool again = series->holds && series->family == family;
+    if (!again)
+        series_close(series);
+    series->family = family;
+    series->point = *point;
+    series->point.few_layers = true;
+    int code = run_point(series, again, catalog, st);
+    series->holds = code == 0;
+    if (code == 0)
+        *result = series->run.result;
+    else
+        job_fail(&series->job, result, st);
+    if (code < 0)
+        series_close(series);
+    return code;
+}
+
+void series_close(struct series *series)
+{
+    run_free(&series->run);
+    job_close(&series->job);
+    *series = (struct series){0};
+}
+
+int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    struct series single = {0};
+    int code = series_result(&single, 0, point, catalog, result, st);
+    series_close(&single);
+    return code;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Points that share what they have in common have the results of each alone, to the bit. */
+#include <stdio.h>
+#include <string.h>
+
+#include "settings/option.h"
+#include "suite.h"
+#include "workload/series.h"
+
+enum { OPTIONS = 12 };
+typedef const char *const choice[OPTIONS][2];
+
+/* Tori, lines, rings that do not lie side by side, shares that depend on the size, masks, amounts of each chip, all kinds of
+ * collectives; what cannot run with some sizes, and what is never kept. */
+static choice families[] = {
+    {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {NULL, NULL}},
+    {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "8x4x4"}, {"ring", "bidi"}, {NULL, NULL}},
+    {{"op", "all-gather"}, {"chip", "v5e"}, {"slice", "4x8"}, {NULL, NULL}},
+    {{"op", "reduce-scatter"}, {"chip", "v6e"}, {"slice", "16x16"}, {"axis", "y"}, {NULL, NULL}},
+    {{"op", "all-gather"}, {"chip", "v4"}, {"slice", "4x4x4"}, {"mesh", "X=64"}, {NULL, NULL}},
+    {{"op", "all-gather"},
+     {"chip", "v5e"},
+     {"slice", "4x4"},
+     {"groups", "0,1,5,4;2,3,7,6;8,9,13,12;10,11,15,14"},
+     {NULL, NULL}},
+    {{"op", "broadcast"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"root", "7"}, {NULL, NULL}},
+    {{"op", "all-to-all"}, {"chip", "v5e"}, {"slice", "4x4"}, {NULL, NULL}},
+    {{"op", "all-to-all"},
+     {"chip", "v5e"},
+     {"slice", "16x16"},
+     {"algorithm", "ring"},
+     {"axis", "x"},
+     {NULL, NULL}},
+    {{"op", "ragged-all-to-all"},
+     {"chip", "v5e"},
+     {"slice", "4x4"},
+     {"pair-sizes", "random:7"},
+     {NULL, NULL}},
+    {{"op", "collective-permute"},
+     {"chip", "v5p"},
+     {"slice", "4x4x4"},
+     {"pairs", "0-21,3-5"},
+     {"routes", "2"},
+     {NULL, NULL}},
+    {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"link", "2,1,0:x+=0.5"}, {NULL, NULL}},
+    {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"fold", "off"}, {NULL, NULL}},
+    {{"op", "all-gather"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"check", "on"}, {NULL, NULL}},
+    {{"op", "all-gather"}, {"chip", "v5e"}, {"slice", "4x4"}, {"profile", "measured"}, {NULL, NULL}},
+    {{"op", "bf16[256@X,512] . bf16[512,128@X] -> bf16[256@X,128]"},
+     {"chip", "v5e"},
+     {"mesh", "X=4"},
+     {NULL, NULL}},
+};
+enum { FAMILIES = sizeof families / sizeof *families };
+
+/* The last one is no number of elements of four bytes. */
+static const char *const sizes[] = {"64KiB", "1MiB", "48KiB", "3MiB", "1GiB", "4KiB", "65538B"};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+static void make_point(const choice *family, const char *size, struct point *point)
+{
+    struct status st = {0};
+    point_init(point);
+    for (int i = 0; (*family)[i][0]; i++)
+        OKAY(option_set(option_by_name((*family)[i][0]), (*family)[i][1], point, &st), st);
+    OKAY(option_set(option_by_name("engine"), "event", point, &st), st);
+    OKAY(option_set(option_by_name("dtype"), "f32", point, &st), st);
+    if (!strchr((*family)[0][1], '.'))
+        OKAY(option_set(option_by_name("size"), size, point, &st), st);
+}
+
+static bool is_same(const struct result *a, const struct result *b)
+{
+    for (int c = 0; c < column_count; c++) {
+        double values[2] = {column_value(&columns[c], a), column_value(&columns[c], b)};
+        bool text = columns[c].kind == COLUMN_TEXT;
+        if (text ? strcmp(column_text(&columns[c], a), column_text(&columns[c], b)) != 0
+                 : memcmp(&values[0], &values[1], sizeof *values) != 0 && values[0] == values[0])
+            return false;
+        if (!text && (values[0] == values[0]) != (values[1] == values[1]))
+            return false;
+    }
+    return a->code == b->code;
+}
+
+static void points_of_a_family_are_as_alone(void)
+{
+    struct catalog catalog = {0};
+    struct series series = {0};
+    struct suite_random random = {2026};
+    for (int i = 0; i < 400; i++) {
+        int f = i < 2 * FAMILIES * SIZES ? i / 2 / SIZES : (int)suite_random(&random, FAMILIES);
+        const char *size = sizes[suite_random(&random, SIZES)];
+        struct point point;
+        struct result together, alone;
+        struct status a = {0}, b = {0};
+        make_point(&families[f], size, &point);
+        series_result(&series, f, &point, &catalog, &together, &a);
+        job_result(&point, &catalog, &alone, &b);
+        if (!is_same(&together, &alone) || strcmp(a.text, b.text) != 0) {
+            printf("%s of %s, family %d: %.17g s, alone %.17g s (%s; %s)\n", families[f][0][1], size, f,
+                   together.time_s, alone.time_s, together.status, alone.status);
+            CU_FAIL("a series changes a result");
+        }
+    }
+    series_close(&series);
+    catalog_free(&catalog);
+}
+
+/* What does not depend on the size is not made again: the struct says so. */
+static void shapes_are_kept(void)
+{
+    struct catalog catalog = {0};
+    struct series series = {0};
+    struct point point;
+    struct result result;
+    struct status st = {0};
+    for (int s = 0; s < 3; s++) {
+        make_point(&families[0], sizes[s], &point);
+        OKAY(series_result(&series, 0, &point, &catalog, &result, &st), st);
+        CU_ASSERT_EQUAL(program_kept_shape(&series.job.program), s > 0);
+        CU_ASSERT_EQUAL(result.size_bytes, point.size_bytes);
+    }
+    series_close(&series);
+    catalog_free(&catalog);
+}
+
+SUITE("series", TEST(points_of_a_family_are_as_alone), TEST(shapes_are_kept))
