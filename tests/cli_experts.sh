@@ -172,10 +172,42 @@ chip: v5e
 head: false
 kernel: plain
 END
-"$icisim" eval layers.yaml --chunks 2 | grep -qx "# equals one device's: y to 1e-06, gradients to 1e-05" || { echo "layers: eval"; failed=1; }
-sed -i 's/draw: even/draw: zipf, exponent: 1/' layers.yaml
+equals="# equals one device's: y to 1e-06, gradients to 1e-05"
+said=$("$icisim" eval layers.yaml --chunks 2)
+[[ "$said" == *"$equals" ]] || { echo "layers: $said"; failed=1; }
+
+# Drawn, each layer has a routing of its own: some rows are dropped, on one device the same.
+sed -i 's/draw: even/draw: zipf, exponent: 1/; s/layers: 2/layers: 3/; s/, every: 2//; s/factor: 1/factor: 0.5/' layers.yaml
+said=$("$icisim" eval layers.yaml --chunks 2)
+[[ "$said" == *"$equals" ]] || { echo "drawn layers: $said"; failed=1; }
 said=$("$icisim" run layers.yaml --engine both --time-limit 1000s)
-[[ "$said" == *"# experts: 8 on each 4 devices; top-2 of 8 tokens a device; each takes 8 rows"* ]] || { echo "layers: $said"; failed=1; }
+[[ "$said" == *"# experts: 8 on each 4 devices; top-2 of 8 tokens a device; each takes 4 rows of a sender; dropped "* &&
+    "$said" == *" of 384 rows, "*"; 3 layers, each with a routing of its own"* ]] || { echo "drawn layers: $said"; failed=1; }
+said=$("$icisim" eval layers.yaml --tokens-per-chip 8 2>&1) && { echo "tokens of a chip: $said"; failed=1; }
+[[ "$said" == *"on one device: there are 8 tokens, on the mesh 64; give sizes"* ]] || { echo "tokens of a chip: $said"; failed=1; }
+
+# Layers from files, one each: the second has all its tokens on two experts.
+for layer in 1 2 3; do
+    echo device,token,expert,gate
+    for ((i = 0; i < 128; i++)); do
+        echo "$((i / 16)),$((i / 2 % 8)),$((layer == 2 ? i % 2 : i % 8)),0.5"
+    done
+done | csplit -s -z -f layer - '/^device/' '{*}'
+mv layer00 layer1.csv && mv layer01 layer2.csv && mv layer02 layer3.csv
+sed 's/draw: zipf, exponent: 1/file: "layer{}.csv"/; s/factor: 0.5/factor: 4/' layers.yaml >files.yaml
+said=$("$icisim" run files.yaml --engine both --time-limit 1000s)
+[[ "$said" == *"dropped 0 of 384 rows"*" in layer 2, 4.000 of the mean"* ]] || { echo "layers from files: $said"; failed=1; }
+said=$("$icisim" eval files.yaml)
+[[ "$said" == *"$equals" ]] || { echo "layers from files: $said"; failed=1; }
+
+# None of many layers stands for others where they differ; where they are even, some do.
+sed 's/layers: 3/layers: 40/' layers.yaml >many.yaml
+sed 's/draw: zipf, exponent: 1/draw: even/' many.yaml >alike.yaml
+for file in many alike; do
+    [ "$(time_of $file.yaml)" = "$(time_of $file.yaml --unroll)" ] || { echo "$file layers: --unroll takes another time"; failed=1; }
+done
+said=$("$icisim" run many.yaml)
+[[ "$said" == *"1 to 40, mean"*", least"*", most"*"40 to 1, mean"*", least"* && "$said" =~ rest\ +0.000\ +0.0 ]] || { echo "many layers: $said"; failed=1; }
 
 # Every token is for an expert on its own chip, in two groups of eight: rows cross no link.
 {
@@ -198,7 +230,6 @@ refuse 'its routing stands in a file' run moe-example.yaml --draws 3
 sed 's/file: .*routing.csv/counts: counts.csv/' moe-example.yaml >counted.yaml
 sed -i 's/1,7,5/1,7,6/' counts.csv
 refuse 'counts do not say which tokens go to which expert' eval counted.yaml
-refuse 'give the routing {draw: even}' eval layers.yaml
 refuse '--draws takes one point; these are 2' run moe-zipf.yaml --draws 3 --hop-latency 1us,2us
 refuse '--draws does not apply' run all-gather --size 1MiB --slice 4x4 --draws 3
 exit "$failed"

@@ -30,6 +30,7 @@ static void load_chunks(const char *path, const char *mesh, int chunks, struct m
     point_init(&point);
     point.file = path;
     point.dtype = "f32";
+    point.numbers = true;
     point.chunks = chunks;
     point.given[option_index(option_by_name("chunks"))] = chunks > 1;
     OKAY(axes_parse(mesh, &axes, &st), st);
@@ -71,7 +72,7 @@ static void worked_example(void)
     struct status st = {0};
     struct array in[INPUTS], out[INPUTS];
     load("workloads/moe-example.yaml", "ep=2", &model, &module);
-    const struct dispatch *plan = &model.experts->dispatch;
+    const struct dispatch *plan = &model.experts->of[0].dispatch;
     CU_ASSERT_EQUAL(plan->capacity, 3);
     for (int d = 0; d < 2; d++) {
         int n = 0;
@@ -84,7 +85,7 @@ static void worked_example(void)
             CU_ASSERT_EQUAL(plan->dropped[12 * d + i], n < 3 && dropped[d][n] == i);
             n += n < 3 && dropped[d][n] == i;
         }
-        CU_ASSERT_EQUAL(dispatch_dropped(plan, &model.experts->routing, d), 3);
+        CU_ASSERT_EQUAL(dispatch_dropped(plan, &model.experts->of[0].routing, d), 3);
     }
     OKAY(numbers_read("workloads/moe-example.yaml", &model, in, &st), st);
     OKAY(numbers_run(&model, &module, in, 0, out, &st), st);
@@ -432,7 +433,7 @@ static void other_exchanges(void)
                 double want = 0;
                 for (int i = 0; i < 4; i++)
                     want += in[0].data[t * 4 + i] *
-                            in[1].data[(model.experts->routing.expert[t] * 4 + i) * 3 + j];
+                            in[1].data[(model.experts->of[0].routing.expert[t] * 4 + i) * 3 + j];
                 CU_ASSERT_EQUAL(out[0].data[t * 3 + j], want);
             }
         CU_ASSERT_EQUAL(model.outputs, way < 2 ? 1 : 2);

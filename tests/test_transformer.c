@@ -17,7 +17,7 @@
 #include "settings/option.h"
 #include "suite.h"
 
-enum { INPUTS = 40 };
+enum { INPUTS = 128 };
 
 /* Small, with sizes that are not alike: 6 heads of 4, 2 key-value heads; 4 sequences of 6 tokens. */
 static const char small[] = "model: transformer\nd-model: 20\nd-ff: 36\nheads: 6\nkv-heads: 2\n"
@@ -31,7 +31,9 @@ struct step {
     struct point point;
 };
 
-static void load(struct step *s, const char *text, const char *mesh, enum remat remat, int micro_batches)
+/* On a mesh; without one on one device, like a model that was read. */
+static void load_like(struct step *s, const char *text, const char *mesh, const struct model *like,
+                      enum remat remat, int micro_batches)
 {
     bool head = strstr(text, "head: true") != NULL;
     char path[] = "/tmp/icisim_transformer_XXXXXX";
@@ -44,15 +46,23 @@ static void load(struct step *s, const char *text, const char *mesh, enum remat 
     point_init(&s->point);
     s->point.file = path;
     s->point.dtype = "f32";
+    s->point.numbers = true;
     s->point.head = head;
     s->point.micro_batches = micro_batches;
     s->point.chunks = strstr(text, "# chunks") ? 3 : 1;
     s->point.given[option_index(option_by_name("chunks"))] = s->point.chunks > 1;
-    OKAY(axes_parse(mesh, &axes, &st), st);
-    OKAY(model_read(&s->point, &axes, &s->model, &st), st);
+    OKAY(mesh ? axes_parse(mesh, &axes, &st) : 0, st);
+    OKAY(mesh ? model_read(&s->point, &axes, &s->model, &st)
+              : model_read_one(&s->point, like, &s->model, &st),
+         st);
     OKAY(pass_recompute(&s->model.module, remat, &s->module, &st), st);
     OKAY(module_check(&s->module, NULL, &st), st);
     remove(path);
+}
+
+static void load(struct step *s, const char *text, const char *mesh, enum remat remat, int micro_batches)
+{
+    load_like(s, text, mesh, NULL, remat, micro_batches);
 }
 
 static void unload(struct step *s)
@@ -127,6 +137,17 @@ static void run_ahead(struct step *s, struct array out[])
     module_free(&was);
 }
 
+static void same_numbers(const struct model *model, const char *mesh, const struct array many[],
+                         const struct array one[])
+{
+    for (int o = 0; o < model->outputs; o++) {
+        double off = difference(&many[o], &one[o]);
+        CU_ASSERT(off < 1e-11);
+        if (!(off < 1e-11))
+            fprintf(stderr, "%s: %s differs by %g\n", mesh, model->output[o].name, off);
+    }
+}
+
 static void same_as(const char *text, const char *one_chip, const char *mesh, enum remat remat)
 {
     struct array one[INPUTS] = {0}, many[INPUTS] = {0};
@@ -136,12 +157,7 @@ static void same_as(const char *text, const char *one_chip, const char *mesh, en
     unload(&s);
     load(&s, text, mesh, remat, 1);
     run_ahead(&s, many);
-    for (int o = 0; o < s.model.outputs; o++) {
-        double off = difference(&many[o], &one[o]);
-        CU_ASSERT(off < 1e-11);
-        if (!(off < 1e-11))
-            fprintf(stderr, "%s: %s differs by %g\n", mesh, s.model.output[o].name, off);
-    }
+    same_numbers(&s.model, mesh, many, one);
     unload(&s);
     free_all(one, INPUTS);
     free_all(many, INPUTS);
@@ -289,6 +305,68 @@ static void experts_are_one_chips(void)
             char more[512];
             snprintf(more, sizeof more, "batch: 4\nkernel: plain\n%s", cases[i].more);
             same_as(with(more), cases[i].one_chip, cases[i].mesh, remat);
+        }
+}
+
+/* Are the entries of a device's layers other ones? */
+static bool layers_differ(const struct model_experts *experts)
+{
+    bool differ = experts->count > 1;
+    for (int i = 1; i < experts->count; i++) {
+        const struct routing *a = &experts->of[i - 1].routing, *b = &experts->of[i].routing;
+        differ = differ && memcmp(a->expert, b->expert,
+                                  (size_t)(a->devices * a->tokens * a->top_k) * sizeof *a->expert) != 0;
+    }
+    return differ;
+}
+
+/* Whatever each layer's tokens are routed to, and whatever is dropped of that: one device, to which all tokens come in their order in
+ * the batch, makes the same numbers of them. */
+static void routed_layers_are_one_chips(void)
+{
+    static const char *const draws[] = {"draw: uniform, seed: 3", "draw: zipf, exponent: 1.2",
+                                        "draw: hot, share: 0.6", "draw: multinomial, weights: [5, 1, 1, 2]"};
+    static const struct {
+        const char *more, *rest, *mesh;
+        int layers;
+    } cases[] = {
+        {"}\n", "", "ep=4", 2},
+        {"}\n", "", "dp=2,ep=2", 2},
+        {"}\n", "", "ep=2,tp=2,dp=2", 2},
+        {", every: 2}\nlayers: 5\n", "", "tp=2,fsdp=2,ep=2", 2},
+        {", expert-axis: '(fsdp,tp)'}\n", "head: true\n", "fsdp=2,tp=2", 2},
+        {", every: 3}\nlayers: 3\n", "# chunks: 3\n", "ep=2,dp=2", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (size_t d = 0; d < sizeof draws / sizeof *draws; d++) {
+            struct array one[INPUTS] = {0}, many[INPUTS] = {0};
+            char more[512], text[1024];
+            struct step on_mesh, alone;
+            snprintf(more, sizeof more,
+                     "batch: 4\nkernel: plain\nmoe: {experts: 4, top-k: 2, capacity-factor: 0.3, d-ff: 12, "
+                     "routing: {%s}%s%s",
+                     draws[d], cases[i].more, cases[i].rest);
+            snprintf(text, sizeof text, "%s", with(more));
+            load(&on_mesh, text, cases[i].mesh, (enum remat)(d % REMATS), 1);
+            load_like(&alone, text, NULL, &on_mesh.model, REMAT_NONE, 1);
+            const struct model_experts *experts = on_mesh.model.experts;
+            int64_t dropped = 0;
+            for (int l = 0; l < experts->count; l++) {
+                dropped += dispatch_dropped(&experts->of[l].dispatch, &experts->of[l].routing, -1);
+                CU_ASSERT_EQUAL(dispatch_dropped(&experts->of[l].dispatch, &experts->of[l].routing, -1),
+                                dispatch_dropped(&alone.model.experts->of[l].dispatch,
+                                                 &alone.model.experts->of[l].routing, 0));
+            }
+            CU_ASSERT_EQUAL(experts->count, cases[i].layers);
+            CU_ASSERT(cases[i].layers == 1 || layers_differ(experts));
+            CU_ASSERT(dropped > 0);
+            run(&alone, one);
+            run_ahead(&on_mesh, many);
+            same_numbers(&on_mesh.model, cases[i].mesh, many, one);
+            unload(&on_mesh);
+            unload(&alone);
+            free_all(one, INPUTS);
+            free_all(many, INPUTS);
         }
 }
 
@@ -446,5 +524,5 @@ static void memory_is_that_by_hand(void)
 
 SUITE("transformer", TEST(gradients_are_one_chips), TEST(what_is_kept_is_not_done_again),
       TEST(whole_gradients_are_one_chips), TEST(gradients_are_differences), TEST(experts_are_one_chips),
-      TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand),
-      TEST(memory_of_experts_is_that_by_hand))
+      TEST(routed_layers_are_one_chips), TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand),
+      TEST(memory_is_that_by_hand), TEST(memory_of_experts_is_that_by_hand))

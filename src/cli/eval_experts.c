@@ -56,7 +56,7 @@ static int compare(const struct point *point, const struct model *model, const s
 static int run(const struct point *point, const struct model *model, const struct module *module, FILE *out,
                struct status *st)
 {
-    const struct dispatch *d = &model->experts->dispatch;
+    const struct dispatch *d = &model->experts->of[0].dispatch;
     struct array *in = calloc((size_t)model->inputs + (size_t)model->outputs + 1, sizeof *in),
                  *made = in + model->inputs;
     if (!in)

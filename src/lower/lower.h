@@ -76,6 +76,7 @@ struct lowered {
     int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
     int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
     double seconds; /* of a compute; the longest, where devices have rows of their own */
+    const double *each_s;  /* [chips] of such a one: a table of the program's; NULL of others */
     enum bound_kind bound; /* of a product */
     int32_t layer,
         layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */

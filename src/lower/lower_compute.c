@@ -202,6 +202,7 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         return w->st->code;
     item->seconds = seconds;
     item->bound = bound;
+    item->each_s = amount.table == NO_TABLE ? NULL : w->program->amount_table[amount.table];
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &loose);
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, amount, wait, waits);

@@ -124,21 +124,30 @@ static int by_place(const void *left, const void *right)
     return a->group != b->group ? a->group - b->group : by_entry(a, b);
 }
 
-/* The entries of one device; `scratch` has room for them. */
-static void order_entries(struct dispatch *dispatch, const struct routing *routing, int device,
-                          struct sorted scratch[])
+/* Which entries of a device are dropped; `scratch` has room for all. */
+static void drop_entries(struct dispatch *dispatch, const struct routing *routing, int device,
+                         struct sorted scratch[])
 {
     int64_t first = device * dispatch->entries, rank = 0;
-    int each = dispatch->experts / dispatch->peers;
     for (int64_t i = 0; i < dispatch->entries; i++)
         scratch[i] = (struct sorted){i, routing->expert[first + i], routing->gate[first + i], 0};
     qsort(scratch, (size_t)dispatch->entries, sizeof *scratch, by_rank);
     for (int64_t i = 0; i < dispatch->entries; i++) {
-        struct sorted *s = &scratch[i];
-        rank = i > 0 && s->expert == s[-1].expert ? rank + 1 : 0;
-        bool dropped = rank >= dispatch->capacity;
-        dispatch->dropped[first + s->entry] = dropped;
-        s->group = (s->expert / each * 2 + dropped) * each + s->expert % each;
+        rank = i > 0 && scratch[i].expert == scratch[i - 1].expert ? rank + 1 : 0;
+        dispatch->dropped[first + scratch[i].entry] = rank >= dispatch->capacity;
+    }
+}
+
+/* The order in which a device's entries stand. */
+static void order_entries(struct dispatch *dispatch, const struct routing *routing, int device,
+                          struct sorted scratch[])
+{
+    int64_t first = device * dispatch->entries;
+    int each = dispatch->experts / dispatch->peers;
+    for (int64_t i = 0; i < dispatch->entries; i++) {
+        int expert = routing->expert[first + i];
+        int group = (expert / each * 2 + dispatch->dropped[first + i]) * each + expert % each;
+        scratch[i] = (struct sorted){.entry = i, .group = group};
     }
     qsort(scratch, (size_t)dispatch->entries, sizeof *scratch, by_place);
     for (int64_t i = 0; i < dispatch->entries; i++)
@@ -163,8 +172,37 @@ int dispatch_init(struct dispatch *dispatch, const struct routing *routing, int 
         dispatch_free(dispatch);
         return status_nomem(st);
     }
-    for (int d = 0; d < dispatch->devices; d++)
+    for (int d = 0; d < dispatch->devices; d++) {
+        drop_entries(dispatch, routing, d, scratch);
         order_entries(dispatch, routing, d, scratch);
+    }
+    free(scratch);
+    return 0;
+}
+
+int dispatch_join(struct dispatch *one, const struct routing *routing, const struct dispatch *of,
+                  const int device[], struct status *st)
+{
+    *one = (struct dispatch){.devices = 1,
+                             .experts = of->experts,
+                             .peers = 1,
+                             .entries = of->entries * of->devices,
+                             .capacity = 1};
+    struct sorted *scratch = malloc(((size_t)one->entries + 1) * sizeof *scratch);
+    if (!scratch || reserve(one, true, st) < 0) {
+        free(scratch);
+        return status_nomem(st);
+    }
+    for (int64_t i = 0; i < (int64_t)of->devices * of->experts; i++)
+        one->kept[i % of->experts] += of->kept[i];
+    for (int e = 0; e < one->experts; e++) {
+        one->size[0] += one->kept[e];
+        one->capacity = one->kept[e] > one->capacity ? one->kept[e] : one->capacity;
+    }
+    for (int b = 0; b < of->devices; b++)
+        memcpy(one->dropped + b * of->entries, of->dropped + device[b] * of->entries,
+               (size_t)of->entries * sizeof *one->dropped);
+    order_entries(one, routing, 0, scratch);
     free(scratch);
     return 0;
 }

@@ -39,6 +39,9 @@ int dispatch_capacity(const char *factor, int64_t tokens, int top_k, int peers, 
 
 int dispatch_init(struct dispatch *dispatch, const struct routing *routing, int peers, int64_t capacity,
                   struct status *st);
+/* Of a routing that was joined (routing_join()), the dispatch on one device, of which the same entries are dropped. */
+int dispatch_join(struct dispatch *one, const struct routing *routing, const struct dispatch *of,
+                  const int device[], struct status *st);
 void dispatch_free(struct dispatch *dispatch);
 
 /* One of several parts of what is sent, so that one can be on its way while another is multiplied: of each block of rows

@@ -28,9 +28,6 @@
  * results are scattered. weights: the tokens stay where they are; each expert's weights are sent to all, one after the other.
  * loop: all-to-alls of so many rows at once, until a flag that is summed over the devices says that nothing is left to send.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/text.h"
 #include "model/experts_build.h"
 #include "settings/option.h"
@@ -112,103 +109,6 @@ int experts_read_counts(struct experts *x, struct status *st)
     return code;
 }
 
-static int read_capacity(struct experts *x, int64_t *capacity, struct status *st)
-{
-    const struct node *node = NULL;
-    int code = node_need(x->root, "capacity-factor", &node, st);
-    if (code == 0)
-        code = node_text(node, "capacity-factor", &x->factor, st);
-    if (code == 0 &&
-        (code = dispatch_capacity(x->factor, x->tokens, x->top_k, x->peers, x->experts, capacity, st)) < 0)
-        return node_prefix(node, st, code);
-    return code;
-}
-
-/* How many rows go where in each chunk. */
-static int fill_chunk(struct experts *x, int c, const struct groups *groups, struct status *st)
-{
-    const struct dispatch *d = &x->model->experts->dispatch;
-    struct chunk *chunk = &x->chunk[c];
-    int code = dispatch_part_init(&chunk->part, d, c, x->chunks, st);
-    if (code == 0)
-        code = ragged_rows_init(&chunk->sent, d->devices, d->peers, st);
-    if (code == 0)
-        code = ragged_rows_init(&chunk->mine, d->devices, 1, st);
-    if (code < 0)
-        return code;
-    memcpy(chunk->sent.row, chunk->part.size,
-           (size_t)d->devices * (size_t)d->peers * sizeof *chunk->part.size);
-    code = ragged_rows_turned(&chunk->sent, groups->member, &chunk->back, st);
-    for (int i = 0; code == 0 && i < d->devices * d->peers; i++)
-        chunk->mine.row[i / d->peers] += chunk->back.row[i];
-    return code;
-}
-
-static int fill_chunks(struct experts *x, struct status *st)
-{
-    struct groups groups = {0};
-    int code = groups_over_axes(&x->model->axes, &x->over, &groups, st);
-    for (int c = 0; c < x->chunks && code == 0; c++)
-        code = fill_chunk(x, c, &groups, st);
-    groups_free(&groups);
-    return code;
-}
-
-/* One, unless the point says otherwise; the option's default is for loops of all-reduces. */
-static int read_chunks(struct experts *x, const struct point *point, struct status *st)
-{
-    x->chunks = point->given[option_index(option_by_name("chunks"))] ? point->chunks : 1;
-    return x->chunks >= 1 && x->chunks <= OVERLAP_CHUNKS
-               ? 0
-               : status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", x->chunks, OVERLAP_CHUNKS);
-}
-
-/* A block of rows from one device to another is cut into chunks that differ by one row at most. */
-static int64_t buffer_rows(const struct experts *x, int64_t capacity)
-{
-    return x->peers * ((capacity * x->local + x->chunks - 1) / x->chunks);
-}
-
-int experts_read_routing(struct experts *x, const struct point *point, struct status *st)
-{
-    const struct node *routing = NULL;
-    int64_t capacity = 0;
-    struct model_experts *e = calloc(1, sizeof *e);
-    x->model->experts = e;
-    int code = e ? read_capacity(x, &capacity, st) : status_nomem(st);
-    if (code == 0)
-        code = read_chunks(x, point, st);
-    if (code == 0)
-        code = node_need(x->root, "routing", &routing, st);
-    if (code < 0)
-        return code;
-    e->routing = (struct routing){.devices = axes_devices(&x->model->axes),
-                                  .experts = x->experts,
-                                  .top_k = x->top_k,
-                                  .tokens = x->tokens};
-    e->over = x->over;
-    e->drawn = node_get(routing, "draw") != NULL;
-    e->chunks = x->chunks;
-    x->buffer = buffer_rows(x, capacity);
-    x->key = (double)(x->buffer + x->tokens * x->peers) * (x->local + 1) > INT32_MAX ? DTYPE_S64 : DTYPE_S32;
-    code = routing_read(&e->routing, routing, point->file, point->draw, st);
-    if (code == 0)
-        code = dispatch_init(&e->dispatch, &e->routing, x->peers, capacity, st);
-    return code < 0 ? code : fill_chunks(x, st);
-}
-
-void experts_free(struct experts *x)
-{
-    ragged_rows_free(&x->mine);
-    free(x->place);
-    for (int c = 0; c < OVERLAP_CHUNKS; c++) {
-        dispatch_part_free(&x->chunk[c].part);
-        ragged_rows_free(&x->chunk[c].sent);
-        ragged_rows_free(&x->chunk[c].back);
-        ragged_rows_free(&x->chunk[c].mine);
-    }
-}
-
 /* All that the file says but whom tokens go to. */
 static int read_all(struct experts *x, struct status *st)
 {
@@ -240,7 +140,7 @@ static int write(struct experts *x, int32_t *made, struct status *st)
         return experts_write_loop(x, &given, made, st);
     if (x->exchange != EXCHANGE_RAGGED)
         return experts_write_other(x, &given, made, st);
-    code = experts_declare_plan(x, &given, st);
+    code = experts_declare_plans(x, st);
     if (code == 0)
         *made = experts_forward(x, &given);
     return code;
@@ -263,7 +163,7 @@ static int end(struct experts *x, int32_t made, struct status *st)
 static int build(const struct node *root, const struct point *point, const struct axes *axes,
                  struct model *model, struct status *st)
 {
-    struct experts x = {.root = root, .model = model};
+    struct experts x = {.root = root, .model = model, .layers_with = 1, .every = 1};
     int32_t made = -1;
     int dtype = dtype_by_name(point->dtype, st);
     if (dtype < 0)
@@ -272,11 +172,9 @@ static int build(const struct node *root, const struct point *point, const struc
     model->axes = *axes;
     int code = read_all(&x, st);
     if (code == 0)
-        code = experts_read_routing(&x, point, st);
+        code = experts_read_routing(&x, &x.all, point, st);
     if (code == 0) {
-        struct model_experts *experts = model->experts;
         model_begin(model, "experts", axes, (enum dtype_id[]){x.dtype, DTYPE_S32, x.key}, 3);
-        model->experts = experts;
         x.b = &model->builder;
         x.b->layer = 1;
         x.b->phase = "fwd";

@@ -21,6 +21,12 @@ struct chunk {
     int32_t order, local, size, offset; /* inputs */
 };
 
+/* What is sent by one routing. */
+struct plan {
+    struct chunk *chunk;
+    int32_t gate, logit; /* inputs: gates, or where the logits of those chosen stand */
+};
+
 struct experts {
     enum exchange exchange;
     const struct node *root;
@@ -38,7 +44,10 @@ struct experts {
     const char *factor;
     struct axis_list over, all; /* the experts' axis; all of them */
     int chunks;
-    struct chunk chunk[OVERLAP_CHUNKS];
+    /* A plan for each of so many layers with experts, of which one comes every so many layers, or one for all. `at` is the one
+     * of the layer at hand. */
+    int layers_with, every, plans, at;
+    struct plan *plan;
     struct ragged_rows mine; /* of the other ways: rows of each device's products */
     /* exchange: loop: rows that a device sends in a trip; of all trips, the token at each place, [devices][places]; the flag
      * after the last one */
@@ -48,7 +57,7 @@ struct experts {
 
 /* What the step is given. */
 struct given {
-    int32_t x, gate, router, logit, weight[LAYERS_MOST];
+    int32_t x, router, weight[LAYERS_MOST];
 };
 
 /* Rows of the expert's device, in the order of its experts, and how many each has. */
@@ -58,14 +67,18 @@ struct arrived {
 
 /* How many experts, of which each token goes to `top-k`; on how many devices they lie. `root` has the keys. */
 int experts_read_counts(struct experts *x, struct status *st);
-/* The capacity, whom tokens go to, and what of it is sent in which chunk; from `capacity-factor` and `routing`. */
-int experts_read_routing(struct experts *x, const struct point *point, struct status *st);
+/* The capacity, whom tokens go to, and what of it is sent in which chunk; from `capacity-factor` and `routing`. `tokens`: the
+ * axes that cut them. */
+int experts_read_routing(struct experts *x, const struct axis_list *tokens, const struct point *point,
+                         struct status *st);
+/* That of the layer at hand. */
+const struct routing *experts_routing(const struct experts *x);
 void experts_free(struct experts *x);
 
 /* Declares x and the weights. */
 int experts_declare(struct experts *x, struct given *g, struct status *st);
-/* What the exchange of rows is told: orders, sizes, offsets; and where the logits of those chosen stand. */
-int experts_declare_plan(struct experts *x, struct given *g, struct status *st);
+/* What the exchange of rows is told in each plan: orders, sizes, offsets; gates or logits. */
+int experts_declare_plans(struct experts *x, struct status *st);
 /* An input that the front end knows: `value` of each device, one after the other; none where the routing has no tokens. */
 typedef double experts_value(const struct experts *x, const struct chunk *chunk, int device, int64_t i);
 int experts_give(struct experts *x, const struct chunk *chunk, const char *name, const char *what,

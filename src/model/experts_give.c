@@ -15,7 +15,7 @@ int experts_give(struct experts *x, const struct chunk *chunk, const char *name,
     if (model_input(model, name, &t, dtype, trained, st) < 0)
         return st->code;
     *made = t.value;
-    if (!model->experts->dispatch.order)
+    if (!experts_routing(x)->expert)
         return 0;
     struct array *given = &model->input[model->inputs - 1].given;
     if (array_init(given, 1, &t.dim[0].n, dtype_is_whole(dtype), st) < 0)
@@ -36,7 +36,7 @@ static double order_of(const struct experts *x, const struct chunk *chunk, int d
 static double local_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
     int64_t entry = chunk->part.order[device * chunk->part.rows + i];
-    return x->model->experts->routing.expert[device * x->entries + entry] % x->local;
+    return experts_routing(x)->expert[device * x->entries + entry] % x->local;
 }
 
 static double size_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
@@ -52,14 +52,14 @@ static double offset_of(const struct experts *x, const struct chunk *chunk, int 
 static double gate_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
     (void)chunk;
-    return x->model->experts->routing.gate[device * x->entries + i];
+    return experts_routing(x)->gate[device * x->entries + i];
 }
 
 /* Where an entry's logit stands among those of its device: [tokens][experts], row by row. */
 static double logit_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
     (void)chunk;
-    return (double)(i / x->top_k) * x->experts + x->model->experts->routing.expert[device * x->entries + i];
+    return (double)(i / x->top_k) * x->experts + experts_routing(x)->expert[device * x->entries + i];
 }
 
 static int declare_tensor(struct experts *x, const char *name, const char *what, struct tensor t,
@@ -90,9 +90,20 @@ int experts_declare(struct experts *x, struct given *g, struct status *st)
     return code;
 }
 
+/* "order"; of several plans and chunks "order4", "order2", "order4_2": the layer's, the chunk's, both. */
+static char *number_name(const struct experts *x, const char *stem, int chunk, char name[static TENSOR_NAME])
+{
+    int n = snprintf(name, TENSOR_NAME, "%s", stem);
+    if (x->plans > 1)
+        n += snprintf(name + n, (size_t)(TENSOR_NAME - n), "%d", x->model->experts->of[x->at].layer);
+    if (x->chunks > 1 && chunk >= 0)
+        snprintf(name + n, (size_t)(TENSOR_NAME - n), x->plans > 1 ? "_%d" : "%d", chunk + 1);
+    return name;
+}
+
 static int declare_chunk(struct experts *x, int c, struct status *st)
 {
-    struct chunk *chunk = &x->chunk[c];
+    struct chunk *chunk = &x->plan[x->at].chunk[c];
     const struct {
         const char *name, *what;
         int64_t each;
@@ -105,21 +116,32 @@ static int declare_chunk(struct experts *x, int c, struct status *st)
     int code = 0;
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs && code == 0; i++) {
         char name[TENSOR_NAME];
-        snprintf(name, sizeof name, x->chunks > 1 ? "%s%d" : "%s", inputs[i].name, c + 1);
-        code = experts_give(x, chunk, name, inputs[i].what, inputs[i].each, inputs[i].value, DTYPE_S32, false,
-                            inputs[i].made, st);
+        code = experts_give(x, chunk, number_name(x, inputs[i].name, c, name), inputs[i].what, inputs[i].each,
+                            inputs[i].value, DTYPE_S32, false, inputs[i].made, st);
     }
     return code;
 }
 
-int experts_declare_plan(struct experts *x, struct given *g, struct status *st)
+static int declare_plan(struct experts *x, struct status *st)
 {
+    struct plan *plan = &x->plan[x->at];
+    char name[TENSOR_NAME];
+    number_name(x, x->router ? "logit" : "gate", -1, name);
     int code =
         x->router
-            ? experts_give(x, NULL, "logit", "router", x->entries, logit_of, DTYPE_S32, false, &g->logit, st)
-            : experts_give(x, NULL, "gate", "gates", x->entries, gate_of, x->dtype, true, &g->gate, st);
+            ? experts_give(x, NULL, name, "router", x->entries, logit_of, DTYPE_S32, false, &plan->logit, st)
+            : experts_give(x, NULL, name, "gates", x->entries, gate_of, x->dtype, true, &plan->gate, st);
     for (int c = 0; c < x->chunks && code == 0; c++)
         code = declare_chunk(x, c, st);
+    return code;
+}
+
+int experts_declare_plans(struct experts *x, struct status *st)
+{
+    int code = 0;
+    for (x->at = 0; x->at < x->plans && code == 0; x->at++)
+        code = declare_plan(x, st);
+    x->at = 0;
     return code;
 }
 

@@ -12,7 +12,7 @@
 /* Rows from a device to position j, none dropped. */
 static int64_t rows_to(const struct experts *x, int device, int j)
 {
-    const int64_t *routed = x->model->experts->routing.routed + (int64_t)device * x->experts;
+    const int64_t *routed = experts_routing(x)->routed + (int64_t)device * x->experts;
     int64_t rows = 0;
     for (int e = j * x->local; e < (j + 1) * x->local; e++)
         rows += routed[e];
@@ -29,7 +29,7 @@ static int64_t rows_in(const struct experts *x, int trip, int device, int j)
 static int count_trips(const struct experts *x)
 {
     int64_t each = x->at_once / x->peers, most = 0;
-    for (int d = 0; d < x->model->experts->routing.devices; d++)
+    for (int d = 0; d < experts_routing(x)->devices; d++)
         for (int j = 0; j < x->peers; j++) {
             int64_t trips = (rows_to(x, d, j) + each - 1) / each;
             most = trips > most ? trips : most;
@@ -40,7 +40,7 @@ static int count_trips(const struct experts *x)
 /* Of all trips, one after the other: the token that stands at each place, or one more than there are. */
 static int fill_places(struct experts *x, int64_t places, struct status *st)
 {
-    const struct routing *routing = &x->model->experts->routing;
+    const struct routing *routing = experts_routing(x);
     int64_t each = x->at_once / x->peers;
     x->place = malloc(((size_t)routing->devices * (size_t)places + 1) * sizeof *x->place);
     int64_t *next = malloc((size_t)x->peers * sizeof *next);
@@ -74,8 +74,7 @@ static double expert_of(const struct experts *x, const struct chunk *chunk, int 
 {
     int32_t token = x->place[device * x->places + i];
     (void)chunk;
-    return token < x->entries ? x->model->experts->routing.expert[device * x->entries + token] % x->local
-                              : x->local;
+    return token < x->entries ? experts_routing(x)->expert[device * x->entries + token] % x->local : x->local;
 }
 
 /* Before trip i: does the device still have rows to send? */
@@ -119,7 +118,7 @@ static int32_t ask(struct experts *x, const struct loop *l, int trip)
 /* Rows for each device's products. */
 static int fill_mine(struct experts *x, int trip, struct ragged_rows *mine, struct status *st)
 {
-    int devices = x->model->experts->routing.devices;
+    int devices = experts_routing(x)->devices;
     struct groups groups = {0};
     int code = groups_over_axes(&x->model->axes, &x->over, &groups, st);
     if (code == 0)

@@ -6,7 +6,7 @@
 static double expert_of(const struct experts *x, const struct chunk *chunk, int device, int64_t i)
 {
     (void)chunk;
-    return x->model->experts->routing.expert[device * x->entries + i];
+    return experts_routing(x)->expert[device * x->entries + i];
 }
 
 /* The first expert of a device; and whether it has expert i. */
@@ -26,7 +26,7 @@ static double holds(const struct experts *x, const struct chunk *chunk, int devi
 /* Rows for the experts of each device, none dropped. */
 static int fill_mine(struct experts *x, struct status *st)
 {
-    const struct routing *routing = &x->model->experts->routing;
+    const struct routing *routing = experts_routing(x);
     struct groups groups = {0};
     int code = groups_over_axes(&x->model->axes, &x->over, &groups, st);
     if (code == 0)

@@ -9,7 +9,7 @@ static int32_t filled(struct builder *b, enum dtype_id dtype, double value, cons
 }
 
 /* softmax over the chosen logits only, entry by entry */
-static int32_t softmax_gates(struct experts *x, const struct given *g)
+static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t logit)
 {
     static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
     struct builder *b = x->b;
@@ -17,7 +17,7 @@ static int32_t softmax_gates(struct experts *x, const struct given *g)
     b->what = "router";
     int32_t logits = build_dot(b, g->x, g->router, &matmul, x->dtype);
     logits = build_reshape(b, logits, &(int64_t){x->tokens * x->experts}, 1);
-    logits = build_reshape(b, build_take(b, logits, g->logit), chosen, 2);
+    logits = build_reshape(b, build_take(b, logits, logit), chosen, 2);
     int32_t most = build_reduce(b, HLO_MAXIMUM, logits, (int64_t[]){1}, 1);
     most = build_broadcast(b, most, chosen, 2, &rows);
     int32_t power = build_unary(b, HLO_EXPONENTIAL, build_binary(b, HLO_SUBTRACT, logits, most));
@@ -147,13 +147,14 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
 int32_t experts_forward(struct experts *x, const struct given *g)
 {
     struct trip trip[OVERLAP_CHUNKS];
-    int32_t gate = x->router ? softmax_gates(x, g) : g->gate, sum = -1;
+    const struct plan *plan = &x->plan[x->at];
+    int32_t gate = x->router ? softmax_gates(x, g, plan->logit) : plan->gate, sum = -1;
     for (int c = 0; c < x->chunks; c++)
-        exchange_sizes(x, &x->chunk[c], &trip[c]);
+        exchange_sizes(x, &plan->chunk[c], &trip[c]);
     for (int c = 0; c < x->chunks; c++)
-        dispatch_rows(x, g, gate, &x->chunk[c], &trip[c]);
+        dispatch_rows(x, g, gate, &plan->chunk[c], &trip[c]);
     for (int c = 0; c < x->chunks; c++)
-        return_rows(x, g, &x->chunk[c], &trip[c]);
+        return_rows(x, g, &plan->chunk[c], &trip[c]);
     for (int c = 0; c < x->chunks; c++) {
         int32_t made = build_put(x->b, trip[c].results, trip[c].token, x->tokens);
         sum = sum < 0 ? made : build_binary(x->b, HLO_ADD, sum, made);

@@ -10,7 +10,7 @@
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes)
 {
-    *model = (struct model){.axes = *axes};
+    *model = (struct model){.axes = *axes, .experts = model->experts, .like = model->like};
     module_init(&model->module, name, axes_devices(axes));
     builder_open(&model->builder, &model->module, &model->axes, dtype, dtypes);
 }
@@ -19,8 +19,11 @@ void model_experts_free(struct model_experts *experts)
 {
     if (!experts)
         return;
-    routing_free(&experts->routing);
-    dispatch_free(&experts->dispatch);
+    for (int i = 0; i < experts->count; i++) {
+        routing_free(&experts->of[i].routing);
+        dispatch_free(&experts->of[i].dispatch);
+    }
+    free(experts->of);
     free(experts);
 }
 

@@ -43,13 +43,21 @@ struct model_tensor {
     struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
 };
 
-/* Whom the tokens of a model go to. */
-struct model_experts {
+/* Whom the tokens of a layer go to, and what is sent. */
+struct routed {
+    int layer; /* from 1 */
     struct routing routing;
     struct dispatch dispatch;
-    struct axis_list over; /* the experts' axis */
-    bool drawn;            /* the routing was drawn, and can be again */
-    int chunks;            /* parts of what is sent */
+};
+
+/* Those of a model: of each layer with experts that is built, or one for all of them. */
+struct model_experts {
+    int count;
+    struct routed *of;
+    struct axis_list over;   /* the experts' axis */
+    struct axis_list tokens; /* the axes that cut the tokens, the major one first */
+    bool drawn;              /* the routings were drawn, and can be again */
+    int chunks;              /* parts of what is sent */
 };
 
 void model_experts_free(struct model_experts *experts); /* NULL is fine */
@@ -85,10 +93,16 @@ struct model {
     int inputs, outputs, rooms[2];
     struct model_tensor *input, *output;
     struct model_experts *experts; /* of a model with experts, else NULL */
+    const struct model
+        *like; /* the same on more devices, whose tokens go to the same experts here; or NULL */
 };
 
 /* Reads the workload file of a point: `model:` and its keys, on the mesh. model_free() is safe after a failure. */
 int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st);
+
+/* The same on one device, on the axes of one that was read, which stays where it is meanwhile. The same tokens go to the same experts,
+ * and the same are dropped; STATUS_INPUT where there are not as many tokens, or only counts of them are known. */
+int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st);
 
 /* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);

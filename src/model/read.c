@@ -62,11 +62,12 @@ static int find_front(const struct node *root, const struct front **front, struc
     return 0;
 }
 
-int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st)
+static int read_like(const struct point *point, const struct axes *axes, const struct model *like,
+                     struct model *model, struct status *st)
 {
     struct document document = {0};
     const struct front *front = NULL;
-    *model = (struct model){0};
+    *model = (struct model){.like = like};
     int code = document_load(&document, point->file, st);
     if (code == 0)
         code = find_front(document.root, &front, st);
@@ -82,6 +83,21 @@ int model_read(const struct point *point, const struct axes *axes, struct model 
         model_free(model);
     document_free(&document);
     return code;
+}
+
+int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st)
+{
+    return read_like(point, axes, NULL, model, st);
+}
+
+int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st)
+{
+    struct axes axes = like->axes;
+    for (int a = 0; a < axes.count; a++)
+        axes.axis[a].n = 1;
+    int code = read_like(point, &axes, like, one, st);
+    one->like = NULL;
+    return code < 0 ? status_prefix(st, "on one device: ") : 0;
 }
 
 bool model_file_has(const char *file, const char *key, const char *value)

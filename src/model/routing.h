@@ -17,6 +17,7 @@
 #ifndef ROUTING_H
 #define ROUTING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/document.h"
@@ -34,12 +35,20 @@ struct routing {
 /* Room for all of it; what `routed` says is counted by routing_count(). */
 int routing_init(struct routing *routing, struct status *st);
 void routing_count(struct routing *routing);
+/* Leaves the counts. */
+void routing_forget_entries(struct routing *routing);
 void routing_free(struct routing *routing);
 
 /* Fills a routing whose four numbers are set from the workload's `routing:`, {draw: zipf, exponent: 1.2, seed: 3}, {file:
  * FILE.csv} with the columns device, token, expert, gate, or {counts: FILE.csv} with device, expert, count. Files lie beside the
- * workload's. `draw` counts draws: each is another one of the same seed. */
-int routing_read(struct routing *routing, const struct node *node, const char *file, int draw,
+ * workload's; {} in the name of one is the layer's number, from 1. `draw` counts draws: each is another one of the same seed, and so is
+ * each layer's. */
+int routing_read(struct routing *routing, const struct node *node, const char *file, int draw, int layer,
                  struct status *st);
+/* Has each layer one of its own? */
+bool routing_differs(const struct node *node);
+
+/* Of a routing that knows its entries, the same on one device: its block b of tokens is that of device[b]. */
+int routing_join(struct routing *one, const struct routing *of, const int device[], struct status *st);
 
 #endif

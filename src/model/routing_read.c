@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A routing from a file of a workload, or drawn. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,25 +103,22 @@ static int read_counts(struct routing *r, const struct csv_table *table, struct 
     return code;
 }
 
-static int read_file(struct routing *r, const struct node *node, const char *file, bool counts,
+static int read_file(struct routing *r, const struct node *node, const char *file, int layer, bool counts,
                      struct status *st)
 {
-    char path[FRONT_PATH];
+    char path[FRONT_PATH], number[16];
     struct csv_table table = {0};
-    int code = front_path(node, file, "", path, st);
+    snprintf(number, sizeof number, "%d", layer);
+    int code = front_path(node, file, number, path, st);
     if (code == 0)
         code = csv_table_read(&table, path, st);
     if (code == 0)
         code = counts ? read_counts(r, &table, st) : read_entries(r, &table, st);
     csv_table_free(&table);
-    if (code == 0 && counts) {
-        free(r->expert);
-        free(r->gate);
-        r->expert = NULL;
-        r->gate = NULL;
-    } else if (code == 0) {
+    if (code == 0 && counts)
+        routing_forget_entries(r);
+    else if (code == 0)
         routing_count(r);
-    }
     return code;
 }
 
@@ -261,13 +259,19 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ch
     return 0;
 }
 
-static int draw_all(struct routing *r, const struct node *root, int draw, struct status *st)
+/* Layers are as far apart as can be among the seeds, of which the generator takes 32 bits (Knuth 6.4). */
+static uint64_t seed_of(const struct law *law, int draw, int layer)
+{
+    return (uint64_t)law->seed * 1000003u + (uint64_t)draw + (uint64_t)(layer - 1) * 2654435769u;
+}
+
+static int draw_all(struct routing *r, const struct node *root, int draw, int layer, struct status *st)
 {
     struct law law = {.weight = calloc((size_t)r->experts + 1, sizeof *law.weight)};
     struct chance *chance = NULL;
     int code = law.weight ? read_law(&law, root, r, st) : status_nomem(st);
     if (code == 0)
-        code = chance_open(&chance, (uint64_t)law.seed * 1000003u + (uint64_t)draw, st);
+        code = chance_open(&chance, seed_of(&law, draw, layer), st);
     for (int d = 0; d < r->devices && code == 0; d++)
         code = draw_device(r, &law, d, chance, st);
     if (code == 0)
@@ -277,7 +281,19 @@ static int draw_all(struct routing *r, const struct node *root, int draw, struct
     return code;
 }
 
-int routing_read(struct routing *r, const struct node *node, const char *file, int draw, struct status *st)
+bool routing_differs(const struct node *node)
+{
+    struct status ignored = {0};
+    const char *name = "";
+    const struct node *draw = node_get(node, "draw"), *file = node_get(node, "file");
+    if (draw)
+        return node_text(draw, "draw", &name, &ignored) == 0 && strcmp(name, draws[DRAW_EVEN]) != 0;
+    file = file ? file : node_get(node, "counts");
+    return file && node_text(file, "file", &name, &ignored) == 0 && strstr(name, "{}");
+}
+
+int routing_read(struct routing *r, const struct node *node, const char *file, int draw, int layer,
+                 struct status *st)
 {
     static const char *const names[] = {"draw",    "file",  "counts", "exponent",
                                         "weights", "share", "seed",   NULL};
@@ -295,9 +311,9 @@ int routing_read(struct routing *r, const struct node *node, const char *file, i
         return code;
     const struct node *counts = node_get(node, "counts"), *entries = node_get(node, "file");
     if (counts || entries)
-        code = read_file(r, counts ? counts : entries, file, counts != NULL, st);
+        code = read_file(r, counts ? counts : entries, file, layer, counts != NULL, st);
     else
-        code = draw_all(r, node, draw, st);
+        code = draw_all(r, node, draw, layer, st);
     if (code < 0)
         routing_free(r);
     return code;

@@ -23,7 +23,8 @@
  *     tokens-per-chip: 4096    or batch: 64, sequences
  *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, d-ff: 14336, every: 1, expert-axis: ep, routing: {draw: uniform}}
  *                              every so many layers a mixture of experts, as model: experts has it (experts.c), with a router; an
- *                              expert's d-ff is that of the others unless it says so. One routing is drawn, for all layers
+ *                              expert's d-ff is that of the others unless it says so. Each layer draws a routing of its own, the
+ *                              same for all micro-batches
  *
  * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with what is due to the last one's output, dy.
  */
@@ -237,6 +238,17 @@ static int write_step(struct transformer_step *s, struct status *st)
     return code;
 }
 
+/* A few may stand for all, unless they are as different as their routings are. One at least has experts. */
+static int64_t built_layers(const struct transformer *t, const struct node *moe, const struct point *point)
+{
+    const struct node *routing = moe ? node_get(moe, "routing") : NULL;
+    int64_t most = point->layers_most > t->every ? point->layers_most : t->every;
+    if (point->layers_most <= 0 || most > t->layers ||
+        (point->few_layers && routing && routing_differs(routing)))
+        return t->layers;
+    return most;
+}
+
 static int build(const struct node *root, const struct point *point, const struct axes *axes,
                  struct model *model, struct status *st)
 {
@@ -245,21 +257,18 @@ static int build(const struct node *root, const struct point *point, const struc
     if (code < 0)
         return code;
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
+    const int64_t built = built_layers(&t, node_get(root, "moe"), point);
     model->axes = t.axes;
-    code = t.experts ? step_open_experts(&s, node_get(root, "moe"), point, st) : 0;
+    code = t.experts ? step_open_experts(&s, node_get(root, "moe"), built, point, st) : 0;
     if (code == 0) {
-        struct model_experts *experts = model->experts;
         enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32,
                                   t.experts ? s.experts->key : DTYPE_S32};
         t.expert_rows = t.experts ? s.experts->buffer * s.experts->chunks : 0;
         model_begin(model, "transformer", &t.axes, summed, t.experts ? 5 : 3);
-        model->experts = experts;
         s.b = &model->builder;
         transformer_size(&t, point->prefetch, &model->size);
         model->layers = (int)t.layers;
-        if (point->layers_most > 0 && t.layers > point->layers_most)
-            t.layers = point->layers_most;
-        model->layers_built = (int)t.layers;
+        model->layers_built = (int)(t.layers = built);
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
         code = model_fits(&model->size, point, st);
         if (code == 0)

@@ -41,9 +41,9 @@ int step_block(struct transformer_step *s, int64_t layer, struct tensor *x, stru
 
 /* The feed-forward part of a layer with experts, on h [tokens, d], which is cut as x is: y, cut alike. */
 struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h);
-/* Whom tokens go to; then, once the step has begun, what it is given of that. */
-int step_open_experts(struct transformer_step *s, const struct node *root, const struct point *point,
-                      struct status *st);
+/* Whom tokens go to in the layers that are built; then, once the step has begun, what it is given of that. */
+int step_open_experts(struct transformer_step *s, const struct node *root, int64_t built,
+                      const struct point *point, struct status *st);
 int step_declare_experts(struct transformer_step *s, struct status *st);
 void step_free_experts(struct transformer_step *s);
 

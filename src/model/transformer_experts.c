@@ -59,8 +59,8 @@ int transformer_read_experts(const struct node *root, struct transformer *t, str
                                  &t->every, st);
 }
 
-int step_open_experts(struct transformer_step *s, const struct node *root, const struct point *point,
-                      struct status *st)
+int step_open_experts(struct transformer_step *s, const struct node *root, int64_t built,
+                      const struct point *point, struct status *st)
 {
     const struct transformer *t = s->t;
     struct experts *x = s->experts = calloc(1, sizeof *x);
@@ -76,12 +76,14 @@ int step_open_experts(struct transformer_step *s, const struct node *root, const
                           .tokens = transformer_device_tokens(t),
                           .over = t->ep,
                           .peers = axis_list_size(&t->ep, &t->axes),
-                          .router = true};
+                          .router = true,
+                          .layers_with = (int)(built / t->every),
+                          .every = (int)t->every};
     x->size[0] = x->size[x->layers] = t->d;
     for (int a = 0; a < t->axes.count; a++)
         x->all.axis[x->all.count++] = a;
     int code = experts_read_counts(x, st);
-    return code < 0 ? code : experts_read_routing(x, point, st);
+    return code < 0 ? code : experts_read_routing(x, &s->activations.dim[0].shard, point, st);
 }
 
 int step_declare_experts(struct transformer_step *s, struct status *st)
@@ -89,7 +91,7 @@ int step_declare_experts(struct transformer_step *s, struct status *st)
     s->experts->b = s->b;
     s->b->layer = 0;
     s->b->phase = NULL;
-    return experts_declare_plan(s->experts, s->given, st);
+    return experts_declare_plans(s->experts, st);
 }
 
 void step_free_experts(struct transformer_step *s)
@@ -115,6 +117,7 @@ struct tensor step_experts(struct transformer_step *s, int64_t layer, const stru
     const enum weight_id *id = s->t->gated ? gated : gated + 1;
     const char *what = s->b->what;
     struct given *g = s->given;
+    s->experts->at = s->experts->plans > 1 ? (int)(layer / s->t->every) : 0;
     g->x = h->value;
     g->router = step_weight(s, layer, WEIGHT_ROUTER).value;
     for (int i = 0; i < s->experts->layers; i++)

@@ -5,58 +5,26 @@
 #include <string.h>
 
 #include "metrics/metrics.h"
+#include "report/experts_load.h"
 #include "report/sheet.h"
 
 enum { SHOWN = 8 };
-
-/* One expert or one chip: what came to it. */
-struct load {
-    int index;
-    double routed, kept;
-};
 
 static int by_kept(const void *a, const void *b)
 {
     const struct load *left = a, *right = b;
     if (left->kept > right->kept || left->kept < right->kept)
         return left->kept > right->kept ? -1 : 1;
-    return left->index - right->index;
+    return left->layer != right->layer ? left->layer - right->layer : left->index - right->index;
 }
 
 struct experts_report {
     const struct job *job;
     const struct module_job *m;
-    const struct routing *routing;
-    const struct dispatch *dispatch;
+    const struct model_experts *experts;
     const struct run *run;
-    struct groups groups; /* of the experts' axis */
-    struct load *expert, *device;
-    double mean; /* rows of a device */
+    const struct experts_loads *loads;
 };
-
-/* Of expert e the devices that have it are those at its position in each group; `load` sums over all groups. */
-static void count_loads(struct experts_report *r)
-{
-    const struct dispatch *d = r->dispatch;
-    int each = d->experts / d->peers;
-    for (int e = 0; e < d->experts; e++)
-        r->expert[e].index = e;
-    for (int i = 0; i < d->devices; i++)
-        r->device[i].index = i;
-    for (int at = 0; at < d->devices; at++) {
-        int from = r->groups.member[at];
-        const int *member = r->groups.member + at / d->peers * d->peers;
-        for (int e = 0; e < d->experts; e++) {
-            int64_t slot = (int64_t)from * d->experts + e;
-            double routed = (double)r->routing->routed[slot], kept = (double)d->kept[slot];
-            r->expert[e].routed += routed;
-            r->expert[e].kept += kept;
-            r->device[member[e / each]].routed += routed;
-            r->device[member[e / each]].kept += kept;
-            r->mean += kept / d->devices;
-        }
-    }
-}
 
 static int print_loads(const char *what, const struct load *load, int count, double mean, FILE *out,
                        struct status *st)
@@ -69,12 +37,16 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     qsort(sorted, (size_t)count, sizeof *sorted, by_kept);
     fprintf(out, "# load by %s, the largest of %d: rows that were routed to it, and that came\n", what,
             count);
+    if (load->layer)
+        sheet_column(&sheet, "layer", "");
     sheet_column(&sheet, what, "");
     sheet_column(&sheet, "routed", "");
     sheet_column(&sheet, "dropped", "");
     sheet_column(&sheet, "rows", "");
     sheet_column(&sheet, "of mean", "");
     for (int i = 0; i < count && i < SHOWN; i++) {
+        if (load->layer)
+            sheet_count(&sheet, sorted[i].layer);
         sheet_count(&sheet, sorted[i].index);
         sheet_real(&sheet, "%.0f", sorted[i].routed);
         sheet_real(&sheet, "%.0f", sorted[i].routed - sorted[i].kept);
@@ -87,15 +59,6 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     return code;
 }
 
-static const struct load *hottest(const struct load load[], int count)
-{
-    const struct load *most = load;
-    for (int i = 1; i < count; i++)
-        if (load[i].kept > most->kept)
-            most = &load[i];
-    return most;
-}
-
 /* Where a device is: "chip 5 (1,1)". */
 static void print_place(const struct experts_report *r, int device, FILE *out)
 {
@@ -104,41 +67,69 @@ static void print_place(const struct experts_report *r, int device, FILE *out)
     fprintf(out, "chip %d %s", chip, slice_print_place(&r->job->machine.slice, chip, place));
 }
 
-/* The tokens' way there, if the rows say what it took: its bytes into the hot chip cannot come faster than its links let them. */
-static void print_hot(const struct experts_report *r, const struct module_rows *rows, FILE *out)
+/* The exchange of tokens on their way to the experts of a layer (0: any); NULL if no row is of it. */
+static const struct module_row *find_tokens(const struct experts_report *r, const struct module_rows *rows,
+                                            int layer)
 {
-    const struct slice *slice = &r->job->machine.slice;
-    const struct load *hot = hottest(r->device, r->dispatch->devices);
-    int chip = r->m->placement.chip_of[hot->index], ports = 0;
-    double in_Bps = 0, own = 0;
+    for (int32_t i = 0; i < rows->rows; i++) {
+        const struct module_row *row = &rows->row[i];
+        char what[16], phase[8], of[16];
+        if (row->collective >= 0 && module_label(&r->m->module, row->collective, "what", what, sizeof what) &&
+            module_label(&r->m->module, row->collective, "phase", phase, sizeof phase) &&
+            strcmp(what, "tokens") == 0 && strcmp(phase, "fwd") == 0 &&
+            (layer == 0 ||
+             (module_label(&r->m->module, row->collective, "layer", of, sizeof of) && atoi(of) == layer)))
+            return row;
+    }
+    return NULL;
+}
+
+/* Rows that a device sends to experts of its own. */
+static double own_rows(const struct experts_report *r, const struct dispatch *d, int device)
+{
+    int position = 0;
+    for (int at = 0; at < d->devices; at++)
+        position = r->loads->groups.member[at] == device ? at % d->peers : position;
+    return (double)d->size[(int64_t)device * d->peers + position];
+}
+
+/* What comes over a chip's links at most. */
+static double into_Bps(const struct slice *slice, int chip, int *ports)
+{
+    double in_Bps = 0;
+    *ports = 0;
     for (int link = 0; link < slice_link_ids(slice); link++)
         if (slice_is_link(slice, link) && slice_link_end(slice, link) == chip) {
             in_Bps += slice_link_Bps(slice, link);
-            ports++;
+            ++*ports;
         }
-    int position = 0;
-    for (int at = 0; at < r->dispatch->devices; at++)
-        position = r->groups.member[at] == hot->index ? at % r->dispatch->peers : position;
-    own = (double)r->dispatch->size[(int64_t)hot->index * r->dispatch->peers + position];
+    return in_Bps;
+}
+
+/* The tokens' way there, if the rows say what it took: its bytes into the hot chip cannot come faster than its links let them. */
+static void print_hot(const struct experts_report *r, const struct module_rows *rows, FILE *out)
+{
+    const struct experts_loads *loads = r->loads;
+    const struct load *hot = experts_hottest(loads->in_layer, loads->routings * loads->devices);
+    int at = (int)(hot - loads->in_layer) / loads->devices, ports;
+    const struct load *layer = loads->in_layer + (ptrdiff_t)at * loads->devices;
+    double sent = 0, in_Bps = into_Bps(&r->job->machine.slice, r->m->placement.chip_of[hot->index], &ports);
+    for (int d = 0; d < loads->devices; d++)
+        sent += layer[d].kept;
     fputs("# hot: ", out);
     print_place(r, hot->index, out);
-    fprintf(out, " gets %.0f rows, %.3f of the mean", hot->kept, r->mean > 0 ? hot->kept / r->mean : 0);
-    for (int32_t i = 0; i < rows->rows; i++) {
-        const struct module_row *row = &rows->row[i];
-        char what[16], phase[8];
-        if (row->collective < 0 || !module_label(&r->m->module, row->collective, "what", what, sizeof what) ||
-            !module_label(&r->m->module, row->collective, "phase", phase, sizeof phase) ||
-            strcmp(what, "tokens") != 0 || strcmp(phase, "fwd") != 0 || ports == 0)
-            continue;
-        double sent = 0;
-        for (int d = 0; d < r->dispatch->devices; d++)
-            sent += r->device[d].kept;
+    fprintf(out, " gets %.0f rows", hot->kept);
+    if (hot->layer)
+        fprintf(out, " in layer %d", hot->layer);
+    fprintf(out, ", %.3f of the mean", sent > 0 ? hot->kept * loads->devices / sent : 0);
+    const struct module_row *row = find_tokens(r, rows, hot->layer);
+    if (row && ports > 0) {
+        double own = own_rows(r, &r->experts->of[at].dispatch, hot->index);
         double bytes = sent > 0 ? (hot->kept - own) * (row->bytes / sent) : 0;
         fprintf(out,
                 "; of its tokens%s %.0f B come over %d links, which takes %.3f us; all are sent in %.3f us",
-                r->m->step.model.experts->chunks > 1 ? " in a chunk" : "", bytes, ports, bytes / in_Bps * 1e6,
+                r->experts->chunks > 1 ? " in a chunk" : "", bytes, ports, bytes / in_Bps * 1e6,
                 row->time_s * 1e6);
-        break;
     }
     fputs("\n", out);
 }
@@ -147,21 +138,25 @@ static void print_hot(const struct experts_report *r, const struct module_rows *
 static void print_last(const struct experts_report *r, FILE *out)
 {
     const struct trace *trace = &r->run->timing.trace;
+    const struct experts_loads *loads = r->loads;
     if (r->run->timing.fold.orbit > 1)
         return;
     int chip = trace_critical_chip(trace), device = 0;
     double mean_s = 0;
-    for (int d = 0; d < r->dispatch->devices; d++) {
+    for (int d = 0; d < loads->devices; d++) {
         device = r->m->placement.chip_of[d] == chip ? d : device;
-        mean_s += trace->chip_busy_s[r->m->placement.chip_of[d]] / r->dispatch->devices;
+        mean_s += trace->chip_busy_s[r->m->placement.chip_of[d]] / loads->devices;
     }
-    const struct load *hot = hottest(r->device, r->dispatch->devices);
+    const struct load *hot = experts_hottest(loads->device, loads->devices);
     fputs("# ends last: ", out);
     print_place(r, device, out);
-    fprintf(out, ", with %.0f rows, %.3f of the mean, and %.3f us of computes (mean %.3f us): ",
-            r->device[device].kept, r->mean > 0 ? r->device[device].kept / r->mean : 0,
-            trace->chip_busy_s[chip] * 1e6, mean_s * 1e6);
-    if (device == hot->index)
+    fprintf(out, ", with %.0f rows%s, %.3f of the mean, and %.3f us of computes (mean %.3f us): ",
+            loads->device[device].kept, loads->routings > 1 ? " of all layers" : "",
+            loads->mean > 0 ? loads->device[device].kept / loads->mean : 0, trace->chip_busy_s[chip] * 1e6,
+            mean_s * 1e6);
+    if (loads->routings > 1)
+        fputs("in each layer all wait for the chip that is hot there\n", out);
+    else if (device == hot->index)
         fputs("it is the hot chip\n", out);
     else {
         fputs("it waits for results of ", out);
@@ -254,27 +249,31 @@ static void print_hidden(const struct experts_report *r, FILE *out)
 {
     const struct result *result = &r->run->result;
     double comm_s = result->comm_s, hidden_s = comm_s - result->exposed_comm_s;
-    int chunks = r->m->step.model.experts->chunks;
+    int chunks = r->experts->chunks;
     if (chunks > 1 && comm_s > 0)
         fprintf(out, "# chunks: %d; of %.3f us of communication %.3f us hide behind products, %.1f %%\n",
                 chunks, comm_s * 1e6, hidden_s * 1e6, 100 * hidden_s / comm_s);
 }
 
-static int print_all(struct experts_report *r, const struct module_rows *rows, FILE *out, struct status *st)
+static int print_all(const struct experts_report *r, const struct module_rows *rows, FILE *out,
+                     struct status *st)
 {
-    const struct dispatch *d = r->dispatch;
-    double all = (double)d->devices * (double)d->entries;
-    int64_t dropped = dispatch_dropped(d, r->routing, -1);
-    count_loads(r);
+    const struct experts_loads *loads = r->loads;
+    const struct dispatch *d = &r->experts->of[0].dispatch;
+    const struct routing *routing = &r->experts->of[0].routing;
+    int experts = loads->routings * loads->each;
     fprintf(
         out,
         "# experts: %d on each %d devices; top-%d of %lld tokens a device; each takes %lld rows of a sender; "
-        "dropped %lld of %.0f rows, %.2f %%\n",
-        d->experts, d->peers, r->routing->top_k, (long long)r->routing->tokens, (long long)d->capacity,
-        (long long)dropped, all, 100 * (double)dropped / all);
-    int code = print_loads("expert", r->expert, d->experts, r->mean * d->devices / d->experts, out, st);
+        "dropped %.0f of %.0f rows, %.2f %%",
+        d->experts, d->peers, routing->top_k, (long long)routing->tokens, (long long)d->capacity,
+        loads->dropped, loads->routed, 100 * loads->dropped / loads->routed);
+    if (loads->routings > 1)
+        fprintf(out, "; %d layers, each with a routing of its own", loads->routings);
+    fputs("\n", out);
+    int code = print_loads("expert", loads->expert, experts, loads->mean * loads->devices / experts, out, st);
     if (code == 0)
-        code = print_loads("device", r->device, d->devices, r->mean, out, st);
+        code = print_loads("device", loads->device, loads->devices, loads->mean, out, st);
     if (code == 0)
         code = print_exchanges(r, rows, out, st);
     if (code < 0)
@@ -290,18 +289,14 @@ int experts_print(const struct job *job, const struct run *run, const struct mod
                   struct status *st)
 {
     const struct module_job *m = module_job_of(job);
-    if (!m || !m->step.model.experts)
+    const struct model_experts *experts = m ? m->step.model.experts : NULL;
+    if (!experts)
         return 0;
-    const struct model_experts *experts = m->step.model.experts;
-    struct experts_report r = {
-        .job = job, .m = m, .routing = &experts->routing, .dispatch = &experts->dispatch, .run = run};
-    int code = groups_over_axes(&job->machine.mesh.axes, &experts->over, &r.groups, st);
-    r.expert = calloc((size_t)r.dispatch->experts + 1, sizeof *r.expert);
-    r.device = calloc((size_t)r.dispatch->devices + 1, sizeof *r.device);
+    struct experts_loads loads = {0};
+    const struct experts_report r = {.job = job, .m = m, .experts = experts, .run = run, .loads = &loads};
+    int code = experts_loads_count(&loads, experts, &job->machine.mesh.axes, st);
     if (code == 0)
-        code = r.expert && r.device ? print_all(&r, rows, out, st) : status_nomem(st);
-    groups_free(&r.groups);
-    free(r.expert);
-    free(r.device);
+        code = print_all(&r, rows, out, st);
+    experts_loads_free(&loads);
     return code;
 }

@@ -22,11 +22,12 @@ int module_beside_init(struct module_beside *beside, const struct module_job *m,
         if (!(item->seconds > 0) || item->first_op < 0)
             continue;
         int32_t at = beside->computes++;
+        double took_s = module_job_compute_s(m, item, trace);
         bool product = lower_cost(&m->lower, item->instruction, &given_s).product;
         beside->end_s[at] = trace->op_end_s[item->end_op];
-        beside->start_s[at] = beside->end_s[at] - item->seconds;
-        beside->products_s[at + 1] = beside->products_s[at] + (product ? item->seconds : 0);
-        beside->others_s[at + 1] = beside->others_s[at] + (product ? 0 : item->seconds);
+        beside->start_s[at] = beside->end_s[at] - took_s;
+        beside->products_s[at + 1] = beside->products_s[at] + (product ? took_s : 0);
+        beside->others_s[at + 1] = beside->others_s[at] + (product ? 0 : took_s);
     }
     return 0;
 }

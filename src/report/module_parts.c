@@ -125,15 +125,70 @@ static int32_t collect_layers(const struct module_rows *rows, struct part part[]
     return parts;
 }
 
+static double time_s(const struct part *part)
+{
+    return part->products_s + part->others_s + part->exposed_s;
+}
+
+static void put_layers(struct sheet *sheet, const struct part *part, const char *layers)
+{
+    sheet_text(sheet, part->phase);
+    sheet_text(sheet, layers);
+    sheet_real(sheet, "%.3f", part->products_s * 1e6);
+    sheet_real(sheet, "%.3f", part->others_s * 1e6);
+    sheet_real(sheet, "%.3f", part->collectives_s * 1e6);
+    sheet_real(sheet, "%.3f", part->exposed_s * 1e6);
+}
+
+/* Many that differ, as layers with experts do: the mean, the one that took least, and the one that took most. */
+static void put_spread(struct sheet *sheet, const struct part part[], int32_t first, int32_t last)
+{
+    char layers[2 * MODULE_ROW_TEXT + 16];
+    struct part mean = part[first];
+    int32_t least = first, most = first, n = last - first + 1;
+    for (int32_t p = first + 1; p <= last; p++) {
+        mean.products_s += part[p].products_s;
+        mean.others_s += part[p].others_s;
+        mean.collectives_s += part[p].collectives_s;
+        mean.exposed_s += part[p].exposed_s;
+        least = time_s(&part[p]) < time_s(&part[least]) ? p : least;
+        most = time_s(&part[p]) > time_s(&part[most]) ? p : most;
+    }
+    mean.products_s /= n;
+    mean.others_s /= n;
+    mean.collectives_s /= n;
+    mean.exposed_s /= n;
+    snprintf(layers, sizeof layers, "%s to %s, mean", part[first].name, part[last].name);
+    put_layers(sheet, &mean, layers);
+    snprintf(layers, sizeof layers, "%s, least", part[least].name);
+    put_layers(sheet, &part[least], layers);
+    snprintf(layers, sizeof layers, "%s, most", part[most].name);
+    put_layers(sheet, &part[most], layers);
+}
+
+/* The last of the layers of a phase that stand together; how many rows they make. What is of no layer stands alone. */
+static int32_t last_of_phase(const struct part part[], int32_t parts, int32_t first, int *different)
+{
+    int32_t last = first;
+    *different = 0;
+    for (int32_t p = first; p < parts && strcmp(part[p].phase, part[first].phase) == 0; p = last + 1) {
+        if (p > first && (*part[p].name == '-' || *part[first].name == '-'))
+            break;
+        last = last_alike(part, parts, p);
+        ++*different;
+    }
+    return last;
+}
+
 static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
 {
+    enum { ROWS_MOST = 16 };
     struct sheet sheet = {0};
     int32_t parts = collect_layers(rows, part);
     if (parts == 0)
         return 0;
     fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
-          "the "
-          "exposed part is what the chip waited\n",
+          "the exposed part is what the chip waited\n",
           out);
     sheet_text_column(&sheet, "phase");
     sheet_text_column(&sheet, "layer");
@@ -141,17 +196,19 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     sheet_column(&sheet, "others", "(us)");
     sheet_column(&sheet, "collectives", "(us)");
     sheet_column(&sheet, "exposed", "(us)");
-    for (int32_t p = 0, last; p < parts; p = last + 1) {
-        char layers[2 * MODULE_ROW_TEXT + 8];
-        last = last_alike(part, parts, p);
-        snprintf(layers, sizeof layers, "%s%s%s", part[p].name, last > p ? " to " : "",
-                 last > p ? part[last].name : "");
-        sheet_text(&sheet, part[p].phase);
-        sheet_text(&sheet, layers);
-        sheet_real(&sheet, "%.3f", part[p].products_s * 1e6);
-        sheet_real(&sheet, "%.3f", part[p].others_s * 1e6);
-        sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);
-        sheet_real(&sheet, "%.3f", part[p].exposed_s * 1e6);
+    for (int32_t p = 0, last, end, different; p < parts; p = end + 1) {
+        end = last_of_phase(part, parts, p, &different);
+        if (different > ROWS_MOST) {
+            put_spread(&sheet, part, p, end);
+            continue;
+        }
+        for (; p <= end; p = last + 1) {
+            char layers[2 * MODULE_ROW_TEXT + 8];
+            last = last_alike(part, parts, p);
+            snprintf(layers, sizeof layers, "%s%s%s", part[p].name, last > p ? " to " : "",
+                     last > p ? part[last].name : "");
+            put_layers(&sheet, &part[p], layers);
+        }
     }
     int code = sheet_print(&sheet, out, st);
     sheet_free(&sheet);

@@ -70,6 +70,7 @@ struct point {
     bool time_only;         /* communication alone is not simulated: of searches; no option */
     bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
     int layers_most; /* that a model has in its module then; 0: all */
+    bool numbers;    /* of a model: what its inputs hold is wanted, too; no option */
     bool least;      /* of a model: what its step takes at least, its collectives by their links; no option */
     double
         memory_most_bytes; /* of each chip: a model that needs more is refused before it is built; 0: none; no option */

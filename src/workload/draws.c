@@ -37,7 +37,7 @@ static int count(const struct module_job *m, const struct mesh *mesh, struct dra
                  struct status *st)
 {
     const struct model_experts *experts = m->step.model.experts;
-    const struct dispatch *d = &experts->dispatch;
+    const struct dispatch *d = &experts->of[0].dispatch;
     struct groups groups = {0};
     double sum = 0, most = -1;
     int code = groups_over_axes(&mesh->axes, &experts->over, &groups, st);
@@ -59,7 +59,7 @@ static int count(const struct module_job *m, const struct mesh *mesh, struct dra
     if (code == 0) {
         double all = (double)d->devices * (double)d->entries;
         result->imbalance = sum > 0 ? most * d->devices / sum : 1;
-        result->dropped_frac = (double)dispatch_dropped(d, &experts->routing, -1) / all;
+        result->dropped_frac = (double)dispatch_dropped(d, &experts->of[0].routing, -1) / all;
     }
     free(rows);
     groups_free(&groups);
@@ -72,6 +72,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
     struct point one = *point;
     struct job job = {0};
     one.draw = draw;
+    one.layers_most = 1;
     one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange, in one */
     *result = (struct draw_result){0};
     int code = job_open(&job, &one, catalog, st);
@@ -89,7 +90,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
     if (code == 0)
         code = count(m, &job.machine.mesh, result, st);
     if (code == 0) {
-        result->bytes = lower_collective_bytes(&m->module, at, m->step.model.experts->dispatch.peers);
+        result->bytes = lower_collective_bytes(&m->module, at, m->step.model.experts->of[0].dispatch.peers);
         code = time_exchange(m, at, &result->time_s, st);
     }
     job_close(&job);

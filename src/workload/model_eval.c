@@ -9,15 +9,6 @@
 /* Devices that should hold the same may differ by so much, relatively: they may add in another order. */
 static const double alike_frac = 1e-9;
 
-/* The step on the same axes, each of one device. */
-static int read_one(struct model *one, const struct model_step *step, struct status *st)
-{
-    struct axes axes = step->model.axes;
-    for (int a = 0; a < axes.count; a++)
-        axes.axis[a].n = 1;
-    return model_read(step->point, &axes, one, st);
-}
-
 static int run(const struct model *model, const struct module *module, const char *file, struct array out[],
                struct status *st)
 {
@@ -31,28 +22,6 @@ static int run(const struct model *model, const struct module *module, const cha
         array_free(&in[i]);
     free(in);
     return code;
-}
-
-/* Do all tokens go to the same experts, however they are spread over devices, and none is dropped? */
-static bool routes_alike(const struct model_experts *experts)
-{
-    const struct dispatch *d = &experts->dispatch;
-    bool alike = experts->routing.expert && d->entries % d->experts == 0 &&
-                 dispatch_dropped(d, &experts->routing, -1) == 0;
-    for (int64_t i = 0; alike && i < d->devices * d->entries; i++)
-        alike = experts->routing.expert[i] == i % d->experts;
-    return alike;
-}
-
-static int check_experts(const struct model_eval *eval, const struct model_step *step, struct status *st)
-{
-    if (!step->model.experts || (routes_alike(step->model.experts) && routes_alike(eval->one.experts)))
-        return 0;
-    return status_fail(
-        st, STATUS_INPUT,
-        "on one device other tokens would be dropped, or go to other experts; give the routing "
-        "{draw: even}, of which each device's tokens x top-k divide by the experts, and a "
-        "capacity-factor of 1 or more");
 }
 
 /* A model may be of another size on another mesh: then there is nothing to hold it against. */
@@ -82,11 +51,9 @@ int model_eval(struct model_eval *eval, const struct model_step *step, const str
     eval->right = calloc((size_t)eval->outputs + 1, sizeof *eval->right);
     if (!eval->out || !eval->right)
         return status_nomem(st);
-    int code = run(&step->model, module, file, eval->out, st);
+    int code = model_read_one(step->point, &step->model, &eval->one, st);
     if (code == 0)
-        code = read_one(&eval->one, step, st) < 0 ? status_prefix(st, "on one device: ") : 0;
-    if (code == 0)
-        code = check_experts(eval, step, st);
+        code = run(&step->model, module, file, eval->out, st);
     if (code == 0)
         code = run(&eval->one, &eval->one.module, file, eval->right, st);
     return code < 0 ? code : check_shapes(eval, step, st);

@@ -88,7 +88,8 @@ static int read_model(struct module_job *m, const struct job *job, struct status
 {
     enum { FIRST_LAYERS = 5 };
     m->point = *job->point;
-    m->point.layers_most = m->point.few_layers && !m->point.unroll ? FIRST_LAYERS + 2 * m->point.prefetch : 0;
+    if (m->point.few_layers && !m->point.unroll)
+        m->point.layers_most = FIRST_LAYERS + 2 * m->point.prefetch;
     snprintf(m->path, sizeof m->path, "%s", m->point.file);
     int code = option_check(&m->point, ON_MODEL, "a model", st);
     return code < 0 ? code : open_step(m, job, st);

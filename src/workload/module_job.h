@@ -73,6 +73,9 @@ int module_job_choose(struct module_job *m, struct status *st);
 /* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
 char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS]);
 
+/* What a compute took on the critical chip. Where the trace is of fewer chips, which stand for the others, on the slowest. */
+double module_job_compute_s(const struct module_job *m, const struct lowered *item,
+                            const struct trace *trace);
 /* What item `index` of the lowered module took, by the times of its ops. */
 struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index);
 

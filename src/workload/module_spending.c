@@ -86,10 +86,16 @@ static double exposed_s(const struct module_job *m, const struct trace *trace, i
     return fmax(0, wait.until_s - wait.from_s);
 }
 
+double module_job_compute_s(const struct module_job *m, const struct lowered *item, const struct trace *trace)
+{
+    bool known = item->each_s && trace->chips == m->placement.slice->chips;
+    return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+}
+
 struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
-    struct spending spending = {.time_s = item->seconds};
+    struct spending spending = {.time_s = module_job_compute_s(m, item, trace)};
     if (item->first_op < 0 || item->seconds > 0)
         return spending;
     spending.time_s = trace->op_end_s[item->end_op] - first_start_s(trace, item->first_op, item->end_op);

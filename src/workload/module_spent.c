@@ -34,19 +34,19 @@ static void add_collective(const struct module_job *m, const struct trace *trace
         module_job_spending(m, trace, item).exposed_s * m->lower.item[item].times;
 }
 
-static void add_compute(const struct module_job *m, const struct lowered *item, struct module_spent *spent)
+static void add_compute(const struct module_job *m, const struct trace *trace, const struct lowered *item,
+                        struct module_spent *spent)
 {
-    double peak_flops, given_s;
+    double peak_flops, given_s, took_s = module_job_compute_s(m, item, trace);
     struct status unknown = {0}; /* a type without a peak, whose time was given */
     struct cost cost = lower_cost(&m->lower, item->instruction, &given_s);
     if (!cost.product || roofline_peak(&m->options.roofline, cost.dtype, &peak_flops, &unknown) < 0) {
-        spent->others_s += item->seconds * item->times;
+        spent->others_s += took_s * item->times;
         return;
     }
-    double least_s = fmin(cost.flops / peak_flops, item->seconds);
+    double least_s = fmin(cost.flops / peak_flops, took_s);
     spent->beyond_s += least_s * item->times;
-    *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) +=
-        (item->seconds - least_s) * item->times;
+    *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (took_s - least_s) * item->times;
 }
 
 /* What the model's operations are, at the peak of all devices. */
@@ -73,7 +73,7 @@ int module_spent_find(const struct module_job *m, const struct trace *trace, dou
         if (collective >= 0)
             add_collective(m, trace, i, collective, spent);
         else if (of_step && item->seconds > 0)
-            add_compute(m, item, spent);
+            add_compute(m, trace, item, spent);
     }
     int code = of_step ? find_model(m, spent, st) : 0;
     qsort(spent->exposed, (size_t)spent->lists, sizeof *spent->exposed, by_seconds);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/experts_load.h"
+
+#include <stdlib.h>
+
+static int reserve(struct experts_loads *l, struct status *st)
+{
+    size_t routings = (size_t)l->routings;
+    l->expert = calloc(routings * (size_t)l->each + 1, sizeof *l->expert);
+    l->in_layer = calloc(routings * (size_t)l->devices + 1, sizeof *l->in_layer);
+    l->device = calloc((size_t)l->devices + 1, sizeof *l->device);
+    return l->expert && l->in_layer && l->device ? 0 : status_nomem(st);
+}
+
+static void add(struct load *load, double routed, double kept)
+{
+    load->routed += routed;
+    load->kept += kept;
+}
+
+/* Of expert e the devices that have it are those at its position in each group. */
+static void count_routing(struct experts_loads *l, int at)
+{
+    const struct routed *of = &l->experts->of[at];
+    const struct dispatch *d = &of->dispatch;
+    struct load *expert = l->expert + (size_t)at * (size_t)l->each,
+                *device = l->in_layer + (size_t)at * (size_t)l->devices;
+    int layer = l->routings > 1 ? of->layer : 0;
+    for (int e = 0; e < l->each; e++)
+        expert[e] = (struct load){.index = e, .layer = layer};
+    for (int i = 0; i < l->devices; i++)
+        device[i] = (struct load){.index = i, .layer = layer};
+    for (int i = 0; i < l->devices; i++) {
+        const int *member = l->groups.member + i / d->peers * d->peers;
+        for (int e = 0; e < l->each; e++) {
+            int64_t slot = (int64_t)l->groups.member[i] * l->each + e;
+            double routed = (double)of->routing.routed[slot], kept = (double)d->kept[slot];
+            add(&expert[e], routed, kept);
+            add(&device[member[e / (l->each / d->peers)]], routed, kept);
+        }
+    }
+}
+
+int experts_loads_count(struct experts_loads *l, const struct model_experts *experts, const struct axes *axes,
+                        struct status *st)
+{
+    *l = (struct experts_loads){.experts = experts,
+                                .routings = experts->count,
+                                .each = experts->of[0].routing.experts,
+                                .devices = experts->of[0].routing.devices};
+    int code = groups_over_axes(axes, &experts->over, &l->groups, st);
+    if (code == 0)
+        code = reserve(l, st);
+    if (code < 0)
+        return code;
+    for (int at = 0; at < l->routings; at++)
+        count_routing(l, at);
+    for (int i = 0; i < l->routings * l->devices; i++) {
+        const struct load *part = &l->in_layer[i];
+        struct load *device = &l->device[part->index];
+        device->index = part->index;
+        add(device, part->routed, part->kept);
+        l->routed += part->routed;
+        l->dropped += part->routed - part->kept;
+    }
+    l->mean = (l->routed - l->dropped) / l->devices;
+    return 0;
+}
+
+void experts_loads_free(struct experts_loads *l)
+{
+    groups_free(&l->groups);
+    free(l->expert);
+    free(l->in_layer);
+    free(l->device);
+    *l = (struct experts_loads){0};
+}
+
+const struct load *experts_hottest(const struct load load[], int count)
+{
+    const struct load *most = load;
+    for (int i = 1; i < count; i++)
+        if (load[i].kept > most->kept)
+            most = &load[i];
+    return most;
+}
