@@ -46,6 +46,7 @@ expect 349.557586 7_reduce_scatter.hlo --slice 4
 expect 423.860754 7_reduce_scatter.hlo --slice 4 --as-written
 expect 254.658240 8_all_to_all.hlo --slice 4 --ragged uniform
 expect 3342.981630 9_branches.hlo --slice 4
+expect 4459.712925 10_loop_start.hlo --slice 4
 
 # Groups of every second chip, or third, walk all axes at once as a collective over such a part of a mesh does: the same time.
 # What is no such box, as 0, 1, 4, 5 on an axis of 8, is one ring.

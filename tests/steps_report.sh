@@ -46,4 +46,14 @@ spent() {
 [[ $(spent 1) == *below_peak=0 ]] || fail "products at the peak: $(spent 1)"
 spent 0.5 | tr '=' ' ' | awk '{ off = ($2 + $4) / $6 - 1 } END { exit !(off < 1e-4 && off > -1e-4) }' ||
     fail "products at half of it: $(spent 0.5)"
+
+# What is element by element runs with what reads it unless it is asked not to; where it takes no time, that changes nothing.
+others() {
+    "$program" run workloads/steps/v5p-32b.yaml --csv - "$@" 2>/dev/null | grep -o ' others=[^ "]*' | cut -d= -f2
+}
+fused=$(others) apart=$(others --fuse off) none=$(others --elementwise off)
+awk -v a="$fused" -v b="$apart" -v c="$none" 'BEGIN { exit !(c == 0 && a > 0.1 && b > 2 * a) }' ||
+    fail "others take $fused s, $apart with --fuse off, $none with --elementwise off"
+[ "$("$program" lower workloads/llama-8b.yaml --layers 1)" = "$("$program" lower workloads/llama-8b.yaml --layers 1 --fuse off)" ] ||
+    fail "--fuse changes a step in which only products take time"
 exit $failed

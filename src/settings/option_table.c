@@ -241,7 +241,7 @@ const struct option_row option_table[] = {
     {.name = "elementwise", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, FIELD(elementwise),
      .group = GROUP_MACHINE, .commands = FOR_POINTS, .ops = ON_MODULE,
      .doc = "module: what is no product (norms, activations, copies) takes HBM time"},
-    {.name = "fuse", .argument = "on|off", .fallback = "off", .kind = OPTION_FLAG, FIELD(fuse),
+    {.name = "fuse", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, FIELD(fuse),
      .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL,
      .doc = "model: norms, activations and the like run with what reads them, as XLA fuses them, and meet HBM only where a product or another layer does"},
     {.name = "trip-count", .argument = "NAME=N", .list = LIST_LAST, FIELD(trip_count), .group = GROUP_WORK,

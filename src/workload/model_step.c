@@ -87,7 +87,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = pass_recompute(&step->model.module, (enum remat)point->remat, &step->base, st);
     module_free(&step->model.module);
-    if (code == 0 && point->fuse)
+    if (code == 0 && point->fuse && point->elementwise) /* else it takes no time either way */
         code = go_on(&step->base, fuse, 0, st);
     if (code < 0)
         return code;
