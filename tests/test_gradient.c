@@ -92,6 +92,7 @@ static void build(struct model *m, const char *mesh, const struct recipe *recipe
     struct axes axes;
     struct suite_random r = {recipe->seed};
     OKAY(axes_parse(mesh, &axes, &st), st);
+    *m = (struct model){0};
     model_begin(m, "random", &axes, (enum dtype_id[]){DTYPE_F32}, 1);
     bool cut = recipe->cut;
     static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}},

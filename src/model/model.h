@@ -107,7 +107,7 @@ int model_read_one(const struct point *point, const struct model *like, struct m
 /* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);
 
-/* Begins a step on a mesh. `dtype`: the types that are summed. */
+/* Begins a step on a mesh; of the model, which is zeroed before, experts and like stay. `dtype`: the types that are summed. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes);
 void model_free(struct model *model);
