@@ -20,6 +20,8 @@ struct row {
     struct stations_result result;
     char part[2][STATION_NAME];
     int chips[2];
+    double pcie_Bps;       /* of a batch that goes through the hosts */
+    struct status refused; /* why there is no result */
 };
 
 static int run_one(const struct grid *grid, int64_t index, struct row *row, struct status *st)
@@ -33,8 +35,24 @@ static int run_one(const struct grid *grid, int64_t index, struct row *row, stru
         row->chips[i] = stations.part[i].mesh.devices;
         snprintf(row->part[i], sizeof row->part[i], "%s", stations.part[i].name);
     }
+    row->pcie_Bps = row->point.host_transfer && stations.machine.chip ? stations.machine.chip->pcie_Bps : 0;
     stations_close(&stations);
     return code;
+}
+
+/* A split that a mesh does not allow is told in its row, as long as there are others. */
+static int run_all(const struct grid *grid, struct row row[], struct status *st)
+{
+    int64_t done = 0;
+    for (int64_t i = 0; i < grid->points; i++) {
+        struct status own = {0};
+        int code = run_one(grid, i, &row[i], &own);
+        if (code < 0 && (!status_is_refusal(code) || !row[i].point.split))
+            return status_fail(st, code, "%s", own.text);
+        row[i].refused = own;
+        done += code == 0;
+    }
+    return done ? 0 : status_fail(st, row[0].refused.code, "%s", row[0].refused.text);
 }
 
 static double busy(const struct row *row, int station)
@@ -57,43 +75,74 @@ static void add_columns(struct sheet *sheet, const struct row *row)
     sheet_column(sheet, row->part[1], "busy %");
 }
 
+static const char *chips_of(const struct row *row, char text[static 32])
+{
+    if (row->refused.code < 0)
+        snprintf(text, 32, "%s", row->point.split);
+    else
+        snprintf(text, 32, "%d/%d", row->chips[0], row->chips[1]);
+    return text;
+}
+
+static void put_row(struct sheet *sheet, const struct row *row)
+{
+    const struct stations_result *r = &row->result;
+    bool refused = row->refused.code < 0;
+    char chips[32];
+    double contention_s = refused ? NAN : fmax(0, r->period_s - r->bound_s);
+    sheet_count(sheet, row->point.host_transfer ? 1 : row->point.in_flight);
+    sheet_text(sheet, chips_of(row, chips));
+    for (int k = 0; k < 3; k++)
+        sheet_real(sheet, "%.4f", refused ? NAN : r->alone_s[k] * 1e6);
+    sheet_real(sheet, "%.4f", refused ? NAN : r->period_s * 1e6);
+    sheet_real(sheet, "%.4f", refused ? NAN : r->bound_s * 1e6);
+    sheet_real(sheet, "%.4f", contention_s * 1e6);
+    for (int k = 0; k < 3; k++)
+        sheet_real(sheet, "%.1f", refused ? NAN : 100 * busy(row, k));
+}
+
+/* What the rows cannot say: why some are empty, and what a way through the hosts leaves out. */
+static void print_remarks(const struct row row[], int64_t rows, FILE *out)
+{
+    char chips[32];
+    for (int64_t i = 0; i < rows; i++)
+        if (row[i].refused.code < 0)
+            fprintf(out, "# %s chips: %s\n", chips_of(&row[i], chips), row[i].refused.text);
+    if (row->pcie_Bps > 0)
+        fprintf(out,
+                "# through the hosts, up and down over %.4g GB/s of PCIe a chip: the loop blocks, so that "
+                "one batch is "
+                "in flight; what PCIe takes to begin, and what the host does itself, are not known and not "
+                "in it\n",
+                row->pcie_Bps * 1e-9);
+}
+
 static int print_rows(const struct row row[], int64_t rows, FILE *out, struct status *st)
 {
     struct sheet sheet = {0};
-    int64_t best = 0;
-    fprintf(out,
-            "# by themselves %s, transfer, %s; in the steady state a batch, what max(T, X, S, (T + X + S) / "
-            "in flight) "
-            "has for them, and the rest; of a batch's time each is busy\n",
-            row->part[0], row->part[1]);
+    int64_t best = -1;
+    fprintf(
+        out,
+        "# by themselves %s (T), transfer (X), %s (S); in the steady state a batch, what max(T, X, S, (T + X "
+        "+ S) / in flight) has for them, and the rest; of a batch's time each is busy\n",
+        row->part[0], row->part[1]);
     add_columns(&sheet, row);
     for (int64_t i = 0; i < rows; i++) {
-        const struct stations_result *r = &row[i].result;
-        char chips[32];
-        snprintf(chips, sizeof chips, "%d/%d", row[i].chips[0], row[i].chips[1]);
-        sheet_count(&sheet, row[i].point.host_transfer ? 1 : row[i].point.in_flight);
-        sheet_text(&sheet, chips);
-        for (int k = 0; k < 3; k++)
-            sheet_real(&sheet, "%.4f", r->alone_s[k] * 1e6);
-        sheet_real(&sheet, "%.4f", r->period_s * 1e6);
-        sheet_real(&sheet, "%.4f", r->bound_s * 1e6);
-        sheet_real(&sheet, "%.4f", fmax(0, r->period_s - r->bound_s) * 1e6);
-        for (int k = 0; k < 3; k++)
-            sheet_real(&sheet, "%.1f", 100 * busy(&row[i], k));
-        best = r->period_s < row[best].result.period_s ? i : best;
+        put_row(&sheet, &row[i]);
+        if (row[i].refused.code == 0 && (best < 0 || row[i].result.period_s < row[best].result.period_s))
+            best = i;
     }
     int code = sheet_print(&sheet, out, st);
     sheet_free(&sheet);
+    print_remarks(row, rows, out);
     const struct row *b = &row[best];
     double wait_s[2] = {b->result.period_s - b->result.within_s[0],
                         b->result.period_s - b->result.within_s[2]};
-    fprintf(out,
-            "# %s waits %.4f us of a batch's time until a batch has left, %s %.4f us until one comes%s\n",
-            b->part[0], fmax(0, wait_s[0]) * 1e6, b->part[1], fmax(0, wait_s[1]) * 1e6,
-            rows > 1 ? "; that of the fastest:" : "");
     if (rows > 1)
-        fprintf(out, "# fastest: %d/%d chips, %d in flight, %.4f us a batch\n", b->chips[0], b->chips[1],
-                b->point.host_transfer ? 1 : b->point.in_flight, b->result.period_s * 1e6);
+        fprintf(out, "# fastest: %d/%d chips, %d in flight, %.4f us a batch; there:\n", b->chips[0],
+                b->chips[1], b->point.host_transfer ? 1 : b->point.in_flight, b->result.period_s * 1e6);
+    fprintf(out, "# %s waits %.4f us of a batch's time until a batch has left, %s %.4f us until one comes\n",
+            b->part[0], fmax(0, wait_s[0]) * 1e6, b->part[1], fmax(0, wait_s[1]) * 1e6);
     return code;
 }
 
@@ -108,15 +157,16 @@ static void write_rows(const struct row row[], int64_t rows, struct csv_writer *
     csv_end_row(csv);
     for (int64_t i = 0; i < rows; i++) {
         csv_count(csv, row[i].point.host_transfer ? 1 : row[i].point.in_flight);
-        csv_text(csv, "ok");
+        bool refused = row[i].refused.code < 0;
+        csv_text(csv, refused ? row[i].refused.text : "ok");
         for (int k = 0; k < 2; k++)
             csv_count(csv, row[i].chips[k]);
         for (int k = 0; k < 3; k++)
-            csv_real(csv, row[i].result.alone_s[k]);
-        csv_real(csv, row[i].result.period_s);
-        csv_real(csv, row[i].result.bound_s);
+            csv_real(csv, refused ? NAN : row[i].result.alone_s[k]);
+        csv_real(csv, refused ? NAN : row[i].result.period_s);
+        csv_real(csv, refused ? NAN : row[i].result.bound_s);
         for (int k = 0; k < 3; k++)
-            csv_real(csv, busy(&row[i], k));
+            csv_real(csv, refused ? NAN : busy(&row[i], k));
         csv_end_row(csv);
     }
 }
@@ -125,8 +175,8 @@ int run_stations(const struct grid *grid, struct csv_writer *csv, bool table, st
 {
     struct row *row = calloc((size_t)grid->points + 1, sizeof *row);
     int code = row ? 0 : status_nomem(st);
-    for (int64_t i = 0; i < grid->points && code == 0; i++)
-        code = run_one(grid, i, &row[i], st);
+    if (code == 0)
+        code = run_all(grid, row, st);
     if (code == 0 && table)
         code = print_rows(row, grid->points, stdout, st);
     if (code == 0 && csv->output.file)
