@@ -91,4 +91,51 @@ static void random_programs_take_the_same_time(void)
     CU_ASSERT(walks > programs / 4 && walks < 3 * programs / 4); /* else little was tested */
 }
 
-SUITE("alone", TEST(random_programs_take_the_same_time))
+/* Rounds of three parts, as an all-gather over three axes: each goes by other axes first, three steps along each, so that
+ * what is appended later is on a link between what is there already. */
+static void add_round(struct program *program, int round, int32_t end[3])
+{
+    const int32_t before[3] = {end[0], end[1], end[2]};
+    for (int part = 0; part < 3; part++)
+        for (int i = 0; i < 9; i++) {
+            struct hop hop = {(part + i / 3) % 3, 1};
+            int32_t last = end[part];
+            end[part] = program_add(program, (struct op){.kind = OP_SEND,
+                                                         .where = WHERE_ALL,
+                                                         .towards = program_towards(program, &hop, 1),
+                                                         .amount = amount_of(700 * (1 + round % 3)),
+                                                         .payload = NO_PAYLOAD});
+            for (int b = 0; b < 3 && i == 0; b++)
+                program_wait(program, before[b]);
+            if (i > 0)
+                program_wait(program, last);
+        }
+}
+
+static void rounds_are_put_between_each_other(void)
+{
+    struct slice slice = {0};
+    struct program program = {0};
+    struct fold fold = {0};
+    struct trace got = {0}, want = {0};
+    struct status st = {0};
+    int32_t end[3] = {-1, -1, -1};
+    OKAY(slice_init(&slice, 3, (int[]){4, 4, 4}, (bool[]){true, true, true}, 3e9, WORLD_HOP_S, &st), st);
+    program_init(&program, &slice);
+    for (int round = 0; round < 100; round++)
+        add_round(&program, round, end);
+    OKAY(program_close(&program, &st), st);
+    OKAY(fold_init(&fold, &program, &st), st);
+    OKAY(trace_init(&got, &fold.program, true, &st), st);
+    OKAY(trace_init(&want, &fold.program, true, &st), st);
+    OKAY(engine_run(&engine_naive, &fold.program, &want, &st), st);
+    CU_ASSERT_FATAL(event_run_alone(&fold.program, &got));
+    CU_ASSERT(trace_difference_s(&got, &want) <= 1e-12 * want.total_s);
+    trace_free(&got);
+    trace_free(&want);
+    fold_free(&fold);
+    program_free(&program);
+    slice_free(&slice);
+}
+
+SUITE("alone", TEST(random_programs_take_the_same_time), TEST(rounds_are_put_between_each_other))

@@ -11,10 +11,10 @@
 
 #include "engine/event_run.h"
 
-/* An op's times, and the next one on its link: bytes flow from begin_s on. */
+/* An op's times, and those beside it on its link: bytes flow from begin_s on. */
 struct stay {
     double start_s, begin_s, end_s;
-    int32_t next;
+    int32_t before, next;
 };
 
 enum { NOBODY = -1, LINKS_MOST = 2 * SLICE_AXES, STEPS_MOST = 8 };
@@ -36,13 +36,13 @@ struct alone {
     double queue_s;     /* when the computes so far have ended */
 };
 
-/* Puts an op among those of its link; false if it meets another there. */
+/* Puts an op among those of its link, looked for from the last one that was put there; false if it meets another. */
 static bool put(struct alone *alone, int link, int32_t op)
 {
     struct stay *stay = alone->stay, *own = &stay[op];
     int32_t before = alone->at[link];
-    if (before == NOBODY || stay[before].end_s >= own->begin_s)
-        before = NOBODY; /* from the beginning */
+    for (; before != NOBODY && stay[before].end_s >= own->begin_s; before = stay[before].before)
+        alone->steps++;
     int32_t after = before == NOBODY ? alone->first[link] : stay[before].next;
     for (; after != NOBODY && stay[after].end_s < own->begin_s; after = stay[after].next) {
         before = after;
@@ -50,8 +50,11 @@ static bool put(struct alone *alone, int link, int32_t op)
     }
     if (after != NOBODY && stay[after].begin_s <= own->end_s)
         return false;
+    own->before = before;
     own->next = after;
     *(before == NOBODY ? &alone->first[link] : &stay[before].next) = op;
+    if (after != NOBODY)
+        stay[after].before = op;
     alone->at[link] = op;
     return alone->steps <= STEPS_MOST * (int64_t)alone->program->ops;
 }

@@ -216,7 +216,8 @@ static void describe(struct plan *plan, int32_t o)
     struct task *task = &plan->task[o];
     task->compute = op->kind == OP_COMPUTE;
     task->set = plan_set_of(plan, op);
-    task->amount = op->amount.table == NO_TABLE ? op->amount.each : NAN;
+    bool alike = op->amount.table == NO_TABLE || (plan->program->silent && op->kind == OP_COMPUTE);
+    task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
     task->delay_s = task->compute ? task->amount : NAN;
     task->port = -1;
     if (!task->compute && op->towards.table == NO_TABLE) {

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine/timing.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 int timing_init(struct timing *timing, const struct program *program, const struct engine *engine, bool folds,
                 struct status *st)
 {
@@ -40,18 +37,10 @@ void timing_free(struct timing *timing)
 
 int timing_silent(const struct timing *timing, struct trace *trace, struct status *st)
 {
-    struct program silent = *timing->program; /* all but its ops is borrowed */
-    silent.op = malloc(((size_t)silent.ops + 1) * sizeof *silent.op);
-    int code = silent.op ? trace_init(trace, &silent, false, st) : status_nomem(st);
-    if (code == 0) {
-        memcpy(silent.op, timing->program->op, (size_t)silent.ops * sizeof *silent.op);
-        for (int32_t o = 0; o < silent.ops; o++)
-            if (silent.op[o].kind == OP_COMPUTE)
-                silent.op[o].amount = amount_of(0);
-        code = engine_run_within(timing->engine, &silent, &timing->limits, trace, st);
-    }
-    free(silent.op);
-    return code;
+    struct program silent = *timing->program; /* all of it is borrowed */
+    silent.silent = true;
+    int code = trace_init(trace, &silent, false, st);
+    return code < 0 ? code : engine_run_within(timing->engine, &silent, &timing->limits, trace, st);
 }
 
 int program_time(const struct program *program, double *time_s, struct status *st)

@@ -149,11 +149,12 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
     char phase[8] = "", layer[8] = "", labels[24] = "";
     bool of_layer = module_label(module, instruction, "layer", layer, sizeof layer) &&
                     module_label(module, instruction, "phase", phase, sizeof phase);
-    int room = STAGE_NAME - 1;
     if (of_layer)
-        room -= snprintf(labels, sizeof labels, " %s %s", phase, layer);
-    snprintf(text, STAGE_NAME, "%.*s%s", room, module_word(module, module_at(module, instruction)->name),
-             labels);
+        stpcpy(stpcpy(stpcpy(stpcpy(labels, " "), phase), " "), layer);
+    const char *name = module_word(module, module_at(module, instruction)->name);
+    size_t length = strnlen(name, STAGE_NAME - 1 - strlen(labels));
+    memcpy(text, name, length);
+    strcpy(text + length, labels);
     return text;
 }
 

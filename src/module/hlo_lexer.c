@@ -184,11 +184,6 @@ int hlo_value(struct hlo_lexer *lexer, struct span *span)
     return end_span(lexer, lexer->at, at, span);
 }
 
-bool span_is(struct span span, const char *word)
-{
-    return strncmp(span.at, word, (size_t)span.length) == 0 && word[span.length] == '\0';
-}
-
 struct span span_trim(struct span span)
 {
     while (span.length > 0 && is_blank(*span.at))

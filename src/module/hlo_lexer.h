@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/status.h"
 
@@ -51,7 +52,12 @@ int hlo_bracketed(struct hlo_lexer *lexer, struct span *span);
 /* The value of an attribute: a string, or all up to a comma, a closing bracket or a blank that is outside brackets. */
 int hlo_value(struct hlo_lexer *lexer, struct span *span);
 
-bool span_is(struct span span, const char *word);
+/* Of many words most differ in the first letter. */
+static inline bool span_is(struct span span, const char *word)
+{
+    return (span.length == 0 || *span.at == *word) && strncmp(span.at, word, (size_t)span.length) == 0 &&
+           word[span.length] == '\0';
+}
 struct span span_trim(struct span span);
 
 #endif

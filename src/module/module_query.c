@@ -67,19 +67,32 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
     return -1;
 }
 
+/* To the next quote, or the end: words are a few letters, for which a call takes longer. */
+static const char *find_quote(const char *at)
+{
+    while (*at && *at != '"')
+        at++;
+    return at;
+}
+
+/* {layer="3",phase="fwd"} */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
 {
     const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
     size_t n = strlen(key);
-    while ((at = strpbrk(at, "{,"))) {
-        at++;
-        if (strncmp(at, key, n) == 0 && at[n] == '=' && at[n + 1] == '"') {
-            at += n + 2;
-            snprintf(value, (size_t)room, "%.*s", (int)strcspn(at, "\""), at);
+    while (*at) {
+        while (*at && *at != '{' && *at != ',')
+            at++;
+        at += *at != '\0';
+        const char *text = find_quote(at), *end = find_quote(text + (*text != '\0'));
+        if ((size_t)(text - at) == n + 1 && at[n] == '=' && memcmp(at, key, n) == 0 && *text) {
+            size_t length = (size_t)(end - text - 1), most = (size_t)room - 1;
+            length = length < most ? length : most;
+            memcpy(value, text + 1, length);
+            value[length] = '\0';
             return true;
         }
-        at += strcspn(at, "\"");
-        at += *at ? 1 + strcspn(at + 1, "\"") : 0;
+        at = end;
     }
     return false;
 }

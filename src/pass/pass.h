@@ -26,7 +26,7 @@
  *
  * It is one if nothing else reads the all-reduce, one dim is cut into as many parts as a group has devices, and each device
  * takes the part of its place in the group. What only computed the offset goes too. Inside a fusion the pair is found as
- * well. *found is how many were found. */
+ * well. *found is how many were found; where that is none, `out` stays empty, and `in` is as it should be. */
 int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
 
 /* Leaves out what nothing needs: instructions that the root does not depend on, computations that nobody calls. */

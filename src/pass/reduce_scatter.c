@@ -181,7 +181,7 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
     *out = (struct module){0};
     for (int32_t i = 0; i < in->instructions && code == 0; i++)
         code = examine(&d, i, found, st);
-    if (code == 0) {
+    if (code == 0 && *found > 0) {
         drop_offsets(&d);
         code = write(&d, out, st);
     }

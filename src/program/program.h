@@ -158,6 +158,7 @@ enum program_part { PART_ROUTE, PART_MASK, PART_INDEX_TABLE, PART_AMOUNT_TABLE, 
 struct program {
     const struct slice *slice; /* borrowed */
     int error;                 /* first fault while building */
+    bool silent;               /* of a borrowed copy: computes take no time, whatever their amounts */
     int32_t lost[2];           /* STATUS_INPUT: the chips between which there is no route */
 
     int32_t ops, afters, routes, hops, masks, index_tables, amount_tables, vars, buffers, payloads, stages;
@@ -256,6 +257,8 @@ static inline double op_times(const struct op *op)
 }
 static inline double op_amount(const struct program *program, const struct op *op, int chip)
 {
+    if (program->silent && op->kind == OP_COMPUTE)
+        return 0;
     return op->amount.table == NO_TABLE ? op->amount.each : program->amount_table[op->amount.table][chip];
 }
 /* The chip where a send of `chip` arrives. */

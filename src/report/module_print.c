@@ -89,12 +89,27 @@ static int print_classes(const struct module_rows *rows, struct module_row class
     return code;
 }
 
-static int print_top(const struct module_rows *rows, struct module_row sorted[], double total_s, FILE *out,
-                     struct status *st)
+/* The rows that come first, of which so few are shown that nothing needs to be sorted. Returns how many. */
+static int find_top(const struct module_rows *rows, const struct module_row *top[TOP])
+{
+    int count = 0;
+    for (int32_t r = 0; r < rows->rows; r++) {
+        const struct module_row *row = &rows->row[r];
+        if (!(row->time_s > 0) || (count == TOP && longer_first(row, top[TOP - 1]) > 0))
+            continue;
+        int place = count < TOP ? count++ : TOP - 1;
+        for (; place > 0 && longer_first(row, top[place - 1]) < 0; place--)
+            top[place] = top[place - 1];
+        top[place] = row;
+    }
+    return count;
+}
+
+static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     struct sheet sheet = {0};
-    memcpy(sorted, rows->row, (size_t)rows->rows * sizeof *sorted);
-    qsort(sorted, (size_t)rows->rows, sizeof *sorted, longer_first);
+    const struct module_row *top[TOP];
+    int count = find_top(rows, top);
     fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
     sheet_text_column(&sheet, "instruction");
     sheet_text_column(&sheet, "opcode");
@@ -104,8 +119,8 @@ static int print_top(const struct module_rows *rows, struct module_row sorted[],
     sheet_column(&sheet, "all", "(us)");
     sheet_column(&sheet, "exposed", "(us)");
     sheet_column(&sheet, "share", "(%)");
-    for (int32_t r = 0; r < rows->rows && r < TOP && sorted[r].time_s > 0; r++) {
-        const struct module_row *row = &sorted[r];
+    for (int r = 0; r < count; r++) {
+        const struct module_row *row = top[r];
         sheet_text(&sheet, module_word(module_of(rows), module_at(module_of(rows), row->instruction)->name));
         sheet_text(&sheet, module_row_opcode(rows, row));
         sheet_text(&sheet,
@@ -172,8 +187,8 @@ static void print_totals(const struct module_rows *rows, FILE *out)
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    struct module_row *scratch = malloc(((size_t)rows->rows + 1) * sizeof *scratch);
-    if (!scratch)
+    struct module_row *class = malloc(((size_t)rows->rows + 1) * sizeof *class);
+    if (!class)
         return status_nomem(st);
     print_totals(rows, out);
     int code = module_print_spent(rows, total_s, out, st);
@@ -182,11 +197,11 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
     if (code == 0)
         code = module_print_parts(rows, out, st);
     if (code == 0)
-        code = print_classes(rows, scratch, out, st);
+        code = print_classes(rows, class, out, st);
     if (code == 0)
-        code = print_top(rows, scratch, total_s, out, st);
+        code = print_top(rows, total_s, out, st);
     print_uncosted(rows, out);
-    free(scratch);
+    free(class);
     return code;
 }
 

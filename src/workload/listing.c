@@ -19,7 +19,10 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
     int code = hlo_load(&written, point->op, point->trip_count, path, st);
     if (code == 0)
         code = pass_reduce_scatters(&written, module, disguised, st);
-    module_free(&written);
+    if (code == 0 && *disguised == 0)
+        *module = written;
+    else
+        module_free(&written);
     return code;
 }
 

@@ -47,7 +47,7 @@ static void look(const struct module *module)
         fuzz_promise(cost.flops >= 0 && cost.hbm_bytes >= 0, "costs are no less than nothing", &st);
     }
     fuzz_promise(pass_reduce_scatters(module, &found, &scatters, &st) == 0, "a pass ends", &st);
-    fuzz_promise(module_check(&found, NULL, &st) == 0, "what a pass writes is right", &st);
+    fuzz_promise(scatters == 0 || module_check(&found, NULL, &st) == 0, "what a pass writes is right", &st);
     module_free(&found);
     free(runs);
 }
