@@ -18,6 +18,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#ifdef ICISIM_SANITIZE
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 #include "engine/lanes.h"
 #include "engine/simgrid.h"
@@ -126,6 +129,30 @@ static void perform(struct run *run, int32_t o, int chip)
     trace_note(run->trace, o, chip, op->kind == OP_COMPUTE, start_s, simgrid_get_clock());
 }
 
+struct stack {
+    const void *bottom;
+    size_t bytes;
+};
+
+/* SimGrid ends an actor by an exception, at which AddressSanitizer looks at the stack that it knows of; each
+ * actor has one of its own. Returns what was the stack. */
+static struct stack stack_change(struct stack to)
+{
+    struct stack was = to;
+#ifdef ICISIM_SANITIZE
+    __sanitizer_start_switch_fiber(NULL, to.bottom, to.bytes);
+    __sanitizer_finish_switch_fiber(NULL, &was.bottom, &was.bytes);
+#endif
+    return was;
+}
+
+/* What lies round the caller's frame. */
+static struct stack stack_here(void)
+{
+    enum { AROUND = 4096 };
+    return (struct stack){(const char *)__builtin_frame_address(0) - AROUND, (size_t)2 * AROUND};
+}
+
 static void follow_chain(int argc, char **argv)
 {
     (void)argc;
@@ -138,6 +165,7 @@ static void follow_chain(int argc, char **argv)
         perform(run, next.op, next.chip);
         next = end_op(run, next.op, next.chip);
     }
+    stack_change(stack_here());
 }
 
 static void start_chain(struct run *run, int32_t op, int chip)
@@ -271,24 +299,23 @@ static void configure(double precision_s)
 {
     char precision[64];
     snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", precision_s);
-    char *argv[] = {
-        "icisim",
-        "--log=root.thres:critical",
-        "--cfg=network/model:CM02",
-        "--cfg=network/TCP-gamma:0",
-        "--cfg=network/crosstraffic:0",
-        "--cfg=network/weight-S:0",
-        "--cfg=network/latency-factor:1",
-        "--cfg=network/bandwidth-factor:1",
-        "--cfg=maxmin/precision:1e-12",
-        "--cfg=contexts/guard-size:0",
+    char *argv[] = {"icisim",
+                    "--log=root.thres:critical",
+                    "--cfg=network/model:CM02",
+                    "--cfg=network/TCP-gamma:0",
+                    "--cfg=network/crosstraffic:0",
+                    "--cfg=network/weight-S:0",
+                    "--cfg=network/latency-factor:1",
+                    "--cfg=network/bandwidth-factor:1",
+                    "--cfg=maxmin/precision:1e-12",
+                    "--cfg=contexts/guard-size:0",
 #ifdef ICISIM_SANITIZE
-        "--cfg=contexts/factory:thread", /* AddressSanitizer follows threads, not switched stacks */
+                    "--cfg=contexts/stack-size:256", /* frames are larger there */
 #else
-        "--cfg=contexts/stack-size:32",
+                    "--cfg=contexts/stack-size:32",
 #endif
-        precision,
-        NULL};
+                    precision,
+                    NULL};
     int argc = (int)(sizeof argv / sizeof *argv) - 1;
     simgrid_init(&argc, argv);
 }
@@ -315,7 +342,9 @@ static int simulate(struct run *run, struct status *st)
     if (code)
         return code;
     start_ready(run);
+    struct stack stack = stack_change(stack_here());
     simgrid_run();
+    stack_change(stack);
     if (run->nomem)
         return status_nomem(st);
     if (run->left == 0)
