@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The benchmark's driver runs, and its CSV says what was simulated. Nothing here depends on how fast the machine is.
 set -u
-program=$(realpath "$1")
-bench=$(realpath analysis/bench/bench.py)
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh "$1"
+bench=$source/analysis/bench/bench.py
 
 python3 "$bench" "$program" out --runs 1 --only folded >table 2>err || fail "exit $?: $(cat err)"
 [ "$(head -1 out/bench.csv)" = work,quantity,unit,median,least,most,samples,bar,bound,reached,before ] || fail "$(head -1 out/bench.csv)"

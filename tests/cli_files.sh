@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Files and descriptors as users have them: closed, full, linked, named alike.
 set -u
-program=$(realpath "$1")
+. tests/support/scratch.sh "$1"
 module=$(dirname "$program")/icisim_simgrid.so
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
 # run ARGUMENTS: a small simulation
 run() {
     "$program" run all-gather --slice 4 --size 1MiB "$@"

@@ -3,16 +3,7 @@
 # What is too large is refused before it is built or read whole: in one line with the number and what to do, soon, and
 # with little memory. And what is within the limits is not.
 set -u
-program=$(realpath "$1")
-source=$PWD
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh "$1"
 
 # The least that one of these takes otherwise is 18 s of processor time, or gigabytes. Sanitizers are slow, and take memory
 # of their own.

@@ -3,15 +3,7 @@
 # Shards of a sweep, run anywhere, are merged to the bytes of the whole sweep, or refused; and the script of a Slurm job
 # array does both, here with a stand-in for sbatch that runs its jobs at once (./dev test-slurm has a real Slurm).
 set -u
-program=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh "$1"
 
 # 2 ops, 2 chips, 2 slices (one of which v5e cannot be), 7 sizes, and 2 rings, the second compared with the first: 112
 # points.

@@ -2,16 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # --manifest records what makes a result; rerun makes the same bytes of it, or says what is not as it was.
 set -u
-program=$(realpath "$1")
-source=$PWD
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh "$1"
 
 sed -e '/^name:/s/.*/name: mine/' "$source/topologies/v5e.yaml" >'my chip.yaml'
 printf 'from,to,size_bytes\n0,1,640\n3,2,64\n' >pairs.csv

@@ -42,6 +42,8 @@ for kind, words in (("memory", "do not fit memory"), ("sequences", "have no whol
 PY
 }
 search plain --remat full
+. tests/support/sanitized.sh
+sanitized "$icisim" && exit $failed # slow there, and the others take the same ways through the search
 search ahead --prefetch 1 --ring bidi --tokens-per-chip 2048
 search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
 cmp "$scratch/plain.csv" <("$icisim" sweep "${model[@]}" --remat full --top 5 --csv "$scratch/one.csv" >/dev/null 2>&1; cat "$scratch/one.csv") ||

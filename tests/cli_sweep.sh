@@ -2,15 +2,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # A sweep writes the same bytes whatever the number of workers, one row a point, in the order of the points.
 set -u
-program=$(realpath "$1")
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-fail() {
-    echo "$*"
-    failed=1
-}
+. tests/support/scratch.sh "$1"
 
 # 2 ops, 2 chips, 3 slices (one of which v5e cannot be), 4 sizes, 3 rings: 144 points
 points=144

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Parts of validate check what they are asked for and nothing else; without one it checks all of them, in that order.
 set -eu
-if grep -q '^ICISIM_SANITIZE:BOOL=ON' "$(dirname "$1")/CMakeCache.txt"; then
+. tests/support/sanitized.sh
+if sanitized "$1"; then
     echo 'cli_validate: skipped: 3,000 processes of SimGrid take minutes under the sanitizers'
     exit 0
 fi

@@ -6,7 +6,8 @@
 set -euo pipefail
 icisim=$(realpath "$1")
 chains=200
-grep -q '^ICISIM_SANITIZE:BOOL=ON' "$(dirname "$icisim")/CMakeCache.txt" && chains=14 # slow there
+. tests/support/sanitized.sh
+sanitized "$icisim" && chains=14 # slow there
 python3 - "$icisim" "$chains" <<'END'
 import csv
 import io

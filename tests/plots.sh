@@ -3,6 +3,11 @@
 # Every picture of analysis/plots.sh is drawn, as PNG and as SVG, from simulations of now.
 set -eu
 root=$(pwd)
+. tests/support/sanitized.sh
+if sanitized "$1"; then
+    echo 'plots: skipped: what it runs, other tests run, and Python has no sanitizers'
+    exit 0
+fi
 . tests/support/console.sh
 console_enter "$1"
 /usr/bin/python3 -c 'import matplotlib, pandas' 2>/dev/null || {

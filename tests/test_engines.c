@@ -20,7 +20,12 @@
 #include "ragged_program.h"
 #include "random_program.h"
 
-enum { AGAINST_SIMGRID = 2000, AGAINST_NAIVE = 10000, WORKERS = 2, FAILURES_SHOWN = 5 };
+#ifdef ICISIM_SANITIZE
+enum { AGAINST_SIMGRID = 300, AGAINST_NAIVE = 2000 }; /* slow there, and the sanitizers see as much */
+#else
+enum { AGAINST_SIMGRID = 2000, AGAINST_NAIVE = 10000 };
+#endif
+enum { WORKERS = 2, FAILURES_SHOWN = 5 };
 
 /* SimGrid keeps times to 1e-15 s, and steps of some microseconds add up a few of those. */
 static const double close_frac = 1e-9, simgrid_floor_s = 2e-14, naive_floor_s = 0;

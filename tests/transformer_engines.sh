@@ -3,7 +3,8 @@
 # Four layers of a transformer's block, narrow for the reference engine's sake, under each parallelism: both engines agree to 1e-9.
 set -euo pipefail
 icisim=$1
-if grep -q '^ICISIM_SANITIZE:BOOL=ON' "$(dirname "$icisim")/CMakeCache.txt"; then
+. tests/support/sanitized.sh
+if sanitized "$icisim"; then
     echo 'transformer_engines: skipped: minutes under the sanitizers; test_lowered has both engines, too'
     exit 0
 fi
