@@ -46,28 +46,6 @@ assert row["transfers"] == whole["transfers"], (row["transfers"], whole["transfe
 END
 rm -f "$out.all"
 
-# each class of collectives costs what it costs by itself (to the digits of the CSV): groups of 128 lie on boxes of 4x8x4
-"$icisim" run "$large" --chip v5p --slice 8x8x4 --instructions "$out" >/dev/null
-python3 - "$icisim" "$out" <<'END'
-import csv, subprocess, sys
-icisim, path = sys.argv[1:]
-mesh = {"[2,128]<=[256]": ["--mesh", "d=2,f=4,y=8,z=4", "--axis", "f,y,z"], "[1,256]<=[256]": []}
-seen = set()
-for row in csv.DictReader(open(path)):
-    if row["groups"] not in mesh:
-        continue
-    size = float(row["bytes"]) / float(row["executions"])
-    key = (row["category"], row["groups"], size)
-    if key in seen or size < 65536:
-        continue
-    seen.add(key)
-    one = subprocess.run([icisim, "run", row["category"], "--chip", "v5p", "--slice", "8x8x4", "--size", "%d" % round(size), "--dtype", "s8",
-                          "--csv", "-"] + mesh[row["groups"]], capture_output=True, text=True, check=True).stdout
-    got, want = float(row["time_s"]) / float(row["executions"]), float(next(csv.DictReader(one.splitlines()))["time_s"])
-    assert abs(got / want - 1) < 1e-8, (key, got, want)
-assert len(seen) >= 6, seen
-END
-
 # a module that is cut
 said=$("$icisim" run $modules/maxtext_reference_hlo_llama3_8b.txt --chip v5p --slice 2x2x1 2>&1) && { echo "module_real: a cut module is taken"; exit 1; }
 grep -q 'no ENTRY; the file ends at line 2000' <<<"$said" || { echo "module_real: $said"; exit 1; }
