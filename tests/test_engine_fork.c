@@ -19,7 +19,7 @@ static int die(const struct program *program, const struct engine_limits *limits
     return raise(SIGKILL);
 }
 
-/* As SimGrid does it: three lines, then SIGABRT. The sanitizers would say more. */
+/* As SimGrid does it: lines of which one says why, where it was called from, then SIGABRT. The sanitizers would say more. */
 #ifndef ICISIM_SANITIZE
 static int lament(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                   struct status *st)
@@ -30,7 +30,19 @@ static int lament(const struct program *program, const struct engine_limits *lim
     (void)st;
     fprintf(stderr,
             "[0.1] one\n[0.2] two\n"
-            "[0.000001] ./src/kernel/resource/Model.cpp:99: [root/CRITICAL] The Impossible Did Happen\n");
+            "[0.000001] ./src/kernel/resource/Model.cpp:99: [root/CRITICAL] The Impossible Did Happen\n"
+            "Backtrace (displayed in actor maestro):\n  ->  0# main in icisim\n\n");
+    abort();
+}
+
+static int starve(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    (void)st;
+    fprintf(stderr, "terminate called after throwing an instance of 'std::bad_alloc'\n");
     abort();
 }
 #endif
@@ -72,6 +84,9 @@ static void process(void)
     CU_ASSERT_EQUAL(engine_run(&laments, &program, &trace, &st), STATUS_ENGINE);
     CU_ASSERT_STRING_EQUAL(st.text, "engine laments died of signal 6 (Aborted): 'The Impossible Did Happen'; "
                                     "try another engine");
+    st.code = 0;
+    const struct engine starves = {.name = "starves", .once_a_process = true, .run = starve};
+    CU_ASSERT_EQUAL(engine_run(&starves, &program, &trace, &st), STATUS_NOMEM);
 #endif
     st.code = 0;
     CU_ASSERT_EQUAL(engine_run(&refuses, &program, &trace, &st), STATUS_INPUT);

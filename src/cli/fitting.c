@@ -162,8 +162,10 @@ static int mark_outliers(struct points *p, struct status *st)
 {
     struct fit_line line;
     struct status quiet = {0};
-    if (p->count < 5 || fit_line(p->bytes, p->time_s, p->count, true, &line, p->residual_s, &quiet))
+    if (p->count < 5)
         return 0;
+    if (fit_line(p->bytes, p->time_s, p->count, true, &line, p->residual_s, &quiet))
+        return quiet.code == STATUS_INPUT ? 0 : status_fail(st, quiet.code, "%s", quiet.text);
     double *weight = malloc((size_t)p->count * sizeof *weight);
     if (!weight)
         return status_nomem(st);

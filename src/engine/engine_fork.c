@@ -20,7 +20,7 @@
 #include "base/memory_limit.h"
 #include "engine/engines.h"
 
-enum { WORDS = 256 };
+enum { WORDS = 4096, SAID = 240 }; /* bytes that are read, and told */
 
 struct shared {
     int code;
@@ -64,26 +64,36 @@ static int open_words(void)
 #endif
 }
 
-/* The last line of what the child printed, without what SimGrid puts before it ("[0.1] ./src/x.cpp:9: [root/CRITICAL]
- * "), as ": 'the line'"; "" if there is none. */
+/* What the child died of, as ": 'the line'": the first line that SimGrid calls critical, without what it puts before
+ * it ("[0.1] ./src/x.cpp:9: [root/CRITICAL] "), or else the last line; "" if there is none. */
 static const char *last_words(int words, char text[static WORDS])
 {
-    static const char open[] = ": '";
+    static const char open[] = ": '", mark[] = "/CRITICAL] ";
     char *line = text + sizeof open - 1;
-    off_t bytes = lseek(words, 0, SEEK_END), from = bytes > WORDS - 8 ? bytes - (WORDS - 8) : 0;
-    ssize_t n = bytes > 0 ? pread(words, line, (size_t)(bytes - from), from) : 0;
+    ssize_t n = pread(words, line, WORDS - sizeof open - 2, 0);
     while (n > 0 && line[n - 1] == '\n')
         n--;
     if (n <= 0)
         return "";
     line[n] = '\0';
-    const char *newline = strrchr(line, '\n'), *last = newline ? newline + 1 : line;
-    const char *prefix = strstr(last, "/CRITICAL] ");
-    last = prefix ? prefix + strlen("/CRITICAL] ") : last;
-    memmove(line, last, strlen(last) + 1);
-    memcpy(text, open, sizeof open - 1);
-    strcat(text, "'");
-    return text;
+    const char *critical = strstr(line, mark), *newline = strrchr(line, '\n');
+    const char *said = critical ? critical + strlen(mark) : newline ? newline + 1 : line;
+    size_t length = strcspn(said, "\n");
+    length = length < SAID ? length : SAID;
+    memmove(line, said, length);
+    memcpy(line + length, "'", 2);
+    return memcpy(text, open, sizeof open - 1);
+}
+
+/* SimGrid and C++ abort where memory is out, and say so; or that the platform, a file in memory, cannot be opened. */
+static int death_code(const char *said)
+{
+    static const char *const starved[] = {"memory allocation error", "bad_alloc",
+                                          "Unable to open '/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof starved / sizeof *starved; i++)
+        if (strstr(said, starved[i]))
+            return STATUS_NOMEM;
+    return STATUS_ENGINE;
 }
 
 /* A process that is still at work when its time is over gets SIGALRM, and dies of it. */
@@ -157,11 +167,12 @@ static int reap(const struct engine *engine, const struct engine_limits *limits,
         return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
         return engine_out_of_time(limits, st);
+    const char *said = last_words(words, text);
     if (WIFSIGNALED(how))
-        return status_fail(st, STATUS_ENGINE, "engine %s died of signal %d (%s)%s; try another engine",
-                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), last_words(words, text));
+        return status_fail(st, death_code(said), "engine %s died of signal %d (%s)%s; try another engine",
+                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), said);
     return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d%s; try another engine",
-                       engine->name, WEXITSTATUS(how), last_words(words, text));
+                       engine->name, WEXITSTATUS(how), said);
 }
 
 int engine_run_forked(const struct engine *engine, const struct program *program,

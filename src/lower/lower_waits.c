@@ -59,8 +59,10 @@ void walker_collect(struct walker *w, struct value value, bool loose, struct wai
 static struct passed *passed_of(struct walker *w, int32_t op)
 {
     while (w->passed_ops <= op) {
-        if (!GROW(w->passed, w->passed_ops, w->passed_room))
+        if (!GROW(w->passed, w->passed_ops, w->passed_room)) {
+            status_nomem(w->st);
             return NULL;
+        }
         w->passed[w->passed_ops++] = (struct passed){-1, -1};
     }
     return &w->passed[op];

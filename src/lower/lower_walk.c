@@ -185,6 +185,8 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
         walker_queue_op(&w, module->computation[module->entry].first, amount_of(0), &before, 1);
     if (code == 0)
         code = walker_computation(&w, module->entry, walker_no_value(), NULL, -1, &result);
+    if (code == 0)
+        code = st->code; /* of those who return an op: no memory */
     *after = code == 0 ? end_of(&w, result, before) : -1;
     free(w.on_groups);
     free(w.stage);
