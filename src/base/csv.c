@@ -171,7 +171,7 @@ static int feed(struct reader *r, struct csv_parser *parser, const char *text, s
 int csv_table_parse(struct csv_table *table, const char *name, const char *text, size_t bytes,
                     struct status *st)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* byte-order mark of UTF-8, as spreadsheets write it */
+    static const char mark[] = CSV_BYTE_ORDER_MARK;
     struct reader reader = {.table = table, .st = st};
     struct csv_parser parser;
     *table = (struct csv_table){.file = strdup(name)};

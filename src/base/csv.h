@@ -21,6 +21,9 @@
 #include "base/output.h"
 #include "base/status.h"
 
+/* Of UTF-8, as spreadsheets write it before the first cell. */
+#define CSV_BYTE_ORDER_MARK "\xef\xbb\xbf"
+
 enum { CSV_COLUMNS = 1 << 14, CSV_CELLS = 1 << 22 };
 
 struct csv_table {

@@ -15,12 +15,13 @@ static FILE *next_cell(struct csv_writer *csv)
     return csv->output.file;
 }
 
-/* A cell needs quotes where a reader would take it apart, trim it, or take it for a comment. */
+/* A cell needs quotes where a reader would take it apart, trim it, or take it for a comment or a byte-order mark. */
 static bool needs_quotes(const char *text)
 {
+    static const char mark[] = CSV_BYTE_ORDER_MARK;
     size_t n = strlen(text);
     return n && (strpbrk(text, ",\"\r\n") || text[0] == '#' || strchr(" \t", text[0]) ||
-                 strchr(" \t", text[n - 1]));
+                 strchr(" \t", text[n - 1]) || strncmp(text, mark, sizeof mark - 1) == 0);
 }
 
 void csv_text(struct csv_writer *csv, const char *text)
