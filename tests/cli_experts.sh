@@ -125,6 +125,9 @@ said=$("$icisim" eval moe-example.yaml 2>&1 >/dev/null) || status=$?
 "$icisim" run moe-zipf.yaml --draws 5 --csv draws.csv >summary
 "$icisim" run moe-zipf.yaml --draws 5 --csv - | cmp - draws.csv || failed=1
 "$icisim" run moe-zipf.yaml --draws 5 --chunks 4 --csv - | cmp - draws.csv || failed=1
+# 65,536 tokens are for 64 chips, 1024 for each
+IFS=, read -r _ _ _ _ imbalance hot_chip < <(sed -n 2p draws.csv)
+holds "the first draw is the workload" "$imbalance > $rows / 1024 * (1 - 1e-8) && $imbalance < $rows / 1024 * (1 + 1e-8) && $hot_chip == 0"
 read -r mean low median high least most <<<"$(awk '$1 == "time" { print $3, $4, $5, $6, $7, $8 }' summary)"
 holds "percentiles" "$least <= $low && $low <= $median && $median <= $high && $high <= $most && $least < $mean && $mean < $most"
 median_of_rows=$(tail -n +2 draws.csv | cut -d, -f2 | sort -g | sed -n 3p)
