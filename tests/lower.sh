@@ -63,6 +63,12 @@ for workload in "${nets[@]}"; do
     done
 done
 
+# a step of a transformer by what was measured: products are those of a step in its text, too
+"$icisim" lower ../../../workloads/steps/v5e-32b.yaml --layers 2 >"$scratch/lowered.hlo"
+model=$(time_of ../../../workloads/steps/v5e-32b.yaml --layers 2)
+text=$(time_of "$scratch/lowered.hlo" --slice 16x16 --mesh fsdp=256)
+[ "$model" = "$text" ] || fail "two layers of a step: $model s, but what is printed takes $text s"
+
 # all models: what is printed reads back as the same text
 grep -l '^model:' ../../../workloads/*.yaml | while read -r workload; do
     options=(--strategy bidi-half)

@@ -49,6 +49,7 @@ static int declare(const struct expr *expr, struct chain *chain, struct status *
     }
     struct axes axes = chain->model.axes;
     model_begin(&chain->model, "matmul", &axes, sums, types);
+    module_say_alone(&chain->model.module);
     for (int i = 0; i < expr->operands && code == 0; i++) {
         char name[TENSOR_NAME];
         struct tensor tensor = tensor_of(&expr->operand[i]);

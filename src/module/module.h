@@ -203,6 +203,11 @@ int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name
                          const int32_t operand[], int operands);
 void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text);
 
+/* Is it products alone, as a benchmark times them, and no step of a model? What writes one says so in the header:
+ * frontend_attributes={products="alone"}. */
+void module_say_alone(struct module *module);
+bool module_products_alone(const struct module *module);
+
 /* Questions. A key that is missing has no numbers and the text "". */
 const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key);
 const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key,

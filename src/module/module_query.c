@@ -8,6 +8,18 @@
 const struct instruction module_no_instruction = {0};
 const struct shape module_no_shape = {0};
 
+#define ALONE "products=\"alone\""
+
+void module_say_alone(struct module *module)
+{
+    module->header = module_text(module, "frontend_attributes={" ALONE "}", -1);
+}
+
+bool module_products_alone(const struct module *module)
+{
+    return strstr(module_word(module, module->header), ALONE) != NULL;
+}
+
 const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key)
 {
     const struct instruction *i = module_at(module, instruction);

@@ -75,6 +75,15 @@ static int fuse(const struct module *in, int layers, struct module *out, struct 
     return pass_fuse(in, out, st);
 }
 
+int model_step_base(const struct point *point, const struct module *model, struct module *base,
+                    struct status *st)
+{
+    int code = pass_recompute(model, (enum remat)point->remat, base, st);
+    if (code == 0 && point->fuse && point->elementwise) /* else it takes no time either way */
+        code = go_on(base, fuse, 0, st);
+    return code;
+}
+
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
                     struct status *st)
 {
@@ -85,10 +94,8 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = check_chunks_used(step, st);
     if (code == 0)
-        code = pass_recompute(&step->model.module, (enum remat)point->remat, &step->base, st);
+        code = model_step_base(point, &step->model.module, &step->base, st);
     module_free(&step->model.module);
-    if (code == 0 && point->fuse && point->elementwise) /* else it takes no time either way */
-        code = go_on(&step->base, fuse, 0, st);
     if (code < 0)
         return code;
     step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);

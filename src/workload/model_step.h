@@ -39,6 +39,10 @@ struct model_step {
 /* What a module takes; the context is the caller's. */
 typedef int model_step_timer(void *context, const struct module *module, double *time_s, struct status *st);
 
+/* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
+int model_step_base(const struct point *point, const struct module *model, struct module *base,
+                    struct status *st);
+
 /* Reads the model and makes the base. Finds all that is wrong with the input. */
 int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
                     struct status *st);

@@ -53,7 +53,9 @@ int module_job_options(const struct point *point, const struct chip *chip, struc
                                       .least = point->least,
                                       .products_only = !point->elementwise,
                                       .ragged_uniform = point->ragged != NULL};
-    return rates_read(&options->roofline, point, chip, st);
+    int code = rates_read(&options->roofline, point, chip, st);
+    options->roofline.step = true;
+    return code;
 }
 
 static int read_options(struct module_job *m, const struct job *job, struct status *st)
@@ -129,6 +131,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
     if (code == 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
+    m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
     return code;
 }
 
@@ -143,7 +146,6 @@ static int module_open(struct job *job, struct status *st)
     int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
     if (code == 0)
         code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
-    m->options.roofline.step = m->of_model;
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 

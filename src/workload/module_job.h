@@ -55,7 +55,7 @@ const struct module_job *module_job_of(const struct job *job);
 /* What the module takes if the rows that differ from device to device were all alike. */
 int module_job_even_s(const struct module_job *m, double *time_s, struct status *st);
 
-/* How a module is lowered at a point, but for what --op-cost says. */
+/* How a module of a step is lowered at a point, but for what --op-cost says. */
 int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                        struct status *st);
 

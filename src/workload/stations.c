@@ -107,7 +107,7 @@ static int read_step(struct stations *s, struct station *part, const struct node
     part->point.op = part->point.file = part->path;
     code = model_read(&part->point, &part->mesh.axes, &part->model, st);
     if (code == 0)
-        code = pass_recompute(&part->model.module, (enum remat)s->point->remat, &part->module, st);
+        code = model_step_base(s->point, &part->model.module, &part->module, st);
     if (code == 0)
         code =
             placement_init(&part->placement, &s->machine.slice, part->mesh.devices, 1, &part->mesh, NULL, st);
