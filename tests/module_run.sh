@@ -163,7 +163,7 @@ refuse() {
     said=$("$icisim" run "$@" "${machine[@]}" 2>&1 >/dev/null) && fail "$* is not refused"
     [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$want" <<<"$said" || fail "$*: says '$said', not '$want'"
 }
-refuse '--ragged uniform' 8_all_to_all.hlo --slice 4
+refuse 'icisim: c: how much a ragged-all-to-all sends to whom is known only when it runs; --ragged uniform' 8_all_to_all.hlo --slice 4
 refuse 'give a --slice of 4 chips' 1_ag_dot.hlo --slice 8
 refuse '--strategy does not apply to HLO text' 1_ag_dot.hlo --slice 4 --strategy uni
 refuse '--remat does not apply to HLO text' 1_ag_dot.hlo --slice 4 --remat full

@@ -95,15 +95,14 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
 }
 
 /* What the text of a ragged all-to-all does not say: how much each pair moves. */
-static int check_ragged(const struct lower *lower, int32_t instruction, struct status *st)
+static int check_ragged(const struct lower *lower, struct status *st)
 {
     if (lower->options->ragged_uniform)
         return 0;
     return status_fail(
         st, STATUS_INPUT,
-        "%s: how much a ragged-all-to-all sends to whom is known only when it runs; --ragged uniform has "
-        "every device send alike to all",
-        module_word(lower->module, module_at(lower->module, instruction)->name));
+        "how much a ragged-all-to-all sends to whom is known only when it runs; --ragged uniform has "
+        "every device send alike to all");
 }
 
 /* What tells a collective's shares from those of others, with none yet. */
@@ -221,7 +220,7 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     int64_t *pair = NULL;
     int code = lower_layout(lower, instruction, &layout, st);
     if (code == 0 && ragged && !rows)
-        code = check_ragged(lower, instruction, st);
+        code = check_ragged(lower, st);
     if (code == 0)
         code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
     if (code < 0)
