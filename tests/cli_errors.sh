@@ -206,6 +206,24 @@ for command in run compare sweep; do
     try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv none/out.csv
     try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv /
 done
+
+# What does not apply is refused in a file, too, at its place (which options those are, test_applies.c says).
+product='bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]'
+while IFS='|' read -r key op; do
+    printf 'op: "%s"\nslice: 4\n%s\n' "${op:-all-gather}" "$key" >$scratch.yaml
+    [ -n "$op" ] || echo 'size: 1MiB' >>$scratch.yaml
+    for command in run compare sweep; do
+        try "$scratch.yaml:3:" $command $scratch.yaml
+    done
+done <<END
+algorithm: ring|
+root: 3|
+pairs: 0-1|
+strategy: uni|
+dims: Q=3|
+size: 1MiB|$product
+in-flight: 2|
+END
 try 'known are run, compare, sweep' bogus
 try 'what is to lower' lower
 try 'which command'

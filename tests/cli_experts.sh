@@ -234,5 +234,8 @@ sed 's/file: .*routing.csv/counts: counts.csv/' moe-example.yaml >counted.yaml
 sed -i 's/1,7,5/1,7,6/' counts.csv
 refuse 'counts do not say which tokens go to which expert' eval counted.yaml
 refuse '--draws takes one point; these are 2' run moe-zipf.yaml --draws 3 --hop-latency 1us,2us
+for look in '--trace t.json' --steps '--links l.csv' --collectives --critical-path --dump-program '--engine simgrid' --check '--top 2'; do
+    refuse 'does not apply together with --draws' run moe-zipf.yaml --draws 3 $look
+done
 refuse '--draws does not apply' run all-gather --size 1MiB --slice 4x4 --draws 3
 exit "$failed"

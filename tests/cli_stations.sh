@@ -112,6 +112,12 @@ refuse "--split '2': write chips of the first mesh" run distillation.yaml --spli
 refuse "--split '5/4': write chips of the first mesh" run distillation.yaml --split 5/4
 refuse '--in-flight 0: write 1 to 64' run distillation.yaml --in-flight 0
 refuse 'has no pcie_bandwidth' run distillation.yaml --chip v2 --slice 2x4 --host-transfer
+for option in '--strategy uni' '--prefetch 1' '--trace t.json' --steps '--links l.csv' --collectives '--mesh a=8' '--draws 3' '--top 2'; do
+    refuse 'does not apply to two meshes' run distillation.yaml $option
+done
+for option in '--in-flight 2' --host-transfer '--split 4/4'; do
+    refuse 'does not apply to a model' run distillation/student.yaml --mesh dp=4 --slice 2x2 $option
+done
 for command in sweep compare lower; do
     refuse 'run --in-flight 1,2,3 --split 2/6,4/4 compares them in one table' $command distillation.yaml
 done

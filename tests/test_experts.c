@@ -404,13 +404,26 @@ static void exercise_collectives(void)
     exercise_issues("workloads/moe-exercise-loop.yaml", looped, 4);
 }
 
-/* y = x W[expert of the token], in whole numbers: whatever moves, tokens or weights, and without any drop. The loop ends when
+/* relu(x W1) W2 of an expert, element j: 4 to 5 to 3. */
+static double of_expert(const struct array in[], int token, int expert, int j)
+{
+    double sum = 0;
+    for (int h = 0; h < 5; h++) {
+        double inner = 0;
+        for (int i = 0; i < 4; i++)
+            inner += in[0].data[token * 4 + i] * in[1].data[(expert * 4 + i) * 5 + h];
+        sum += fmax(inner, 0) * in[2].data[(expert * 5 + h) * 3 + j];
+    }
+    return sum;
+}
+
+/* y = relu(x W1) W2, weights of the token's expert, in whole numbers: whatever moves, tokens or weights, and without any drop. The loop ends when
  * nothing is left. */
 static void other_exchanges(void)
 {
     static const char text[] =
-        "model: experts\nexperts: 6\ntop-k: 1\ntokens: 9\ncapacity-factor: 1\nlayers: [4, 3]\n"
-        "backward: false\nexchange: %s\nrouting: {draw: zipf, exponent: 0.5, seed: 5}\n";
+        "model: experts\nexperts: 6\ntop-k: 1\ntokens: 9\ncapacity-factor: 1\nlayers: [4, 5, 3]\n"
+        "activation: relu\nbackward: false\nexchange: %s\nrouting: {draw: zipf, exponent: 0.5, seed: 5}\n";
     static const char *const ways[] = {"weights", "gather", "loop\nchunk-tokens: 6", "loop\nchunk-tokens: 3"};
     for (int way = 0; way < 4; way++) {
         char path[] = "/tmp/icisim-experts-XXXXXX.yaml", written[512];
@@ -424,18 +437,14 @@ static void other_exchanges(void)
         write_text(path, written);
         load(path, "dp=2,ep=3", &model, &module);
         OKAY(numbers_read(path, &model, in, &st), st);
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < 3; i++)
             for (int64_t k = 0; k < array_elements(&in[i]); k++)
                 in[i].data[k] = (double)suite_random(&r, 9) - 4;
         OKAY(numbers_run(&model, &module, in, 0, out, &st), st);
         for (int t = 0; t < 54; t++)
-            for (int j = 0; j < 3; j++) {
-                double want = 0;
-                for (int i = 0; i < 4; i++)
-                    want += in[0].data[t * 4 + i] *
-                            in[1].data[(model.experts->of[0].routing.expert[t] * 4 + i) * 3 + j];
-                CU_ASSERT_EQUAL(out[0].data[t * 3 + j], want);
-            }
+            for (int j = 0; j < 3; j++)
+                CU_ASSERT_EQUAL(out[0].data[t * 3 + j],
+                                of_expert(in, t, model.experts->of[0].routing.expert[t], j));
         CU_ASSERT_EQUAL(model.outputs, way < 2 ? 1 : 2);
         if (way >= 2)
             CU_ASSERT_EQUAL(out[1].data[0], 0);

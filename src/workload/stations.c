@@ -317,7 +317,7 @@ int stations_open(struct stations *s, const struct point *point, struct status *
 {
     struct document document = {0};
     *s = (struct stations){.point = point};
-    int code = option_check(point, ON_MODEL, "a model", st);
+    int code = option_check(point, ON_STATIONS, "two meshes", st);
     if (code == 0)
         code = machine_open(&s->machine, point, &s->catalog, st);
     if (code == 0)
