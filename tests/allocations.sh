@@ -49,9 +49,9 @@ def run(words, folder, fail_at=0):
     command = ["bash", "-c", f'exec 9<>"$0"; LD_PRELOAD={shlex.quote(shim)} exec "$@"', folder + ".report", program, *words]
     del environ["LD_PRELOAD"]
     try:
-        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=60)
+        done = subprocess.run(command, cwd=folder, env=environ, capture_output=True, timeout=600)
     except subprocess.TimeoutExpired:
-        return None, b"", "takes more than a minute", [0, 0, 0], []
+        return None, b"", "takes more than ten minutes", [0, 0, 0], []
     told = os.read(report, 4096).decode().split() or ["0", "0", "0"]
     os.close(report)
     return done.returncode, done.stdout, done.stderr.decode(errors="replace"), [int(n) for n in told[:3]], told[3:]

@@ -109,7 +109,7 @@ grep -qx "icisim: stopped with $rows of 6000 rows written; the same command with
 [ "$(tail -c 1 slow.csv | wc -l)" -eq 1 ] || fail 'Ctrl-C: half a row'
 
 # A disk that is full is noticed while rows are written, and what is there is kept.
-(ulimit -f 16 && timeout 20 "$program" sweep "${slow[@]}" --csv full.csv 2>err) && fail 'a full disk: exit 0'
+(ulimit -f 16 && timeout 600 "$program" sweep "${slow[@]}" --csv full.csv 2>err) && fail 'a full disk: exit 0'
 grep -qx "icisim: cannot write 'full.csv': File too large" err || fail "a full disk: $(cat err)"
 [ "$(wc -c <full.csv)" -eq 16384 ] || fail "$(wc -c <full.csv) bytes on a disk of 16 KiB"
 

@@ -61,7 +61,7 @@ if first.wait() != 0:
 took_s = time.monotonic() - began
 want = rows("want.csv")
 
-done = sweeps = 0
+done = sweeps = longest_s = 0
 while done < kills:
     sweeps += 1
     path, before = f"out{sweeps}.csv", 0
@@ -74,11 +74,12 @@ while done < kills:
             os.killpg(process.pid, number) if rng.random() < 0.5 else os.kill(process.pid, number)
             done += 1
         said = process.communicate()[1].decode()
-        patience = time.monotonic() + 2
-        while left() and time.monotonic() < patience:
+        killed = time.monotonic()
+        while left() and time.monotonic() < killed + 60:  # a busy machine takes its time
             time.sleep(0.01)
+        longest_s = max(longest_s, time.monotonic() - killed)
         if left():
-            fail(f"{number!r}: still running after 2 s: {left()}")
+            fail(f"{number!r}: still running after a minute: {left()}")
             for pid in left():
                 os.kill(pid, signal.SIGKILL)
         got = rows(path) if os.path.exists(path) else b""
@@ -97,6 +98,6 @@ while done < kills:
     subprocess.run([*arguments, "--csv", path, "--resume"], check=True)
     if rows(path) != want:
         fail(f"{path}: other bytes than an undisturbed sweep's")
-print(f"{done} kills, {sweeps} sweeps of {want.count(10) - 1} rows")
+print(f"{done} kills, {sweeps} sweeps of {want.count(10) - 1} rows; the last process ended after {longest_s:.2f} s at most")
 sys.exit(failed)
 END
