@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/engine.h"
 
@@ -46,6 +47,25 @@ static int starve(const struct program *program, const struct engine_limits *lim
     abort();
 }
 #endif
+
+static void leave(int number)
+{
+    (void)number;
+    _exit(EXIT_FAILURE);
+}
+
+/* As SimGrid: a handler of its own, whatever was there before. */
+static int handle(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                  struct status *st)
+{
+    (void)limits;
+    (void)program;
+    (void)trace;
+    (void)st;
+    signal(SIGINT, leave);
+    raise(SIGINT);
+    return 0;
+}
 
 static int refuse(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                   struct status *st)
@@ -89,6 +109,8 @@ static void process(void)
     CU_ASSERT_EQUAL(engine_run(&starves, &program, &trace, &st), STATUS_NOMEM);
 #endif
     st.code = 0;
+    const struct engine handles = {.name = "handles", .once_a_process = true, .run = handle};
+    OKAY(engine_run(&handles, &program, &trace, &st), st);
     CU_ASSERT_EQUAL(engine_run(&refuses, &program, &trace, &st), STATUS_INPUT);
     CU_ASSERT_STRING_EQUAL(st.text, "no");
     fflush(file);

@@ -110,6 +110,16 @@ static void start_timer(const struct engine_limits *limits)
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/* Ctrl-C is for the parent, which takes its child along or lets it finish; SimGrid would end it, also where the signal is
+ * ignored, as under nohup. */
+static void block_interrupts(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
 /* The child: never returns, and leaves the parent's buffered output alone. */
 static _Noreturn void run_child(const struct engine *engine, const struct program *program,
                                 const struct engine_limits *limits, const struct trace *trace,
@@ -121,6 +131,7 @@ static _Noreturn void run_child(const struct engine *engine, const struct progra
         _exit(EXIT_FAILURE);
     if (words >= 0 && (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0))
         _exit(EXIT_FAILURE);
+    block_interrupts();
     start_timer(limits);
     memory_release(); /* SimGrid reserves far more for its stacks than it takes */
     struct trace mine = *trace;
