@@ -15,8 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory_limit.h"
-#include "base/stopwatch.h"
 #include "base/workers.h"
 #include "cli/command.h"
 #include "cli/progress.h"
@@ -26,12 +24,11 @@
 #include "cli/slurm.h"
 #include "cli/sweep_file.h"
 #include "cli/trial.h"
+#include "workload/budget.h"
 #include "workload/series.h"
 
 /* Rows compare with others up to so many away; workers are so many ahead at most. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
-
-#define HOLD_S 0.1
 
 /* What a worker hands back. */
 struct outcome {
@@ -60,11 +57,8 @@ struct sweep {
     struct ranking ranking; /* with --top; else nothing */
     bool writes;            /* rows, to a CSV */
 
-    /* Of a worker: the bound of its memory, as the point has it, and since when. */
-    bool holds;
-    uint64_t held_bytes;
-    struct stopwatch held_since;
-    struct series series; /* of a worker: the points that it runs */
+    struct budget_hold held; /* of a worker */
+    struct series series;    /* of a worker: the points that it runs */
 };
 
 static struct slot *slot_of(struct sweep *sweep, int64_t row)
@@ -77,18 +71,6 @@ static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
 {
     int64_t other = shard_row(sweep->shard, point);
     return shard_has(sweep->shard, point) && other >= sweep->first && llabs(other - row) < NEAR;
-}
-
-/* Bounds the memory of the point that a worker begins. Many quick ones have the same bound: to ask the system for each
- * what there is takes longer than they do. */
-static void hold_memory(struct sweep *sweep, uint64_t limit_bytes)
-{
-    if (sweep->holds && sweep->held_bytes == limit_bytes && stopwatch_wall_s(&sweep->held_since) < HOLD_S)
-        return;
-    sweep->holds = true;
-    sweep->held_bytes = limit_bytes;
-    sweep->held_since = stopwatch_start_wall();
-    memory_hold(limit_bytes ? limit_bytes : memory_free_bytes() / (uint64_t)sweep->jobs);
 }
 
 /* Points that differ in their sizes alone: the first of them. */
@@ -105,7 +87,7 @@ static void work(void *context, int64_t index, void *result)
     struct status own = {0}, other = {0};
     int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     grid_point(sweep->grid, at, &point);
-    hold_memory(sweep, point.memory_limit_bytes);
+    budget_hold(&sweep->held, &point, sweep->jobs);
     series_result(&sweep->series, family_of(sweep, at), &point, sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
@@ -164,31 +146,19 @@ static int64_t limit(void *context)
     return sweep->file.rows + AHEAD - sweep->first;
 }
 
-/* A row that says how its worker died. */
-static void mourn(const struct sweep *sweep, int64_t row, const char *how, struct outcome *outcome)
-{
-    struct point point;
-    struct status died = {0};
-    *outcome = (struct outcome){0};
-    grid_point(sweep->grid, shard_point(sweep->shard, row), &point);
-    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
-    job_result_failed(&point, sweep->catalog, &outcome->result, &died);
-}
-
 static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
 {
     struct sweep *sweep = context;
-    int64_t row = sweep->first + index;
+    int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     struct slot *slot = slot_of(sweep, row);
     struct outcome *outcome = malloc(sizeof *outcome);
     if (!outcome)
         return status_nomem(st);
-    if (data)
-        *outcome = *(const struct outcome *)data;
-    else
-        mourn(sweep, row, how, outcome);
+    *outcome = data ? *(const struct outcome *)data : (struct outcome){0};
     struct result *result = &outcome->result;
-    grid_print_given(sweep->grid, shard_point(sweep->shard, row), result->varied, sizeof result->varied);
+    if (!data)
+        rows_died(sweep->grid, at, sweep->catalog, how, result);
+    grid_print_given(sweep->grid, at, result->varied, sizeof result->varied);
     *slot = (struct slot){.outcome = outcome, .time_s = result->time_s, .came = true};
     sweep->came++;
     return write_rows(sweep, st);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/memory_limit.h"
 #include "base/stopwatch.h"
 #include "cli/rows.h"
 #include "report/experts_print.h"
@@ -109,9 +108,10 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     struct job job = {0};
     struct run run = {0};
     struct stopwatch stopwatch = stopwatch_start();
+    struct budget_hold held = {0};
     struct point own = *point;
     own.few_layers = !shows_single_ops(looks);
-    memory_hold(budget_memory_bytes(point));
+    budget_hold(&held, point, 1);
     int code = job_open(&job, &own, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job.has_data |= looks->dump;

@@ -69,6 +69,16 @@ int rows_write(struct csv_writer *csv, const struct grid *grid, const struct res
     return code;
 }
 
+void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
+               struct result *result)
+{
+    struct point point;
+    struct status died = {0};
+    grid_point(grid, index, &point);
+    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
+    job_result_failed(&point, catalog, result, &died);
+}
+
 void rows_say_points(const struct grid *grid)
 {
     if (grid->settings->placed)

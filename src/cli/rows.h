@@ -9,7 +9,7 @@
 #define ROWS_H
 
 #include "settings/settings.h"
-#include "workload/result.h"
+#include "workload/job.h"
 
 /* Opens the file that an option names ("csv"); where none was given `output` stays as it is. It is opened before the
  * work begins, so that a path that cannot be written is found then. The same of any path; and how both fail. */
@@ -31,6 +31,10 @@ int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t inde
                    const struct result *result, struct status *st);
 int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
                struct status *st);
+
+/* The row of a point whose worker died, which says how. */
+void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
+               struct result *result);
 
 /* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
 void rows_say_points(const struct grid *grid);

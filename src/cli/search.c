@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory_limit.h"
 #include "base/workers.h"
 #include "cli/progress.h"
+#include "cli/rows.h"
+#include "workload/budget.h"
 
 /* So many are simulated before it is asked again which could be among the best. */
 enum { BATCH = 16 };
@@ -31,6 +32,7 @@ struct search {
     int64_t candidates, simulated;
     int64_t came;
     struct progress progress;
+    struct budget_hold held; /* of a worker */
 };
 
 bool search_matches(const struct grid *grid, const struct ranking *ranking, struct shard shard)
@@ -42,30 +44,24 @@ bool search_matches(const struct grid *grid, const struct ranking *ranking, stru
     return job_has_least(&point);
 }
 
-static void hold(const struct search *search, const struct point *point)
-{
-    memory_hold(point->memory_limit_bytes ? point->memory_limit_bytes
-                                          : memory_free_bytes() / (uint64_t)search->jobs);
-}
-
 static void find_least(void *context, int64_t index, void *result)
 {
-    const struct search *search = context;
+    struct search *search = context;
     struct point point;
     struct status own = {0};
     grid_point(search->grid, index, &point);
-    hold(search, &point);
+    budget_hold(&search->held, &point, search->jobs);
     job_least(&point, search->catalog, result, &own);
 }
 
 static void simulate(void *context, int64_t index, void *result)
 {
-    const struct search *search = context;
+    struct search *search = context;
     const struct candidate *candidate = &search->candidate[search->simulated + index];
     struct point point;
     struct status own = {0};
     grid_point(search->grid, candidate->index, &point);
-    hold(search, &point);
+    budget_hold(&search->held, &point, search->jobs);
     point.time_only = true;
     job_result(&point, search->catalog, result, &own);
     ((struct result *)result)->least_s = candidate->least_s;
@@ -76,15 +72,10 @@ static struct result read_outcome(const struct search *search, int64_t index, co
                                   const char *how)
 {
     struct result result;
-    struct status died = {0};
-    struct point point;
-    if (data) {
+    if (data)
         memcpy(&result, data, sizeof result);
-    } else {
-        grid_point(search->grid, index, &point);
-        status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
-        job_result_failed(&point, search->catalog, &result, &died);
-    }
+    else
+        rows_died(search->grid, index, search->catalog, how, &result);
     grid_print_given(search->grid, index, result.varied, sizeof result.varied);
     return result;
 }

@@ -11,9 +11,23 @@ static const double op_s = 6e-6, transfer_s = 1e-6;
 /* Every machine has that much free: to ask it takes longer than to simulate a small point. */
 static const double little_bytes = 16e6;
 
-uint64_t budget_memory_bytes(const struct point *point)
+/* So long a bound is kept before the system is asked again. */
+static const double hold_s = 0.1;
+
+/* What one of so many workers may take for a point. */
+static uint64_t most_for(const struct point *point, int workers)
 {
-    return point->memory_limit_bytes ? point->memory_limit_bytes : memory_free_bytes();
+    return point->memory_limit_bytes ? point->memory_limit_bytes : memory_free_bytes() / (uint64_t)workers;
+}
+
+void budget_hold(struct budget_hold *held, const struct point *point, int workers)
+{
+    if (held->holds && held->limit_bytes == point->memory_limit_bytes &&
+        stopwatch_wall_s(&held->since) < hold_s)
+        return;
+    *held = (struct budget_hold){
+        .holds = true, .limit_bytes = point->memory_limit_bytes, .since = stopwatch_start_wall()};
+    memory_hold(most_for(point, workers));
 }
 
 static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
@@ -23,7 +37,7 @@ static int check_memory(const struct point *point, double bytes, struct status *
     char need[UNITS_TEXT], have[UNITS_TEXT];
     if (!point->memory_limit_bytes && bytes < little_bytes)
         return 0;
-    uint64_t most_bytes = budget_memory_bytes(point);
+    uint64_t most_bytes = most_for(point, 1);
     if (bytes <= (double)most_bytes)
         return 0;
     return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",

@@ -11,11 +11,21 @@
 #ifndef BUDGET_H
 #define BUDGET_H
 
+#include "base/stopwatch.h"
 #include "program/program.h"
 #include "settings/point.h"
 
-/* What a point may take: --memory-limit, or what the machine has free. */
-uint64_t budget_memory_bytes(const struct point *point);
+/* What a process that runs points has bounded its memory to, and since when. */
+struct budget_hold {
+    bool holds;
+    uint64_t limit_bytes; /* as the points say it; 0: they do not */
+    struct stopwatch since;
+};
+
+/* Bounds what this process takes for the point that it begins (memory_hold()): to --memory-limit, or to what one of so many
+ * workers may have of what the machine has free. Many quick points have the same bound: to ask the system for each what there
+ * is takes longer than they do, so that it is asked ten times a second at most. */
+void budget_hold(struct budget_hold *held, const struct point *point, int workers);
 
 /* Before a program is built that has so many sends at once on each chip; and before an engine runs one. */
 int budget_build(const struct point *point, double sends, struct status *st);
