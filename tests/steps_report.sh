@@ -56,4 +56,57 @@ awk -v a="$fused" -v b="$apart" -v c="$none" 'BEGIN { exit !(c == 0 && a > 0.1 &
     fail "others take $fused s, $apart with --fuse off, $none with --elementwise off"
 [ "$("$program" lower workloads/llama-8b.yaml --layers 1)" = "$("$program" lower workloads/llama-8b.yaml --layers 1 --fuse off)" ] ||
     fail "--fuse changes a step in which only products take time"
+
+# Why is time exposed? What the sentences tell is what is exposed, and nothing is hidden that was not there. C3 of a transformer with
+# its TP in loops (the bounds are tests/transformer_run.sh's), a step whose gathers wait for weights, experts.
+why() { # name, then a command
+    local name=$1
+    shift
+    "$program" "$@" >"$out_file" 2>/dev/null || { fail "$name does not run"; return; }
+    python3 - "$out_file" <<'PY' || fail "$name: why time is exposed"
+import re, sys
+lines = open(sys.argv[1]).read().splitlines()
+unit = {"s": 1e6, "ms": 1e3, "us": 1, "ns": 1e-3}
+us = lambda number, name: float(number) * unit[name]
+first = next(i for i, line in enumerate(lines) if line.startswith("# by collective and mesh axes")) + 3
+told, all_us, kinds, rows = 0, 0, {}, []
+for line in lines[first:]:
+    if line.startswith("# exposed over"):
+        found = re.fullmatch(r"# exposed over (\S+): ([\d.e+]+) (s|ms|us|ns), (\d+) (\S+?)s? of ([\d.e+]+) (s|ms|us|ns): (.*)", line)
+        exposed, each = us(found[2], found[3]), us(found[6], found[7])
+        assert 0 < exposed <= int(found[4]) * each * 1.001, line
+        told += exposed
+        kinds[found[5], found[1]] = kinds.get((found[5], found[1]), 0) + exposed
+        beside = re.search(r"computes for ([\d.e+]+) (s|ms|us|ns) only", line)
+        if beside:  # what is neither computed beside nor exposed was waited for by another one under way
+            assert us(beside[1], beside[2]) + exposed / int(found[4]) <= each * 1.001, line
+    elif line.startswith("#"):
+        break
+    else:
+        word = line.split()
+        taken, hidden, exposed = map(float, word[4:7])
+        assert hidden >= -1e-3 and exposed >= 0 and abs(hidden + exposed - taken) <= 2e-3, line
+        all_us += exposed
+        rows.append((word[0], word[1], exposed))
+assert abs(told - all_us) <= 0.01 * all_us, (told, all_us)
+for opcode, axes, exposed in rows:
+    assert abs(kinds.get((opcode, axes), 0) - exposed) <= 0.01 * all_us, (opcode, axes, exposed, kinds)
+PY
+}
+out_file=$(mktemp)
+trap 'rm -f "$out_file"' EXIT
+c3=(run workloads/llama-70b.yaml --chip v5p --slice 8x8x8 --mesh "fsdp=x*y,tp=z" --tokens-per-chip 2048 --ring bidi --remat none --prefetch 1)
+why C3 "${c3[@]}" --strategy bidi
+for words in 'collective-permutes of .* computes for .* only while' 'all-gathers of .*: the chip computes nothing while .*, as between dot[.0-9]* and\|fusion' \
+    'reduce-scatter of .*: nothing is left to compute'; do
+    grep -q "# exposed over tp: .*$words" "$out_file" || fail "C3 does not say: $words"
+done
+why "C3, naive" "${c3[@]}"
+why "a network" run workloads/net-fsdp-a.yaml
+why "C1" run workloads/llama-70b.yaml --chip v5p --slice 4x4x4 --mesh fsdp=64 --tokens-per-chip 4096 --prefetch 1
+grep -q '# exposed over fsdp: .*all-gathers of .*: nothing has been computed before' "$out_file" || fail "C1 does not say that its first gathers have nothing before them"
+# 2_async_pair.hlo, by its first lines: of 128.829 us 85.899 are hidden, 42.930 are not
+"$program" run tests/golden/hlo/2_async_pair.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half >"$out_file"
+grep -q '# exposed over .*: 42.93 us, 1 all-gather of 128.8 us: the chip computes for 85.9 us only while one is under way' "$out_file" ||
+    fail "2_async_pair: $(grep '# exposed' "$out_file")"
 exit $failed

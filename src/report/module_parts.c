@@ -17,37 +17,6 @@ struct part {
     double beside_products_s, beside_others_s;
 };
 
-/* "tp": the mesh axes of a model along which a permute moves something; of HLO text, which has no mesh, how many pairs. */
-static void print_moved(const struct module_rows *rows, const struct module_row *row,
-                        char text[static MODULE_ROW_TEXT])
-{
-    const struct axes *axes = &rows->job->step.model.axes;
-    int numbers;
-    const int64_t *pair =
-        module_numbers(&rows->job->module, row->collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
-    size_t used = 0;
-    module_row_groups(rows, row, text);
-    for (int a = 0; rows->job->of_model && a < axes->count && used < MODULE_ROW_TEXT; a++) {
-        bool moved = false;
-        for (int p = 0; p + 1 < numbers && !moved; p += 2)
-            moved = axes_coord(axes, (int)pair[p], a) != axes_coord(axes, (int)pair[p + 1], a);
-        if (moved)
-            used += (size_t)snprintf(text + used, MODULE_ROW_TEXT - used, "%s%s", used ? "," : "",
-                                     axes->axis[a].name);
-    }
-}
-
-/* The axes that a collective is over. */
-static void print_axes(const struct module_rows *rows, const struct module_row *row,
-                       char text[static MODULE_ROW_TEXT])
-{
-    char axes[TALLY_AXES];
-    if (module_number(&rows->job->module, row->collective, ATTR_REPLICA_GROUPS, -1) < 0)
-        print_moved(rows, row, text);
-    else
-        snprintf(text, MODULE_ROW_TEXT, "%s", tally_axes(&rows->job->module, row->collective, axes));
-}
-
 /* Rows of one part mostly follow each other, so the latest are looked at first. */
 static struct part *part_of(struct part part[], int32_t *parts, const char *phase, const char *name)
 {
@@ -240,10 +209,10 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
     struct sheet sheet = {0};
     int32_t parts = 0;
     for (int32_t r = 0; r < rows->rows; r++) {
-        char axes[MODULE_ROW_TEXT];
+        char text[TALLY_AXES];
         if (rows->row[r].collective < 0)
             continue;
-        print_axes(rows, &rows->row[r], axes);
+        const char *axes = module_job_axes(rows->job, rows->row[r].collective, text);
         add(part_of(part, &parts, module_row_opcode(rows, &rows->row[r]), axes), &rows->row[r]);
     }
     if (parts == 0)
@@ -285,6 +254,8 @@ int module_print_parts(const struct module_rows *rows, FILE *out, struct status 
     int code = print_layers(rows, part, out, st);
     if (code == 0)
         code = print_over_axes(rows, part, out, st);
+    if (code == 0)
+        code = module_print_why(rows, out, st);
     free(part);
     return code;
 }

@@ -16,6 +16,9 @@
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 /* By phase and layer, where instructions have these labels; by collective and mesh axes. Part of module_print(). */
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st);
+/* What is exposed, and why: a sentence for each kind of collective, mesh axes and reason, the most first. Part of
+ * module_print(). */
+int module_print_why(const struct module_rows *rows, FILE *out, struct status *st);
 
 /* Of a model's step, where its time went (module_spent.h). Part of module_print(). */
 int module_print_spent(const struct module_rows *rows, double total_s, FILE *out, struct status *st);

@@ -23,11 +23,38 @@ static void describe(struct module_row *row, const struct module_job *job, int32
     row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->devices : 1);
 }
 
+/* From the trace alone: was anything computed while the collective was under way, before it, after it? */
+static enum why find_why(const struct module_beside *beside, const struct spending *spending, double beside_s)
+{
+    double slack_s = 1e-9 * spending->time_s, end_s = spending->start_s + spending->time_s;
+    int32_t computes = beside->computes;
+    if (beside_s > slack_s)
+        return WHY_SHORT;
+    if (computes == 0 || beside->start_s[0] >= end_s - slack_s)
+        return WHY_FIRST;
+    return beside->end_s[computes - 1] <= spending->start_s + slack_s ? WHY_LAST : WHY_ALONE;
+}
+
+static void add_waited(struct module_row *row, const struct lowered *lowered, enum why why,
+                       const struct spending *spending, double beside_s, int32_t item)
+{
+    struct waited *waited = &row->waited[why];
+    if (!(spending->exposed_s > 1e-9 * spending->time_s))
+        return;
+    waited->executions += lowered->times;
+    waited->exposed_s += lowered->times * spending->exposed_s;
+    waited->time_s += lowered->times * spending->time_s;
+    waited->beside_s += lowered->times * beside_s;
+    if (spending->exposed_s > waited->most_s) {
+        waited->most_s = spending->exposed_s;
+        waited->item = item;
+    }
+}
+
 static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
-                          const struct module_beside *beside, int32_t item)
+                          const struct module_beside *beside, int32_t item, struct spending spending)
 {
     const struct lowered *lowered = &job->lower.item[item];
-    struct spending spending = module_job_spending(job, trace, item);
     row->executions += lowered->times;
     row->layer = lowered->layer;
     row->layers = lowered->layers;
@@ -40,6 +67,8 @@ static void add_execution(struct module_row *row, const struct module_job *job, 
         module_beside_find(beside, end_s - spending.time_s, end_s, &products_s, &others_s);
         row->beside_products_s += lowered->times * products_s;
         row->beside_others_s += lowered->times * others_s;
+        add_waited(row, lowered, find_why(beside, &spending, products_s + others_s), &spending,
+                   products_s + others_s, item);
     }
     if (row->collective < 0) {
         double seconds;
@@ -54,13 +83,15 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
 {
     const struct module *module = &job->module;
     struct module_beside beside;
+    struct spending *spending;
     *rows = (struct module_rows){.job = job, .trace = trace};
     if (module_beside_init(&beside, job, trace, st) < 0)
         return st->code;
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
-    if (!row_of || !rows->row) {
+    if (module_job_spend(job, trace, &spending, st) < 0 || !row_of || !rows->row) {
         free(row_of);
+        free(spending);
         module_beside_free(&beside);
         return status_nomem(st);
     }
@@ -72,9 +103,10 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
             row_of[instruction] = rows->rows;
             describe(&rows->row[rows->rows++], job, instruction);
         }
-        add_execution(&rows->row[row_of[instruction]], job, trace, &beside, i);
+        add_execution(&rows->row[row_of[instruction]], job, trace, &beside, i, spending[i]);
     }
     free(row_of);
+    free(spending);
     module_beside_free(&beside);
     return 0;
 }

@@ -15,6 +15,22 @@
 #include "workload/job.h"
 #include "workload/module_job.h"
 
+/* Why the queue waited for a collective. */
+enum why {
+    WHY_SHORT, /* what it computed beside the collective was done before that ended */
+    WHY_ALONE, /* nothing: what comes before is done, what comes next needs the result */
+    WHY_FIRST, /* nothing, since no compute comes before it */
+    WHY_LAST,  /* nothing, since none comes after it */
+    WHYS
+};
+
+/* The executions that the queue waited for for one reason. */
+struct waited {
+    double executions, exposed_s, time_s, beside_s; /* all of them together; computed beside them */
+    double most_s;                                  /* the most that one was exposed, and ... */
+    int32_t item;                                   /* ... which item of the lowered module that is */
+};
+
 struct module_row {
     int32_t instruction;
     int32_t collective;          /* the collective in it, or -1 */
@@ -26,6 +42,7 @@ struct module_row {
     double time_s, exposed_s; /* of all executions */
     double beside_products_s,
         beside_others_s; /* of a collective, all executions: what the queue did meanwhile */
+    struct waited waited[WHYS];
     double flops, hbm_bytes;
     double bytes; /* of the whole array of a collective, one execution */
     bool product, uncosted;

@@ -9,13 +9,14 @@
 
 #include "lower/lower.h"
 #include "module/hlo_read.h"
+#include "module/tally.h"
 #include "workload/job.h"
 #include "workload/model_step.h"
 
 /* What one execution of an instruction took. Of a compute it is busy; of a collective, from its issue to its end, of which
  * the queue was idle for the exposed part. */
 struct spending {
-    double time_s, exposed_s;
+    double start_s, time_s, exposed_s;
 };
 
 struct module_job {
@@ -76,7 +77,11 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
 /* What a compute took on the critical chip. Where the trace is of fewer chips, which stand for the others, on the slowest. */
 double module_job_compute_s(const struct module_job *m, const struct lowered *item,
                             const struct trace *trace);
-/* What item `index` of the lowered module took, by the times of its ops. */
-struct spending module_job_spending(const struct module_job *m, const struct trace *trace, int32_t index);
+/* What each item of the lowered module took, by the times of its ops: [items], the caller's to free(), also after a failure. */
+int module_job_spend(const struct module_job *m, const struct trace *trace, struct spending **spending,
+                     struct status *st);
+
+/* What a collective is over: "tp", groups as they are written, "8 pairs" of a permute that is not a model's. */
+const char *module_job_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES]);
 
 #endif

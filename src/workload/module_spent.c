@@ -24,14 +24,14 @@ static int by_seconds(const void *a, const void *b)
     return left->seconds > right->seconds ? -1 : left->seconds < right->seconds;
 }
 
-/* Permutes of loops have no axes. */
-static void add_collective(const struct module_job *m, const struct trace *trace, int32_t item,
-                           int32_t collective, struct module_spent *spent)
+/* Permutes of HLO text have no axes. */
+static void add_collective(const struct module_job *m, double exposed_s, int32_t collective,
+                           struct module_spent *spent)
 {
     char axes[TALLY_AXES];
     bool permute = opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
-    exposed_over(spent, permute ? "permutes" : tally_axes(&m->module, collective, axes))->seconds +=
-        module_job_spending(m, trace, item).exposed_s * m->lower.item[item].times;
+    exposed_over(spent, permute && !m->of_model ? "permutes" : module_job_axes(m, collective, axes))
+        ->seconds += exposed_s;
 }
 
 static void add_compute(const struct module_job *m, const struct trace *trace, const struct lowered *item,
@@ -66,16 +66,20 @@ int module_spent_find(const struct module_job *m, const struct trace *trace, dou
                       struct module_spent *spent, struct status *st)
 {
     bool of_step = module_is_step(m);
+    struct spending *spending = NULL;
     *spent = (struct module_spent){0};
-    for (int32_t i = 0; i < m->lower.items; i++) {
+    int code = module_job_spend(m, trace, &spending, st);
+    for (int32_t i = 0; i < m->lower.items && code == 0; i++) {
         const struct lowered *item = &m->lower.item[i];
         int32_t collective = lower_collective_in(&m->module, item->instruction);
         if (collective >= 0)
-            add_collective(m, trace, i, collective, spent);
+            add_collective(m, spending[i].exposed_s * item->times, collective, spent);
         else if (of_step && item->seconds > 0)
             add_compute(m, trace, item, spent);
     }
-    int code = of_step ? find_model(m, spent, st) : 0;
+    free(spending);
+    if (code == 0 && of_step)
+        code = find_model(m, spent, st);
     qsort(spent->exposed, (size_t)spent->lists, sizeof *spent->exposed, by_seconds);
     spent->rest_s =
         total_s - spent->model_s - spent->beyond_s - spent->below_peak_s - spent->hbm_s - spent->others_s;

@@ -25,7 +25,7 @@ struct module_spent {
     double model_s, beyond_s, below_peak_s, hbm_s, others_s, rest_s;
     struct spent_axes {
         char axes
-            [TALLY_AXES]; /* "tp"; groups as they are written; "permutes" of loops; the last of too many "others" */
+            [TALLY_AXES]; /* "tp"; groups as they are written; "permutes" of HLO text; the last of too many "others" */
         double seconds;
     } exposed[SPENT_AXES]; /* most first */
     int lists;
