@@ -58,6 +58,10 @@ draw step_ratios weak chips
 "$icisim" sweep ../workloads/steps/v6e-llama-8b.yaml --tokens-per-chip 8192,16384,32768 --csv "$folder/batch.csv" 2>/dev/null
 draw step_ratios batch tokens
 
+"$icisim" sweep ../workloads/llama-8b.yaml --chip v5p --chips 16 --mesh all --top 3 --csv "$folder/search.csv" >/dev/null 2>&1
+./best_meshes.sh "$folder/search.csv" 4096,8192,16384 "$icisim" >"$folder/tokens.csv"
+draw step_tokens tokens
+
 for tp in 8 16 32; do
     rows wide ../workloads/steps/v5p-32b.yaml --slice 4x4x8 --mesh fsdp=$((128 / tp)),tp=$tp
 done

@@ -11,13 +11,14 @@ fail() {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# The rows of a file with all but the columns that name the file.
+# The rows of a file with all but the columns that name the file, and the axes of what is exposed: text does not say along which
+# permutes move something.
 row() {
     "$icisim" run "$@" --chip round.yaml --wrap all --csv - >"$scratch/row.csv" || fail "$* fails"
     python3 -c '
 import csv, sys
 for row in csv.DictReader(open(sys.argv[1])):
-    print(*(f"{k}={v}" for k, v in row.items() if k not in ("op", "command", "strategy", "varied")))' "$scratch/row.csv"
+    print(*(f"{k}={v}" for k, v in row.items() if k not in ("op", "command", "strategy", "varied", "exposed_axes")))' "$scratch/row.csv"
 }
 for file in *.hlo; do
     slice=4

@@ -19,8 +19,37 @@ icisim sweep psum --slice 4x4 --size 1MiB,1048576 --csv twice.csv
 icisim sweep 'In[B@X,D@Y] . Win[D,F@Y] . Wout[F@Y,D] -> Out[B@X,D@Y]' --dims B=1024,D=2048,F=8192 --mesh X=2,Y=4 \
     --chip v5e,v6e --strategy naive,bidi-half --csv block.csv
 icisim run all-gather --slice 4 --size 1MiB --trace trace.json >/dev/null
+model=(workloads/llama-8b.yaml --chip v5p --slice 2x2x4 --tokens-per-chip 4096,8192)
+(
+    cd ..
+    for mesh in "dp=1,fsdp=x*y*z,tp=1" "dp=x*z,fsdp=1,tp=y" "dp=1,tp=z,fsdp=x*y" "dp=1,tp=x*y*z,fsdp=1"; do
+        icisim sweep "${model[@]}" --mesh "$mesh" --csv - 2>/dev/null
+    done
+) | awk 'NR == 1 || !/^op,/' >meshes.csv
+awk 'NR == 1 || NR == 2 || NR == 5 || NR == 7' meshes.csv >meshes-apart.csv # a number of tokens each
+awk '{ print } NR == 4' meshes.csv >meshes-twice.csv
+/usr/bin/python3 - <<'PY'
+import csv
+rows = list(csv.DictReader(open("reduce.csv")))
+with open("meshes-none.csv", "w") as file:
+    csv.DictWriter(file, rows[0]).writeheader()
+    csv.DictWriter(file, rows[0]).writerows(rows[:1])
+PY
 sed '2s/,16,[0-9.e-]*,/,16,soon,/' reduce.csv >soon.csv
 /usr/bin/python3 "$root/tests/support/pictures.py" "$root/analysis"
+
+# The best three of a search, again with other tokens: their rows only, those of the search's tokens to the same time.
+(cd .. && icisim sweep "${model[@]:0:3}" --chips 8 --mesh all --top 5 --tokens-per-chip 4096 --csv scratch/search.csv >/dev/null 2>&1)
+(cd .. && "$root/analysis/best_meshes.sh" scratch/search.csv 4096,8192 "$(command -v icisim)") >best.csv
+python3 - <<'PY'
+import csv
+fast = sorted(float(row["time_s"]) for row in csv.DictReader(open("search.csv")) if row["time_s"])[:3]
+rows = list(csv.DictReader(open("best.csv")))
+assert len(rows) == 6 and [float(row["time_s"]) for row in rows[::2]] == fast, (fast, [row["time_s"] for row in rows])
+PY
+status=0
+"$root/analysis/best_meshes.sh" reduce.csv.not-there 4096 2>err || status=$?
+[ $status -eq 2 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q '^best_meshes.sh: reduce.csv.not-there: No such file' err
 
 # And as programs.
 status=0

@@ -26,4 +26,4 @@ for png in plots/*.png; do
     drawn=$((drawn + 1))
 done
 echo "$drawn pictures"
-[ $drawn -eq 11 ]
+[ $drawn -eq 12 ]

@@ -53,6 +53,10 @@ refused("the column spent of all-reduce is empty", "waterfall", "reduce.csv", "p
 refused("has no column slice", "waterfall", "header.csv", "picture")
 refused("all-reduce has no MFU", "step_ratios", "reduce.csv", "picture", "chips")
 refused("'size': write chips, tokens or mesh", "step_ratios", "reduce.csv", "picture", "size")
+refused("all-reduce has no MFU", "step_tokens", "meshes-none.csv", "picture")
+refused("has no column slice", "step_tokens", "header.csv", "picture")
+refused("a mesh has a number of tokens twice", "step_tokens", "meshes-twice.csv", "picture")
+refused("no number of tokens a chip is there for 3 meshes", "step_tokens", "meshes-apart.csv", "picture")
 refused("has no column part", "simulated_measured", "reduce.csv", "picture")
 refused("has no column axis", "link_map", "header.csv", "picture", "title")
 refused("has no column axis", "link_map", "to-all.csv", "picture", "title")
@@ -96,4 +100,17 @@ if heading.x0 < 0 or heading.x1 > canvas.bbox.x1:
     complain("the title runs out of the picture")
 if len(axes.texts) != 4 or "as fast as naive" not in axes.texts[1].get_text():
     complain("bars have no texts")
+# Four meshes of llama-8b in meshes.csv: the slowest with the most tokens that three have is left out.
+canvas = texts_of("step_tokens", "meshes.csv", "unused")
+labels = [text.get_text() for text in canvas.legends[0].get_texts()]
+wanted = ["2x2x4: fsdp on x*y*z", "2x2x4: dp on x*z, tp on y", "2x2x4: tp on z, fsdp on x*y", "the model's operations at the peak"]
+if labels != wanted:
+    complain(f"meshes are named {labels}")
+time, mfu, memory = canvas.axes
+if [len(line.get_xdata()) for line in time.lines] != [2, 2, 2, 2] or list(time.lines[0].get_xdata()) != [4096, 8192]:
+    complain("points of meshes are not drawn at their tokens")
+if any(len(panel.lines) != 3 for panel in (mfu, memory)) or min(memory.lines[1].get_ydata()) < 20:
+    complain("MFU and memory are not drawn for each mesh")
+if not all(peak < own for line in time.lines[:3] for peak, own in zip(time.lines[3].get_ydata(), line.get_ydata())):
+    complain("a step takes less than its operations at the peak")
 sys.exit(failed)
