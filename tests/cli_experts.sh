@@ -173,7 +173,7 @@ mesh: {fsdp: 2, ep: 4}
 slice: 2x4
 chip: v5e
 head: false
-kernel: plain
+kernel: flash
 END
 equals="# equals one device's: y to 1e-06, gradients to 1e-05"
 said=$("$icisim" eval layers.yaml --chunks 2)

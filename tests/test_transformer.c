@@ -196,6 +196,30 @@ static void gradients_are_one_chips(void)
                      REMAT_FULL);
 }
 
+/* A kernel's numbers are those of plain attention, forward and back, whoever has which heads, also where it runs again. */
+static void kernels_are_plain_attention(void)
+{
+    static const char *const more[] = {"attention: causal\n", "attention: full\n"};
+    static const char *const meshes[] = {"dp=1", "fsdp=2,tp=2", "tp=6"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        for (size_t m = 0; m < sizeof meshes / sizeof *meshes; m++) {
+            struct array plain[INPUTS] = {0}, kernel[INPUTS] = {0};
+            char text[128];
+            struct step s;
+            snprintf(text, sizeof text, "batch: 4\nkernel: plain\n%s", more[i]);
+            load(&s, with(text), "dp=1", REMAT_NONE, 1);
+            run(&s, plain);
+            unload(&s);
+            snprintf(text, sizeof text, "batch: 4\nkernel: %s\n%s", m == 1 ? "ideal" : "flash", more[i]);
+            load(&s, with(text), meshes[m], m == 1 ? REMAT_FULL : REMAT_NONE, 1);
+            run_ahead(&s, kernel);
+            same_numbers(&s.model, meshes[m], kernel, plain);
+            unload(&s);
+            free_all(plain, INPUTS);
+            free_all(kernel, INPUTS);
+        }
+}
+
 static int products_again(const char *keep)
 {
     char more[128], text[8];
@@ -522,7 +546,8 @@ static void memory_is_that_by_hand(void)
     CU_ASSERT_EQUAL(ahead - memory(&size, REMAT_NONE), 855638016. * 2 / 8);
 }
 
-SUITE("transformer", TEST(gradients_are_one_chips), TEST(what_is_kept_is_not_done_again),
-      TEST(whole_gradients_are_one_chips), TEST(gradients_are_differences), TEST(experts_are_one_chips),
-      TEST(routed_layers_are_one_chips), TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand),
-      TEST(memory_is_that_by_hand), TEST(memory_of_experts_is_that_by_hand))
+SUITE("transformer", TEST(gradients_are_one_chips), TEST(kernels_are_plain_attention),
+      TEST(what_is_kept_is_not_done_again), TEST(whole_gradients_are_one_chips),
+      TEST(gradients_are_differences), TEST(experts_are_one_chips), TEST(routed_layers_are_one_chips),
+      TEST(micro_batches_add_up), TEST(collectives_are_those_by_hand), TEST(memory_is_that_by_hand),
+      TEST(memory_of_experts_is_that_by_hand))

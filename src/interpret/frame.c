@@ -211,6 +211,11 @@ static int run_instruction(struct frame *frame, int32_t at)
                 code = rule ? run_local(frame, at, rule, d) : hand_on(frame, at, d);
         return code;
     }
+    for (int d = 0; attention_knows(frame->module, at) && d < frame->devices && code == 0; d++)
+        if (frame->active[d])
+            code = attention_run(frame, at, d);
+    if (attention_knows(frame->module, at))
+        return code;
     if (opcode == HLO_WHILE)
         return run_loop(frame, at);
     if (opcode == HLO_CONDITIONAL)

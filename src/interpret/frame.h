@@ -2,7 +2,7 @@
 /*
  * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
  *
- *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c)
+ *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c); attention.c
  *   collective  needs all devices of a group at once (communicate.c, exchange_rows.c)
  *   control     tuples, calls, loops: it works on values as they are (frame.c)
  */
@@ -68,6 +68,10 @@ int communicate(struct frame *frame, int32_t instruction);
 bool communicate_knows(enum opcode opcode);
 /* The one whose devices send as many rows as each says. */
 int exchange_rows(struct frame *frame, int32_t instruction);
+
+/* The kernels of attention; any other custom call has no definition. */
+bool attention_knows(const struct module *module, int32_t instruction);
+int attention_run(struct frame *frame, int32_t instruction, int device);
 
 /* Fails at an instruction; returns STATUS_INPUT. */
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,

@@ -219,6 +219,11 @@ static bool of_custom_call(struct rule *r)
     const char *forward = module_value(module, r->at, ATTR_CUSTOM_CALL_TARGET);
     struct kernel_cost cost = {.flops = module_config_number(module, r->at, "backward_flops"),
                                .hbm_bytes = module_config_number(module, r->at, "backward_bytes")};
+    double sequence = module_config_number(module, r->at, "sequence");
+    if (sequence > 0) {
+        cost.sequence = (int64_t)sequence;
+        cost.head_dim = (int64_t)module_config_number(module, r->at, "head_dim");
+    }
     int n = i->operands;
     if (isnan(cost.flops) || n > OPERANDS)
         return false;

@@ -84,7 +84,9 @@ static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t 
     struct kernel_cost cost = {.flops = 2 * product,
                                .hbm_bytes = 2 * of_q + 2 * of_k,
                                .backward_flops = (t->kernel == KERNEL_FLASH ? 5 : 4) * product,
-                               .backward_bytes = 4 * of_q + 4 * of_k};
+                               .backward_bytes = 4 * of_q + 4 * of_k,
+                               .sequence = h->sequence,
+                               .head_dim = h->width};
     return build_custom_call(s->b, causal ? "causal_flash_attention" : "flash_attention",
                              (int32_t[]){q, k, v}, 3, &q, 1, &cost);
 }

@@ -2,6 +2,7 @@
 #include "module/builder.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,7 +261,7 @@ int32_t build_custom_call(struct builder *b, const char *target, const int32_t o
                           const int32_t like[], int results, const struct kernel_cost *cost)
 {
     enum { RESULTS = 8 };
-    char text[192];
+    char text[256];
     int32_t shape[RESULTS];
     assert(results >= 1 && results <= RESULTS);
     for (int i = 0; i < results; i++)
@@ -274,6 +275,9 @@ int32_t build_custom_call(struct builder *b, const char *target, const int32_t o
         used += snprintf(text + used, sizeof text - (size_t)used,
                          ",\"backward_flops\":%.17g,\"backward_bytes\":%.17g", cost->backward_flops,
                          cost->backward_bytes);
+    if (cost->sequence > 0)
+        used += snprintf(text + used, sizeof text - (size_t)used,
+                         ",\"sequence\":%" PRId64 ",\"head_dim\":%" PRId64, cost->sequence, cost->head_dim);
     snprintf(text + used, sizeof text - (size_t)used, "}");
     module_attribute_text(b->module, ATTR_BACKEND_CONFIG, NULL, text);
     return builder_label(b, made);

@@ -101,6 +101,7 @@ int32_t build_vary(struct builder *b, int32_t a, const struct axis_list *over);
  * is due to its operands (0: there is none). Several results are a tuple, of which build_element() takes one. */
 struct kernel_cost {
     double flops, hbm_bytes, backward_flops, backward_bytes;
+    int64_t sequence, head_dim; /* of attention; else 0 */
 };
 int32_t build_custom_call(struct builder *b, const char *target, const int32_t operand[], int operands,
                           const int32_t like[], int results, const struct kernel_cost *cost);
