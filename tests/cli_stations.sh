@@ -73,13 +73,13 @@ said=$("$program" run distillation-split.yaml --split "${splits// /,}" | grep '^
 [ "$best" != 3/9 ] && [ "$best" != 9/3 ] || fail "the balance is at the end: $best"
 
 # A split that the batch does not divide by is told, and the others are compared; without any other it is an error.
-"$icisim" run distillation.yaml --in-flight 2 --split 2/6,4/4,6/2 --csv rows.csv >table
+"$program" run distillation.yaml --in-flight 2 --split 2/6,4/4,6/2 --csv rows.csv >table
 [ "$(cut -d, -f1,2,3 rows.csv | sed -n 3p)" = 2,ok,4 ] || fail "splits: $(cat rows.csv)"
 said='x: dim 0 of 16 does not divide into 6 parts over dp; the next size that does is 18'
 [ "$(grep -c "^# 2/6 chips: .*$said" table)" = 1 ] && [ "$(grep -c "$said" rows.csv)" = 1 ] || fail "splits: $(cat table)"
 [[ "$(tail -2 table)" == "# fastest: "*" chips, 2 in flight, "*" there:"*"# teacher waits "* ]] || fail "splits: $(cat table)"
-said=$("$icisim" run distillation.yaml --split 2/6 2>&1) && fail "a split that is refused: $said"
-said=$("$icisim" run distillation.yaml --host-transfer | grep -c '^# through the hosts, up and down over 16 GB/s of PCIe a chip') || true
+said=$("$program" run distillation.yaml --split 2/6 2>&1) && fail "a split that is refused: $said"
+said=$("$program" run distillation.yaml --host-transfer | grep -c '^# through the hosts, up and down over 16 GB/s of PCIe a chip') || true
 [ "$said" = 1 ] || fail "what the way through the hosts leaves out is not told"
 
 # says | an edit of the workload
