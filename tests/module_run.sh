@@ -172,6 +172,13 @@ printf 'chip\n0\n2\n1\n2\n' >"$out"
 refuse 'devices 1 and 3 are both on chip 2' 1_ag_dot.hlo --slice 4 --devices "$out"
 printf 'chip\n0\n2\n1\n' >"$out"
 refuse '3 devices for 4 chips' 1_ag_dot.hlo --slice 4 --devices "$out"
+# Numbers of chips go to the end of the slice, coordinates to that of their axis.
+printf 'chip\n0\n3\n1\n2\n' >"$out"
+"$icisim" run 1_ag_dot.hlo --slice 2x2 --devices "$out" "${machine[@]}" >/dev/null || fail "chip 3 of 2x2 by --devices"
+printf 'chip\n0\n4\n1\n2\n' >"$out"
+refuse '4 is not there; write 0 to 3' 1_ag_dot.hlo --slice 2x2 --devices "$out"
+printf 'x,y\n0,0\n0,1\n1,0\n3,0\n' >"$out"
+refuse '3 is not there; write 0 to 1' 1_ag_dot.hlo --slice 2x2 --devices "$out"
 # Two devices a chip: 4 on 2 chips of v3, each twice.
 printf 'chip\n0\n1\n0\n1\n' >"$out"
 "$icisim" run 1_ag_dot.hlo --chip v3 --slice 2x1 --devices "$out" >/dev/null || fail "two devices a chip by --devices"
