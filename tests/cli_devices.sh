@@ -37,3 +37,27 @@ for draw in 'draw: even' 'draw: zipf, exponent: 0.7, seed: 5' 'draw: hot, share:
         "$icisim" run drawn.yaml --chip v3 --slice 2x4 --mesh "$mesh" --engine both --check >/dev/null || fail "$draw: engines differ on $mesh"
     done
 done
+
+# Which axis has the devices of a chip can be said: by default it is the last one that they divide; a search tries each.
+row() {
+    "$icisim" run loops.yaml --slice 4 --mesh "$1" --csv - | python3 -c '
+import csv, sys
+print([v for k, v in next(csv.DictReader(sys.stdin)).items() if k not in ("mesh", "command")])'
+}
+[ "$(row d=4,t=2)" = "$(row d=x,t=cores)" ] || fail 'd=x,t=cores is not d=4,t=2'
+[ "$(row d=8,t=1)" = "$(row 'd=x*cores,t=1')" ] || fail 'd=x*cores is not d=8'
+[ "$(row d=4,t=2)" != "$(row 'd=x:2*cores,t=x:2')" ] || fail 't on two chips is t on one'
+said=$("$icisim" sweep loops.yaml --slice 4 --mesh 'd=?,t=?' 2>/dev/null)
+for laid in 'd on x\*cores' 't on cores' 't on x\*cores' 'd on x:2\*cores, t on x:2'; do
+    grep -q "$laid" <<<"$said" || fail "no mesh has $laid: $said"
+done
+[ "$(grep -c 'd=[0-9]*,t=[0-9]\|t=[0-9]*,d=[0-9]' <<<"$said")" = 8 ] || fail "not 8 meshes: $said"
+refuse() {
+    local want=$1 status=0
+    shift
+    said=$("$icisim" run "$@" 2>&1) || status=$?
+    [[ "$status" = 2 && "$said" == *"$want"* ]] || fail "$*: exit $status, must say $want: $said"
+}
+refuse 'a chip is one device; leave cores out' loops.yaml --chip v5p --slice 2x2x1 --mesh 'd=x*y*cores,t=1'
+refuse 'only models are run on devices of chips; leave cores out' all-gather --chip v3 --slice 4 --size 1MiB --mesh 'd=x*cores'
+refuse 'is neither a size nor axes of the slice' loops.yaml --slice 4 --mesh 'd=x*cores,t=cores'

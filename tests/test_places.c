@@ -48,6 +48,29 @@ static void counts_ways(void)
     }
 }
 
+/* Two devices a chip: on a ring of 4 the first of two axes has 1, 2 or 4 chips, 2 in two ways, and either axis has the devices:
+ * twice 4. Of 2 devices are those of one chip, or of two, where the other axis has them; an odd size has no pairs. */
+static void counts_devices(void)
+{
+    static const struct {
+        const char *slice, *mesh;
+        int ways;
+    } cases[] = {{"4", "a=?,b=?", 2 * 4}, {"4", "a=?,b=2", 1 + 2}, {"3", "a=?,b=3", 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct status st = {0};
+        struct places places = {0};
+        struct places_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .cores = 2};
+        OKAY(find(&places, "v3", &query, &st), st);
+        CU_ASSERT_EQUAL(places.count, cases[i].ways);
+        places_free(&places);
+    }
+    struct status st = {0};
+    struct places places = {0};
+    OKAY(find(&places, "v3", &(struct places_query){.slice = "4", .mesh = "a=?,b=2", .cores = 2}, &st), st);
+    CU_ASSERT_STRING_EQUAL(places.place[places.count - 1].mesh, "a=x,b=cores");
+    places_free(&places);
+}
+
 /* All that is found can be laid, has the sizes that were given, and lies nowhere twice: devices on other chips, or other
  * sizes. */
 static void finds_each_once(void)
@@ -104,4 +127,4 @@ static void ties_slices_and_meshes(void)
     settings_free(&settings);
 }
 
-SUITE("places", TEST(counts_ways), TEST(finds_each_once), TEST(ties_slices_and_meshes))
+SUITE("places", TEST(counts_ways), TEST(counts_devices), TEST(finds_each_once), TEST(ties_slices_and_meshes))

@@ -187,7 +187,8 @@ static int device_before(const struct axes *axes, int device, int axis, int core
 int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
 {
     struct mesh chips = *mesh;
-    size_t n = (size_t)mesh->slice->chips, used = strlen(mesh->lay[axis].how);
+    size_t n = (size_t)mesh->slice->chips;
+    size_t used = mesh->axes.axis[axis].n > 1 ? strlen(mesh->lay[axis].how) : 0;
     mesh->chip_of = malloc((size_t)(mesh->devices * cores) * sizeof *mesh->chip_of);
     mesh->device_of = malloc(n * sizeof *mesh->device_of);
     mesh->axes.axis[axis].n *= cores;
@@ -195,7 +196,7 @@ int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
     mesh->cores = cores;
     mesh->core_axis = axis;
     mesh->lay[axis].physical = -1;
-    snprintf(mesh->lay[axis].how + used, LAYING_TEXT - used, "*cores");
+    snprintf(mesh->lay[axis].how + used, LAYING_TEXT - used, "%s", used ? "*cores" : "cores");
     if (mesh->chip_of && mesh->device_of)
         memset(mesh->device_of, -1, n * sizeof *mesh->device_of);
     for (int device = mesh->devices - 1; device >= 0 && mesh->chip_of && mesh->device_of; device--) {

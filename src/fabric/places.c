@@ -15,6 +15,7 @@ enum { OPEN_MAX = 4 };
 /* A mesh some of whose sizes are open, 0; and how it is laid so far. */
 struct pattern {
     int count, open;
+    int cored; /* the axis that has the devices of a chip innermost, -1: a chip is one */
     char name[AXES_MAX][AXIS_NAME];
     int n[AXES_MAX];
     int part[AXES_MAX][SLICE_AXES]; /* of each physical axis */
@@ -57,7 +58,7 @@ static int read_pattern(const char *text, struct pattern *pattern, struct status
 {
     char closed[AXES_TEXT];
     struct axes axes;
-    *pattern = (struct pattern){0};
+    *pattern = (struct pattern){.cored = -1};
     size_t n = 0;
     for (; text[n] && n + 1 < sizeof closed; n++)
         closed[n] = text[n] == '?' ? '1' : text[n];
@@ -117,8 +118,9 @@ static void print_mesh(const struct pattern *pattern, const int order[], const s
             if (part[p] < slice->len[p] && used < PLACE_MESH)
                 used += (size_t)snprintf(text + used, PLACE_MESH - used, ":%d", part[p]);
         }
-        if (sides == 0 && used < PLACE_MESH)
-            used += (size_t)snprintf(text + used, PLACE_MESH - used, "1");
+        const char *last = order[i] != pattern->cored ? "1" : sides ? "*cores" : "cores";
+        if ((sides == 0 || order[i] == pattern->cored) && used < PLACE_MESH)
+            used += (size_t)snprintf(text + used, PLACE_MESH - used, "%s", last);
         if (used >= PLACE_MESH)
             return;
     }
@@ -217,6 +219,23 @@ static int choose_parts(struct places *places, struct pattern *pattern, const st
     return code;
 }
 
+/* All ways to lay a pattern; where chips are several devices, with these in each axis that they divide. */
+static int choose_all(struct places *places, const struct pattern *open, int cores, const struct slice *slice,
+                      const char *shape, struct status *st)
+{
+    int code = 0;
+    for (int a = cores > 1 ? 0 : -1; a < (cores > 1 ? open->count : 0) && code == 0; a++) {
+        struct pattern pattern = *open;
+        pattern.cored = a;
+        if (a >= 0 && pattern.n[a] % cores)
+            continue;
+        if (a >= 0)
+            pattern.n[a] /= cores;
+        code = choose_parts(places, &pattern, slice, shape, 0, 0, slice->len[0], st);
+    }
+    return code;
+}
+
 /* The mesh, laid on one slice. */
 static int lay(struct places *places, const struct chip *chip, const struct places_query *query,
                const char *shape, struct status *st)
@@ -234,12 +253,12 @@ static int lay(struct places *places, const struct chip *chip, const struct plac
         for (int p = 0; p < SLICE_AXES; p++)
             pattern.part[a][p] = 1;
     int before = places->count;
-    code = choose_parts(places, &pattern, &slice, shape, 0, 0, slice.len[0], st);
+    code = choose_all(places, &pattern, query->cores, &slice, shape, st);
     slice_free(&slice);
     if (code == 0 && places->count == before && !places_is_open_slice(query->slice))
         return status_fail(st, STATUS_INPUT,
-                           "mesh '%s' cannot be laid on slice %s: no sizes multiply to its chips",
-                           query->mesh, shape);
+                           "mesh '%s' cannot be laid on slice %s: no sizes multiply to its %s", query->mesh,
+                           shape, query->cores > 1 ? "devices" : "chips");
     return code;
 }
 

@@ -106,7 +106,7 @@ const struct option_row option_table[] = {
      .doc = "axes whose ends are joined: all, none or x,z; default: as the chip is built"},
     {.name = "mesh", .argument = "AXES", .list = LIST_REPEAT, .map = true, SHOWN(mesh),
      .group = GROUP_MACHINE, .commands = FOR_SLICES | FOR_FIT, .ops = ON_ONE_MESH,
-     .doc = "logical axes on the slice: dp=4,tp=2, where they lie, X=x*y:2,Z=y:4, or dp=?,tp=? for all ways; all: of a transformer dp=?,fsdp=?,tp=?, on every slice; default: the physical axes"},
+     .doc = "logical axes on the slice: dp=4,tp=2, where they lie, X=x*y:2,Z=y:4, of models on chips of two devices X=x*y*cores, or dp=?,tp=? for all ways; all: of a transformer dp=?,fsdp=?,tp=?, on every slice; default: the physical axes"},
     {.name = "on", .argument = "CHIPS", .list = LIST_REPEAT, FIELD(on), .group = GROUP_MACHINE,
      .commands = FOR_SLICES, .ops = ON_ONE_MESH,
      .doc = "chips of the slice that the mesh is laid over, in this order: 0-3,7,6; default: all"},

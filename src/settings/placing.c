@@ -67,13 +67,15 @@ static int find_all(const struct settings *settings, struct places *places, stru
     int code = chip_load(&chip, settings_text(settings, "chip"), CHIP_SPEC, st);
     if (code < 0)
         return code;
+    const char *op = settings_text(settings, "op");
     for (int s = 0; s < (slice->count ? slice->count : 1) && code == 0; s++)
         for (int m = 0; m < (mesh->count ? mesh->count : 1) && code == 0; m++) {
             struct places_query query = {
                 .chips = settings_count(settings, "chips") ? settings_integer(settings, "chips") : 0,
                 .slice = slice_value(slice, s, mesh, m),
                 .mesh = mesh_value(mesh, m),
-                .wrap = settings_text(settings, "wrap")};
+                .wrap = settings_text(settings, "wrap"),
+                .cores = op && option_op(op) & ON_MODULE ? chip.cores : 1};
             code = places_find(places, &chip, &query, st);
         }
     chip_free(&chip);

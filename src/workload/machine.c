@@ -133,26 +133,69 @@ int machine_read_chips(const char *text, int32_t chip[], int most, struct status
     }
 }
 
-/* Lays a mesh of as many devices as the slice has cores: the last axis that they divide has them innermost. Returns 1, or 0
- * where the mesh is none of that kind. */
-static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
+/* The axis that a mesh says has the devices of a chip innermost, "tp=z*cores", -1: none; `chips` gets the mesh without them. */
+static int said_cores(const char *mesh, char chips[static MESH_TEXT])
 {
-    int cores = cores_of(machine->chip, point), axis;
+    static const char word[] = "cores";
+    size_t used = 0;
+    int axis = 0, found = -1;
+    for (const char *at = mesh; *at && used + 2 < MESH_TEXT; at++) {
+        size_t n = strlen(word);
+        bool said = found < 0 && (*at == '*' || *at == '=') && strncmp(at + 1, word, n) == 0 &&
+                    strchr(",", at[1 + n]);
+        axis += *at == ',';
+        if (!said || *at == '=')
+            chips[used++] = *at;
+        if (!said)
+            continue;
+        if (*at == '=')
+            chips[used++] = '1';
+        found = axis;
+        at += n;
+    }
+    chips[used] = '\0';
+    return found;
+}
+
+/* Which axis of a mesh has the devices of a chip innermost: what it says; or of a mesh of sizes of as many devices as the slice
+ * has cores the last one that they divide. Returns 1, with the mesh of chips in `chips`, or 0 where the mesh is none of that
+ * kind. */
+static int split_cores(const struct machine *machine, const struct point *point, char chips[static MESH_TEXT],
+                       int *axis, struct status *st)
+{
+    int cores = cores_of(machine->chip, point);
     struct axes axes = {0};
-    char text[AXES_TEXT];
-    if (cores < 2 || !point->mesh || strpbrk(point->mesh, "*:") || axes_parse(point->mesh, &axes, st) < 0 ||
+    *axis = said_cores(point->mesh, chips);
+    if (*axis >= 0 && cores < 2)
+        return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->mesh,
+                           machine->chip->cores < 2 ? "a chip is one device"
+                                                    : "only models are run on devices of chips");
+    if (*axis >= 0)
+        return 1;
+    if (cores < 2 || strpbrk(point->mesh, "*:") || axes_parse(point->mesh, &axes, st) < 0 ||
         axes_devices(&axes) != machine->slice.chips * cores)
         return 0;
-    for (axis = axes.count - 1; axis >= 0 && axes.axis[axis].n % cores;)
-        axis--;
-    if (axis < 0)
+    for (*axis = axes.count - 1; *axis >= 0 && axes.axis[*axis].n % cores;)
+        --*axis;
+    if (*axis < 0)
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s': a chip is %d devices, and no axis is a multiple of that; make one",
                            point->mesh, cores);
-    axes.axis[axis].n /= cores;
-    int code = mesh_init(&machine->mesh, &machine->slice, axes_print(&axes, text), st);
+    axes.axis[*axis].n /= cores;
+    axes_print(&axes, chips);
+    return 1;
+}
+
+/* Lays a mesh of several devices a chip. Returns 1, or 0 where the mesh is none of that kind. */
+static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
+{
+    char chips[MESH_TEXT];
+    int axis, split = point->mesh ? split_cores(machine, point, chips, &axis, st) : 0;
+    if (split <= 0)
+        return split;
+    int code = mesh_init(&machine->mesh, &machine->slice, chips, st);
     if (code == 0)
-        code = mesh_add_cores(&machine->mesh, axis, cores, st);
+        code = mesh_add_cores(&machine->mesh, axis, cores_of(machine->chip, point), st);
     return code < 0 ? code : 1;
 }
 
