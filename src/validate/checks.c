@@ -75,14 +75,22 @@ static char *print_quantity(const struct check *check, double value, char text[s
     return text;
 }
 
-static void print_check(const struct check *check, FILE *out)
+/* The column of ids is as wide as the longest, which may be a user's own. */
+enum { ID_WIDTH = 17 };
+static int wider(int width, const char *id)
+{
+    int length = (int)strlen(id);
+    return length > width ? length : width;
+}
+
+static void print_check(const struct check *check, int width, FILE *out)
 {
     char simulated[UNITS_TEXT], expected[UNITS_TEXT], difference[16] = "-", tolerance[16] = "";
     if (!isnan(check->simulated))
         snprintf(difference, sizeof difference, "%+.3g", 100 * check_difference(check));
     if (!isnan(check->tolerance_frac))
         snprintf(tolerance, sizeof tolerance, "%.2g", 100 * check->tolerance_frac);
-    fprintf(out, "%-9s %-17s %12s %12s %11s %9s  %-6s  %s%s%s\n", check->part, check->id,
+    fprintf(out, "%-9s %-*s %12s %12s %11s %9s  %-6s  %s%s%s\n", check->part, width, check->id,
             print_quantity(check, check->simulated, simulated),
             print_quantity(check, check->expected, expected), difference, tolerance,
             verdict_names[check->verdict], check->what, *check->note ? "; " : "", check->note);
@@ -90,11 +98,14 @@ static void print_check(const struct check *check, FILE *out)
 
 void checks_print(const struct checks *checks, FILE *out)
 {
-    fprintf(out, "# %-7s %-17s %12s %12s %11s %9s  %-6s  %s\n", "part", "id", "simulated", "expected",
-            "difference", "tolerance", "", "what");
-    fprintf(out, "# %-7s %-17s %12s %12s %11s %9s\n", "", "", "", "", "(%)", "(%)");
+    int width = ID_WIDTH;
     for (int i = 0; i < checks->count; i++)
-        print_check(&checks->check[i], out);
+        width = wider(width, checks->check[i].id);
+    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s  %-6s  %s\n", "part", width, "id", "simulated", "expected",
+            "difference", "tolerance", "", "what");
+    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s\n", "", width, "", "", "", "(%)", "(%)");
+    for (int i = 0; i < checks->count; i++)
+        print_check(&checks->check[i], width, out);
 }
 
 /* A line of the summary: the checks of one part and one id, or of measurements one kind, judged or beyond its range. */
@@ -131,10 +142,10 @@ static void close_group(struct group *group)
     group->largest = summary.most;
 }
 
-static void print_group(const struct group *group, FILE *out)
+static void print_group(const struct group *group, int width, FILE *out)
 {
     const char *kind = group->fitted ? "fitted" : !group->judged ? "beyond" : group->out ? "OUT" : "ok";
-    fprintf(out, "%-9s %-17s %7d %6d %12.3g %12.3g  %s\n", group->first->part,
+    fprintf(out, "%-9s %-*s %7d %6d %12.3g %12.3g  %s\n", group->first->part, width,
             by_id(group->first) ? group->first->id : group->first->kind, group->count, group->out,
             100 * group->largest, 100 * group->median, kind);
 }
@@ -168,12 +179,17 @@ void checks_print_summary(const struct checks *checks, FILE *out)
     double *size = malloc(((size_t)checks->count + 1) * sizeof *size);
     if (!size)
         return;
-    fprintf(out, "# %-7s %-17s %7s %6s %12s %12s\n", "part", "id", "checks", "out", "largest", "median");
-    fprintf(out, "# %-7s %-17s %7s %6s %12s %12s\n", "", "", "", "", "(%)", "(%)");
+    int width = ID_WIDTH;
+    for (int i = 0; i < checks->count; i++)
+        if (by_id(&checks->check[i]))
+            width = wider(width, checks->check[i].id);
+    fprintf(out, "# %-7s %-*s %7s %6s %12s %12s\n", "part", width, "id", "checks", "out", "largest",
+            "median");
+    fprintf(out, "# %-7s %-*s %7s %6s %12s %12s\n", "", width, "", "", "", "(%)", "(%)");
     for (int i = 0; i < checks->count; i++) {
         struct group group;
         if (gather(checks, i, size, &group))
-            print_group(&group, out);
+            print_group(&group, width, out);
     }
     free(size);
     int failed = checks_out(checks);
