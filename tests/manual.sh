@@ -42,6 +42,15 @@ for page in "$scratch/icisim.1" "$scratch/icisim-workload.5"; do # a section's t
     [ -z "$twice" ] || fail "$(basename "$page"): twice: $twice"
 done
 
+# What the files of models and of two meshes may say stands in the page about files.
+sed -e 's/\\-/-/g' "$scratch/icisim-workload.5" >"$scratch/files"
+keys=$(sed -n '/const keys\[\] = {/,/};/p; /const own\[\] = {/p' src/model/*.c src/workload/stations.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+[ "$(wc -w <<<"$keys")" -ge 40 ] || fail "few keys of models: $keys"
+for key in $keys; do
+    grep -qE -- "(^|[^a-z-])$key([^a-z-]|$)" "$scratch/files" || fail "no key $key"
+done
+if grep -q 'Applies to \.' "$scratch/files"; then fail "an option applies to nothing"; fi
+
 # The example of the page about files runs, and its keys are options.
 sed -n '/^# Which ring/,/^\.fi/p' "$scratch/icisim-workload.5" | sed -e '/^\.fi/d' -e 's/\\-/-/g' >"$scratch/example.yaml"
 [ "$("$program" run "$scratch/example.yaml" | grep -c '^ ')" -eq 6 ] || fail "the example of icisim-workload(5)"

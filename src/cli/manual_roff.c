@@ -81,7 +81,10 @@ static void put_ops(const struct option_row *option, FILE *out)
 {
     const char *words[16];
     int count = 0;
-    if (option->ops == 0 || option->ops == ON_ANY || option->ops == ON_COLLECTIVES)
+    if (option->ops == ON_ONE_MESH)
+        fputs(" Does not apply to two meshes.", out);
+    if (option->ops == 0 || option->ops == ON_ANY || option->ops == ON_ONE_MESH ||
+        option->ops == ON_COLLECTIVES)
         return;
     for (const struct collective *c = collectives; c->name; c++)
         if (option->ops & (1u << c->id))
@@ -92,6 +95,8 @@ static void put_ops(const struct option_row *option, FILE *out)
         words[count++] = "HLO modules";
     if (option->ops & ON_MODEL)
         words[count++] = "models";
+    if (option->ops & ON_STATIONS)
+        words[count++] = "two meshes";
     fputs(" Applies to ", out);
     put_list(words, count, out);
     fputc('.', out);
