@@ -75,7 +75,7 @@ sed -i 's/fsdp=64/"fsdp=32,tp=2"/' "$scratch/own.csv"
 printf 'id,chip,slice,workload,measured,unit\n%s,v6e,1 chip,matmul 8192x8192x8192,1.3,ms\nshort,v6e,1 chip,matmul 8192x8192x8192,1.3,ms\n' \
     our-own-run-of-a-product-on-one-chip >"$scratch/own.csv"
 "$program" validate --steps "$scratch/own.csv" | awk '$1 == "#" && $4 ~ /simulated/ { at = index($0, "simulated") + 9 }
-    $1 == "steps" && (substr($0, at - 2, 2) != "ms" || substr($0, at, 1) != " ") { print; bad = 1 } END { exit bad || !at }' ||
+    $1 == "steps" && $2 != "predicted" && (substr($0, at - 2, 2) != "ms" || substr($0, at, 1) != " ") { print; bad = 1 } END { exit bad || !at }' ||
     fail "columns of a long id"
 
 printf 'id,chip,slice,measured,unit\n' >"$scratch/own.csv"

@@ -29,7 +29,7 @@ enum verdict { VERDICT_OK, VERDICT_OUT, VERDICT_BEYOND, VERDICT_FITTED, VERDICTS
 /* What is compared; a ratio is that of two counts, or 1 + a difference. */
 enum check_unit { CHECK_SECONDS, CHECK_BYTES, CHECK_RATIO };
 
-enum { CHECK_PART = 16, CHECK_ID = 32, CHECK_TEXT = 200 };
+enum { CHECK_PART = 16, CHECK_ID = 64, CHECK_TEXT = 200 };
 struct check {
     char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "median", "worked" */
     char kind[CHECK_PART]; /* of a measurement: "interpolated", "transferred"; else empty */
