@@ -19,15 +19,25 @@ const struct dtype *dtype_info(enum dtype_id id)
     return &table[id];
 }
 
-int dtype_by_name(const char *name, struct status *st)
+int dtype_find(const char *name)
 {
-    const char *names[2 * DTYPE_COUNT + 1];
     for (int i = 0; i < DTYPE_COUNT; i++) {
         const struct dtype *d = &table[i];
         if (strcmp(name, d->name) == 0 || strcmp(name, d->jax) == 0 || strcmp(name, d->brief) == 0)
             return i;
-        names[i] = d->name;
-        names[DTYPE_COUNT + i] = d->jax;
+    }
+    return -1;
+}
+
+int dtype_by_name(const char *name, struct status *st)
+{
+    const char *names[2 * DTYPE_COUNT + 1];
+    int found = dtype_find(name);
+    if (found >= 0)
+        return found;
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        names[i] = table[i].name;
+        names[DTYPE_COUNT + i] = table[i].jax;
     }
     names[2 * DTYPE_COUNT] = NULL;
     return text_unknown("dtype", name, names, st);

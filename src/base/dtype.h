@@ -71,7 +71,8 @@ static inline bool dtype_is_whole(enum dtype_id id)
     return id < DTYPE_F8E4M3FN;
 }
 
-/* The type of a name, in any of its spellings; a negative code and the nearest names if there is none. */
+/* The type of a name, in any of its spellings; -1, or a negative code and the nearest names, if there is none. */
+int dtype_find(const char *name);
 int dtype_by_name(const char *name, struct status *st);
 
 #endif

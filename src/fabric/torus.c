@@ -42,10 +42,16 @@ static unsigned routes(const struct slice *slice, int from, int to,
                        struct minimal_route minimal[static MINIMAL_ROUTES])
 {
     unsigned ties = 0;
-    int ways = 1;
+    int ways = 1, at[SLICE_AXES], end[SLICE_AXES];
     minimal[0].hops = 0;
+    for (int a = SLICE_AXES - 1; a >= 0; a--) {
+        at[a] = from % slice->len[a];
+        end[a] = to % slice->len[a];
+        from /= slice->len[a];
+        to /= slice->len[a];
+    }
     for (int a = 0; a < slice->axes; a++) {
-        int d = distance(slice, a, slice_coord(slice, from, a), slice_coord(slice, to, a));
+        int d = distance(slice, a, at[a], end[a]);
         if (d == 0)
             continue;
         bool tie = slice_is_ring(slice, a) && 2 * d == slice->len[a];

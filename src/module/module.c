@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/grow.h"
 #include "base/lookup.h"
 
@@ -285,7 +286,7 @@ int32_t module_add(struct module *module, enum opcode opcode, const char *name, 
 {
     char made[64];
     if (!name) {
-        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, module->instructions);
+        decimal_whole(stpcpy(stpcpy(made, opcode_info(opcode)->name), "."), module->instructions);
         name = made;
     }
     return module_add_named(module, opcode, module_name(module, name, -1), shape, operand, operands);

@@ -112,6 +112,10 @@ int module_groups_of(const struct module *module, int32_t instruction, struct gr
     code = read_ids(module, instruction, n, &written, st);
     if (code == 0)
         code = pairs ? check_pairs(&written, n, st) : groups_check(&written, n, st);
+    if (code == 0 && spread == 1) { /* each stands for itself */
+        *groups = written;
+        return 0;
+    }
     if (code == 0)
         code = groups_init(groups, written.count * (joined ? 1 : spread),
                            written.size * (joined ? spread : 1), st);

@@ -165,10 +165,10 @@ int expr_read_tensor(struct cursor *c, const struct axes *axes, struct expr_size
     int code = cursor_name(c, "a type or a name", word, sizeof word);
     if (code < 0)
         return code;
-    int named = dtype_by_name(word, &unknown);
+    int named = dtype_find(word);
     if (named >= 0)
         tensor->dtype = (enum dtype_id)named;
-    else if (is_almost_type(word))
+    else if (is_almost_type(word) && dtype_by_name(word, &unknown) < 0)
         return cursor_fail(c, "%s", unknown.text);
     else
         snprintf(tensor->name, sizeof tensor->name, "%s", word);

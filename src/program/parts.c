@@ -87,12 +87,14 @@ static bool same_route(const struct program *program, struct route route, const 
 
 int32_t program_route(struct program *program, const struct hop hop[], int hops)
 {
+    if (program->routes > 0 && same_route(program, program->route[program->latest_route], hop, hops))
+        return program->latest_route;
     size_t bytes = (size_t)hops * sizeof *hop;
     struct sought sought = {&program->known[PART_ROUTE], NULL, hop, bytes, lookup_hash(0, hop, bytes)};
     const struct lookup_entry *at = NULL;
     for (int32_t r; (r = lookup_next(sought.known, sought.hash, &at)) >= 0;)
         if (same_route(program, program->route[r], hop, hops))
-            return r;
+            return program->latest_route = r;
     if (!HAS_ROOM(program, ROOM_HOP, hop, hops, hops))
         return 0;
     struct route route = {program->hops, hops};

@@ -162,7 +162,8 @@ struct program {
     int32_t lost[2];           /* STATUS_INPUT: the chips between which there is no route */
 
     int32_t ops, afters, routes, hops, masks, index_tables, amount_tables, vars, buffers, payloads, stages;
-    int32_t room[11]; /* of the arrays below, in this order */
+    int32_t latest_route; /* that was asked for: chips beside each other mostly take the same one */
+    int32_t room[11];     /* of the arrays below, in this order */
     struct op *op;
     struct after *after;
     struct route *route;
