@@ -357,6 +357,7 @@ static void refuses_syntax(void)
         {"  a = f32[8] copy(p), source_target_pairs={{0}}", "expected {source,target}"},
         {"  a = f32[8] copy(p), metadata=, dimensions={0}", "expected the value of an attribute"},
         {"  a = f32[8] parameter(x)", "expected the number of a parameter"},
+        {"  a = f32[8] copy(p), padding=0_1_\n  b = f32[8,16] copy(p)", "m.hlo:6:3: expected padding"},
         {"  a = f32[8] copy(p), replica_groups={0,1}", "expected '{'"},
         {"  a = f32[8] copy(p), replica_groups=[2,4]<=[9]",
          "m.hlo:5:38: groups '[2,4]<=[9]', column 11: both sides"},
@@ -366,6 +367,8 @@ static void refuses_syntax(void)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         entry_is_refused(bad[i][0], bad[i][1]);
+    text_is_refused("HloModule m\nENTRY e { p = f32[8] parameter(0) }, execution_thread=, a=b\n",
+                    "m.hlo:2:55: expected the value of an attribute");
 }
 
 /* What would need hundreds of megabytes for a line of text is refused where it is written: 2^20 devices, 2^24 members. */
@@ -384,7 +387,7 @@ static void refuses_too_many_devices(void)
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         entry_is_refused(bad[i][0], bad[i][1]);
-    text_is_refused("HloModule m, num_partitions=1048577\n",
+    text_is_refused("HloModule m, num_partitions=1048577\nENTRY e { p = f32[8] parameter(0) }\n",
                     "m.hlo:1:29: num_partitions is 1048577; it must be");
     text_is_refused(
         "HloModule m, num_partitions=1024, replica_count=1025\n",
@@ -397,10 +400,11 @@ static void refuses_too_many_devices(void)
         "m.hlo:6:1: the groups name 1031 partitions of 1031 replicas; a module has 1048576 devices");
 }
 
-/* Seventeen groupings of 2^20 devices are one too many. */
+/* Seventeen groupings of 2^20 devices are one too many; the same one is kept once. */
 static void refuses_too_many_members(void)
 {
     char text[4096];
+    struct module m;
     int at = snprintf(text, sizeof text,
                       "HloModule m, num_partitions=1048576\nENTRY e { p = f32[8] parameter(0)\n");
     for (int i = 0; i < 17; i++)
@@ -408,6 +412,15 @@ static void refuses_too_many_members(void)
                        "a%d = f32[8] copy(p), replica_groups=[%d,%d]<=[1048576]\n", i, 1 << i, 1 << (20 - i));
     snprintf(text + at, sizeof text - (size_t)at, "}\n");
     text_is_refused(text, "m.hlo:19:38: all groups together have more than 16777216 members");
+    at = snprintf(text, sizeof text,
+                  "HloModule m, num_partitions=1048576\nENTRY e { p = f32[8] parameter(0)\n");
+    for (int i = 0; i < 17; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "a%d = f32[8] copy(p), replica_groups=[1,1048576]<=[1048576]\n", i);
+    snprintf(text + at, sizeof text - (size_t)at, "}\n");
+    module_of(&m, text);
+    CU_ASSERT_EQUAL(m.groupings, 1);
+    module_free(&m);
 }
 
 /* A loop whose count is not in the text: refused with its name, and read once it is given. */
