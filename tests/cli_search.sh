@@ -28,16 +28,16 @@ assert all(abs(a - b) <= 1e-9 * b for a, b in zip(best, fit)), (best, fit[:5])
 kinds = {"ok": 0, "memory": 0, "sequences": 0, "slower": 0, "invalid": 0}
 for row, full in zip(found, every):
     assert (row["slice"], row["mesh"], row["rings"]) == (full["slice"], full["mesh"], full["rings"])
-    if row["least_s"] and full["time_s"]:  # src/cli/search.c allows for 5 %
-        assert float(full["time_s"]) >= float(row["least_s"]) * 0.98, (row["mesh"], full["time_s"], row["least_s"])
+    if row["least_s"] and full["time_s"]:  # src/cli/search.c allows for 10 %
+        assert float(full["time_s"]) >= float(row["least_s"]) * 0.95, (row["mesh"], full["time_s"], row["least_s"])
     status = row["status"]
     kind = ("ok" if status == "ok" else "memory" if "of each chip's memory" in status else "sequences" if "whole sequences" in status
-            else "slower" if status.startswith("not simulated") else "invalid")
+            else "slower" if status.startswith("not simulated: least_s is 10 % above") else "invalid")
     kinds[kind] += 1
     assert (kind == "ok") == bool(row["time_s"]), status
 print(kinds)
 line = open(sys.argv[3]).readline()
-for kind, words in (("memory", "do not fit memory"), ("sequences", "have no whole sequences"), ("slower", "cannot be as fast"), ("invalid", "are invalid")):
+for kind, words in (("memory", "do not fit memory"), ("sequences", "have no whole sequences"), ("slower", "are not as fast"), ("invalid", "are invalid")):
     assert (f"; {kinds[kind]} {words}" in line) == (kinds[kind] > 0), (kind, kinds[kind], line)
 PY
 }
@@ -46,6 +46,26 @@ search plain --remat full
 sanitized "$icisim" && exit $failed # slow there, and the others take the same ways through the search
 search ahead --prefetch 1 --ring bidi --tokens-per-chip 2048
 search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
+
+# Random models, all of whose meshes are simulated: what a step takes is not less than its least, but for most of the margin. On
+# lines of 4 and 8 chips are least alike; there 5.3 % were seen.
+least() { # name, dims of the model, arguments
+    local name=$1 dims=$2
+    shift 2
+    printf 'model: transformer\nsequence: 512\nvocabulary: 32000\nattention: full\nkernel: ideal\n%b' "$dims" >"$scratch/$name.yaml"
+    "$icisim" sweep "$scratch/$name.yaml" --chip v5p "$@" --top 10000 --csv "$scratch/$name.csv" -j 2 >/dev/null 2>"$scratch/err"
+    python3 - "$scratch/$name.csv" <<'PY' || { echo "search: least of $name"; failed=1; }
+import csv, sys
+rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["time_s"]]
+assert len(rows) >= 50 and all(row["least_s"] for row in rows), len(rows)
+worst = min(rows, key=lambda row: float(row["time_s"]) / float(row["least_s"]))
+assert float(worst["time_s"]) >= 0.92 * float(worst["least_s"]), (worst["slice"], worst["rings"], worst["time_s"], worst["least_s"])
+PY
+}
+least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --mesh all
+least deep 'layers: 9\nd-model: 768\nd-ff: 5120\nheads: 16\nkv-heads: 8\nhead-dim: 64\ntokens-per-chip: 1024\n' --chips 16 --mesh all --prefetch 1
+least lines 'layers: 6\nd-model: 2048\nd-ff: 7168\nheads: 8\nkv-heads: 4\nhead-dim: 128\ntokens-per-chip: 1024\n' --slice 1x4x8 \
+    --mesh all
 cmp "$scratch/plain.csv" <("$icisim" sweep "${model[@]}" --remat full --top 5 --csv "$scratch/one.csv" >/dev/null 2>&1; cat "$scratch/one.csv") ||
     { echo 'rows depend on the number of workers'; failed=1; }
 [ $failed = 0 ] || exit 1

@@ -78,7 +78,7 @@ static void print_left(const struct ranking *ranking, FILE *out)
     } left[] = {{ranking->unfit, "do not fit memory"},
                 {ranking->uneven, "have no whole sequences on a shard of the batch"},
                 {ranking->refused, "are invalid"},
-                {ranking->slower, "cannot be as fast, by what their links have to carry"}};
+                {ranking->slower, "are not as fast, by what their links have to carry"}};
     bool searched = ranking->unfit + ranking->uneven + ranking->refused + ranking->slower > 0;
     for (size_t i = 0; i < sizeof left / sizeof *left && searched; i++)
         if (left[i].points > 0)

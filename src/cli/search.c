@@ -13,9 +13,9 @@
 /* So many are simulated before it is asked again which could be among the best. */
 enum { BATCH = 16 };
 
-/* What is more than this share above the last of the best is left out: where chips are not alike, some begin early with what
- * comes next, and a step took up to 1 % less than its least (tests/cli_search.sh). */
-static const double margin_frac = 0.05;
+/* What is more than this share above the last of the best is left out. Of some 1,700 points of random models on boxes of 8 to
+ * 32 chips a step took 5.3 % less than its least at most; tests/cli_search.sh has some of them. */
+static const double margin_frac = 0.1;
 
 struct candidate {
     double least_s;
@@ -103,7 +103,7 @@ static void empty(struct result *result)
     result->least_s = least_s;
     result->memory_bytes = memory_bytes;
     result->exposed_axes[0] = result->product_bound[0] = result->engine[0] = result->spent[0] = '\0';
-    snprintf(result->status, sizeof result->status, "not simulated: cannot be among the fastest");
+    snprintf(result->status, sizeof result->status, "not simulated: least_s is 10 %% above the fastest");
 }
 
 static int take_least(void *context, int64_t index, const void *data, const char *how, struct status *st)

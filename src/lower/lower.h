@@ -58,7 +58,7 @@ struct lower_options {
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
     bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
     bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
-    bool least;          /* a collective is no sends, but a wait for the time that its sends cannot beat */
+    bool least; /* a collective is no sends, but a wait for the time that its sends, alone, cannot beat */
     int layers,
         more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
     int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
