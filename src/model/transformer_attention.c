@@ -15,12 +15,12 @@ static struct heads local_heads(const struct transformer_step *s, const struct t
     int64_t of_q[BUILDER_DIMS], of_k[BUILDER_DIMS];
     builder_dims(s->b, q->value, of_q);
     builder_dims(s->b, k->value, of_k);
-    int64_t kv = of_k[1] / s->t->head_dim;
+    int64_t kv = of_k[1] / s->t->head_dim; /* 0 where there was no memory for k, which is told at the end */
     int64_t sequence = s->t->attention == ATTENTION_NONE ? 1 : s->t->sequence;
     return (struct heads){.batch = of_q[0] / sequence,
                           .sequence = sequence,
                           .kv = kv,
-                          .group = of_q[1] / of_k[1],
+                          .group = kv > 0 ? of_q[1] / of_k[1] : 1,
                           .width = s->t->head_dim};
 }
 
