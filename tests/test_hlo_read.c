@@ -209,6 +209,15 @@ static void infers_devices(void)
     module_free(&m);
 }
 
+/* The shortest comment, and one that opens as it would close. */
+static void reads_comments(void)
+{
+    struct module m;
+    module_of(&m, "HloModule m\nENTRY e { /**/ p = f32[8] /*/ a */ parameter(0) // /*\n }");
+    CU_ASSERT_EQUAL(m.instructions, 1);
+    module_free(&m);
+}
+
 static void refuses_what_is_not_hlo(void)
 {
     text_is_refused("", "m.hlo: there is nothing in it; it should start with HloModule");
@@ -495,7 +504,7 @@ static void takes_the_module_of_a_dump(void)
 
 SUITE("hlo_read", TEST(reads_headers), TEST(reads_shapes), TEST(reads_attributes), TEST(reads_literals),
       TEST(reads_long_lines), TEST(reads_rare_instructions), TEST(infers_devices),
-      TEST(refuses_too_many_devices), TEST(refuses_too_many_members), TEST(refuses_what_is_not_hlo),
-      TEST(refuses_cut_texts), TEST(refuses_every_prefix), TEST(refuses_names),
+      TEST(refuses_too_many_devices), TEST(refuses_too_many_members), TEST(reads_comments),
+      TEST(refuses_what_is_not_hlo), TEST(refuses_cut_texts), TEST(refuses_every_prefix), TEST(refuses_names),
       TEST(refuses_what_is_not_known), TEST(refuses_syntax), TEST(asks_for_trip_counts),
       TEST(takes_the_module_of_a_dump))
