@@ -230,6 +230,7 @@ try 'which command'
 try 'write icisim topology show' topology --slice 4x4
 try 'the nearest is show' topology shew --slice 4x4
 try "run has no option '--resume'; it is one of sweep" run all-gather --slice 4x4 --size 1MiB --resume
+try '--top does not apply together with --resume' sweep all-gather --slice 4x4 --size 1KiB,2KiB --top 2 --resume --csv x.csv
 try "compare has no option '-j'; it is one of sweep" compare all-gather --slice 4x4 --size 1MiB -j 2
 try 'has no option' topology show --slice 4x4 --csv x
 try 'larger than' topology export --slice 64x64 --output out.xml

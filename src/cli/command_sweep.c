@@ -239,12 +239,9 @@ static int open_file(struct sweep *sweep, const struct settings *settings, struc
     return code < 0 ? rows_fail_open("csv", &own, st) : 0;
 }
 
-/* Not every point is simulated; so there are no rows to go on from. */
+/* Not every point is simulated, so that there are no rows to go on from: --resume does not apply (settings/beside.c). */
 static int run_search(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
-    if (settings_flag(settings, "resume"))
-        return status_fail(st, STATUS_INPUT,
-                           "--resume does not apply to a search for the best meshes; leave it out");
     if (open_file(sweep, settings, st) < 0)
         return st->code;
     int code = search_run(sweep->grid, sweep->catalog, sweep->jobs, &sweep->ranking,

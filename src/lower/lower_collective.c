@@ -333,21 +333,36 @@ static bool is_small(const struct module *module, int32_t instruction)
            shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
 }
 
-/* Collectives of other sizes between the same devices send along the same routes. */
+/* Bytes of the whole array, the same for an all-gather as for the reduce-scatter that goes its way back. */
+static int find_whole_bytes(struct lower *lower, int32_t instruction, double *bytes, struct status *st)
+{
+    const struct layout *layout;
+    bool gathers = whole_of(lower->module, instruction) == HLO_ALL_GATHER;
+    if (gathers && lower_layout(lower, instruction, &layout, st) < 0)
+        return st->code;
+    *bytes = lower_collective_bytes(lower->module, instruction, gathers ? layout->devices : 1);
+    return 0;
+}
+
+/* Collectives of other sizes between the same devices send along the same routes; a reduce-scatter is an all-gather backwards,
+ * over as many links with as much on each. */
 static int wait_least(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
                       struct status *st)
 {
     const struct module *module = lower->module;
     int kind = kind_of(lower, instruction, st), code = kind < 0 ? kind : 0;
-    double bytes = lower_collective_bytes(module, instruction, 1), chain_s = 0;
-    struct lowered_least found = {.between = lower_between(module, instruction),
-                                  .whole = whole_of(module, instruction),
-                                  .kind = (enum ring_kind)kind,
-                                  .bytes = bytes};
+    double bytes = 0, chain_s = 0;
+    enum opcode whole = whole_of(module, instruction);
     int32_t l = 0;
     *after = before;
-    if (code < 0 || is_small(module, instruction))
+    if (code == 0 && !is_small(module, instruction))
+        code = find_whole_bytes(lower, instruction, &bytes, st);
+    if (code < 0 || !(bytes > 0))
         return code;
+    struct lowered_least found = {.between = lower_between(module, instruction),
+                                  .whole = whole == HLO_REDUCE_SCATTER ? HLO_ALL_GATHER : whole,
+                                  .kind = (enum ring_kind)kind,
+                                  .bytes = bytes};
     while (l < lower->leasts && (lower->least[l].between != found.between ||
                                  lower->least[l].whole != found.whole || lower->least[l].kind != found.kind))
         l++;
