@@ -32,7 +32,7 @@ static struct order walked_last(const struct collective_job *c, const struct mes
 /* The next one in the order of dictionaries, after the last one the first. */
 static void turn(struct order *order)
 {
-    int n = order->count, i = n - 1, j = n - 1;
+    int n = order->count, i = n - 1, j;
     while (i > 0 && order->axis[i - 1] > order->axis[i])
         i--;
     for (int low = i, high = n - 1; low < high; low++, high--) {
