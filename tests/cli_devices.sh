@@ -31,6 +31,15 @@ for mesh in d=8,t=1 d=4,t=2 d=2,t=4 d=1,t=8; do
         done
     done
 done
+# loops are what is run, and their text takes as long
+for mesh in d=8,t=1 d=4,t=2; do
+    "$icisim" lower loops.yaml --slice 4 --mesh "$mesh" --wrap all --strategy bidi >lowered.hlo
+    grep -q "collective-permute-start.*over=" lowered.hlo || fail "$mesh: no gather is a loop"
+    time_us() { "$icisim" run "$@" --chip v3 --slice 4 --mesh "$mesh" --wrap all | awk 'END { print $1 }'; }
+    model=$(time_us loops.yaml --strategy bidi) text=$(time_us lowered.hlo)
+    [ "$model" = "$text" ] || fail "$mesh: $model us, but what is printed takes $text"
+done
+
 for draw in 'draw: even' 'draw: zipf, exponent: 0.7, seed: 5' 'draw: hot, share: 0.5'; do
     sed -e "s/^routing:.*/routing: {$draw}/" -e 's/^experts:.*/experts: 16/' -e 's/^tokens:.*/tokens: 40/' "$experts" >drawn.yaml
     for mesh in ep=16 dp=2,ep=8 ep=8,dp=2; do

@@ -157,6 +157,9 @@ static void permutes(void)
     /* from one chip to two, of which the second is two hops away: the first link has both */
     takes(NULL, 0, "f32[3000,700]{1,0}", "collective-permute(p), source_target_pairs={{0,2},{1,5}}",
           3e-6 + 1.25e-6 + 2 * operand_bytes / 45e9);
+    /* from one chip to its two neighbours, by a link each */
+    takes(NULL, 0, "f32[3000,700]{1,0}", "collective-permute(p), source_target_pairs={{0,2},{1,6}}",
+          3e-6 + 1.25e-6 + operand_bytes / 45e9);
     /* two of one chip, one of the next */
     takes(NULL, 0, "f32[3000,700]{1,0}", "collective-permute(p), source_target_pairs={{0,2},{1,3},{2,4}}",
           3e-6 + 1.25e-6 + 2 * operand_bytes / 45e9);
