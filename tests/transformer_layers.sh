@@ -10,7 +10,7 @@ trap 'rm -rf "$scratch"' EXIT
 
 # What the tables say that do not name single instructions, in any order: what takes as long may change places.
 tables() {
-    sed -n '/by phase/,/instructions that/{/instructions that/!p}' "$1" | sort
+    sed -n '/by phase/,/instructions that/{/instructions that/!p}' "$1" | sed 's/, as between .*//' | sort
 }
 same() {
     "$icisim" run workloads/llama-70b.yaml --ring bidi "$@" --csv "$scratch/few.csv" >"$scratch/few" 2>/dev/null
