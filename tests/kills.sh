@@ -56,8 +56,9 @@ def rows(path):
 
 began = time.monotonic()
 first = start("want.csv")
-if first.wait() != 0:
-    sys.exit(f"the sweep itself: {first.stderr.read().decode()}")
+said = first.communicate()[1].decode()
+if first.returncode != 0:
+    sys.exit(f"the sweep itself: {said}")
 took_s = time.monotonic() - began
 want = rows("want.csv")
 
