@@ -95,7 +95,7 @@ wrong.yaml:4:12: mesh|s/mesh: "tp=4", on: 0-3/mesh: "tp=4", on: 0-2/
 'step' is missing|s/step: distillation.teacher.yaml, //
 there is no tensor 'teacher.z'; write teacher.x|s/from: teacher[.]y/from: teacher.z/
 there is no tensor 'student.y'|s/to: student[.]t/to: student.y/
-cannot become|s/from: teacher[.]y/from: teacher.x/
+[16,32@tp] cannot become [16@dp,4]; they must have the same sizes|s/from: teacher[.]y/from: teacher.x/
 'transfers' is missing|/^transfers/,/^  - .*x}/d
 transfers are a list, or a time|/^  - /d;s/^transfers:/transfers: {}/
 a mesh with a time has no tensors|s/step: distillation.teacher.yaml/time: 3us/
