@@ -260,7 +260,8 @@ static void permutes_share_disjoint_routes(void)
 
 /* Along one axis of a slice without wraps the only routes beside the straight one go aside, along and back: 3 links for
  * 1, so 3 us and a half or a third of 18 MB at 45 GB/s. In the middle there are two of them, on the edge there is one. On
- * a ring of 4 the long way round is as long; on one of 5 it is 4 links and the detour is taken. */
+ * a ring of 4 the long way round is as long; on one of 5 it is 4 links and the detour is taken. Round the corner of a 4x4
+ * torus there are two routes of 2 links; those of 4, the long way round on one axis, share one with these, those of 6 do not. */
 static void permutes_take_detours(void)
 {
     static const struct {
@@ -270,7 +271,8 @@ static void permutes_take_detours(void)
         {"4x4", "none", "5-6", 2, 3}, {"4x4", "none", "5-6", 3, 3},   {"4x4", "none", "6-5", 3, 3},
         {"4x4", "none", "1-2", 2, 3}, {"4x4", "none", "4-8", 2, 3},   {"5x1", "all", "1-2", 2, 4},
         {"5x5", "all", "6-7", 3, 3},  {"5x5", "all", "6-7", 4, 4},    {"4x4", "none", "0-10", 2, 4},
-        {"5x5", "all", "0-6", 2, 2},  {"4x4x4", "none", "0-1", 3, 3},
+        {"5x5", "all", "0-6", 2, 2},  {"4x4x4", "none", "0-1", 3, 3}, {"4x4", "all", "0-5", 3, 6},
+        {"4x4", "all", "0-5", 4, 6},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point =
