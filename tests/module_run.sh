@@ -106,6 +106,14 @@ row = next(csv.DictReader(open(sys.argv[1])))
 assert abs(float(row["time_s"]) - 2877.608190e-6) < 1e-12, row["time_s"]
 assert abs(float(row["overlapped_s"]) - 2748.779070e-6) < 1e-12, row["overlapped_s"]
 END
+# what a collective behind it takes counts, where two products could be next
+"$icisim" run 11_order.hlo --chip round.yaml --wrap all --slice 4 --csv - >"$out"
+python3 - "$out" <<'END' || fail "11_order.hlo: the order of products"
+import csv, sys
+row = next(csv.DictReader(open(sys.argv[1])))
+assert abs(float(row["time_s"]) - 88.144371e-6) < 1e-12, row["time_s"]
+assert abs(float(row["overlapped_s"]) - 55.932116e-6) < 1e-12, row["overlapped_s"]
+END
 
 # each collective costs what it costs by itself on its box
 "$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 --instructions - >"$out"
