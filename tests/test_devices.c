@@ -78,20 +78,34 @@ static double time_in(const struct lower *lower, const char *name)
     return time_s;
 }
 
-static void takes(const char *mesh, int axis, const char *result, const char *call, double time_s)
+/* A module, which is freed, takes so long in both engines. */
+static void module_takes(const char *mesh, int axis, struct module *module, double time_s)
 {
     struct ground g;
-    struct module module;
     struct lower lower = {0};
     struct status st = {0};
     open_ground(&g, mesh, axis);
-    read_one(&module, result, call);
-    OKAY(build(&lower, &g, &module, &st), st);
+    OKAY(build(&lower, &g, module, &st), st);
     NEAR(time_in(&lower, "event"), time_s, 1e-9);
     NEAR(time_in(&lower, "simgrid"), time_s, 1e-9);
     lower_free(&lower);
-    module_free(&module);
+    module_free(module);
     close_ground(&g);
+}
+
+static void takes(const char *mesh, int axis, const char *result, const char *call, double time_s)
+{
+    struct module module;
+    read_one(&module, result, call);
+    module_takes(mesh, axis, &module, time_s);
+}
+
+static void text_takes(const char *text, double time_s)
+{
+    struct module module;
+    struct status st = {0};
+    OKAY(hlo_read(&module, "text", text, strlen(text), NULL, &st), st);
+    module_takes(NULL, 0, &module, time_s);
 }
 
 static double ring_s(double whole_bytes)
@@ -170,10 +184,6 @@ static void permutes(void)
 static void loop_takes(int width, double time_s)
 {
     static const char ring[] = "{{0,1},{1,2},{2,3},{3,4},{4,5},{5,6},{6,7},{7,0}}";
-    struct ground g;
-    struct module module;
-    struct lower lower = {0};
-    struct status st = {0};
     char text[8192], type[] = "f32[3000,700]{1,0}", came[16] = "p";
     size_t n = (size_t)snprintf(text, sizeof text,
                                 "HloModule loop, replica_count=8, is_scheduled=true\n\nENTRY main {\n"
@@ -195,14 +205,7 @@ static void loop_takes(int width, double time_s)
                                   type, t);
     }
     snprintf(text + n, sizeof text - n, "}\n");
-    open_ground(&g, NULL, 0);
-    OKAY(hlo_read(&module, "text", text, strlen(text), NULL, &st), st);
-    OKAY(build(&lower, &g, &module, &st), st);
-    NEAR(time_in(&lower, "event"), time_s, 1e-9);
-    NEAR(time_in(&lower, "simgrid"), time_s, 1e-9);
-    lower_free(&lower);
-    module_free(&module);
-    close_ground(&g);
+    text_takes(text, time_s);
 }
 
 /* A step is as long as its send over a link, 190.9 us, as what crosses inside a chip takes 40.3; the products hide but for the
@@ -217,10 +220,6 @@ static void loops_of_permutes(void)
 /* Rows of 2,800 B that go from device to device, as "from,to,rows" or all alike. */
 static void rows_take(const int move[][3], int moves, int even, double time_s)
 {
-    struct ground g;
-    struct module module;
-    struct lower lower = {0};
-    struct status st = {0};
     int row[8 * 8];
     char text[4096];
     for (int i = 0; i < 64; i++)
@@ -237,14 +236,7 @@ static void rows_take(const int move[][3], int moves, int even, double time_s)
     for (int i = 0; i < 64; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%d", i ? "," : "", row[i]);
     snprintf(text + n, sizeof text - n, "\"}\n}\n");
-    open_ground(&g, NULL, 0);
-    OKAY(hlo_read(&module, "text", text, strlen(text), NULL, &st), st);
-    OKAY(build(&lower, &g, &module, &st), st);
-    NEAR(time_in(&lower, "event"), time_s, 1e-9);
-    NEAR(time_in(&lower, "simgrid"), time_s, 1e-9);
-    lower_free(&lower);
-    module_free(&module);
-    close_ground(&g);
+    text_takes(text, time_s);
 }
 
 static void rows_of_their_own(void)
@@ -269,24 +261,13 @@ static void rows_of_their_own(void)
  * chip but device 2 the slowest device: 2,600 rows at 70 Tflop/s. */
 static void products_of_rows(void)
 {
-    struct ground g;
-    struct module module;
-    struct lower lower = {0};
-    struct status st = {0};
     static const char text[] =
         "HloModule rows, replica_count=8, is_scheduled=true\n\nENTRY main {\n"
         " p = f32[3000,700]{1,0} parameter(0)\n w = f32[2,700,4100]{2,1,0} parameter(1)\n"
         " g = s32[2]{0} parameter(2)\n ROOT r = f32[3000,4100]{1,0} ragged-dot(p, w, g), "
         "lhs_contracting_dims={1}, rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}, "
         "frontend_attributes={rows=\"100,1700,2600,7,2500,2400,0,1900\"}\n}\n";
-    open_ground(&g, NULL, 0);
-    OKAY(hlo_read(&module, "text", text, strlen(text), NULL, &st), st);
-    OKAY(build(&lower, &g, &module, &st), st);
-    NEAR(time_in(&lower, "event"), 2. * 2600 * 700 * 4100 / 70e12, 1e-9);
-    NEAR(time_in(&lower, "simgrid"), 2. * 2600 * 700 * 4100 / 70e12, 1e-9);
-    lower_free(&lower);
-    module_free(&module);
-    close_ground(&g);
+    text_takes(text, 2. * 2600 * 700 * 4100 / 70e12);
 }
 
 static void others_are_refused(void)
