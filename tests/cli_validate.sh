@@ -3,10 +3,7 @@
 # Parts of validate check what they are asked for and nothing else; without one it checks all of them, in that order.
 set -eu
 . tests/support/sanitized.sh
-if sanitized "$1"; then
-    echo 'cli_validate: skipped: 3,000 processes of SimGrid take minutes under the sanitizers'
-    exit 0
-fi
+skip_sanitized "$1" '3,000 processes of SimGrid take minutes under the sanitizers'
 . tests/support/console.sh
 console_enter "$1"
 

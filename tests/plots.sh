@@ -4,10 +4,7 @@
 set -eu
 root=$(pwd)
 . tests/support/sanitized.sh
-if sanitized "$1"; then
-    echo 'plots: skipped: what it runs, other tests run, and Python has no sanitizers'
-    exit 0
-fi
+skip_sanitized "$1" 'what it runs, other tests run, and Python has no sanitizers'
 . tests/support/console.sh
 console_enter "$1"
 /usr/bin/python3 -c 'import matplotlib, pandas' 2>/dev/null || {
