@@ -26,16 +26,22 @@ static void cross_links(const struct planes *p, int chip, double times)
     }
 }
 
-/* Chips that come to lie on each other when all are moved along another axis have the same links over the planes of
- * this one, so that one of them is looked at for all: of a pod that is one for each coordinate. */
+int planes_alike(const struct slice *slice, int whole, int step[static SLICE_AXES])
+{
+    int times = 1;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        bool all = a >= slice->axes || a == whole || slice->link;
+        step[a] = all ? slice->len[a] : slice_period(slice, a);
+        times *= slice->len[a] / step[a];
+    }
+    return times;
+}
+
+/* One of the chips that are alike is looked at for all: of a pod that is one for each coordinate of this axis. */
 void planes_add_links(const struct planes *p)
 {
     const struct slice *slice = p->slice;
-    int step[SLICE_AXES] = {1, 1, 1}, times = 1, at[SLICE_AXES];
-    for (int a = 0; a < slice->axes; a++) {
-        step[a] = slice->link || a == p->axis ? slice->len[a] : slice_period(slice, a);
-        times *= slice->len[a] / step[a];
-    }
+    int step[SLICE_AXES], times = planes_alike(slice, p->axis, step), at[SLICE_AXES];
     for (at[0] = 0; at[0] < step[0]; at[0]++)
         for (at[1] = 0; at[1] < step[1]; at[1]++)
             for (at[2] = 0; at[2] < step[2]; at[2]++)

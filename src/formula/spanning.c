@@ -32,11 +32,7 @@ int links_farthest(const struct slice *slice, unsigned axes)
 /* Where all links are alike one chip tells it for those that it comes to lie on. */
 static void count_ports(struct spanning *spanning, const struct slice *slice, unsigned axes)
 {
-    int step[SLICE_AXES] = {1, 1, 1}, at[SLICE_AXES], times = 1, least = INT_MAX, all = 0;
-    for (int a = 0; a < slice->axes; a++) {
-        step[a] = slice_period(slice, a);
-        times *= slice->len[a] / step[a];
-    }
+    int step[SLICE_AXES], times = planes_alike(slice, -1, step), at[SLICE_AXES], least = INT_MAX, all = 0;
     for (at[0] = 0; at[0] < step[0]; at[0]++)
         for (at[1] = 0; at[1] < step[1]; at[1]++)
             for (at[2] = 0; at[2] < step[2]; at[2]++) {
