@@ -79,9 +79,9 @@ int lower_permute(struct lower *lower, int32_t instruction, struct collective_sp
                   int32_t *after, struct status *st)
 {
     const struct attribute *pairs = module_find(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS);
-    struct lowered_permute own = {.ids = module_ids_of(lower->module, instruction)};
-    if (pairs)
-        own = (struct lowered_permute){.first = pairs->first, .count = pairs->count, .ids = own.ids};
+    struct lowered_permute own = {.first = pairs ? pairs->first : 0,
+                                  .count = pairs ? pairs->count : 0,
+                                  .ids = module_ids_of(lower->module, instruction)};
     const struct lowered_permute *known = find_permute(lower, &own);
     double bytes = lower_collective_bytes(lower->module, instruction, 1);
     int32_t first = lower->program.ops;

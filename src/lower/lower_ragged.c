@@ -27,6 +27,14 @@ static int read_rows(const struct lower *lower, int32_t instruction, int each, s
     return 0;
 }
 
+/* With the groups that they go round in. */
+static int read_groups(const struct lower *lower, int32_t instruction, struct groups *groups,
+                       struct ragged_rows *rows, struct status *st)
+{
+    int code = module_groups_of(lower->module, instruction, groups, st);
+    return code < 0 ? code : read_rows(lower, instruction, groups->size, rows, st);
+}
+
 int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
                          enum bound_kind *bound, struct status *st)
 {
@@ -72,9 +80,7 @@ int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct co
     int64_t chips = placement->slice->chips;
     struct groups groups = {0};
     struct ragged_rows rows = {0};
-    int code = module_groups_of(lower->module, instruction, &groups, st);
-    if (code == 0)
-        code = read_rows(lower, instruction, groups.size, &rows, st);
+    int code = read_groups(lower, instruction, &groups, &rows, st);
     *pair = code == 0 ? calloc((size_t)(chips * chips) + 1, sizeof **pair) : NULL;
     if (code == 0 && !*pair)
         code = status_nomem(st);
@@ -99,9 +105,7 @@ int lower_ragged_most(const struct lower *lower, int32_t instruction, double *by
     struct groups groups = {0};
     struct ragged_rows rows = {0};
     int64_t most = 0;
-    int code = module_groups_of(lower->module, instruction, &groups, st);
-    if (code == 0)
-        code = read_rows(lower, instruction, groups.size, &rows, st);
+    int code = read_groups(lower, instruction, &groups, &rows, st);
     for (int i = 0; code == 0 && i < groups.count * groups.size; i++) {
         const int *member = groups.member + i / groups.size * groups.size;
         int64_t sent = 0, got = 0;
