@@ -103,7 +103,8 @@ static void empty(struct result *result)
     result->least_s = least_s;
     result->memory_bytes = memory_bytes;
     result->exposed_axes[0] = result->product_bound[0] = result->engine[0] = result->spent[0] = '\0';
-    snprintf(result->status, sizeof result->status, "not simulated: least_s is 10 %% above the fastest");
+    snprintf(result->status, sizeof result->status, "not simulated: least_s is %g %% above the fastest",
+             100 * margin_frac);
 }
 
 static int take_least(void *context, int64_t index, const void *data, const char *how, struct status *st)
