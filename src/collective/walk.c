@@ -296,7 +296,8 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
-    bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op */
+    bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op, ... */
+    bool repeats = walk->ring[ring]->closed && walk->spec->timing_only; /* ... the same round a ring */
     struct op send[2] = {{.kind = OP_SEND,
                           .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                           .amount = amount_of(bytes),
@@ -323,6 +324,10 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
         }
         last = program->ops - 1;
         sum = write_sum(walk, phase, last, sum);
+        if (repeats && sum < 0) {
+            last = program_follow(program, leg->steps - 1);
+            break;
+        }
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
     *ordered = ((in_turn && !leg->line) || leg->steps == 1) && ops == 1 && sum < 0;

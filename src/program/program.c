@@ -114,9 +114,13 @@ int32_t program_payload(struct program *program, struct payload payload)
 int32_t program_add(struct program *program, struct op op)
 {
     op.first_after = program->afters;
-    op.afters = 0;
-    if (program->ops < program->ops_before)
-        program->differs |= !is_as_before(&program->op[program->ops], &op);
+    op.afters = op.followers = 0;
+    program->followers_before = 0;
+    if (program->ops < program->ops_before) {
+        const struct op *before = &program->op[program->ops];
+        program->differs |= !is_as_before(before, &op);
+        program->followers_before = before->followers;
+    }
     APPEND(program, ROOM_OP, op, ops, op);
 }
 
@@ -142,6 +146,42 @@ void program_wait(struct program *program, int32_t op)
 {
     program_after(program, op, AFTER_ARRIVED);
     program_after(program, op, AFTER_DONE);
+}
+
+/* Are so many followers of the last op in place since before the program was rewound? */
+static bool has_followers(const struct program *program, int32_t followers)
+{
+    return followers > 0 && program->followers_before == followers && !program->differs &&
+           program->op[program->ops].first_after == program->afters;
+}
+
+static void keep_followers(struct program *program, int32_t followers)
+{
+    struct op *first = &program->op[program->ops - 1], *last = first + followers;
+    for (struct op *op = first + 1; op <= last; op++)
+        op->amount = first->amount;
+    program->ops += followers;
+    program->afters = last->first_after + last->afters;
+}
+
+int32_t program_follow(struct program *program, int32_t followers)
+{
+    int32_t first = program->ops - 1;
+    if (program->error || first < 0)
+        return program_fault(program, STATUS_CHECK);
+    bool keeps = has_followers(program, followers);
+    if (keeps)
+        keep_followers(program, followers);
+    for (int32_t i = 0; i < followers && !keeps; i++) {
+        struct op op = program->op[program->ops - 1];
+        op.setup_s = 0;
+        op.payload = NO_PAYLOAD;
+        op.step++;
+        program_wait(program, program_add(program, op) - 1);
+    }
+    if (!program->error)
+        program->op[first].followers = followers;
+    return program->ops - 1;
 }
 
 int32_t program_join(struct program *program, int32_t where, int32_t stage)

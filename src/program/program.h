@@ -66,6 +66,7 @@ struct op {
     int32_t stage;   /* which collective or matmul it belongs to */
     int32_t step;    /* which step of it, from 0 */
     int32_t first_after, afters;
+    int32_t followers; /* so many ops after it are as program_follow() writes them */
     double times; /* how many like it this one stands for, where a loop is not written out in full; 0 is 1 */
 };
 
@@ -179,6 +180,7 @@ struct program {
     struct lookup known[PARTS]; /* while building: where equal parts are */
 
     int32_t ops_before, afters_before; /* when it was rewound; 0: never */
+    int32_t followers_before;          /* of the op that was where the last one is now */
     bool differs;                      /* since then */
 };
 
@@ -221,12 +223,16 @@ void program_share(struct program *program, int32_t buffer, const int share[]);
 /* Where part i begins of `total` rows (or columns) that dim d cuts; part n begins at their end. */
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i);
 
-/* Appends an op and returns its index; first_after and afters of `op` are ignored. program_after() makes the
+/* Appends an op and returns its index; first_after, afters and followers of `op` are ignored. program_after() makes the
  * op appended last wait for an earlier one; a negative index waits for nothing. program_wait() waits for all of
  * it: for what it sends to the chip, and for the chip's own to end. */
 int32_t program_add(struct program *program, struct op op);
 void program_after(struct program *program, int32_t op, enum after_kind kind);
 void program_wait(struct program *program, int32_t op);
+
+/* Appends so many sends that repeat the last one, without its set-up and payload, each a step after the one before and waiting
+ * for all of that one. Returns the index of the last op. In a program that was rewound these cost only their amounts. */
+int32_t program_follow(struct program *program, int32_t followers);
 
 /* A join stands for several ops: a send of no links, no bytes and no time, which ends when all that it waits for
  * holds. So what a piece of program waits for, and what ends it, is always one op, whatever their number.
