@@ -76,7 +76,8 @@ struct lowered {
     int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
     int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
     double seconds; /* of a compute; the longest, where devices have rows of their own */
-    const double *each_s;  /* [chips] of such a one: a table of the program's; NULL of others */
+    const double *each_s; /* [chips] of such a one: a table of the program's; NULL of others */
+    bool product;
     enum bound_kind bound; /* of a product */
     int32_t layer,
         layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
@@ -131,6 +132,12 @@ struct lowered_least {
     bool has_chain; /* its longest chain is a bound, too */
 };
 
+/* What the last fusion that calls a computation costs, without its label. The steps of a loop are alike in that. */
+struct lowered_fusion {
+    int32_t shape; /* -1: none yet */
+    struct cost cost;
+};
+
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -146,7 +153,8 @@ struct lower {
     int32_t trip_ops;
     int32_t *queue; /* ops of the queue, in order */
     int32_t queued, queue_room;
-    int32_t *written; /* [instructions] trips to write of each loop */
+    int32_t *written;              /* [instructions] trips to write of each loop */
+    struct lowered_fusion *fusion; /* [computations] */
     struct layout
         *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
     bool *laid;  /* the same: is it worked out? */

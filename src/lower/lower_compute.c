@@ -146,49 +146,55 @@ static int walk_timeless(struct walker *w, const struct frame *f, int32_t instru
 }
 
 /* What a compute takes on each chip; the longest of them, and what binds it. */
-static int find_amount(struct walker *w, int32_t instruction, bool *uncosted, double *seconds,
-                       enum bound_kind *bound, struct amount *amount)
+struct taken {
+    struct amount amount;
+    double seconds;
+    enum bound_kind bound;
+    bool product, uncosted;
+};
+
+static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
 {
-    struct cost cost = lower_cost(w->lower, instruction, seconds);
+    struct cost cost = lower_cost(w->lower, instruction, &taken->seconds);
     const struct roofline *roofline = &w->lower->options->roofline;
-    *uncosted = cost.uncosted;
-    *bound = BOUND_HBM;
-    if (!isnan(*seconds)) {
-        *bound = BOUND_LAUNCH;
+    taken->uncosted = cost.uncosted;
+    taken->product = cost.product;
+    taken->bound = BOUND_HBM;
+    if (!isnan(taken->seconds)) {
+        taken->bound = BOUND_LAUNCH;
     } else if (lower_has_rows(w->module, instruction)) {
         double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
-        int code = each ? lower_ragged_seconds(w->lower, instruction, each, seconds, bound, w->st)
-                        : status_nomem(w->st);
+        int code =
+            each ? lower_ragged_seconds(w->lower, instruction, each, &taken->seconds, &taken->bound, w->st)
+                 : status_nomem(w->st);
         if (code == 0)
-            *amount = program_amount_table(w->program, each, w->where);
+            taken->amount = program_amount_table(w->program, each, w->where);
         free(each);
         return code;
     } else if (cost.product) {
         if (cost.m > 0)
             cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
-        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, seconds, bound, w->st) < 0)
+        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &taken->seconds,
+                               &taken->bound, w->st) < 0)
             return w->st->code;
     } else {
-        *seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
-                       ? roofline_memory_s(roofline, cost.hbm_bytes)
-                       : 0;
+        taken->seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
+                             ? roofline_memory_s(roofline, cost.hbm_bytes)
+                             : 0;
     }
-    *amount = program_seconds(w->program, *seconds, roofline->launch_s);
+    taken->amount = program_seconds(w->program, taken->seconds, roofline->launch_s);
     return 0;
 }
 
 int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
-    double seconds;
-    bool uncosted;
-    enum bound_kind bound;
-    struct amount amount;
+    struct taken taken;
     int32_t wait[WAITS_MOST];
-    if (find_amount(w, instruction, &uncosted, &seconds, &bound, &amount) < 0)
+    if (find_taken(w, instruction, &taken) < 0)
         return w->st->code;
     int waits = walker_overlaps(w) ? walker_inputs(w, f, instruction, wait) : 0;
-    if (seconds <= 0) {
-        if (uncosted && !walker_item(w, instruction))
+    if (taken.seconds <= 0) {
+        if (taken.uncosted && !walker_item(w, instruction))
             return w->st->code;
         if (!walker_overlaps(w))
             return walk_timeless(w, f, instruction, value);
@@ -200,14 +206,15 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     int32_t queue = w->queue;
     if (!item)
         return w->st->code;
-    item->seconds = seconds;
-    item->bound = bound;
-    item->each_s = amount.table == NO_TABLE ? NULL : w->program->amount_table[amount.table];
+    item->seconds = taken.seconds;
+    item->product = taken.product;
+    item->bound = taken.bound;
+    item->each_s = taken.amount.table == NO_TABLE ? NULL : w->program->amount_table[taken.amount.table];
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &loose);
-    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, amount, wait, waits);
+    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, wait, waits);
     walker_wait(w, &loose);
     walker_pass_until(w, &loose, value->op);
-    expose(w, &loose, queue, value->op, seconds);
+    expose(w, &loose, queue, value->op, taken.seconds);
     return 0;
 }

@@ -254,7 +254,7 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-static struct cost cost_of(const struct module *module, int32_t instruction)
+struct cost module_cost_unlabelled(const struct module *module, int32_t instruction)
 {
     enum opcode opcode = module_at(module, instruction)->opcode;
     switch (opcode) {
@@ -280,11 +280,15 @@ static struct cost cost_of(const struct module *module, int32_t instruction)
     }
 }
 
-struct cost module_cost(const struct module *module, int32_t instruction)
+struct cost module_cost_labelled(const struct module *module, int32_t instruction, struct cost cost)
 {
-    struct cost cost = cost_of(module, instruction);
     char bytes[32];
     if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
         cost.hbm_bytes = strtod(bytes, NULL);
     return cost;
+}
+
+struct cost module_cost(const struct module *module, int32_t instruction)
+{
+    return module_cost_labelled(module, instruction, module_cost_unlabelled(module, instruction));
 }

@@ -5,8 +5,8 @@
  * Pieces are numbered by positions of the group. A device stands at some place of the ring; piece k + offset is that of the
  * device `offset` places on, and `slot` says which piece that is.
  *
- * Computations have to be there before the entry calls them. So the entry is written twice: the first time into a module
- * that is thrown away, to find which bodies it needs.
+ * Computations have to be there before the entry calls them. So what each step multiplies is asked twice: to find which bodies
+ * are needed, and when the entry is written.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -48,12 +48,18 @@ struct loop {
     int64_t piece, half[2]; /* elements of the dim */
 };
 
-/* The products of a step: of the pieces that are there, or of those that are due. Chunks are a whole piece, or the halves of
+/* A product of a step: of the pieces that are there, or of those that are due. Chunks are a whole piece, or the halves of
  * two different ones, which are multiplied as one. */
 struct loop_chunk {
-    int32_t value; /* of a gather: the piece; else unused */
-    int offset;    /* whose piece it is */
-    int half;      /* 0, 1; -1: whole */
+    int leg;
+    int offset; /* whose piece it is */
+    int half;   /* 0, 1; -1: whole */
+};
+struct loop_product {
+    struct loop_chunk chunk[LOOP_CHUNKS];
+    int chunks;
+    bool accumulates;
+    int first, last; /* only devices at these places of the ring multiply */
 };
 
 /* A computation that loops call, one for all that are alike. */
@@ -94,7 +100,6 @@ struct overlap {
     int32_t bodies, room;
     int32_t self;                      /* partition-id in the entry, -1 while there is none */
     int step;                          /* of the loop that is being written */
-    bool dry;                          /* the first time, only to find the bodies: no labels, no pairs */
     struct loop_sent sent[LOOP_SENTS]; /* the oldest one at sents % LOOP_SENTS */
     unsigned sents;
     struct status *st;
@@ -102,6 +107,9 @@ struct overlap {
 
 /* A body by what it is; its index. */
 int32_t loop_body(struct overlap *o, const struct body *wanted);
+/* Those that a product needs. */
+void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                      const struct loop_product *product);
 /* Builds them all in the new module. */
 void loop_build_bodies(struct overlap *o);
 
@@ -112,16 +120,13 @@ int32_t loop_offset(struct overlap *o, int64_t offset); /* a constant */
 /* Which legs a loop has, from its way and ring. */
 void loop_legs(struct loop *loop);
 
-/* Of a gather: returns the accumulator, which begins at -1. `first` and `last`: only devices at these places of the ring
- * multiply, the others keep what they have. */
+/* Of a gather, of the pieces value[legs]: returns the accumulator. Devices that do not multiply keep what they have. */
 int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first,
-                            int last);
-/* Of a scatter: partial[chunks]. Devices at other places get zeros. Where it accumulates, what came is added to it later
+                            const struct loop_product *product, const int32_t value[], int32_t accumulator);
+/* Of a scatter: partial[chunks]. Devices that do not multiply get zeros. Where it accumulates, what came is added to it later
  * (loop_add), but it is the product that pays for reading it. */
 void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_chunk chunk[], int chunks, bool accumulates, int32_t partial[],
-                          int first, int last);
+                          const struct loop_product *product, int32_t partial[]);
 int32_t loop_add(struct overlap *o, int32_t came, int32_t partial);
 
 /* The label {hbm_bytes="0"} for what has been added since there were `before` instructions, one or none: parts of arrays
@@ -137,9 +142,8 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
                      int first, int last);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
-/* The writers. */
-void loop_write_gather(struct overlap *o, const struct loop *loop);
-void loop_write_scatter(struct overlap *o, const struct loop *loop);
-void loop_write_chunks(struct overlap *o, const struct loop *loop);
+/* The bodies that a loop calls; the loop. */
+void loop_find_bodies(struct overlap *o, const struct loop *loop);
+void loop_write(struct overlap *o, const struct loop *loop);
 
 #endif

@@ -55,8 +55,6 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
 {
     char text[160];
-    if (o->dry)
-        return;
     snprintf(text, sizeof text, "loop=\"%d\",step=\"%d\"%s%s", (int)(loop - o->loop) + 1, o->step,
              *more ? "," : "", more);
     edit_label(&o->edit, old, text);
@@ -78,105 +76,9 @@ int32_t loop_add(struct overlap *o, int32_t came, int32_t partial)
 static void label_product(struct overlap *o, const struct body *body)
 {
     char bytes[48] = "";
-    if (o->dry)
-        return;
     if (body->hbm_bytes > 0)
         snprintf(bytes, sizeof bytes, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
     loop_label(o, body->loop, body->dot->dot, bytes);
-}
-
-/* What all products of a step share. */
-struct step {
-    struct body body;
-    int32_t operand[12];
-    int operands;
-    int32_t result; /* shape */
-};
-
-/* 0 where there was no memory for the body. */
-static int32_t computation_of(const struct overlap *o, int32_t body)
-{
-    return body < o->bodies ? o->body[body].computation : 0;
-}
-
-/* fusion(operands), or on some devices only: conditional(takes part, (operands), other), where the others have `other` by a
- * body of theirs. */
-static int32_t run_step(struct overlap *o, const struct step *s, int first, int last, int32_t other,
-                        enum body_kind others)
-{
-    struct module *module = o->b.module;
-    const struct loop *loop = s->body.loop;
-    int32_t step = loop_body(o, &s->body);
-    if (first <= 0 && last >= loop->ring.size - 1) {
-        int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
-        module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
-        module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, step)}, 1);
-        label_product(o, &s->body);
-        return made;
-    }
-    struct body branch = s->body;
-    branch.kind = BODY_CALLS;
-    branch.inner = step;
-    int32_t calls = loop_body(o, &branch);
-    branch.kind = others;
-    branch.inner = 0;
-    int32_t keeps = loop_body(o, &branch);
-    int32_t operand[] = {takes_part(o, loop, first, last), build_tuple(&o->b, s->operand, s->operands),
-                         other};
-    int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
-    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, calls)}, 1);
-    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, keeps)}, 1);
-    loop_label(o, loop, s->body.dot->dot, "");
-    return made;
-}
-
-static void push(struct step *s, int32_t operand)
-{
-    s->operand[s->operands++] = operand;
-}
-
-static void push_chunks(struct overlap *o, struct step *s, const struct loop_chunk chunk[], int chunks)
-{
-    int n = s->body.loop->ring.size;
-    push(s, self(o));
-    for (int c = 0; c < chunks; c++)
-        push(s, loop_offset(o, (chunk[c].offset % n + n) % n));
-}
-
-static struct step begin(const struct loop *loop, const struct loop_dot *dot, const struct loop_chunk chunk[],
-                         int chunks)
-{
-    struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = chunks}};
-    for (int c = 0; c < LOOP_CHUNKS; c++)
-        s.body.half[c] = c < chunks ? chunk[c].half : -1;
-    return s;
-}
-
-int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                            const struct loop_chunk chunk[], int chunks, int32_t accumulator, int first,
-                            int last)
-{
-    struct step s = begin(loop, dot, chunk, chunks);
-    s.body.accumulates = accumulator >= 0;
-    s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
-    for (int c = 0; c < chunks; c++)
-        push(&s, chunk[c].value);
-    push(&s, now(o, module_operand(o->from, dot->dot, 1 - dot->side)));
-    if (accumulator >= 0)
-        push(&s, accumulator);
-    push_chunks(o, &s, chunk, chunks);
-    return run_step(o, &s, first, last, accumulator, BODY_KEEPS);
-}
-
-/* The result's shape with as much of the scattered dim as a chunk has. */
-static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const struct loop_dot *dot, int half)
-{
-    const struct shape *shape = module_shape_of(o->from, dot->dot);
-    int64_t size[BUILDER_DIMS];
-    for (int32_t d = 0; d < shape->count; d++)
-        size[d] = o->from->number[shape->first + d];
-    size[dot->out_dim] = half < 0 ? loop->piece : loop->half[half];
-    return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
 }
 
 static double bytes_of(const struct module *module, int32_t operand)
@@ -196,27 +98,146 @@ static double accumulating_bytes(const struct overlap *o, const struct loop_dot 
     return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
 }
 
-void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                          const struct loop_chunk chunk[], int chunks, bool accumulates, int32_t partial[],
-                          int first, int last)
+/* The result's shape with as much of the scattered dim as a chunk has. */
+static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const struct loop_dot *dot, int half)
+{
+    const struct shape *shape = module_shape_of(o->from, dot->dot);
+    int64_t size[BUILDER_DIMS];
+    for (int32_t d = 0; d < shape->count; d++)
+        size[d] = o->from->number[shape->first + d];
+    size[dot->out_dim] = half < 0 ? loop->piece : loop->half[half];
+    return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
+}
+
+/* What a product of a step calls. */
+struct step {
+    struct body body;
+    int32_t result, shape[LOOP_CHUNKS]; /* shapes: of all; of a scatter, of each chunk */
+    int32_t operand[12];
+    int operands;
+};
+
+/* Bodies by index: of devices that take part, by themselves and as a branch, and of the others. */
+struct called {
+    int32_t step, calls, others;
+};
+
+static struct step begin(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                         const struct loop_product *product)
+{
+    struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = product->chunks}};
+    for (int c = 0; c < LOOP_CHUNKS; c++)
+        s.body.half[c] = c < product->chunks ? product->chunk[c].half : -1;
+    if (loop->kind == LOOP_GATHER) {
+        s.body.accumulates = product->accumulates;
+        s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
+        return s;
+    }
+    for (int c = 0; c < product->chunks; c++)
+        s.shape[c] = chunk_shape(o, loop, dot, product->chunk[c].half);
+    s.result = product->chunks > 1 ? module_tuple(o->b.module, s.shape, product->chunks) : s.shape[0];
+    if (product->accumulates)
+        s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
+    return s;
+}
+
+static bool all_multiply(const struct loop *loop, const struct loop_product *product)
+{
+    return product->first <= 0 && product->last >= loop->ring.size - 1;
+}
+
+static struct called find_called(struct overlap *o, const struct body *step,
+                                 const struct loop_product *product)
+{
+    struct called called = {.step = loop_body(o, step)};
+    if (all_multiply(step->loop, product))
+        return called;
+    struct body branch = *step;
+    branch.kind = BODY_CALLS;
+    branch.inner = called.step;
+    called.calls = loop_body(o, &branch);
+    branch.kind = step->loop->kind == LOOP_GATHER ? BODY_KEEPS : BODY_ZEROS;
+    branch.inner = 0;
+    called.others = loop_body(o, &branch);
+    return called;
+}
+
+void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                      const struct loop_product *product)
+{
+    struct step s = begin(o, loop, dot, product);
+    find_called(o, &s.body, product);
+}
+
+/* 0 where there was no memory for the body. */
+static int32_t computation_of(const struct overlap *o, int32_t body)
+{
+    return body < o->bodies ? o->body[body].computation : 0;
+}
+
+/* fusion(operands), or on some devices only: conditional(takes part, (operands), other). */
+static int32_t run_step(struct overlap *o, const struct step *s, const struct loop_product *product,
+                        int32_t other)
 {
     struct module *module = o->b.module;
-    struct step s = begin(loop, dot, chunk, chunks);
-    int32_t shape[LOOP_CHUNKS];
-    for (int c = 0; c < chunks; c++)
-        shape[c] = chunk_shape(o, loop, dot, chunk[c].half);
-    s.result = chunks > 1 ? module_tuple(module, shape, chunks) : shape[0];
-    if (accumulates)
-        s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
+    const struct loop *loop = s->body.loop;
+    struct called called = find_called(o, &s->body, product);
+    if (all_multiply(loop, product)) {
+        int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
+        module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
+        module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);
+        label_product(o, &s->body);
+        return made;
+    }
+    int32_t operand[] = {takes_part(o, loop, product->first, product->last),
+                         build_tuple(&o->b, s->operand, s->operands), other};
+    int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
+    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, called.calls)}, 1);
+    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, called.others)}, 1);
+    loop_label(o, loop, s->body.dot->dot, "");
+    return made;
+}
+
+static void push(struct step *s, int32_t operand)
+{
+    s->operand[s->operands++] = operand;
+}
+
+static void push_offsets(struct overlap *o, struct step *s, const struct loop_product *product)
+{
+    int n = s->body.loop->ring.size;
+    push(s, self(o));
+    for (int c = 0; c < product->chunks; c++)
+        push(s, loop_offset(o, (product->chunk[c].offset % n + n) % n));
+}
+
+int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                            const struct loop_product *product, const int32_t value[], int32_t accumulator)
+{
+    struct step s = begin(o, loop, dot, product);
+    for (int c = 0; c < product->chunks; c++)
+        push(&s, value[product->chunk[c].leg]);
+    push(&s, now(o, module_operand(o->from, dot->dot, 1 - dot->side)));
+    if (product->accumulates)
+        push(&s, accumulator);
+    push_offsets(o, &s, product);
+    return run_step(o, &s, product, accumulator);
+}
+
+void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                          const struct loop_product *product, int32_t partial[])
+{
+    struct module *module = o->b.module;
+    struct step s = begin(o, loop, dot, product);
     for (int side = 0; side < 2; side++)
         push(&s, now(o, module_operand(o->from, dot->dot, side)));
-    push_chunks(o, &s, chunk, chunks);
-    int32_t made = run_step(o, &s, first, last, self(o), BODY_ZEROS);
-    for (int c = 0; c < chunks; c++) {
+    push_offsets(o, &s, product);
+    int32_t made = run_step(o, &s, product, self(o));
+    for (int c = 0; c < product->chunks; c++) {
         partial[c] = made;
-        if (chunks == 1)
+        if (product->chunks == 1)
             break;
-        partial[c] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, shape[c], &made, 1);
+        partial[c] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, s.shape[c], &made, 1);
         module_attribute(module, ATTR_INDEX, &(int64_t){c}, 1);
     }
 }
@@ -226,8 +247,6 @@ static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int 
 {
     struct module *module = o->b.module;
     int n = loop->ring.size, pairs = 0;
-    if (o->dry)
-        return;
     for (int s = 0; s < LOOP_SENTS; s++) {
         const struct loop_sent *sent = &o->sent[s];
         if (sent->loop == loop && sent->sign == sign && sent->first == first && sent->last == last) {
@@ -261,8 +280,6 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
     add_pairs(o, loop, sign, first, last);
     if (before >= 0)
         module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
-    if (o->dry)
-        return made;
     char more[96], axes[TALLY_AXES];
     bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
     snprintf(more, sizeof more, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "", over_axes ? axes : "",

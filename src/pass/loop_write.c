@@ -74,25 +74,82 @@ static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, 
     return loop_permute(o, loop, value, leg->sign, sent_before(loop, t, start), first, last);
 }
 
-/* What came at step t - 1 of each leg is multiplied: halves of two pieces as one. */
-static void multiply_gathered(struct overlap *o, const struct loop *loop, int t, const int32_t value[],
-                              int32_t accumulator[])
+/* A product by all devices of one piece, or of one half. */
+static struct loop_product product_of(const struct loop *loop, int leg, int offset, int half)
 {
-    struct loop_chunk chunk[LOOP_LEGS];
-    int chunks = 0, n = loop->ring.size;
-    for (int l = 0; l < loop->legs; l++)
-        if (t <= loop->leg[l].steps)
-            chunk[chunks++] = (struct loop_chunk){value[l], -loop->leg[l].sign * t, loop->leg[l].half};
-    for (int d = 0; d < loop->dots; d++) {
-        if (chunks == 2 && chunk[0].half >= 0) {
-            accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], chunk, 2, accumulator[d], 0, n - 1);
+    return (struct loop_product){.chunk = {{leg, offset, half}}, .chunks = 1, .last = loop->ring.size - 1};
+}
+
+/* What is multiplied at step t: the own piece, then what came at the step before of each leg. Returns how many products. */
+static int gathered_products(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
+{
+    int products = 0, n = loop->ring.size;
+    if (t == 0) {
+        product[0] = product_of(loop, 0, 0, -1);
+        return 1;
+    }
+    for (int l = 0; l < loop->legs; l++) {
+        const struct loop_leg *leg = &loop->leg[l];
+        if (t > leg->steps)
             continue;
-        }
-        for (int c = 0; c < chunks; c++) {
-            bool line = is_line(loop), up = chunk[c].offset < 0;
-            accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &chunk[c], 1, accumulator[d],
-                                                 line && up ? t : 0, line && !up ? n - 1 - t : n - 1);
-        }
+        struct loop_product *p = &product[products++];
+        *p = product_of(loop, l, -leg->sign * t, leg->half);
+        p->accumulates = true;
+        p->first = is_line(loop) && leg->sign > 0 ? t : 0;
+        p->last = is_line(loop) && leg->sign < 0 ? n - 1 - t : n - 1;
+    }
+    if (products == 2 && product[0].chunk[0].half >= 0)
+        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
+    return products;
+}
+
+static bool is_xla(const struct overlap *o, const struct loop *loop)
+{
+    return loop->way == OVERLAP_UNI && o->options->xla_loops;
+}
+
+/* The same of a scatter: the pieces of devices farther on, at last the own one. */
+static int scattered_products(const struct overlap *o, const struct loop *loop, int t,
+                              struct loop_product product[LOOP_LEGS])
+{
+    int products = 0, n = loop->ring.size;
+    if (is_xla(o, loop) || t == longest(loop)) {
+        product[0] = product_of(loop, 0, is_xla(o, loop) ? -t - 1 : 0, -1);
+        product[0].accumulates = t > 0;
+        return 1;
+    }
+    for (int l = 0; l < loop->legs; l++) {
+        const struct loop_leg *leg = &loop->leg[l];
+        if (t >= leg->steps)
+            continue;
+        struct loop_product *p = &product[products++];
+        *p = product_of(loop, l, leg->sign * (leg->steps - t), leg->half);
+        p->accumulates = t > 0;
+        p->first = is_line(loop) && leg->sign < 0 ? n - 1 - t : 0;
+        p->last = is_line(loop) && leg->sign > 0 ? t : n - 1;
+    }
+    if (products == 2 && product[0].chunk[0].half >= 0)
+        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
+    return products;
+}
+
+/* Is its output reduced chunk by chunk, without a loop? */
+static bool is_chunked(const struct overlap *o, const struct loop *loop)
+{
+    return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
+}
+
+void loop_find_bodies(struct overlap *o, const struct loop *loop)
+{
+    struct loop_product product[LOOP_LEGS];
+    if (is_chunked(o, loop))
+        return;
+    for (int t = 0; t <= longest(loop); t++) {
+        int products = loop->kind == LOOP_GATHER ? gathered_products(loop, t, product)
+                                                 : scattered_products(o, loop, t, product);
+        for (int d = 0; d < loop->dots; d++)
+            for (int p = 0; p < products; p++)
+                loop_need_bodies(o, loop, &loop->dot[d], &product[p]);
     }
 }
 
@@ -102,7 +159,7 @@ static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t
     return loop_in_place(o, before, build_slice(&o->b, value, dim, low, high));
 }
 
-void loop_write_gather(struct overlap *o, const struct loop *loop)
+static void write_gather(struct overlap *o, const struct loop *loop)
 {
     int32_t own = o->edit.now[module_operand(o->from, loop->collective, 0)], value[LOOP_LEGS],
             start[LOOP_LEGS] = {0};
@@ -110,17 +167,19 @@ void loop_write_gather(struct overlap *o, const struct loop *loop)
     for (int l = 0; l < loop->legs; l++)
         value[l] = slice_in_place(o, own, loop->dot[0].dim, half_low(loop, loop->leg[l].half),
                                   half_high(loop, loop->leg[l].half));
+    for (int d = 0; d < loop->dots; d++)
+        accumulator[d] = -1;
     for (int t = 0; t <= longest(loop); t++) {
         o->step = t;
         for (int l = 0; l < loop->legs; l++)
             if (t < loop->leg[l].steps)
                 start[l] = send_gathered(o, loop, l, t, value[l], start[l]);
-        if (t == 0)
-            for (int d = 0; d < loop->dots; d++)
-                accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &(struct loop_chunk){own, 0, -1},
-                                                     1, -1, 0, loop->ring.size - 1);
-        else
-            multiply_gathered(o, loop, t, value, accumulator);
+        struct loop_product product[LOOP_LEGS];
+        int products = gathered_products(loop, t, product);
+        for (int d = 0; d < loop->dots; d++)
+            for (int p = 0; p < products; p++)
+                accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &product[p],
+                                                     t > 0 ? value : &own, accumulator[d]);
         for (int l = 0; l < loop->legs; l++)
             if (t < loop->leg[l].steps)
                 value[l] = loop_arrived(o, start[l]);
@@ -147,33 +206,27 @@ static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t
 /* Step t of all legs: halves of two pieces are multiplied as one. */
 static void scatter_step(struct overlap *o, const struct loop *loop, int t, int32_t start[])
 {
-    const struct loop_dot *dot = &loop->dot[0];
-    struct loop_chunk chunk[LOOP_LEGS];
-    int32_t partial[LOOP_CHUNKS];
-    int n = loop->ring.size, halves = loop->leg[0].half >= 0;
+    struct loop_product product[LOOP_LEGS];
+    int products = scattered_products(o, loop, t, product);
     o->step = t;
-    for (int l = 0; l < loop->legs; l++)
-        chunk[l] = (struct loop_chunk){-1, loop->leg[l].sign * (loop->leg[l].steps - t), loop->leg[l].half};
-    if (halves)
-        loop_scatter_product(o, loop, dot, chunk, 2, t > 0, partial, 0, n - 1);
-    for (int l = 0; l < loop->legs; l++) {
-        bool line = is_line(loop), up = loop->leg[l].sign > 0;
-        if (t >= loop->leg[l].steps)
-            continue;
-        if (!halves)
-            loop_scatter_product(o, loop, dot, &chunk[l], 1, t > 0, &partial[l], line && !up ? n - 1 - t : 0,
-                                 line && up ? t : n - 1);
-        start[l] = send_sum(o, loop, l, t, partial[l], start[l]);
+    for (int p = 0; p < products; p++) {
+        int32_t partial[LOOP_CHUNKS];
+        loop_scatter_product(o, loop, &loop->dot[0], &product[p], partial);
+        for (int c = 0; c < product[p].chunks; c++) {
+            int l = product[p].chunk[c].leg;
+            start[l] = send_sum(o, loop, l, t, partial[c], start[l]);
+        }
     }
 }
 
 /* The own piece, and what came last. */
 static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int32_t start[])
 {
+    struct loop_product product[LOOP_LEGS];
     int32_t own, came[LOOP_LEGS];
     o->step = longest(loop);
-    loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, 0, -1}, 1, true, &own, 0,
-                         loop->ring.size - 1);
+    scattered_products(o, loop, o->step, product);
+    loop_scatter_product(o, loop, &loop->dot[0], &product[0], &own);
     for (int l = 0; l < loop->legs; l++)
         came[l] = loop_arrived(o, start[l]);
     if (loop->leg[0].half >= 0) {
@@ -189,6 +242,7 @@ static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int
 /* The sums move first, and all the way round. */
 static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
 {
+    struct loop_product product[LOOP_LEGS];
     int n = loop->ring.size;
     int32_t sum = -1, partial = -1, start = -1;
     for (int t = 0; t < n; t++) {
@@ -204,8 +258,8 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
         }
         o->step = t;
         start = loop_permute(o, loop, sum, 1, sent_before(loop, t, start), 0, n - 1);
-        loop_scatter_product(o, loop, &loop->dot[0], &(struct loop_chunk){-1, -t - 1, -1}, 1, t > 0, &partial,
-                             0, n - 1);
+        scattered_products(o, loop, t, product);
+        loop_scatter_product(o, loop, &loop->dot[0], &product[0], &partial);
         sum = loop_add(o, loop_arrived(o, start), partial);
     }
     return sum;
@@ -232,10 +286,10 @@ static int32_t gather_sums(struct overlap *o, const struct loop *loop, int32_t s
     return made;
 }
 
-void loop_write_scatter(struct overlap *o, const struct loop *loop)
+static void write_scatter(struct overlap *o, const struct loop *loop)
 {
     int32_t start[LOOP_LEGS] = {-1, -1}, sum;
-    if (loop->way == OVERLAP_UNI && o->options->xla_loops) {
+    if (is_xla(o, loop)) {
         sum = scatter_as_xla(o, loop);
     } else {
         for (int t = 0; t < longest(loop); t++)
@@ -269,7 +323,7 @@ static int32_t multiply_slice(struct overlap *o, const struct loop *loop, int64_
     return made;
 }
 
-void loop_write_chunks(struct overlap *o, const struct loop *loop)
+static void write_chunks(struct overlap *o, const struct loop *loop)
 {
     int64_t length = loop->piece * loop->ring.size, low = 0;
     int chunks = o->options->chunks > OVERLAP_CHUNKS ? OVERLAP_CHUNKS : o->options->chunks;
@@ -292,4 +346,9 @@ void loop_write_chunks(struct overlap *o, const struct loop *loop)
     int32_t before = o->b.module->instructions;
     int32_t whole = build_concatenate(&o->b, part, chunks, loop->dot[0].out_dim);
     edit_replace(&o->edit, loop->collective, loop_in_place(o, before, whole));
+}
+
+void loop_write(struct overlap *o, const struct loop *loop)
+{
+    (loop->kind == LOOP_GATHER ? write_gather : is_chunked(o, loop) ? write_chunks : write_scatter)(o, loop);
 }

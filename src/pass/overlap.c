@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds the loops, and writes the entry with them. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/text.h"
 #include "pass/loop.h"
@@ -134,33 +133,39 @@ static struct loop_dot dot_by_result(const struct module *module, int32_t dot, i
     return (struct loop_dot){.dot = -1};
 }
 
-/* Where the devices stand in the ring, and which piece is at which place: alike in all groups, or there is no loop. */
-static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
+/* Which piece is at which place of the ring, by the place of each device in the groups as listed, place[devices]: alike in all
+ * groups, or there is no loop. */
+static bool find_slots(struct loop *loop, const int place[])
 {
-    struct groups listed = {0};
-    int code = module_groups_of(o->from, loop->collective, &listed, st);
-    if (code == 0)
-        code = module_groups_of(o->from, loop->collective, &loop->ring, st);
-    int n = listed.size;
-    loop->closed = n > 2;
-    if (code == 0 && o->options->ring)
-        code =
-            o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
-    loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
-    if (!loop->slot && code == 0)
-        code = status_nomem(st);
-    *alike = true;
+    bool alike = true;
+    int n = loop->ring.size;
     loop->straight = true;
-    for (int g = 0; g < listed.count && code == 0; g++)
+    for (int g = 0; g < loop->ring.count; g++)
         for (int k = 0; k < n; k++) {
-            int piece = 0;
-            while (piece < n && listed.member[g * n + piece] != loop->ring.member[g * n + k])
-                piece++;
-            *alike = *alike && piece < n && (g == 0 || loop->slot[k] == piece);
+            int at = place[loop->ring.member[g * n + k]], piece = at - g * n;
+            alike = alike && piece >= 0 && piece < n && (g == 0 || loop->slot[k] == piece);
             loop->slot[k] = piece;
             loop->straight = loop->straight && piece == k;
         }
-    groups_free(&listed);
+    return alike;
+}
+
+/* Where the devices stand in the ring, and which piece is at which place. */
+static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
+{
+    int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
+    int *place = malloc(((size_t)o->from->partitions * (size_t)o->from->replicas + 1) * sizeof *place);
+    loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
+    loop->closed = n > 2;
+    if (code == 0 && (!place || !loop->slot))
+        code = status_nomem(st);
+    for (int i = 0; i < loop->ring.count * n && code == 0; i++)
+        place[loop->ring.member[i]] = i;
+    if (code == 0 && o->options->ring)
+        code =
+            o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
+    *alike = code == 0 && find_slots(loop, place);
+    free(place);
     return code;
 }
 
@@ -279,20 +284,32 @@ static int32_t first_dot(const struct loop *loop)
     return first;
 }
 
-/* A loop stands where its first product stood. */
+/* A loop stands where its first product stood: of which one an instruction is that; NULL: none. */
+static const struct loop *begins(const struct overlap *o, int32_t at)
+{
+    const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
+    return loop && at == first_dot(loop) ? loop : NULL;
+}
+
+/* In the order in which the entry calls them. */
+static void find_bodies(struct overlap *o)
+{
+    const struct computation *entry = &o->from->computation[o->from->entry];
+    for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++)
+        if (begins(o, at))
+            loop_find_bodies(o, begins(o, at));
+}
+
 static void write_entry(struct overlap *o)
 {
     const struct computation *entry = &o->from->computation[o->from->entry];
     o->self = -1;
     edit_begin(&o->edit, o->from->entry);
     for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
-        const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
-        if (!loop)
+        if (o->loop_of[at] < 0)
             edit_copy(&o->edit, at);
-        else if (at == first_dot(loop))
-            (loop->kind == LOOP_GATHER                             ? loop_write_gather
-             : loop->kind == LOOP_REDUCE && o->options->chunks > 0 ? loop_write_chunks
-                                                                   : loop_write_scatter)(o, loop);
+        else if (begins(o, at))
+            loop_write(o, begins(o, at));
     }
 }
 
@@ -306,16 +323,14 @@ static int last_channel(const struct module *module)
     return (int)last;
 }
 
-static int write(struct overlap *o, struct module *out, bool keep, struct status *st)
+static int write(struct overlap *o, struct module *out, struct status *st)
 {
     int code = edit_open(&o->edit, o->from, out, st);
     o->b = (struct builder){.module = out, .channels = last_channel(o->from)};
-    memset(o->sent, 0, sizeof o->sent); /* they are of another module */
     if (code == 0) {
         edit_copy_called(&o->edit);
-        o->dry = !keep;
-        if (keep)
-            loop_build_bodies(o);
+        find_bodies(o);
+        loop_build_bodies(o);
         write_entry(o);
     }
     builder_free(&o->b);
@@ -328,7 +343,6 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
 {
     struct overlap o = {.options = options, .from = in, .st = st};
     struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
-    struct module scratch = {0};
     *out = (struct module){0};
     o.loop_of = malloc(((size_t)in->instructions + 1) * sizeof *o.loop_of);
     int code = o.loop_of ? find_uses(&plan, st) : status_nomem(st);
@@ -337,10 +351,7 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
     if (code == 0)
         code = plan_loops(&plan, st);
     if (code == 0)
-        code = write(&o, &scratch, false, st);
-    if (code == 0)
-        code = write(&o, out, true, st);
-    module_free(&scratch);
+        code = write(&o, out, st);
     for (int i = 0; i < o.loops; i++)
         free_loop(&o.loop[i]);
     free(o.body);

@@ -60,7 +60,8 @@ int pass_find_prefetched(const struct module *in, bool ahead[], struct status *s
  * operands. What is gathered along another dim than most of them are is turned, which takes no time. */
 int pass_combine(const struct module *in, struct module *out, struct status *st);
 
-/* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. */
+/* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. Where there
+ * are none, `out` stays empty, and `in` is as it should be. */
 int pass_by_data(const struct module *in, struct module *out, struct status *st);
 
 /* All-to-alls of the entry, ragged or not, in two parts: each starts as soon as its operands are there, but not before its layer

@@ -57,13 +57,15 @@ static int check_chunks_used(const struct model_step *step, struct status *st)
                : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
 
-/* Replaces a module by what a pass makes of it. */
+/* Replaces a module by what a pass makes of it, if it finds anything to do. */
 static int go_on(struct module *module,
                  int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
                  struct status *st)
 {
     struct module next = {0};
     int code = pass(module, layers, &next, st);
+    if (code == 0 && next.computations == 0)
+        return 0;
     module_free(module);
     *module = next;
     return code;

@@ -248,8 +248,7 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
     int used = 0;
     for (int32_t i = 0; i < m->lower.items; i++) {
         const struct lowered *item = &m->lower.item[i];
-        double given_s;
-        if (!(item->seconds > 0) || !lower_cost(&m->lower, item->instruction, &given_s).product)
+        if (!(item->seconds > 0) || !item->product)
             continue;
         bound_s[item->bound] += item->seconds * item->times;
         all_s += item->seconds * item->times;
