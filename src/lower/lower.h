@@ -220,8 +220,9 @@ int32_t lower_collective_in(const struct module *module, int32_t instruction);
 /* Between whom a collective is: the same number, the same devices. */
 int32_t lower_between(const struct module *module, int32_t instruction);
 
-/* Appends a collective that waits for `before`; `after` gets the op that ends it. */
-int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+/* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
+ * once more may be of a stage that there is already; -1: of one of its own, as others are. */
+int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st);
 
 /* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of so many. */

@@ -254,24 +254,24 @@ int32_t lower_between(const struct module *module, int32_t instruction)
     return pairs ? -1 - pairs->first : slot_of(module, instruction);
 }
 
-static int build(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
+static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
+                 struct status *st)
 {
-    const struct module *module = lower->module;
-    enum opcode whole = whole_of(module, instruction);
-    char stage[STAGE_NAME];
-    int code = kind_of(lower, instruction, st);
-    struct collective_spec spec = {.kind = (enum ring_kind)code,
-                                   .algorithm = lower->options->algorithm,
+    char name[STAGE_NAME];
+    struct collective_spec spec = {.algorithm = lower->options->algorithm,
                                    .elem_bytes = 1,
                                    .routes = 1,
                                    .setup_s = lower->options->setup_s,
-                                   .name = lower_name(module, instruction, stage),
                                    .timing_only = true};
     *after = before;
-    if (code < 0)
-        return code;
-    return (whole == HLO_COLLECTIVE_PERMUTE ? lower_permute : build_on_rings)(lower, instruction, &spec,
-                                                                              before, after, st);
+    if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
+        return lower_permute(lower, instruction, &spec, stage, before, after, st);
+    int kind = kind_of(lower, instruction, st);
+    if (kind < 0)
+        return kind;
+    spec.kind = (enum ring_kind)kind;
+    spec.name = lower_name(lower->module, instruction, name);
+    return build_on_rings(lower, instruction, &spec, before, after, st);
 }
 
 /* Do all chips the same: then all end with the busiest link. Of others some end before, and begin with what comes next. */
@@ -294,7 +294,7 @@ static int build_alone(struct lower *lower, int32_t instruction, struct program 
     lower->permutes = 0;
     lower->has_shares = false;
     program_init(&lower->program, lower->placement->slice);
-    int code = build(lower, instruction, -1, &after, st);
+    int code = build(lower, instruction, -1, -1, &after, st);
     if (code == 0)
         code = program_close(&lower->program, st);
     if (code == 0)
@@ -384,11 +384,12 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     return code;
 }
 
-int lower_collective(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                      struct status *st)
 {
     const struct module *module = lower->module;
-    int code = (lower->options->least ? wait_least : build)(lower, instruction, before, after, st);
+    int code = lower->options->least ? wait_least(lower, instruction, before, after, st)
+                                     : build(lower, instruction, stage, before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
                     : 0;
 }

@@ -202,7 +202,7 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         return 0;
     }
     struct lowered *item = walker_item(w, instruction);
-    struct waits loose = {.count = 0};
+    struct waits loose;
     int32_t queue = w->queue;
     if (!item)
         return w->st->code;
@@ -210,6 +210,7 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     item->product = taken.product;
     item->bound = taken.bound;
     item->each_s = taken.amount.table == NO_TABLE ? NULL : w->program->amount_table[taken.amount.table];
+    loose.count = 0;
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &loose);
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, wait, waits);

@@ -43,26 +43,21 @@ static void find_waits(struct walker *w, const struct frame *f, int32_t instruct
         walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
 }
 
-static void name_permute(struct walker *w, int32_t permute, int32_t op)
-{
-    int loop = walker_label(w, permute, "loop");
-    if (loop < 0)
-        return;
-    int32_t stage = walker_stage(w, permute, loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
-    w->program->op[op].stage = stage;
-    w->program->op[op].step = walker_label(w, permute, "step");
-}
-
 /* A permute of devices that are a chip each is one op, which waits for all by itself; of others it may be several. */
 static int append_permute(struct walker *w, int32_t permute, const struct waits *waits, int32_t *after)
 {
     bool one = w->lower->placement->cores == 1;
     int32_t before = one ? -1 : walker_join(w, waits), first = w->program->ops;
-    int code = lower_collective(w->lower, permute, before, after, w->st);
+    int loop = walker_label(w, permute, "loop"), step = loop < 0 ? 0 : walker_label(w, permute, "step");
+    int32_t stage =
+        loop < 0 ? -1 : walker_stage(w, permute, loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
+    int code = lower_collective(w->lower, permute, stage, before, after, w->st);
     if (code == 0 && one && w->program->ops > first)
         walker_wait(w, waits);
-    for (int32_t op = first; op < w->program->ops && code == 0; op++)
-        name_permute(w, permute, op);
+    for (int32_t op = first; op < w->program->ops && code == 0 && loop >= 0; op++) {
+        w->program->op[op].stage = stage;
+        w->program->op[op].step = step;
+    }
     return code;
 }
 
@@ -74,7 +69,7 @@ static int append(struct walker *w, int32_t collective, struct waits *waits, int
     if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
         return append_permute(w, collective, waits, after);
     walker_add_wait(waits, *last);
-    int code = lower_collective(w->lower, collective, walker_join(w, waits), after, w->st);
+    int code = lower_collective(w->lower, collective, -1, walker_join(w, waits), after, w->st);
     if (*after >= 0)
         *last = *after;
     return code;

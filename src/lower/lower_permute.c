@@ -29,7 +29,9 @@ static int write_first(struct lower *lower, int32_t instruction, struct collecti
     struct groups pairs = {0};
     struct cores_pairs between = {0};
     struct program *program = &lower->program;
+    char name[STAGE_NAME];
     int32_t after;
+    spec->name = lower_name(lower->module, instruction, name);
     int code = module_groups_of(lower->module, instruction, &pairs, st);
     if (code == 0)
         code = cores_pairs_init(&between, lower->placement, &pairs, st);
@@ -55,13 +57,19 @@ static int write_first(struct lower *lower, int32_t instruction, struct collecti
     return 0;
 }
 
+static int32_t own_stage(struct lower *lower, int32_t instruction)
+{
+    char name[STAGE_NAME];
+    int32_t stage = program_stage(&lower->program, "%s", lower_name(lower->module, instruction, name));
+    program_stage_permutes(&lower->program, stage);
+    return stage;
+}
+
 /* The same ops once more, for other bytes. */
 static void write_again(struct lower *lower, const struct collective_spec *spec,
-                        const struct lowered_permute *known, double bytes, int32_t before)
+                        const struct lowered_permute *known, double bytes, int32_t stage, int32_t before)
 {
     struct program *program = &lower->program;
-    int32_t stage = program_stage(program, "%s", spec->name);
-    program_stage_permutes(program, stage);
     for (int32_t o = known->first_op; o < known->end_op && program->error == 0; o++) {
         struct op op = program->op[o];
         bool inside = o >= known->inside_op;
@@ -75,8 +83,8 @@ static void write_again(struct lower *lower, const struct collective_spec *spec,
     }
 }
 
-int lower_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec, int32_t before,
-                  int32_t *after, struct status *st)
+int lower_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec, int32_t stage,
+                  int32_t before, int32_t *after, struct status *st)
 {
     const struct attribute *pairs = module_find(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS);
     struct lowered_permute own = {.first = pairs ? pairs->first : 0,
@@ -87,7 +95,7 @@ int lower_permute(struct lower *lower, int32_t instruction, struct collective_sp
     int32_t first = lower->program.ops;
     int code = 0;
     if (known)
-        write_again(lower, spec, known, bytes, before);
+        write_again(lower, spec, known, bytes, stage < 0 ? own_stage(lower, instruction) : stage, before);
     else
         code = write_first(lower, instruction, spec, &own, bytes, before, st);
     if (code == 0 && lower->program.ops > first)

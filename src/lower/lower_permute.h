@@ -7,8 +7,9 @@
 #include "lower/lower.h"
 
 /* Appends what a permute sends, all at once: over links what goes to other chips, by HBM what the devices of a chip give each
- * other. All waits for `before`, and `after` ends when all has arrived; it is `before` where nobody sends. */
-int lower_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec, int32_t before,
-                  int32_t *after, struct status *st);
+ * other. All waits for `before`, and `after` ends when all has arrived; it is `before` where nobody sends. The stage is that of
+ * lower_collective(). */
+int lower_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec, int32_t stage,
+                  int32_t before, int32_t *after, struct status *st);
 
 #endif

@@ -213,8 +213,13 @@ void edit_label(struct edit *edit, int32_t instruction, const char *more)
         edit->to->error = STATUS_NOMEM;
         return;
     }
-    snprintf(text, room, "{%.*s%s%s}", some ? (int)length - 2 : 0, some ? labels + 1 : "",
-             some && *more ? "," : "", more);
+    char *end = stpcpy(text, "{");
+    if (some) {
+        memcpy(end, labels + 1, length - 2);
+        end += length - 2;
+    }
+    end = stpcpy(end, some && *more ? "," : "");
+    stpcpy(stpcpy(end, more), "}");
     module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
     free(text);
 }

@@ -64,7 +64,10 @@ int32_t loop_body(struct overlap *o, const struct body *wanted)
         out_of_memory(o);
         return 0;
     }
-    o->body[o->bodies] = *wanted;
+    struct body *body = &o->body[o->bodies];
+    *body = *wanted;
+    if (body->hbm_bytes > 0)
+        snprintf(body->label, sizeof body->label, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
     return o->bodies++;
 }
 
@@ -314,9 +317,9 @@ static void build_calls(struct under *u)
     module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
-    if (u->body->hbm_bytes > 0) {
-        char label[48];
-        snprintf(label, sizeof label, "{hbm_bytes=\"%.17g\"}", u->body->hbm_bytes);
+    if (*u->body->label) {
+        char label[sizeof u->body->label + 2];
+        snprintf(label, sizeof label, "{%s}", u->body->label);
         module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL, label);
     }
 }

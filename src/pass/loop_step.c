@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "module/tally.h"
 #include "pass/loop.h"
 
@@ -54,9 +55,11 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
 
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
 {
-    char text[160];
-    snprintf(text, sizeof text, "loop=\"%d\",step=\"%d\"%s%s", (int)(loop - o->loop) + 1, o->step,
-             *more ? "," : "", more);
+    char text[LOOP_LABEL + 2 * DECIMAL_TEXT],
+        *end = decimal_whole(stpcpy(text, "loop=\""), loop - o->loop + 1);
+    end = stpcpy(decimal_whole(stpcpy(end, "\",step=\""), o->step), "\"");
+    if (*more)
+        stpcpy(stpcpy(end, ","), more);
     edit_label(&o->edit, old, text);
 }
 
@@ -71,14 +74,6 @@ int32_t loop_add(struct overlap *o, int32_t came, int32_t partial)
 {
     int32_t before = o->b.module->instructions;
     return loop_in_place(o, before, build_binary(&o->b, HLO_ADD, came, partial));
-}
-
-static void label_product(struct overlap *o, const struct body *body)
-{
-    char bytes[48] = "";
-    if (body->hbm_bytes > 0)
-        snprintf(bytes, sizeof bytes, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
-    loop_label(o, body->loop, body->dot->dot, bytes);
 }
 
 static double bytes_of(const struct module *module, int32_t operand)
@@ -186,7 +181,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
         int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);
-        label_product(o, &s->body);
+        loop_label(o, loop, s->body.dot->dot, called.step < o->bodies ? o->body[called.step].label : "");
         return made;
     }
     int32_t operand[] = {takes_part(o, loop, product->first, product->last),
@@ -269,6 +264,14 @@ static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int 
     o->sent[o->sents++ % LOOP_SENTS] = (struct loop_sent){loop, sign, first, last, module->instructions - 1};
 }
 
+void loop_label_permutes(const struct overlap *o, struct loop *loop)
+{
+    char axes[TALLY_AXES];
+    bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
+    snprintf(loop->permute, sizeof loop->permute, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "",
+             over_axes ? axes : "", over_axes ? "\"" : "");
+}
+
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
                      int first, int last)
 {
@@ -280,11 +283,7 @@ int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, 
     add_pairs(o, loop, sign, first, last);
     if (before >= 0)
         module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
-    char more[96], axes[TALLY_AXES];
-    bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
-    snprintf(more, sizeof more, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "", over_axes ? axes : "",
-             over_axes ? "\"" : "");
-    loop_label(o, loop, loop->collective, more);
+    loop_label(o, loop, loop->collective, loop->permute);
     return made;
 }
 

@@ -26,7 +26,7 @@ static int32_t find_exchange(const struct module *module)
 static int time_exchange(struct module_job *m, int32_t at, double *time_s, struct status *st)
 {
     int32_t end;
-    int code = lower_collective(&m->lower, at, -1, &end, st);
+    int code = lower_collective(&m->lower, at, -1, -1, &end, st);
     if (code == 0)
         code = program_close(&m->lower.program, st);
     return code < 0 ? code : program_time(&m->lower.program, time_s, st);
