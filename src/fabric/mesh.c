@@ -47,32 +47,31 @@ static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
     return code;
 }
 
-/* Numbers the chips: every device's coordinates are the sums of what its places along the axes add. */
+/* Numbers the chips: every device's coordinates are the sums of what its places along the axes add. Axis by axis: each device so
+ * far becomes as many as the axis has, from the last to the first, which keeps its number. */
 static int number_chips(struct mesh *mesh, struct status *st)
 {
     size_t chips = (size_t)mesh->slice->chips, rows = 0;
     for (int a = 0; a < mesh->axes.count; a++)
-        rows += (size_t)mesh->axes.axis[a].n;
-    int *coord = malloc((rows + 1) * SLICE_AXES * sizeof *coord), code = 0;
+        rows = (size_t)mesh->axes.axis[a].n > rows ? (size_t)mesh->axes.axis[a].n : rows;
+    int *coord = malloc((rows + 1) * SLICE_AXES * sizeof *coord), code = 0, devices = 1;
     mesh->chip_of = malloc(chips * sizeof *mesh->chip_of);
     mesh->device_of = malloc(chips * sizeof *mesh->device_of);
     if (!coord || !mesh->chip_of || !mesh->device_of)
         code = status_nomem(st);
-    int *first[AXES_MAX], *free_row = coord;
+    if (code == 0)
+        mesh->chip_of[0] = 0;
     for (int a = 0; a < mesh->axes.count && code == 0; a++) {
-        first[a] = free_row;
-        code = places(mesh, a, first[a], st);
-        free_row += mesh->axes.axis[a].n * SLICE_AXES;
+        int n = mesh->axes.axis[a].n;
+        code = places(mesh, a, coord, st);
+        for (int at = devices - 1; at >= 0 && code == 0; at--)
+            for (int k = n - 1; k >= 0; k--)
+                mesh->chip_of[at * n + k] =
+                    mesh->chip_of[at] + slice_chip(mesh->slice, coord + k * SLICE_AXES);
+        devices *= n;
     }
-    for (int device = 0; device < mesh->slice->chips && code == 0; device++) {
-        int at[SLICE_AXES] = {0};
-        for (int a = 0; a < mesh->axes.count; a++)
-            for (int s = 0; s < SLICE_AXES; s++)
-                at[s] += first[a][axes_coord(&mesh->axes, device, a) * SLICE_AXES + s];
-        int chip = slice_chip(mesh->slice, at);
-        mesh->chip_of[device] = chip;
-        mesh->device_of[chip] = device;
-    }
+    for (int device = 0; device < devices && code == 0; device++)
+        mesh->device_of[mesh->chip_of[device]] = device;
     free(coord);
     return code;
 }
@@ -257,20 +256,9 @@ int mesh_parse_axes(const struct mesh *mesh, const char *text, struct axis_list 
 
 void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[])
 {
-    struct axis_list others = {0};
-    for (int a = 0; a < mesh->axes.count; a++) {
-        bool listed = false;
-        for (int i = 0; i < list->count; i++)
-            listed |= list->axis[i] == a;
-        if (!listed)
-            others.axis[others.count++] = a;
-    }
-    int n = axis_list_size(list, &mesh->axes);
-    for (int device = 0; device < mesh->devices; device++) {
-        int group = axis_list_position(&others, &mesh->axes, device);
-        int at = axis_list_position(list, &mesh->axes, device);
-        chip[group * n + at] = mesh_chip(mesh, device);
-    }
+    axis_list_groups(list, &mesh->axes, chip);
+    for (int at = 0; at < mesh->devices; at++)
+        chip[at] = mesh_chip(mesh, chip[at]);
 }
 
 void mesh_mask(const struct mesh *mesh, uint8_t mask[])

@@ -42,14 +42,15 @@ static int measure_ring(const struct slice *slice, const int32_t chip[], int gro
                         struct edge edge[2], struct status *st)
 {
     edge[0] = edge[1] = (struct edge){0};
-    for (int at = 0; at < groups * n; at++) {
-        struct edge one, *most = &edge[at % n == n - 1];
-        int to = at % n == n - 1 ? chip[at - n + 1] : chip[at + 1];
-        if (measure_edge(slice, chip[at], to, &one, st) < 0)
-            return st->code;
-        most->links = one.links > most->links ? one.links : most->links;
-        most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
-    }
+    for (const int32_t *group = chip; group < chip + groups * n; group += n)
+        for (int i = 0; i < n; i++) {
+            bool closes = i == n - 1;
+            struct edge one, *most = &edge[closes];
+            if (measure_edge(slice, group[i], group[closes ? 0 : i + 1], &one, st) < 0)
+                return st->code;
+            most->links = one.links > most->links ? one.links : most->links;
+            most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
+        }
     return 0;
 }
 
@@ -113,10 +114,11 @@ static void place(struct ring *ring, const struct slice *slice, const int32_t ch
     int n = ring->n;
     memset(ring->position, -1, (size_t)slice->chips * sizeof *ring->position);
     memset(ring->next, -1, (size_t)slice->chips * sizeof *ring->next);
-    for (int at = 0; at < groups * n; at++) {
-        ring->position[chip[at]] = at % n;
-        ring->next[chip[at]] = at % n == n - 1 ? chip[at - n + 1] : chip[at + 1];
-    }
+    for (const int32_t *group = chip; group < chip + groups * n; group += n)
+        for (int i = 0; i < n; i++) {
+            ring->position[group[i]] = i;
+            ring->next[group[i]] = group[i == n - 1 ? 0 : i + 1];
+        }
 }
 
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
@@ -223,8 +225,9 @@ int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_l
         if (code == 0)
             code = snake_order(list->count, sides, closed, slot, st);
     }
-    for (int at = 0; at < chips && code == 0; at++)
-        ordered[at] = chip[at - at % n + slot[at % n]];
+    for (int group = 0; group < chips && code == 0; group += n)
+        for (int i = 0; i < n; i++)
+            ordered[group + i] = chip[group + slot[i]];
     if (code == 0)
         code = ring_of_groups(ring, mesh->slice, ordered, chips / n, n, st);
     if (code == 0 && list->count > 1) {

@@ -25,7 +25,7 @@ static int neighbour(const struct slice *slice, int chip, int axis, int sign)
     return chip + (to - at) * stride;
 }
 
-/* Shortest signed distance along an axis, a tie by +. */
+/* Shortest signed distance along an axis between two places on it, a tie by +. */
 static int distance(const struct slice *slice, int axis, int from, int to)
 {
     int n = slice->len[axis], d = to - from;
@@ -33,7 +33,7 @@ static int distance(const struct slice *slice, int axis, int from, int to)
         return d != 0; /* one cable: + and - are the same link */
     if (!slice_is_ring(slice, axis))
         return d;
-    d = ((d % n) + n) % n;
+    d = d < 0 ? d + n : d;
     return 2 * d <= n ? d : d - n;
 }
 
@@ -44,16 +44,18 @@ static unsigned routes(const struct slice *slice, int from, int to,
     unsigned ties = 0;
     int ways = 1, at[SLICE_AXES], end[SLICE_AXES];
     minimal[0].hops = 0;
-    for (int a = SLICE_AXES - 1; a >= 0; a--) {
+    for (int a = slice->axes - 1; a > 0; a--) {
         at[a] = from % slice->len[a];
         end[a] = to % slice->len[a];
         from /= slice->len[a];
         to /= slice->len[a];
     }
+    at[0] = from;
+    end[0] = to;
     for (int a = 0; a < slice->axes; a++) {
-        int d = distance(slice, a, at[a], end[a]);
-        if (d == 0)
+        if (at[a] == end[a])
             continue;
+        int d = distance(slice, a, at[a], end[a]);
         bool tie = slice_is_ring(slice, a) && 2 * d == slice->len[a];
         if (tie) {
             ties |= 1u << a;

@@ -111,11 +111,10 @@ static int find_busiest(const struct program *program, const struct op send[], i
     const struct slice *slice = program->slice;
     double alike[SLICE_AXES][2] = {{0}}, most[SLICE_AXES][2] = {{0}};
     double *bytes = calloc((size_t)slice_link_ids(slice) + 1, sizeof *bytes);
-    int *walked = malloc(((size_t)metrics_longest_route(program) + 1) * sizeof *walked), code = 0;
-    if (!bytes || !walked)
-        code = status_nomem(st);
+    struct crossed crossed = {.found = 0};
+    int code = bytes ? 0 : status_nomem(st);
     for (int32_t o = 0; o < sends && code == 0; o++)
-        code = metrics_count_send(program, &send[o], walked, alike, bytes, st);
+        code = metrics_count_send(program, &send[o], &crossed, alike, bytes, st);
     for (int link = 0; link < slice_link_ids(slice) && code == 0; link++) {
         if (bytes[link] <= 0)
             continue;
@@ -127,7 +126,7 @@ static int find_busiest(const struct program *program, const struct op send[], i
             *busiest_s =
                 fmax(*busiest_s, most[a][minus] + (slice->link ? 0 : alike[a][minus] / slice->link_Bps));
     free(bytes);
-    free(walked);
+    metrics_crossed_free(&crossed);
     return code;
 }
 

@@ -4,55 +4,89 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "metrics/count.h"
 
-int metrics_count_each(const struct program *program, const struct op *op, int walked[], double link_bytes[],
-                       struct status *st)
+void metrics_crossed_free(struct crossed *crossed)
 {
+    for (int i = 0; i < CROSSINGS_KEPT; i++) {
+        free(crossed->kept[i].link);
+        free(crossed->kept[i].chip);
+    }
+    *crossed = (struct crossed){.found = 0};
+}
+
+static int walk(const struct program *program, const struct op *op, struct crossing *crossing,
+                struct status *st)
+{
+    crossing->where = op->where;
+    crossing->towards = op->towards;
+    crossing->links = 0;
     for (int chip = 0; chip < program->slice->chips; chip++) {
         if (!op_takes_part(program, op, chip))
             continue;
         struct route route = op_route(program, op, chip);
         const struct hop *hop = program->hop + route.first;
-        if (route_walk(program->slice, chip, hop, route.hops, walked) < 0)
+        int links = route_length(hop, route.hops);
+        if (!GROW_BY(crossing->link, crossing->links, crossing->link_room, links) ||
+            !GROW_BY(crossing->chip, crossing->links, crossing->chip_room, links))
+            return status_nomem(st);
+        if (route_walk(program->slice, chip, hop, route.hops, crossing->link + crossing->links) < 0)
             return status_fail(st, STATUS_CHECK, "op %d leaves the slice at chip %d", (int)(op - program->op),
                                chip);
-        double bytes = op_amount(program, op, chip) * op_times(op);
-        for (int l = route_length(hop, route.hops) - 1; l >= 0; l--)
-            link_bytes[walked[l]] += bytes;
+        while (links-- > 0)
+            crossing->chip[crossing->links++] = chip;
     }
     return 0;
 }
 
-int metrics_longest_route(const struct program *program)
+/* What is kept of a send, or found now; NULL after a failure. */
+static const struct crossing *crossing_of(const struct program *program, const struct op *op,
+                                          struct crossed *crossed, struct status *st)
 {
-    int longest = 0;
-    for (int32_t r = 0; r < program->routes; r++) {
-        int links = route_length(program->hop + program->route[r].first, program->route[r].hops);
-        longest = links > longest ? links : longest;
+    for (unsigned i = 0; i < CROSSINGS_KEPT && i < crossed->found; i++) {
+        const struct crossing *known = &crossed->kept[i];
+        if (known->where == op->where && known->towards.route == op->towards.route &&
+            known->towards.table == op->towards.table)
+            return known;
     }
-    return longest;
+    struct crossing *crossing = &crossed->kept[crossed->found++ % CROSSINGS_KEPT];
+    return walk(program, op, crossing, st) < 0 ? NULL : crossing;
+}
+
+int metrics_count_each(const struct program *program, const struct op *op, struct crossed *crossed,
+                       double link_bytes[], struct status *st)
+{
+    const struct crossing *crossing = crossing_of(program, op, crossed, st);
+    double times = op_times(op), alike = op->amount.each * times;
+    if (!crossing)
+        return st->code;
+    if (op->amount.table == NO_TABLE)
+        for (int32_t i = 0; i < crossing->links; i++)
+            link_bytes[crossing->link[i]] += alike;
+    else
+        for (int32_t i = 0; i < crossing->links; i++)
+            link_bytes[crossing->link[i]] += op_amount(program, op, crossing->chip[i]) * times;
+    return 0;
 }
 
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
 {
     const struct slice *slice = program->slice;
     double alike_bytes[SLICE_AXES][2] = {{0}};
-    int *walked = malloc(((size_t)metrics_longest_route(program) + 1) * sizeof *walked);
-    if (!walked)
-        return status_nomem(st);
+    struct crossed crossed = {.found = 0};
     for (int link = 0; link < slice_link_ids(slice); link++)
         link_bytes[link] = 0;
     int code = 0;
     for (int32_t o = 0; o < program->ops && code == 0; o++) {
         const struct op *op = &program->op[o];
         if (op->kind == OP_SEND)
-            code = metrics_count_send(program, op, walked, alike_bytes, link_bytes, st);
+            code = metrics_count_send(program, op, &crossed, alike_bytes, link_bytes, st);
     }
     for (int link = 0; link < slice_link_ids(slice); link++)
         if (slice_is_link(slice, link))
             link_bytes[link] += alike_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
-    free(walked);
+    metrics_crossed_free(&crossed);
     return code;
 }
 

@@ -58,8 +58,11 @@ static int read_ids(const struct module *module, int32_t instruction, int ids, s
     bool all = !written || written->count == 0;
     if ((code = groups_init(made, all ? 1 : written->count, all ? ids : written->size, st)) < 0)
         return code;
-    for (int i = 0; i < made->count * made->size; i++)
-        made->member[i] = all ? i : written->member[i];
+    for (int i = 0; all && i < ids; i++)
+        made->member[i] = i;
+    if (!all)
+        memcpy(made->member, written->member,
+               (size_t)written->count * (size_t)written->size * sizeof *made->member);
     return 0;
 }
 
@@ -68,18 +71,20 @@ static int check_pairs(const struct groups *pairs, int ids, struct status *st)
 {
     unsigned char *seen = calloc((size_t)ids, 1);
     int code = seen ? 0 : status_nomem(st);
-    for (int i = 0; i < 2 * pairs->count && code == 0; i++) {
-        int id = pairs->member[i];
-        unsigned char role = i % 2 ? 2 : 1;
-        if (id < 0 || id >= ids)
-            code = status_fail(st, STATUS_INPUT,
-                               "source_target_pairs: there is no device %d; they are 0 to %d", id, ids - 1);
-        else if (seen[id] & role)
-            code = status_fail(st, STATUS_INPUT, "source_target_pairs: device %d is twice a %s", id,
-                               i % 2 ? "target" : "source");
-        else
-            seen[id] |= role;
-    }
+    for (int p = 0; p < pairs->count; p++)
+        for (int target = 0; target < 2 && code == 0; target++) {
+            int id = pairs->member[2 * p + target];
+            unsigned char role = target ? 2 : 1;
+            if (id < 0 || id >= ids)
+                code =
+                    status_fail(st, STATUS_INPUT,
+                                "source_target_pairs: there is no device %d; they are 0 to %d", id, ids - 1);
+            else if (seen[id] & role)
+                code = status_fail(st, STATUS_INPUT, "source_target_pairs: device %d is twice a %s", id,
+                                   target ? "target" : "source");
+            else
+                seen[id] |= role;
+        }
     free(seen);
     return code;
 }

@@ -154,3 +154,34 @@ int axis_list_position(const struct axis_list *list, const struct axes *axes, in
         position = position * axes->axis[list->axis[i]].n + axes_coord(axes, device, list->axis[i]);
     return position;
 }
+
+/* The axes in the order in which they vary, the list last. */
+static struct axis_list axis_list_last(const struct axis_list *list, const struct axes *axes)
+{
+    struct axis_list order = {0};
+    bool listed[AXES_MAX] = {false};
+    for (int i = 0; i < list->count; i++)
+        listed[list->axis[i]] = true;
+    for (int a = 0; a < axes->count; a++)
+        if (!listed[a])
+            order.axis[order.count++] = a;
+    for (int i = 0; i < list->count; i++)
+        order.axis[order.count++] = list->axis[i];
+    return order;
+}
+
+/* Axis by axis: each place so far becomes as many as the axis has, from the last to the first, which is where it was. */
+void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[])
+{
+    struct axis_list order = axis_list_last(list, axes);
+    int step[AXES_MAX];
+    for (int a = axes->count - 1, devices = 1; a >= 0; devices *= axes->axis[a--].n)
+        step[a] = devices;
+    device[0] = 0;
+    for (int i = 0, places = 1; i < order.count; places *= axes->axis[order.axis[i++]].n) {
+        int n = axes->axis[order.axis[i]].n, apart = step[order.axis[i]];
+        for (int at = places - 1; at >= 0; at--)
+            for (int k = n - 1; k >= 0; k--)
+                device[at * n + k] = device[at] + k * apart;
+    }
+}

@@ -14,6 +14,7 @@
 #define ICISIM_AXES_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -66,5 +67,9 @@ char *axis_list_print(const struct axis_list *list, const struct axes *axes, cha
 /* How many devices the list spans, and a device's position among them, the first axis slowest. */
 int axis_list_size(const struct axis_list *list, const struct axes *axes);
 int axis_list_position(const struct axis_list *list, const struct axes *axes, int device);
+
+/* All devices, in groups of those that differ only along the list, in each by their position there: device[axes_devices()].
+ * Groups are ordered by what their devices have in common. */
+void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[]);
 
 #endif

@@ -31,12 +31,14 @@ int groups_check(const struct groups *groups, int devices, struct status *st)
         if (device < 0 || device >= devices)
             code = status_fail(st, STATUS_INPUT, "groups: there is no device %d; they are 0 to %d", device,
                                devices - 1);
-        else if (seen[device]++)
+        else if (seen[device])
             code =
                 status_fail(st, STATUS_INPUT,
                             "groups: device %d is in more than one place; groups must not overlap", device);
+        else
+            seen[device] = 1;
     }
-    for (int device = 0; device < devices && code == 0; device++)
+    for (int device = 0; device < devices && members < devices && code == 0; device++)
         if (!seen[device])
             code = status_fail(st, STATUS_INPUT,
                                "groups: device %d is in no group; each of 0 to %d must be in one", device,
@@ -220,21 +222,10 @@ int groups_parse(const char *text, int devices, struct groups *groups, struct st
 int groups_over_axes(const struct axes *axes, const struct axis_list *list, struct groups *groups,
                      struct status *st)
 {
-    struct axis_list rest = {0};
-    for (int a = 0; a < axes->count; a++) {
-        int i = 0;
-        while (i < list->count && list->axis[i] != a)
-            i++;
-        if (i == list->count)
-            rest.axis[rest.count++] = a;
-    }
     int size = axis_list_size(list, axes);
-    int code = groups_init(groups, axis_list_size(&rest, axes), size, st);
-    int devices = axes_devices(axes);
-    for (int device = 0; code == 0 && device < devices; device++) {
-        int group = axis_list_position(&rest, axes, device);
-        groups->member[group * size + axis_list_position(list, axes, device)] = device;
-    }
+    int code = groups_init(groups, axes_devices(axes) / size, size, st);
+    if (code == 0)
+        axis_list_groups(list, axes, groups->member);
     return code;
 }
 

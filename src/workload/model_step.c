@@ -153,15 +153,15 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
 {
     const struct model_step *step = context;
     const struct mesh *mesh = step->mesh;
-    struct mesh chips;
+    struct mesh chips = {.devices = 0};
     struct axis_list over;
     struct ring ring;
     char axes[TALLY_AXES];
-    int code = mesh_init_of_chips(&chips, mesh, st);
+    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
     if (code == 0)
         code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
     if (code >= 0)
-        code = ring_through(&ring, &chips, &over, st);
+        code = ring_through(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
     mesh_free(&chips);
     if (code < 0)
         return code;
@@ -170,8 +170,7 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
         int *member = groups->member + (size_t)g * (size_t)groups->size;
         for (int i = 0; i < groups->size; i++)
             listed[place_of(mesh, &ring, each, member[i])] = member[i];
-        for (int i = 0; i < groups->size; i++)
-            member[i] = listed[i];
+        memcpy(member, listed, (size_t)groups->size * sizeof *member);
     }
     *closed = ring.closed;
     ring_free(&ring);
