@@ -15,7 +15,7 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
 {
     enum { FIRST_TRIPS = 3 }; /* the fewest that have two durations to compare */
     size_t slots = ((size_t)module->groupings + 1) * LOWER_ID_MODES;
-    *lower = (struct lower){.module = module, .placement = placement, .options = options};
+    *lower = (struct lower){.module = module, .placement = placement, .options = options, .layouts = slots};
     program_init(&lower->program, placement->slice);
     lower->written = malloc(((size_t)module->instructions + 1) * sizeof *lower->written);
     lower->layout = calloc(slots, sizeof *lower->layout);
@@ -32,8 +32,7 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
 
 void lower_free(struct lower *lower)
 {
-    size_t slots = lower->layout ? ((size_t)lower->module->groupings + 1) * LOWER_ID_MODES : 0;
-    for (size_t s = 0; s < slots; s++)
+    for (size_t s = 0; s < lower->layouts && lower->layout; s++)
         layout_free(&lower->layout[s]);
     program_free(&lower->program);
     free(lower->item);

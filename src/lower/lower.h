@@ -158,6 +158,7 @@ struct lower {
     struct layout
         *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
     bool *laid;  /* the same: is it worked out? */
+    size_t layouts;
     struct lowered_share *share;
     int32_t shares, shares_room;
     struct lowered_permute *permute; /* of the program that is being written */

@@ -269,8 +269,8 @@ static bool leads_class(const struct model_step *step, int32_t at)
 
 /* The best so far; another way has to be better by more than rounding. */
 struct trial {
-    model_step_timer *timer;
-    void *context;
+    const struct model_step_timer *timer;
+    struct module best;
     double least_s;
 };
 
@@ -280,11 +280,16 @@ static int try_way(struct model_step *step, struct trial *trial, bool *better, s
     double time_s = INFINITY;
     int code = write_step(step, &module, st);
     if (code == 0)
-        code = trial->timer(trial->context, &module, &time_s, st);
-    module_free(&module);
+        code = trial->timer->time(trial->timer->context, &module, &time_s, st);
     *better = code == 0 && time_s < trial->least_s * (1 - 1e-9);
-    if (*better)
+    if (*better) {
+        struct module slower = trial->best;
+        trial->best = module;
+        module = slower;
         trial->least_s = time_s;
+        trial->timer->keep(trial->timer->context);
+    }
+    module_free(&module);
     return code;
 }
 
@@ -329,30 +334,32 @@ static int choose_by_class(struct model_step *step, struct trial *trial, enum ov
     return code;
 }
 
-static int choose(struct model_step *step, struct trial *trial, struct status *st)
+/* Writes the best; the ways are set as they are in it. */
+static int choose(struct model_step *step, const struct model_step_timer *timer, struct module *module,
+                  struct status *st)
 {
+    struct trial trial = {.timer = timer, .least_s = INFINITY};
     enum overlap_way whole;
     bool mixed = false;
-    int code = choose_for_all(step, trial, &whole, st);
+    int code = choose_for_all(step, &trial, &whole, st);
     if (code == 0)
-        code = choose_by_class(step, trial, whole, &mixed, st);
+        code = choose_by_class(step, &trial, whole, &mixed, st);
     snprintf(step->strategy, sizeof step->strategy, "auto:%s", mixed ? "mixed" : pass_way_name(whole));
+    step->least_s = trial.least_s;
+    *module = trial.best;
     return code;
 }
 
-int model_step_write(struct model_step *step, model_step_timer *timer, void *context, struct module *module,
+int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                      struct status *st)
 {
-    int code = 0;
+    if (step->asked == OVERLAP_WAYS && timer)
+        return choose(step, timer, module, st);
     if (step->asked < OVERLAP_WAYS) {
         set_way(step, -1, step->asked);
         snprintf(step->strategy, sizeof step->strategy, "%s", pass_way_name(step->asked));
-    } else if (timer) {
-        struct trial trial = {.timer = timer, .context = context, .least_s = INFINITY};
-        code = choose(step, &trial, st);
-        step->least_s = trial.least_s;
     }
-    return code < 0 ? code : write_step(step, module, st);
+    return write_step(step, module, st);
 }
 
 int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,

@@ -81,7 +81,7 @@ static void set_layers(struct module_job *m)
 static int open_step(struct module_job *m, const struct job *job, struct status *st)
 {
     int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
-    return code < 0 ? code : model_step_write(&m->step, NULL, NULL, &m->module, st);
+    return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
 }
 
 /* Its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
@@ -155,6 +155,8 @@ void module_job_close(struct job *job)
     if (!m)
         return;
     lower_free(&m->lower);
+    lower_free(&m->timed);
+    lower_free(&m->best);
     placement_free(&m->placement);
     if (!m->borrowed)
         module_free(&m->module);
@@ -169,7 +171,7 @@ void module_job_close(struct job *job)
     job->state = NULL;
 }
 
-/* The program is lent to the job, which frees it. */
+/* The program is lent to the job, which frees it. What was chosen for its time is built already. */
 int module_job_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
@@ -181,8 +183,14 @@ int module_job_build(struct job *job, struct status *st)
     } while (code == 0 && m->unsteady);
     if (code < 0)
         return code;
-    m->lower.program = job->program;
-    code = lower_build(&m->lower, st);
+    struct program old = job->program;
+    if (m->built) {
+        program_free(&old);
+    } else {
+        m->lower.program = old;
+        code = lower_build(&m->lower, st);
+    }
+    m->built = false;
     job->program = m->lower.program;
     m->lower.program = (struct program){0};
     return code;
