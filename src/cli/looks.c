@@ -108,18 +108,17 @@ int looks_run(struct looks *looks, int64_t index, const struct point *point, str
     struct job job = {0};
     struct run run = {0};
     struct stopwatch stopwatch = stopwatch_start();
-    struct budget_hold held = {0};
     struct point own = *point;
     own.few_layers = !shows_single_ops(looks);
-    budget_hold(&held, point, 1);
+    budget_hold(&looks->held, point, 1);
     int code = job_open(&job, &own, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job.has_data |= looks->dump;
-    job.is_timed = true;
     if (code == 0)
         code = job_build(&job, st);
     struct spent building = stopwatch_lap(&stopwatch);
     job.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    job.is_timed = looks->timing || job.progress;
     if (code == 0 && looks->dump)
         program_dump(&job.program, stdout);
     else if (code == 0)

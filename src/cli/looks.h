@@ -14,6 +14,7 @@
 
 #include "base/output.h"
 #include "settings/settings.h"
+#include "workload/budget.h"
 #include "workload/job.h"
 
 enum { LOOKS_FILES_MAX = 256 };
@@ -26,6 +27,7 @@ struct looks {
     int64_t points;
     bool table;                                  /* stdout is for people */
     struct output *trace, *links, *instructions; /* [points], or NULL */
+    struct budget_hold held;
 };
 
 /* Reads what is asked for, and opens the files. `table`: stdout is for people. */

@@ -123,14 +123,12 @@ static int find_routes(const struct collective_spec *spec, struct program *progr
                        int32_t table[], struct status *st)
 {
     const struct slice *slice = program->slice;
-    for (int chip = 0; chip < slice->chips; chip++) {
+    if (routes == 1)
+        program_routes_to(program, spec->target, table);
+    for (int chip = 0; chip < slice->chips && routes > 1; chip++) {
         struct candidate chosen[PERMUTE_ROUTES];
         if (spec->target[chip] < 0)
             continue;
-        if (routes == 1) {
-            table[chip] = program_route_between(program, chip, spec->target[chip]);
-            continue;
-        }
         int found = disjoint_routes(slice, chip, spec->target[chip], routes, chosen, st);
         if (found < 0)
             return found;

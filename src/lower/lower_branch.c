@@ -58,8 +58,8 @@ static bool communicates(const struct module *module, int32_t computation)
     return false;
 }
 
-/* The branch of one device: a predicate chooses the first by 1, an index that is none of them the last. */
-static int find_taken(const struct module *module, int32_t conditional, int device)
+/* The branch of so many that one device takes: a predicate chooses the first by 1, an index that is none of them the last. */
+static int find_taken(const struct module *module, int32_t conditional, int n, int device)
 {
     struct scalar_place place = {.module = module,
                                  .loop = SCALAR_UNKNOWN,
@@ -67,7 +67,6 @@ static int find_taken(const struct module *module, int32_t conditional, int devi
                                  .partition = device % module->partitions,
                                  .steps = SCALAR_STEPS};
     struct scalar index;
-    int n = branches(module, conditional);
     if (!scalar_find(&place, module_operand(module, conditional, 0), SCALAR_UNKNOWN, &index) ||
         index.carried >= 0)
         return -1;
@@ -80,13 +79,14 @@ bool lower_branches_taken(const struct lower *lower, int32_t conditional, int ta
 {
     const struct module *module = lower->module;
     const struct placement *placement = lower->placement;
-    for (int b = 0; lower_branch(module, conditional, b) >= 0; b++)
+    int n = branches(module, conditional);
+    for (int b = 0; b < n; b++)
         if (communicates(module, lower_branch(module, conditional, b)))
             return false;
     for (int chip = 0; chip < placement->slice->chips; chip++)
         taken[chip] = -1;
     for (int d = 0; d < placement->devices; d++) {
-        int branch = find_taken(module, conditional, d), *of_chip = &taken[placement->chip_of[d]];
+        int branch = find_taken(module, conditional, n, d), *of_chip = &taken[placement->chip_of[d]];
         if (branch < 0)
             return false;
         *of_chip = longer_branch(module, conditional, *of_chip, branch);

@@ -40,7 +40,7 @@ static int write_first(struct lower *lower, int32_t instruction, struct collecti
     for (int p = 0; p < between.parts && code == 0; p++) {
         spec->target = between.target + (size_t)p * (size_t)lower->placement->slice->chips;
         spec->elements = (int64_t)(bytes * made->together);
-        code = collective_by_name("collective-permute", st)->build(spec, program, before, &after, st);
+        code = collective_of(COLLECTIVE_PERMUTE)->build(spec, program, before, &after, st);
     }
     made->inside_op = program->ops;
     if (code == 0 && between.inside)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/decimal.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "module/builder_add.h"
@@ -116,33 +117,31 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
 
 int32_t builder_label(struct builder *b, int32_t value)
 {
-    char layer[24] = "";
+    enum { LABELS = 5 };
+    char layer[DECIMAL_TEXT];
     if (!b->layer && !b->phase && !b->what && !b->rows)
         return value;
-    char *rows = b->rows ? ragged_rows_print(b->rows) : NULL, *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    if (!out || (b->rows && !rows)) {
+    *decimal_whole(layer, b->layer) = '\0';
+    char *rows = b->rows ? ragged_rows_print(b->rows) : NULL;
+    const char *const key[LABELS] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "keep"};
+    const char *const label[LABELS] = {b->layer ? layer : NULL, b->phase, b->what, rows,
+                                       b->keep ? "true" : NULL};
+    size_t length = sizeof "{}";
+    for (int i = 0; i < LABELS; i++)
+        length += label[i] ? strlen(key[i]) + strlen(label[i]) + sizeof ",=\"\"" : 0;
+    char *text = malloc(length), *end = text;
+    if (!text || (b->rows && !rows)) {
         builder_fail(b, STATUS_NOMEM);
-        if (out)
-            fclose(out);
         free(rows);
         free(text);
         return value;
     }
-    if (b->layer)
-        snprintf(layer, sizeof layer, "%d", b->layer);
-    const char *const key[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "keep"};
-    const char *const label[] = {b->layer ? layer : NULL, b->phase, b->what, rows, b->keep ? "true" : NULL};
-    int labels = 0;
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < LABELS; i++)
         if (label[i])
-            fprintf(out, "%s%s=\"%s\"", labels++ ? "," : "{", key[i], label[i]);
-    fprintf(out, "}");
-    if (!text_end(out, &text))
-        builder_fail(b, STATUS_NOMEM);
-    else
-        module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+            end = stpcpy(stpcpy(stpcpy(stpcpy(stpcpy(end, end > text ? "," : "{"), key[i]), "=\""), label[i]),
+                         "\"");
+    strcpy(end, "}");
+    module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
     free(rows);
     free(text);
     return value;
@@ -174,11 +173,12 @@ int32_t build_scalar(struct builder *b, enum dtype_id dtype, double value)
 {
     int32_t at = builder_add(b, HLO_CONSTANT, builder_shape(b, dtype, NULL, 0), NULL, 0);
     char text[32];
-    snprintf(text, sizeof text, "%.17g", value);
-    if (value == floor(value) && fabs(value) < 1e15)
+    if (value == floor(value) && fabs(value) < 1e15) {
         module_attribute(b->module, ATTR_LITERAL, &(int64_t){(int64_t)value}, 1);
-    else
-        module_attribute_text(b->module, ATTR_LITERAL, NULL, text);
+        return at;
+    }
+    snprintf(text, sizeof text, "%.17g", value);
+    module_attribute_text(b->module, ATTR_LITERAL, NULL, text);
     return at;
 }
 

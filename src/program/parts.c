@@ -106,19 +106,6 @@ int32_t program_route(struct program *program, const struct hop hop[], int hops)
     APPEND_VALUE(program, ROOM_ROUTE, route, routes, &sought, route);
 }
 
-int32_t program_route_between(struct program *program, int from, int to)
-{
-    struct hop hop[ROUTE_HOPS];
-    int hops = route_between(program->slice, from, to, hop, NULL);
-    if (hops >= 0)
-        return program_route(program, hop, hops);
-    if (!program->error) {
-        program->lost[0] = from;
-        program->lost[1] = to;
-    }
-    return program_fault(program, hops);
-}
-
 struct towards program_towards(struct program *program, const struct hop hop[], int hops)
 {
     return (struct towards){program_route(program, hop, hops), NO_TABLE};

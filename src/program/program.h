@@ -198,6 +198,8 @@ bool program_kept_shape(const struct program *program);
  * wherever `where` holds become a single value. */
 int32_t program_route(struct program *program, const struct hop hop[], int hops);
 int32_t program_route_between(struct program *program, int from, int to); /* as route_between() has it */
+/* The same from each chip to its target; that of a chip without one (negative) is left as it is. Both: [chips]. */
+void program_routes_to(struct program *program, const int32_t target[], int32_t route[]);
 int32_t program_mask(struct program *program, const uint8_t mask[]);
 int32_t program_index_table(struct program *program, const int32_t index[]);
 struct towards program_towards(struct program *program, const struct hop hop[], int hops);

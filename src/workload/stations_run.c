@@ -85,8 +85,9 @@ static int32_t add_send(struct writer *w, const int32_t to[], const double bytes
     for (int c = 0; mask && route && c < chips; c++) {
         mask[c] = to[c] >= 0;
         any = any || mask[c];
-        route[c] = to[c] >= 0 ? program_route_between(&w->program, c, to[c]) : -1;
     }
+    if (mask && route)
+        program_routes_to(&w->program, to, route);
     if (!mask || !route)
         status_nomem(w->st);
     else if (any) {
