@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "program/program.h"
 #include "suite.h"
 
@@ -242,6 +243,41 @@ static void finds_every_route_again(void)
     program_free(&program);
 }
 
+/* On slices that move onto themselves, that do not, and where a link is dead. */
+static void routes_of_all_are_those_of_each(void)
+{
+    static const struct {
+        int len[3];
+        bool wrap[3];
+        int dead;
+    } cases[] = {{{5, 7, 3}, {true, true, true}, -1},
+                 {{6, 2, 4}, {true, false, true}, -1},
+                 {{6, 3, 4}, {true, false, true}, -1},
+                 {{4, 6, 3}, {true, true, true}, 35}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct slice slice;
+        struct program program;
+        struct status st = {0};
+        uint64_t seed = 235 + i;
+        int32_t target[105], route[105];
+        OKAY(slice_init(&slice, 3, cases[i].len, cases[i].wrap, 3e9, 2e-6, &st), st);
+        if (cases[i].dead >= 0)
+            OKAY(slice_kill_link(&slice, cases[i].dead, &st), st);
+        program_init(&program, &slice);
+        for (int chip = 0; chip < slice.chips; chip++) {
+            target[chip] = (int32_t)random_below(&seed, (uint64_t)slice.chips + 9) - 9;
+            route[chip] = -385;
+        }
+        program_routes_to(&program, target, route);
+        for (int chip = 0; chip < slice.chips; chip++)
+            CU_ASSERT_EQUAL(route[chip],
+                            target[chip] < 0 ? -385 : program_route_between(&program, chip, target[chip]));
+        OKAY(program_close(&program, &st), st);
+        program_free(&program);
+        slice_free(&slice);
+    }
+}
+
 static void keeps_equal_parts_once(void)
 {
     struct slice slice = ring_of_5();
@@ -417,5 +453,6 @@ static void dumps(void)
 
 SUITE("program", TEST(keeps_equal_parts_once), TEST(joins_are_made_for_several_ops_only),
       TEST(knows_when_it_is_written_anew_alike), TEST(followers_are_sends_one_after_the_other),
-      TEST(finds_every_route_again), TEST(answers_questions), TEST(counts_elements_of_views),
-      TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for), TEST(remembers_faults), TEST(dumps))
+      TEST(finds_every_route_again), TEST(routes_of_all_are_those_of_each), TEST(answers_questions),
+      TEST(counts_elements_of_views), TEST(refuses_what_is_not_sound), TEST(what_moves_is_paid_for),
+      TEST(remembers_faults), TEST(dumps))

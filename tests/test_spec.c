@@ -170,6 +170,32 @@ static void groups_of_mesh_axes(void)
     groups_free(&groups);
 }
 
+/* By the definition: in a group all that is not listed is the same, and a device stands at its position in the list. */
+static void groups_by_position(void)
+{
+    static const char *const lists[] = {"c", "(a,c)", "(d,a)", "(c,b,a)", "(b,d,c,a)", "()"};
+    struct axes axes = mesh("a=3,b=5,c=2,d=7");
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++) {
+        struct axis_list list;
+        struct status st = {0};
+        int32_t device[210];
+        OKAY(axis_list_parse(lists[l], &axes, &list, &st), st);
+        int n = axis_list_size(&list, &axes);
+        axis_list_groups(&list, &axes, device);
+        for (int at = 0; at < 210; at++) {
+            int first = device[at - at % n];
+            bool listed[4] = {false};
+            for (int i = 0; i < list.count; i++)
+                listed[list.axis[i]] = true;
+            CU_ASSERT_EQUAL(axis_list_position(&list, &axes, device[at]), at % n);
+            for (int a = 0; a < 4; a++)
+                CU_ASSERT_EQUAL(axes_coord(&axes, device[at], a),
+                                listed[a] ? axes_coord(&axes, device[at], a) : axes_coord(&axes, first, a));
+            CU_ASSERT(at < n || device[at - at % n] > device[at - at % n - n]);
+        }
+    }
+}
+
 static void spec_round_trip(void)
 {
     static const char *const text[][2] = {
@@ -287,5 +313,6 @@ static void replicas(void)
 }
 
 SUITE("spec", TEST(axes_round_trip), TEST(axes_refused), TEST(groups_in_all_spellings),
-      TEST(groups_of_unknown_devices), TEST(groups_refused), TEST(groups_of_mesh_axes), TEST(spec_round_trip),
-      TEST(spec_refused), TEST(cut_and_join), TEST(cut_refused), TEST(replicas))
+      TEST(groups_of_unknown_devices), TEST(groups_refused), TEST(groups_of_mesh_axes),
+      TEST(groups_by_position), TEST(spec_round_trip), TEST(spec_refused), TEST(cut_and_join),
+      TEST(cut_refused), TEST(replicas))
