@@ -134,19 +134,20 @@ int32_t cores_exchange(struct lower *lower, int32_t instruction, int32_t where, 
 static void list_targets(struct cores_pairs *between, const struct placement *placement,
                          const struct groups *pairs, int32_t senders[])
 {
-    int chips = placement->slice->chips;
-    bool any = false;
+    const int32_t *chip_of = placement->chip_of;
+    int chips = placement->slice->chips, parts = 0;
+    bool any = false, alone = placement->cores == 1;
     for (int p = 0; p < pairs->count; p++) {
-        int from = placement->chip_of[pairs->member[2 * p]],
-            to = placement->chip_of[pairs->member[2 * p + 1]];
-        if (placement->cores > 1 && from == to) {
+        int from = chip_of[pairs->member[2 * p]], to = chip_of[pairs->member[2 * p + 1]];
+        if (!alone && from == to) {
             between->inside[from] = 1;
             any = true;
             continue;
         }
         between->target[senders[from]++ * chips + from] = to;
-        between->parts = senders[from] > between->parts ? senders[from] : between->parts;
+        parts = senders[from] > parts ? senders[from] : parts;
     }
+    between->parts = parts;
     if (!any) {
         free(between->inside);
         between->inside = NULL;

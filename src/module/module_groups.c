@@ -69,24 +69,25 @@ static int read_ids(const struct module *module, int32_t instruction, int ids, s
 /* Sources once, targets once, all in range. */
 static int check_pairs(const struct groups *pairs, int ids, struct status *st)
 {
-    unsigned char *seen = calloc((size_t)ids, 1);
-    int code = seen ? 0 : status_nomem(st);
-    for (int p = 0; p < pairs->count; p++)
-        for (int target = 0; target < 2 && code == 0; target++) {
-            int id = pairs->member[2 * p + target];
-            unsigned char role = target ? 2 : 1;
-            if (id < 0 || id >= ids)
-                code =
-                    status_fail(st, STATUS_INPUT,
-                                "source_target_pairs: there is no device %d; they are 0 to %d", id, ids - 1);
-            else if (seen[id] & role)
-                code = status_fail(st, STATUS_INPUT, "source_target_pairs: device %d is twice a %s", id,
-                                   target ? "target" : "source");
-            else
-                seen[id] |= role;
-        }
+    unsigned char *seen = calloc(2 * (size_t)ids + 1, 1);
+    const int *member = pairs->member;
+    int at = 0, members = 2 * pairs->count;
+    if (!seen)
+        return status_nomem(st);
+    for (; at < members; at++) {
+        unsigned char *role = seen + (at % 2 ? ids : 0);
+        if (member[at] < 0 || member[at] >= ids || role[member[at]])
+            break;
+        role[member[at]] = 1;
+    }
     free(seen);
-    return code;
+    if (at == members)
+        return 0;
+    if (member[at] < 0 || member[at] >= ids)
+        return status_fail(st, STATUS_INPUT, "source_target_pairs: there is no device %d; they are 0 to %d",
+                           member[at], ids - 1);
+    return status_fail(st, STATUS_INPUT, "source_target_pairs: device %d is twice a %s", member[at],
+                       at % 2 ? "target" : "source");
 }
 
 /* Id `id`, on each of the `spread` partitions or replicas that it stands for. */

@@ -22,29 +22,26 @@ void groups_free(struct groups *groups)
 
 int groups_check(const struct groups *groups, int devices, struct status *st)
 {
-    unsigned char *seen = calloc((size_t)devices, 1);
+    unsigned char *seen = calloc((size_t)devices + 1, 1);
+    const int *member = groups->member;
+    int at = 0, members = groups->count * groups->size, missing = 0;
     if (!seen)
         return status_nomem(st);
-    int code = 0, members = groups->count * groups->size;
-    for (int i = 0; i < members && code == 0; i++) {
-        int device = groups->member[i];
-        if (device < 0 || device >= devices)
-            code = status_fail(st, STATUS_INPUT, "groups: there is no device %d; they are 0 to %d", device,
-                               devices - 1);
-        else if (seen[device])
-            code =
-                status_fail(st, STATUS_INPUT,
-                            "groups: device %d is in more than one place; groups must not overlap", device);
-        else
-            seen[device] = 1;
-    }
-    for (int device = 0; device < devices && members < devices && code == 0; device++)
-        if (!seen[device])
-            code = status_fail(st, STATUS_INPUT,
-                               "groups: device %d is in no group; each of 0 to %d must be in one", device,
-                               devices - 1);
+    for (; at < members && member[at] >= 0 && member[at] < devices && !seen[member[at]]; at++)
+        seen[member[at]] = 1;
+    while (at == members && members < devices && seen[missing])
+        missing++;
     free(seen);
-    return code;
+    if (at == members && members == devices)
+        return 0;
+    if (at == members)
+        return status_fail(st, STATUS_INPUT, "groups: device %d is in no group; each of 0 to %d must be in one",
+                           missing, devices - 1);
+    if (member[at] < 0 || member[at] >= devices)
+        return status_fail(st, STATUS_INPUT, "groups: there is no device %d; they are 0 to %d", member[at],
+                           devices - 1);
+    return status_fail(st, STATUS_INPUT,
+                       "groups: device %d is in more than one place; groups must not overlap", member[at]);
 }
 
 static int one_group(int devices, struct groups *groups, struct status *st)
