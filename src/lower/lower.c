@@ -24,7 +24,7 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
     if (!lower->written || !lower->layout || !lower->laid || !lower->fusion)
         return status_nomem(st);
     for (int32_t c = 0; c < module->computations; c++)
-        lower->fusion[c].shape = -1;
+        lower->fusion[c].collective = lower->fusion[c].shape = LOWER_UNKNOWN;
     for (int32_t i = 0; i < module->instructions; i++)
         lower->written[i] = FIRST_TRIPS;
     return 0;
@@ -170,7 +170,8 @@ static struct cost cost_of(const struct lower *lower, int32_t instruction)
         return module_cost(module, instruction);
     struct lowered_fusion *known = &lower->fusion[body];
     if (known->shape != i->shape)
-        *known = (struct lowered_fusion){i->shape, module_cost_unlabelled(module, instruction)};
+        known->cost = module_cost_unlabelled(module, instruction);
+    known->shape = i->shape;
     return module_cost_labelled(module, instruction, known->cost);
 }
 

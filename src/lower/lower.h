@@ -132,9 +132,11 @@ struct lowered_least {
     bool has_chain; /* its longest chain is a bound, too */
 };
 
-/* What the last fusion that calls a computation costs, without its label. The steps of a loop are alike in that. */
+/* What is known of a computation that fusions call: the collective in it, as lower_collective_in() has it; what the last of them
+ * costs, without its label. The steps of a loop are alike in that. */
+enum { LOWER_UNKNOWN = -2 };
 struct lowered_fusion {
-    int32_t shape; /* -1: none yet */
+    int32_t collective, shape; /* LOWER_UNKNOWN before it is asked; of what the cost is of */
     struct cost cost;
 };
 

@@ -161,6 +161,18 @@ static int walk_conditional(struct walker *w, const struct frame *f, int32_t ins
     return code;
 }
 
+/* Does a fusion communicate? */
+static bool fuses_collective(struct walker *w, int32_t fusion)
+{
+    int32_t body = module_called(w->module, fusion, 0);
+    if (body < 0)
+        return false;
+    int32_t *collective = &w->lower->fusion[body].collective;
+    if (*collective == LOWER_UNKNOWN)
+        *collective = lower_collective_in(w->module, fusion);
+    return *collective >= 0;
+}
+
 int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     switch (module_at(w->module, instruction)->opcode) {
@@ -172,7 +184,7 @@ int walker_call(struct walker *w, const struct frame *f, int32_t instruction, st
     case HLO_CONDITIONAL:
         return walk_conditional(w, f, instruction, value);
     default: /* a fusion */
-        if (lower_collective_in(w->module, instruction) < 0)
+        if (!fuses_collective(w, instruction))
             return walker_compute(w, f, instruction, value);
         break;
     }

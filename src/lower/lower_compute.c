@@ -19,6 +19,34 @@ int walker_label(const struct walker *w, int32_t instruction, const char *key)
     return -1;
 }
 
+static bool is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static void read_step(const struct module *module, int32_t instruction, struct step_labels *step)
+{
+    struct module_labels labels = module_labels(module, instruction);
+    while (module_next_label(&labels))
+        if (step->loop < 0 && is(labels.key, labels.key_length, "loop"))
+            step->loop = atoi(labels.value);
+        else if (step->step < 0 && is(labels.key, labels.key_length, "step"))
+            step->step = atoi(labels.value);
+        else if (is(labels.key, labels.key_length, "issue"))
+            step->by_data = is(labels.value, labels.value_length, "data");
+}
+
+struct step_labels walker_step(const struct walker *w, int32_t instruction)
+{
+    struct step_labels own = {-1, -1, false};
+    read_step(w->module, instruction, &own);
+    struct step_labels found = own;
+    if (w->site >= 0 && (own.loop < 0 || own.step < 0))
+        read_step(w->module, w->site, &found);
+    found.by_data = own.by_data;
+    return found;
+}
+
 /* The layer that an instruction is of, counted in the whole model. */
 static int32_t layer_of(const struct walker *w, int32_t instruction)
 {
@@ -75,15 +103,18 @@ static int32_t add_compute(struct walker *w, int32_t instruction, struct amount 
 {
     char name[STAGE_NAME];
     enum opcode opcode = module_at(w->module, instruction)->opcode;
-    int loop = amount.each > 0 || amount.table != NO_TABLE ? walker_label(w, instruction, "loop") : -1;
-    int32_t stage = loop >= 0 ? walker_stage(w, instruction, loop, false, opcode_info(opcode)->name)
-                              : program_stage(w->program, "%s", lower_name(w->module, instruction, name));
+    struct step_labels step = {-1, -1, false};
+    if (amount.each > 0 || amount.table != NO_TABLE)
+        step = walker_step(w, instruction);
+    int32_t stage = step.loop >= 0
+                        ? walker_stage(w, instruction, step.loop, false, opcode_info(opcode)->name)
+                        : program_stage(w->program, "%s", lower_name(w->module, instruction, name));
     return program_add(w->program, (struct op){.kind = OP_COMPUTE,
                                                .where = w->where,
                                                .amount = amount,
                                                .payload = NO_PAYLOAD,
                                                .stage = stage,
-                                               .step = loop >= 0 ? walker_label(w, instruction, "step") : 0});
+                                               .step = step.loop >= 0 ? step.step : 0});
 }
 
 int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],

@@ -2,16 +2,6 @@
 /* Collectives: what they are issued after, and the queue that waits for them. */
 #include "lower/lower_walker.h"
 
-#include <string.h>
-
-/* Is a start issued by what brings its operand, not by the queue? */
-static bool goes_by_data(struct walker *w, int32_t instruction)
-{
-    char issue[8];
-    return opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_START &&
-           module_label(w->module, instruction, "issue", issue, sizeof issue) && strcmp(issue, "data") == 0;
-}
-
 /* Is something of it on its way? Else the first of a loop's permutes would start as soon as there is what it sends, such as
  * activations that the backward pass finds there, or weights; the queue has to come to it. */
 static bool passes_on(struct walker *w, const struct waits *waits)
@@ -44,30 +34,32 @@ static void find_waits(struct walker *w, const struct frame *f, int32_t instruct
 }
 
 /* A permute of devices that are a chip each is one op, which waits for all by itself; of others it may be several. */
-static int append_permute(struct walker *w, int32_t permute, const struct waits *waits, int32_t *after)
+static int append_permute(struct walker *w, int32_t permute, struct step_labels step,
+                          const struct waits *waits, int32_t *after)
 {
     bool one = w->lower->placement->cores == 1;
     int32_t before = one ? -1 : walker_join(w, waits), first = w->program->ops;
-    int loop = walker_label(w, permute, "loop"), step = loop < 0 ? 0 : walker_label(w, permute, "step");
     int32_t stage =
-        loop < 0 ? -1 : walker_stage(w, permute, loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
+        step.loop < 0 ? -1
+                      : walker_stage(w, permute, step.loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
     int code = lower_collective(w->lower, permute, stage, before, after, w->st);
     if (code == 0 && one && w->program->ops > first)
         walker_wait(w, waits);
-    for (int32_t op = first; op < w->program->ops && code == 0 && loop >= 0; op++) {
+    for (int32_t op = first; op < w->program->ops && code == 0 && stage >= 0; op++) {
         w->program->op[op].stage = stage;
-        w->program->op[op].step = step;
+        w->program->op[op].step = step.step;
     }
     return code;
 }
 
 /* Others than permutes run one after the other where they have the same groups. */
-static int append(struct walker *w, int32_t collective, struct waits *waits, int32_t *after)
+static int append(struct walker *w, int32_t collective, struct step_labels step, struct waits *waits,
+                  int32_t *after)
 {
     int32_t *last =
         &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
     if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
-        return append_permute(w, collective, waits, after);
+        return append_permute(w, collective, step, waits, after);
     walker_add_wait(waits, *last);
     int code = lower_collective(w->lower, collective, -1, walker_join(w, waits), after, w->st);
     if (*after >= 0)
@@ -78,13 +70,17 @@ static int append(struct walker *w, int32_t collective, struct waits *waits, int
 int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     int32_t collective = lower_collective_in(w->module, instruction);
-    bool by_data = goes_by_data(w, instruction);
+    struct step_labels step = walker_step(w, instruction);
+    bool by_data =
+        step.by_data && opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_START;
     struct waits waits;
     find_waits(w, f, instruction, by_data, &waits);
     if (!walker_item(w, instruction))
         return w->st->code;
     int32_t first = w->program->ops, at = w->lower->items - 1;
-    int code = append(w, collective, &waits, &value->op);
+    if (collective != instruction)
+        step = walker_step(w, collective);
+    int code = append(w, collective, step, &waits, &value->op);
     walker_pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);

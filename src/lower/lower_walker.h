@@ -128,6 +128,14 @@ struct lowered *walker_item(struct walker *w, int32_t instruction);
 /* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
 int walker_label(const struct walker *w, int32_t instruction, const char *key);
 
+/* What the labels say of an instruction of an unrolled loop, or those of the conditional in whose branch it is: which loop and
+ * step, -1 of none; and whether its own say that it is issued by its data. */
+struct step_labels {
+    int loop, step;
+    bool by_data;
+};
+struct step_labels walker_step(const struct walker *w, int32_t instruction);
+
 /* All products of an unrolled loop are one stage, its permutes another; `kind` is what it is called, with the loop's number. */
 int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind);
 

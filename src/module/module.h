@@ -222,6 +222,13 @@ int32_t module_result(const struct module *module, int32_t instruction);
 int32_t module_called(const struct module *module, int32_t instruction, int which);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
+/* All of them, one after the other, as spans of the text; false after the last. */
+struct module_labels {
+    const char *at, *key, *value;
+    size_t key_length, value_length;
+};
+struct module_labels module_labels(const struct module *module, int32_t instruction);
+bool module_next_label(struct module_labels *labels);
 
 /* What is not there, because building has failed, is empty, so that whoever builds need not look at every step. */
 extern const struct instruction module_no_instruction;

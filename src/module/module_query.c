@@ -87,25 +87,37 @@ static const char *find_quote(const char *at)
     return at;
 }
 
+struct module_labels module_labels(const struct module *module, int32_t instruction)
+{
+    return (struct module_labels){.at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES)};
+}
+
 /* {layer="3",phase="fwd"} */
+bool module_next_label(struct module_labels *labels)
+{
+    const char *at = labels->at;
+    while (*at && *at != '{' && *at != ',')
+        at++;
+    labels->key = at += *at != '\0';
+    at = find_quote(at);
+    labels->key_length = at > labels->key && at[-1] == '=' ? (size_t)(at - labels->key) - 1 : 0;
+    labels->value = at += *at != '\0';
+    labels->at = find_quote(at);
+    labels->value_length = (size_t)(labels->at - at);
+    return *labels->key != '\0';
+}
+
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
 {
-    const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    size_t n = strlen(key);
-    while (*at) {
-        while (*at && *at != '{' && *at != ',')
-            at++;
-        at += *at != '\0';
-        const char *text = find_quote(at), *end = find_quote(text + (*text != '\0'));
-        if ((size_t)(text - at) == n + 1 && at[n] == '=' && memcmp(at, key, n) == 0 && *text) {
-            size_t length = (size_t)(end - text - 1), most = (size_t)room - 1;
-            length = length < most ? length : most;
-            memcpy(value, text + 1, length);
+    struct module_labels labels = module_labels(module, instruction);
+    size_t n = strlen(key), most = (size_t)room - 1;
+    while (module_next_label(&labels))
+        if (labels.key_length == n && memcmp(labels.key, key, n) == 0) {
+            size_t length = labels.value_length < most ? labels.value_length : most;
+            memcpy(value, labels.value, length);
             value[length] = '\0';
             return true;
         }
-        at = end;
-    }
     return false;
 }
 

@@ -35,8 +35,9 @@ int groups_check(const struct groups *groups, int devices, struct status *st)
     if (at == members && members == devices)
         return 0;
     if (at == members)
-        return status_fail(st, STATUS_INPUT, "groups: device %d is in no group; each of 0 to %d must be in one",
-                           missing, devices - 1);
+        return status_fail(st, STATUS_INPUT,
+                           "groups: device %d is in no group; each of 0 to %d must be in one", missing,
+                           devices - 1);
     if (member[at] < 0 || member[at] >= devices)
         return status_fail(st, STATUS_INPUT, "groups: there is no device %d; they are 0 to %d", member[at],
                            devices - 1);
