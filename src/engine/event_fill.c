@@ -14,7 +14,7 @@
 
 /* A link of which less than this share of the bandwidth is left may get full soon: it is watched for so many
  * fillings. Less than nothing is left of a link that should have been watched, rounding aside. */
-static const double nearly_full_frac = 0.02, rounding_frac = 1e-12;
+static const double nearly_full_frac = 0.05, rounding_frac = 1e-12;
 enum { WATCHED_FILLS = 16 };
 
 /* Bytes that the memory hands over at a time. */
@@ -119,12 +119,13 @@ static int32_t fetch_open(const struct network *network, const struct chunk *in,
     return opens;
 }
 
-/* A full link is crossed by paths that others held: finds all that are not held yet. */
+/* A full link is crossed by paths that others held: finds all that are not held yet, as many as are open. */
 static bool take_over_from(struct network *network, int32_t link, double now_s)
 {
     uint32_t chunk = network->link[link].list;
-    int32_t loser = -1;
-    for (int32_t left = network->link[link].crossings; left > 0;) {
+    const struct fill *fill = &network->fill[link];
+    int32_t loser = -1, left = network->link[link].crossings, singles = network->link[link].singles;
+    while (left > 0 && fill->held != fill->open - singles) {
         const struct chunk *in = network_chunk(network, chunk);
         uint32_t open[CHUNK_CROSSINGS];
         int32_t paths = (left - 1) % CHUNK_CROSSINGS + 1, opens = fetch_open(network, in, paths, open);
@@ -201,10 +202,10 @@ static bool overlooked(struct network *network, const struct group *g)
     for (int32_t i = 0; i < network->parts; i++) {
         struct fill *fill = &network->fill[network->part[i]];
         double Bps = network->map->Bps[network->part[i]];
-        if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) || fill->watched >= g->fills ||
+        if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
             network->holder[network->part[i]].full == network->pass)
             continue;
-        found |= fill->open > 0 || fill->left_Bps < -rounding_frac * Bps;
+        found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
         fill->watched = g->fills + WATCHED_FILLS;
     }
     return found;
