@@ -210,7 +210,8 @@ int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t d
 
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes)
 {
-    int64_t *number = malloc(((size_t)shapes + 1) * sizeof *number);
+    enum { FEW = 8 };
+    int64_t few[FEW] = {0}, *number = shapes <= FEW ? few : malloc((size_t)shapes * sizeof *number);
     if (!number) {
         fail(module, STATUS_NOMEM);
         return 0;
@@ -218,7 +219,8 @@ int32_t module_tuple(struct module *module, const int32_t shape[], int shapes)
     for (int i = 0; i < shapes; i++)
         number[i] = shape[i];
     int32_t made = module_shape(module, (struct shape){.dtype = SHAPE_TUPLE, .count = shapes}, number);
-    free(number);
+    if (number != few)
+        free(number);
     return made;
 }
 

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/cursor.h"
+#include "base/decimal.h"
 
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
@@ -248,35 +249,43 @@ int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const st
     return check_shapes(&c, expr);
 }
 
-static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *axes, char *text, size_t room)
+/* Appends a word as far as there is room; returns where the text ends. */
+static size_t say(char text[static EXPR_TEXT], size_t used, const char *word)
 {
-    size_t used =
-        (size_t)snprintf(text, room, "%s[", tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
-    for (int d = 0; d < tensor->dims && used < room; d++) {
-        char list[AXES_TEXT];
-        const struct expr_dim *dim = &tensor->dim[d];
-        bool sharded = dim->shard.count > 0;
-        used += (size_t)snprintf(text + used, room - used, "%s%s%s%lld%s%s", d ? "," : "", dim->name,
-                                 dim->name[0] ? "=" : "", (long long)dim->n, sharded ? "@" : "",
-                                 sharded ? axis_list_print(&dim->shard, axes, list) : "");
-    }
-    if (used < room)
-        used += (size_t)snprintf(text + used, room - used, "]");
+    while (*word && used + 1 < EXPR_TEXT)
+        text[used++] = *word++;
+    text[used] = '\0';
     return used;
+}
+
+static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *axes,
+                           char text[static EXPR_TEXT], size_t used)
+{
+    used = say(text, used, tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
+    for (int d = 0; d < tensor->dims; d++) {
+        char list[AXES_TEXT], size[DECIMAL_TEXT];
+        const struct expr_dim *dim = &tensor->dim[d];
+        *decimal_whole(size, dim->n) = '\0';
+        used = say(text, used, d ? "," : "[");
+        used = say(text, used, dim->name);
+        used = say(text, used, dim->name[0] ? "=" : "");
+        used = say(text, used, size);
+        used = say(text, used, dim->shard.count ? "@" : "");
+        used = say(text, used, dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
+    }
+    return say(text, used, tensor->dims ? "]" : "[]");
 }
 
 char *expr_print(const struct expr *expr, const struct axes *axes, char text[static EXPR_TEXT])
 {
     size_t used = 0;
-    for (int i = 0; i < expr->operands && used < EXPR_TEXT; i++) {
-        if (i)
-            used += (size_t)snprintf(text + used, EXPR_TEXT - used, " . ");
-        if (used < EXPR_TEXT)
-            used += print_tensor(&expr->operand[i], axes, text + used, EXPR_TEXT - used);
+    for (int i = 0; i < expr->operands; i++) {
+        used = say(text, used, i ? " . " : "");
+        used = print_tensor(&expr->operand[i], axes, text, used);
     }
-    if (expr->has_output && used < EXPR_TEXT - 4) {
-        used += (size_t)snprintf(text + used, EXPR_TEXT - used, " -> ");
-        print_tensor(&expr->output, axes, text + used, EXPR_TEXT - used);
+    if (expr->has_output) {
+        used = say(text, used, " -> ");
+        print_tensor(&expr->output, axes, text, used);
     }
     return text;
 }

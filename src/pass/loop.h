@@ -107,6 +107,12 @@ struct overlap {
     struct status *st;
 };
 
+/* Do all devices multiply? */
+static inline bool loop_all_multiply(const struct loop *loop, const struct loop_product *product)
+{
+    return product->first <= 0 && product->last >= loop->ring.size - 1;
+}
+
 /* A body by what it is; its index. */
 int32_t loop_body(struct overlap *o, const struct body *wanted);
 /* Those that a product needs. */

@@ -136,16 +136,11 @@ static struct step begin(struct overlap *o, const struct loop *loop, const struc
     return s;
 }
 
-static bool all_multiply(const struct loop *loop, const struct loop_product *product)
-{
-    return product->first <= 0 && product->last >= loop->ring.size - 1;
-}
-
 static struct called find_called(struct overlap *o, const struct body *step,
                                  const struct loop_product *product)
 {
     struct called called = {.step = loop_body(o, step)};
-    if (all_multiply(step->loop, product))
+    if (loop_all_multiply(step->loop, product))
         return called;
     struct body branch = *step;
     branch.kind = BODY_CALLS;
@@ -177,7 +172,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
     struct module *module = o->b.module;
     const struct loop *loop = s->body.loop;
     struct called called = find_called(o, &s->body, product);
-    if (all_multiply(loop, product)) {
+    if (loop_all_multiply(loop, product)) {
         int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);

@@ -139,17 +139,30 @@ static bool is_chunked(const struct overlap *o, const struct loop *loop)
     return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
 }
 
+/* Do two products call the same bodies? Most steps are like the one before. */
+static bool call_alike(const struct loop *loop, const struct loop_product *a, const struct loop_product *b)
+{
+    bool alike = a->chunks == b->chunks && a->accumulates == b->accumulates &&
+                 loop_all_multiply(loop, a) == loop_all_multiply(loop, b);
+    for (int c = 0; c < a->chunks && alike; c++)
+        alike = a->chunk[c].half == b->chunk[c].half;
+    return alike;
+}
+
 void loop_find_bodies(struct overlap *o, const struct loop *loop)
 {
-    struct loop_product product[LOOP_LEGS];
-    if (is_chunked(o, loop))
-        return;
-    for (int t = 0; t <= longest(loop); t++) {
-        int products = loop->kind == LOOP_GATHER ? gathered_products(loop, t, product)
-                                                 : scattered_products(o, loop, t, product);
-        for (int d = 0; d < loop->dots; d++)
-            for (int p = 0; p < products; p++)
-                loop_need_bodies(o, loop, &loop->dot[d], &product[p]);
+    struct loop_product product[2][LOOP_LEGS];
+    int products[2] = {0};
+    for (int t = 0; t <= longest(loop) && !is_chunked(o, loop); t++) {
+        const int now = t % 2, before = 1 - now;
+        products[now] = loop->kind == LOOP_GATHER ? gathered_products(loop, t, product[now])
+                                                  : scattered_products(o, loop, t, product[now]);
+        bool alike = products[now] == products[before];
+        for (int p = 0; p < products[now] && alike; p++)
+            alike = call_alike(loop, &product[now][p], &product[before][p]);
+        for (int d = 0; d < loop->dots && !alike; d++)
+            for (int p = 0; p < products[now]; p++)
+                loop_need_bodies(o, loop, &loop->dot[d], &product[now][p]);
     }
 }
 
