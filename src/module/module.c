@@ -171,12 +171,18 @@ static int32_t add_numbers(struct module *module, const int64_t number[], int nu
     if (!HAS_ROOM(module, number, NUMBERS, first,
                   numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
-    if (numbers > 0)
+    if (numbers > 0 && number != module->number + first) /* else it was filled in there */
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
     module->numbers += numbers;
     if (module->index && numbers >= LONG_LIST)
         module->index->list[module->index->lists++ % LISTS_KEPT] = (struct list){first, numbers};
     return first;
+}
+
+int64_t *module_number_room(struct module *module, int numbers)
+{
+    return HAS_ROOM(module, number, NUMBERS, module->numbers, numbers + 1) ? module->number + module->numbers
+                                                                           : NULL;
 }
 
 int32_t module_shape(struct module *module, struct shape shape, const int64_t number[])

@@ -194,6 +194,9 @@ int32_t module_begin(struct module *module, const char *name);
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands);
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
+/* Room for so many numbers, filled in by the caller and given to module_attribute() as the next part that is made: long lists need
+ * not be copied. NULL if there is no memory. */
+int64_t *module_number_room(struct module *module, int numbers);
 /* The same one that another instruction has, if it does. */
 void module_attribute_like(struct module *module, enum attribute_key key, int32_t instruction);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);

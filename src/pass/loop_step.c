@@ -244,18 +244,15 @@ static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int 
             return;
         }
     }
-    int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
-    if (!pair) {
-        out_of_memory(o);
+    int64_t *pair = module_number_room(module, 2 * n * loop->ring.count);
+    if (!pair)
         return;
-    }
     for (int g = 0; g < loop->ring.count; g++)
         for (int k = first; k <= last; k++) {
             pair[2 * pairs] = loop->ring.member[g * n + k];
             pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
         }
     module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
-    free(pair);
     o->sent[o->sents++ % LOOP_SENTS] = (struct loop_sent){loop, sign, first, last, module->instructions - 1};
 }
 
