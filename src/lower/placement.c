@@ -46,9 +46,11 @@ struct box {
 static bool bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
 {
     const struct slice *slice = placement->slice;
-    int low = slice->len[axis], high = 0, next = slice->len[axis];
+    int low = slice->len[axis], high = 0, next = slice->len[axis], step = 1, len = slice->len[axis];
+    for (int a = axis + 1; a < slice->axes; a++)
+        step *= slice->len[a];
     for (int i = 0; i < n; i++) {
-        int c = slice_coord(slice, placement->chip_of[member[i]], axis);
+        int c = placement->chip_of[member[i]] / step % len;
         if (c < low) {
             next = low;
             low = c;
@@ -58,8 +60,8 @@ static bool bound(const struct placement *placement, const int member[], int n, 
         high = c > high ? c : high;
     }
     int stride = high > low ? next - low : 1;
-    for (int i = 0; i < n; i++)
-        if ((slice_coord(slice, placement->chip_of[member[i]], axis) - low) % stride != 0)
+    for (int i = 0; i < n && stride > 1; i++)
+        if ((placement->chip_of[member[i]] / step % len - low) % stride != 0)
             return false;
     box->low[axis] = low;
     box->stride[axis] = stride;

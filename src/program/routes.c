@@ -34,7 +34,7 @@ static int way_to(const struct slice *slice, const int at[], int to)
 {
     int way = 0, step = 1;
     for (int a = slice->axes - 1; a >= 0; a--) {
-        int len = slice->len[a], rest = to / len, along = to - rest * len - at[a];
+        int len = slice->len[a], rest = a > 0 ? to / len : 0, along = to - rest * len - at[a];
         way += (along < 0 ? along + len : along) * step;
         step *= len;
         to = rest;
