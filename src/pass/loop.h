@@ -107,6 +107,18 @@ struct overlap {
     struct status *st;
 };
 
+/* On a line, with nothing between its ends? */
+static inline bool loop_is_line(const struct loop *loop)
+{
+    return !loop->closed && loop->way != OVERLAP_UNI;
+}
+bool loop_is_xla(const struct overlap *o, const struct loop *loop);     /* do its sums move first? */
+bool loop_is_chunked(const struct overlap *o, const struct loop *loop); /* no loop: reduced chunk by chunk */
+
+/* What is multiplied at a step; returns how many products. */
+int loop_products(const struct overlap *o, const struct loop *loop, int t,
+                  struct loop_product product[LOOP_LEGS]);
+
 /* Do all devices multiply? */
 static inline bool loop_all_multiply(const struct loop *loop, const struct loop_product *product)
 {
@@ -127,6 +139,7 @@ int32_t loop_offset(struct overlap *o, int64_t offset); /* a constant */
 
 /* Which legs a loop has, from its way and ring; what its permutes are labelled. */
 void loop_legs(struct loop *loop);
+int loop_last_step(const struct loop *loop);
 void loop_label_permutes(const struct overlap *o, struct loop *loop);
 
 /* Of a gather, of the pieces value[legs]: returns the accumulator. Devices that do not multiply keep what they have. */

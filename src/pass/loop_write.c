@@ -11,40 +11,6 @@
 
 #include "pass/loop.h"
 
-static int longest(const struct loop *loop)
-{
-    int steps = 0;
-    for (int l = 0; l < loop->legs; l++)
-        steps = loop->leg[l].steps > steps ? loop->leg[l].steps : steps;
-    return steps;
-}
-
-/* On a line, with nothing between its ends. */
-static bool is_line(const struct loop *loop)
-{
-    return !loop->closed && loop->way != OVERLAP_UNI;
-}
-
-void loop_legs(struct loop *loop)
-{
-    int n = loop->ring.size;
-    loop->half[0] = (loop->piece + 1) / 2;
-    loop->half[1] = loop->piece / 2;
-    loop->legs = loop->way == OVERLAP_UNI ? 1 : 2;
-    loop->leg[0] = (struct loop_leg){1, n - 1, -1};
-    loop->leg[1] = (struct loop_leg){-1, n - 1, -1};
-    if (loop->way == OVERLAP_UNI || is_line(loop))
-        return;
-    if (loop->way == OVERLAP_BIDI_HALF && loop->half[1] > 0) {
-        loop->leg[0].half = 0;
-        loop->leg[1].half = 1;
-        return;
-    }
-    loop->leg[0].steps = n / 2;
-    loop->leg[1].steps = (n - 1) / 2;
-    loop->legs = loop->leg[1].steps ? 2 : 1;
-}
-
 static int64_t half_low(const struct loop *loop, int half)
 {
     return half == 1 ? loop->half[0] : 0;
@@ -58,7 +24,7 @@ static int64_t half_high(const struct loop *loop, int half)
 /* A device sends after it has sent the step before, unless it closes a line the long way back: there sends may overlap. */
 static int32_t sent_before(const struct loop *loop, int t, int32_t start)
 {
-    return t > 0 && (loop->closed || is_line(loop)) ? start : -1;
+    return t > 0 && (loop->closed || loop_is_line(loop)) ? start : -1;
 }
 
 /* Who sends at step t of a gather: those to whom something came before, and who have a neighbour. */
@@ -67,103 +33,11 @@ static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, 
 {
     const struct loop_leg *leg = &loop->leg[l];
     int n = loop->ring.size, first = 0, last = n - 1;
-    if (is_line(loop)) {
+    if (loop_is_line(loop)) {
         first = leg->sign > 0 ? t : 1;
         last = first + n - 2 - t;
     }
     return loop_permute(o, loop, value, leg->sign, sent_before(loop, t, start), first, last);
-}
-
-/* A product by all devices of one piece, or of one half. */
-static struct loop_product product_of(const struct loop *loop, int leg, int offset, int half)
-{
-    return (struct loop_product){.chunk = {{leg, offset, half}}, .chunks = 1, .last = loop->ring.size - 1};
-}
-
-/* What is multiplied at step t: the own piece, then what came at the step before of each leg. Returns how many products. */
-static int gathered_products(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
-{
-    int products = 0, n = loop->ring.size;
-    if (t == 0) {
-        product[0] = product_of(loop, 0, 0, -1);
-        return 1;
-    }
-    for (int l = 0; l < loop->legs; l++) {
-        const struct loop_leg *leg = &loop->leg[l];
-        if (t > leg->steps)
-            continue;
-        struct loop_product *p = &product[products++];
-        *p = product_of(loop, l, -leg->sign * t, leg->half);
-        p->accumulates = true;
-        p->first = is_line(loop) && leg->sign > 0 ? t : 0;
-        p->last = is_line(loop) && leg->sign < 0 ? n - 1 - t : n - 1;
-    }
-    if (products == 2 && product[0].chunk[0].half >= 0)
-        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
-    return products;
-}
-
-static bool is_xla(const struct overlap *o, const struct loop *loop)
-{
-    return loop->way == OVERLAP_UNI && o->options->xla_loops;
-}
-
-/* The same of a scatter: the pieces of devices farther on, at last the own one. */
-static int scattered_products(const struct overlap *o, const struct loop *loop, int t,
-                              struct loop_product product[LOOP_LEGS])
-{
-    int products = 0, n = loop->ring.size;
-    if (is_xla(o, loop) || t == longest(loop)) {
-        product[0] = product_of(loop, 0, is_xla(o, loop) ? -t - 1 : 0, -1);
-        product[0].accumulates = t > 0;
-        return 1;
-    }
-    for (int l = 0; l < loop->legs; l++) {
-        const struct loop_leg *leg = &loop->leg[l];
-        if (t >= leg->steps)
-            continue;
-        struct loop_product *p = &product[products++];
-        *p = product_of(loop, l, leg->sign * (leg->steps - t), leg->half);
-        p->accumulates = t > 0;
-        p->first = is_line(loop) && leg->sign < 0 ? n - 1 - t : 0;
-        p->last = is_line(loop) && leg->sign > 0 ? t : n - 1;
-    }
-    if (products == 2 && product[0].chunk[0].half >= 0)
-        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
-    return products;
-}
-
-/* Is its output reduced chunk by chunk, without a loop? */
-static bool is_chunked(const struct overlap *o, const struct loop *loop)
-{
-    return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
-}
-
-/* Do two products call the same bodies? Most steps are like the one before. */
-static bool call_alike(const struct loop *loop, const struct loop_product *a, const struct loop_product *b)
-{
-    bool alike = a->chunks == b->chunks && a->accumulates == b->accumulates &&
-                 loop_all_multiply(loop, a) == loop_all_multiply(loop, b);
-    for (int c = 0; c < a->chunks && alike; c++)
-        alike = a->chunk[c].half == b->chunk[c].half;
-    return alike;
-}
-
-void loop_find_bodies(struct overlap *o, const struct loop *loop)
-{
-    struct loop_product product[2][LOOP_LEGS];
-    int products[2] = {0};
-    for (int t = 0; t <= longest(loop) && !is_chunked(o, loop); t++) {
-        const int now = t % 2, before = 1 - now;
-        products[now] = loop->kind == LOOP_GATHER ? gathered_products(loop, t, product[now])
-                                                  : scattered_products(o, loop, t, product[now]);
-        bool alike = products[now] == products[before];
-        for (int p = 0; p < products[now] && alike; p++)
-            alike = call_alike(loop, &product[now][p], &product[before][p]);
-        for (int d = 0; d < loop->dots && !alike; d++)
-            for (int p = 0; p < products[now]; p++)
-                loop_need_bodies(o, loop, &loop->dot[d], &product[now][p]);
-    }
 }
 
 static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t low, int64_t high)
@@ -182,13 +56,13 @@ static void write_gather(struct overlap *o, const struct loop *loop)
                                   half_high(loop, loop->leg[l].half));
     for (int d = 0; d < loop->dots; d++)
         accumulator[d] = -1;
-    for (int t = 0; t <= longest(loop); t++) {
+    for (int t = 0; t <= loop_last_step(loop); t++) {
         o->step = t;
         for (int l = 0; l < loop->legs; l++)
             if (t < loop->leg[l].steps)
                 start[l] = send_gathered(o, loop, l, t, value[l], start[l]);
         struct loop_product product[LOOP_LEGS];
-        int products = gathered_products(loop, t, product);
+        int products = loop_products(o, loop, t, product);
         for (int d = 0; d < loop->dots; d++)
             for (int p = 0; p < products; p++)
                 accumulator[d] = loop_gather_product(o, loop, &loop->dot[d], &product[p],
@@ -207,7 +81,7 @@ static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t
 {
     const struct loop_leg *leg = &loop->leg[l];
     int n = loop->ring.size, first = 0, last = n - 1;
-    if (is_line(loop)) {
+    if (loop_is_line(loop)) {
         first = leg->sign > 0 ? 0 : n - 1 - t;
         last = first + t;
     }
@@ -220,7 +94,7 @@ static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t
 static void scatter_step(struct overlap *o, const struct loop *loop, int t, int32_t start[])
 {
     struct loop_product product[LOOP_LEGS];
-    int products = scattered_products(o, loop, t, product);
+    int products = loop_products(o, loop, t, product);
     o->step = t;
     for (int p = 0; p < products; p++) {
         int32_t partial[LOOP_CHUNKS];
@@ -237,8 +111,8 @@ static int32_t scatter_end(struct overlap *o, const struct loop *loop, const int
 {
     struct loop_product product[LOOP_LEGS];
     int32_t own, came[LOOP_LEGS];
-    o->step = longest(loop);
-    scattered_products(o, loop, o->step, product);
+    o->step = loop_last_step(loop);
+    loop_products(o, loop, o->step, product);
     loop_scatter_product(o, loop, &loop->dot[0], &product[0], &own);
     for (int l = 0; l < loop->legs; l++)
         came[l] = loop_arrived(o, start[l]);
@@ -271,7 +145,7 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
         }
         o->step = t;
         start = loop_permute(o, loop, sum, 1, sent_before(loop, t, start), 0, n - 1);
-        scattered_products(o, loop, t, product);
+        loop_products(o, loop, t, product);
         loop_scatter_product(o, loop, &loop->dot[0], &product[0], &partial);
         sum = loop_add(o, loop_arrived(o, start), partial);
     }
@@ -302,10 +176,10 @@ static int32_t gather_sums(struct overlap *o, const struct loop *loop, int32_t s
 static void write_scatter(struct overlap *o, const struct loop *loop)
 {
     int32_t start[LOOP_LEGS] = {-1, -1}, sum;
-    if (is_xla(o, loop)) {
+    if (loop_is_xla(o, loop)) {
         sum = scatter_as_xla(o, loop);
     } else {
-        for (int t = 0; t < longest(loop); t++)
+        for (int t = 0; t < loop_last_step(loop); t++)
             scatter_step(o, loop, t, start);
         sum = scatter_end(o, loop, start);
     }
@@ -363,5 +237,7 @@ static void write_chunks(struct overlap *o, const struct loop *loop)
 
 void loop_write(struct overlap *o, const struct loop *loop)
 {
-    (loop->kind == LOOP_GATHER ? write_gather : is_chunked(o, loop) ? write_chunks : write_scatter)(o, loop);
+    (loop->kind == LOOP_GATHER  ? write_gather
+     : loop_is_chunked(o, loop) ? write_chunks
+                                : write_scatter)(o, loop);
 }
