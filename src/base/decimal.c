@@ -102,7 +102,9 @@ char *decimal_real(char text[static DECIMAL_TEXT], double value)
     char digit[DECIMAL_TEXT], *to = text;
     int64_t digits;
     int exponent, n = DIGITS;
-    if (value == 0 || !isfinite(value) || !digits_of(fabs(value), &digits, &exponent))
+    if (value == 0) /* which most tables are full of */
+        return stpcpy(text, signbit(value) ? "-0" : "0");
+    if (!isfinite(value) || !digits_of(fabs(value), &digits, &exponent))
         return text + snprintf(text, DECIMAL_TEXT, "%.9g", value);
     decimal_whole(digit, digits);
     while (n > 1 && digit[n - 1] == '0')

@@ -298,11 +298,12 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
     bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
     bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op, ... */
     bool repeats = walk->ring[ring]->closed && walk->spec->timing_only; /* ... the same round a ring */
-    struct op send[2] = {{.kind = OP_SEND,
+    struct op send[2];
+    send[0] = (struct op){.kind = OP_SEND,
                           .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                           .amount = amount_of(bytes),
                           .setup_s = phase->setup_s,
-                          .stage = walk->stage}};
+                          .stage = walk->stage};
     for (int t = 0; t < leg->steps; t++, send[0].setup_s = 0) {
         send[0].where = leg_where(walk, ring, leg, gather, t);
         send[0].payload = phase_payload(walk, phase, leg_offset(leg, gather, t));

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "formula/shape.h"
 
-#include <stddef.h>
-
 struct shape shape_of(const struct formula_case *c)
 {
     struct shape shape = {.chips = 1, .longest = 1, .all_closed = true, .equal = true};
@@ -21,44 +19,40 @@ struct shape shape_of(const struct formula_case *c)
     return shape;
 }
 
-/* The first form of a list that speaks of the case, or NULL; its time in `*time_s`. */
-static const struct formula *find(const struct formula list[], const struct formula_case *c, double *time_s)
+/* The first form of a list that speaks of the case. */
+static const char *find(const struct formula list[], const struct formula_case *c, double *time_s)
 {
     for (const struct formula *form = list; form->id && !c->uneven; form++) {
         *time_s = form->time_s(c);
         if (!isnan(*time_s))
-            return form;
+            return form->id;
     }
     *time_s = NAN;
-    return NULL;
+    return "";
+}
+
+const char *formula_exact_find(const struct formula_case *c, double *time_s)
+{
+    return find(formula_exact, c, time_s);
+}
+
+const char *formula_rule_find(const struct formula_case *c, double *time_s)
+{
+    return find(formula_rules, c, time_s);
 }
 
 double formula_exact_s(const struct formula_case *c)
 {
     double time_s;
-    find(formula_exact, c, &time_s);
+    formula_exact_find(c, &time_s);
     return time_s;
 }
 
 double formula_rule_s(const struct formula_case *c)
 {
     double time_s;
-    find(formula_rules, c, &time_s);
+    formula_rule_find(c, &time_s);
     return time_s;
-}
-
-const char *formula_exact_id(const struct formula_case *c)
-{
-    double time_s;
-    const struct formula *form = find(formula_exact, c, &time_s);
-    return form ? form->id : "";
-}
-
-const char *formula_rule_id(const struct formula_case *c)
-{
-    double time_s;
-    const struct formula *form = find(formula_rules, c, &time_s);
-    return form ? form->id : "";
 }
 
 double formula_latency_bound_bytes(double hop_latency_s, double link_Bps)

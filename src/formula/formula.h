@@ -42,11 +42,11 @@ struct formula_case {
     int route_links, routes;
 };
 
-/* The form that fits a case best, and its id, "E3" or "F2"; NaN and "" where there is none. */
+/* The form that fits a case best: its id, "E3" or "F2", and its time; "" and NaN where there is none. Or its time alone. */
+const char *formula_exact_find(const struct formula_case *c, double *time_s);
+const char *formula_rule_find(const struct formula_case *c, double *time_s);
 double formula_exact_s(const struct formula_case *c);
 double formula_rule_s(const struct formula_case *c);
-const char *formula_exact_id(const struct formula_case *c);
-const char *formula_rule_id(const struct formula_case *c);
 
 /* How a broadcast goes: in so many chunks that follow each other along the rings, or 0: scattered, then gathered. What its
  * builder asks, so that it is never slower than an all-reduce. `kind`, rings, sizes, links and `root` count. */

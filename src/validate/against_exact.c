@@ -31,11 +31,10 @@ static int check_in(struct exact *exact, const char *arguments, bool simgrid, st
     if (code)
         return code;
     struct check check = {.simulated = simulation.result.time_s,
-                          .expected = formula_exact_s(&simulation.formula),
                           .tolerance_frac = simgrid ? simgrid_tolerance : event_tolerance};
     snprintf(check.part, sizeof check.part, "exact");
-    snprintf(check.id, sizeof check.id, "%s%s", formula_exact_id(&simulation.formula),
-             simgrid ? " simgrid" : "");
+    const char *id = formula_exact_find(&simulation.formula, &check.expected);
+    snprintf(check.id, sizeof check.id, "%s%s", id, simgrid ? " simgrid" : "");
     snprintf(check.what, sizeof check.what, "%s", all);
     return checks_add(exact->checks, check, st);
 }

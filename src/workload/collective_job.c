@@ -189,10 +189,8 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     work->size_bytes = job->point->size_bytes;
     work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
     work->busbw_factor = c->collective->busbw_factor(c->group_chips);
-    work->formula_exact_s = formula_exact_s(&formula);
-    work->formula_rule_s = formula_rule_s(&formula);
-    work->exact_id = formula_exact_id(&formula);
-    work->rule_id = formula_rule_id(&formula);
+    work->exact_id = formula_exact_find(&formula, &work->formula_exact_s);
+    work->rule_id = formula_rule_find(&formula, &work->formula_rule_s);
     return 0;
 }
 
