@@ -220,25 +220,33 @@ static char *write_doc(const struct command *command)
     return doc;
 }
 
+static int print_help(struct argp *argp, const struct command *command, char *title, struct status *st)
+{
+    char *doc = write_doc(command);
+    if (!doc)
+        return status_nomem(st);
+    argp->doc = doc;
+    argp_help(argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, title);
+    free(doc);
+    return 0;
+}
+
 int command_parse(const struct command *command, int argc, char **argv, struct settings *settings,
                   struct status *st)
 {
     struct argp_option list[OPTIONS_MAX + GROUP_OUTPUT + 2];
     char title[32];
     struct parsing parsing = {.command = command, .settings = settings, .st = st};
-    char *doc = write_doc(command), *name = argv[0];
-    if (!doc)
-        return status_nomem(st);
+    char *name = argv[0];
     fill_options(command, list);
     snprintf(title, sizeof title, "icisim %s", command->name);
     argv[0] = title;
-    struct argp argp = {list, parse_one, command->arguments, doc, NULL, filter_help, NULL};
+    struct argp argp = {list, parse_one, command->arguments, NULL, NULL, filter_help, NULL};
     /* argp's own help does not print where its errors do not. */
     error_t error = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP, NULL, &parsing);
     argv[0] = name;
-    if (parsing.help)
-        argp_help(&argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, title);
-    free(doc);
+    if (parsing.help && print_help(&argp, command, title, st) < 0)
+        return st->code;
     if (error && st->code == 0)
         status_fail(st, STATUS_INPUT, "%s: %s", command->name, strerror(error));
     if (parsing.help && st->code == 0)

@@ -244,7 +244,7 @@ static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int 
             return;
         }
     }
-    int64_t *pair = module_number_room(module, 2 * n * loop->ring.count);
+    int64_t *pair = module_number_room(module, 2 * n * loop->ring.count * loop->legs); /* each leg has some */
     if (!pair)
         return;
     for (int g = 0; g < loop->ring.count; g++)
