@@ -115,9 +115,19 @@ static bool is_broken(const struct rule *rule, const struct settings *settings)
     return (op->count > 0 || rule->ops == 0) && (other->count > 0 || !holds(rule, NULL));
 }
 
+bool option_has_rule(const struct option_row *option)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (strcmp(rules[i].option, option->name) == 0)
+            return true;
+    return false;
+}
+
 /* What is idle itself counts as not given: naive leaves --all-reduce no meaning, and that none to --chunks. */
 bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option)
 {
+    if (!grid->ruled[option_index(option)])
+        return false;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
         if (*rule->option != *option->name || strcmp(rule->option, option->name) != 0 ||

@@ -24,6 +24,7 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
     for (int i = 0; i < option_count; i++) {
         int count = settings->of[i].count;
         grid->common.given[i] = count > 0;
+        grid->ruled[i] = option_has_rule(&option_table[i]);
         if (!option_table[i].of_point || count == 0)
             continue;
         if (settings->tied && i == option_index(option_by_name("slice")))

@@ -81,6 +81,7 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
+    bool ruled[OPTIONS_MAX]; /* of each option: option_has_rule() */
     int led, leader;         /* dim whose value is that of another: meshes that go with slices; -1: none */
     struct point common;     /* what all points have in common */
 };
@@ -99,6 +100,7 @@ int64_t grid_with(const struct grid *grid, int64_t index, const struct option_ro
  * point has leave it no meaning, as --chunks beside --all-reduce scatter-gather? */
 const char *grid_text(const struct grid *grid, int64_t index, const struct option_row *option);
 bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option);
+bool option_has_rule(const struct option_row *option); /* is it ever idle? */
 
 /* Writes the values of what was given of the work, the machine and the schedule and has no column in results:
  * "routes=2 offset=1". */
