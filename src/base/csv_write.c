@@ -31,13 +31,13 @@ void csv_text(struct csv_writer *csv, const char *text)
         fputs_unlocked(text, out);
         return;
     }
-    putc('"', out);
+    putc_unlocked('"', out);
     for (; *text; text++) {
         if (*text == '"')
-            putc('"', out);
-        putc(*text, out);
+            putc_unlocked('"', out);
+        putc_unlocked(*text, out);
     }
-    putc('"', out);
+    putc_unlocked('"', out);
 }
 
 void csv_real(struct csv_writer *csv, double value)
