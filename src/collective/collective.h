@@ -46,6 +46,8 @@ struct collective_buffers {
     int32_t in, out;
 };
 
+enum { COLLECTIVE_PART_BEGINS = 2 * COLLECTIVE_RINGS + 1 };
+
 /* What a collective is to do. Zeroed fields are defaults: COMBINE_COPY is taken as COMBINE_SUM where it
  * reduces. */
 struct collective_spec {
@@ -74,6 +76,8 @@ struct collective_spec {
     /* To work on, or NULL: those below 0 are made and filled in. */
     struct collective_buffers *buffers;
     bool timing_only; /* no buffers, no payloads */
+    /* Gets the op with which each part begins, and where the last one ends; or NULL. What parts do not cut leaves it as it is. */
+    int32_t *part_begins; /* [COLLECTIVE_PART_BEGINS] */
 };
 
 /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets the op

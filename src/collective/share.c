@@ -62,35 +62,24 @@ static void search(double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS], int rings, i
         }
 }
 
-int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS])
+/* What each part brings to each ring, for each of its bytes. Returns how many rings have two chips or more. */
+static int find_costs(const struct collective_spec *spec, double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
 {
     const struct ring *ring[COLLECTIVE_RINGS];
-    double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS] = {{0}};
     int rings = 0;
-    bool alike = true;
-    for (int r = 0; r < spec->rings; r++) {
-        share[r] = 0;
-        if (spec->ring[r]->n < 2)
-            continue;
-        ring[rings++] = spec->ring[r];
-        alike &= spec->ring[r]->n == ring[0]->n && spec->ring[r]->closed == ring[0]->closed;
-    }
+    for (int r = 0; r < spec->rings; r++)
+        if (spec->ring[r]->n >= 2)
+            ring[rings++] = spec->ring[r];
     for (int first = 0; first < rings; first++)
         for (int of = 0; of < rings; of++)
             cost[first][of] = carried(spec, ring, rings, first, of);
-    if (!alike)
-        search(cost, rings, share);
     return rings;
 }
 
-bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+static bool rings_differ(const struct collective_spec *spec)
 {
-    enum collective_id id = collective->id;
     const struct ring *first = NULL;
-    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER ||
-                id == COLLECTIVE_ALL_REDUCE ||
-                id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
-    for (int r = 0; r < spec->rings && cuts; r++) {
+    for (int r = 0; r < spec->rings; r++) {
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
             continue;
@@ -99,6 +88,25 @@ bool collective_has_shares(const struct collective *collective, const struct col
         first = first ? first : ring;
     }
     return false;
+}
+
+int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS])
+{
+    double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS];
+    int rings = find_costs(spec, cost);
+    memset(share, 0, COLLECTIVE_RINGS * sizeof *share);
+    if (rings_differ(spec))
+        search(cost, rings, share);
+    return rings;
+}
+
+bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+{
+    enum collective_id id = collective->id;
+    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER ||
+                id == COLLECTIVE_ALL_REDUCE ||
+                id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
+    return cuts && rings_differ(spec);
 }
 
 int collective_time(const struct collective *collective, const struct slice *slice,
@@ -115,21 +123,111 @@ int collective_time(const struct collective *collective, const struct slice *sli
     return code;
 }
 
-/* Simulates other shares, and keeps them where they are faster. */
-static int try_share(const struct collective *collective, const struct slice *slice,
-                     struct collective_spec *spec, const int share[COLLECTIVE_RINGS], double *time_s,
-                     bool *better, struct status *st)
+/* Shares of a collective that are tried one after the other. Its program is written and folded once for all that leave the
+ * same parts empty; for the others of them only amounts are new. */
+struct trial {
+    const struct collective *collective;
+    const struct slice *slice;
+    struct collective_spec *spec; /* with the best shares, which take time_s */
+    double *time_s;
+    int rings;
+    double least_s[COLLECTIVE_RINGS]
+                  [COLLECTIVE_RINGS]; /* on the busiest link of a ring, for each share of a part */
+    bool written;
+    int share[COLLECTIVE_RINGS]; /* of the program */
+    int32_t begins[COLLECTIVE_PART_BEGINS];
+    struct program program;
+    struct timing timing;
+};
+
+static void trial_clear(struct trial *trial)
 {
-    int before[COLLECTIVE_RINGS];
-    double tried_s = 0;
-    memcpy(before, spec->share, sizeof before);
-    memcpy(spec->share, share, sizeof before);
-    int code = collective_time(collective, slice, spec, &tried_s, st);
-    *better = code == 0 && tried_s < *time_s * (1 - 1e-6);
-    if (*better)
-        *time_s = tried_s;
+    if (!trial->written)
+        return;
+    timing_free(&trial->timing);
+    program_free(&trial->program);
+    trial->written = false;
+}
+
+static int trial_write(struct trial *trial, const int share[], struct status *st)
+{
+    struct collective_spec alone = *trial->spec;
+    trial_clear(trial);
+    alone.timing_only = true;
+    alone.part_begins = trial->begins;
+    memset(trial->begins, 0, sizeof trial->begins);
+    memcpy(alone.share, share, sizeof alone.share);
+    memcpy(trial->share, share, sizeof trial->share);
+    program_init(&trial->program, trial->slice);
+    trial->timing = (struct timing){0};
+    trial->written = true;
+    int code = trial->collective->build(&alone, &trial->program, -1, NULL, st);
+    return code < 0 ? code : timing_init(&trial->timing, &trial->program, engine_fastest(), true, st);
+}
+
+/* The program's amounts, which are proportional to a part's share; and what takes time without any, its sums. */
+static void trial_amounts(struct trial *trial, const int share[])
+{
+    for (int p = 0; p + 1 < COLLECTIVE_PART_BEGINS; p++) {
+        double before = trial->share[p % trial->rings], now = share[p % trial->rings];
+        for (int32_t o = trial->begins[p]; o < trial->begins[p + 1]; o++) {
+            struct op *op = &trial->program.op[o];
+            if (op->amount.each > 0)
+                op->amount.each = op->amount.each / before * now;
+            else
+                op->setup_s = op->setup_s / before * now;
+        }
+    }
+    memcpy(trial->share, share, sizeof trial->share);
+    timing_renew(&trial->timing);
+}
+
+static int trial_run(struct trial *trial, const int share[], double *time_s, struct status *st)
+{
+    bool same_parts = trial->written;
+    int code = 0;
+    for (int r = 0; r < trial->rings; r++)
+        same_parts &= (trial->share[r] > 0) == (share[r] > 0);
+    if (same_parts)
+        trial_amounts(trial, share);
     else
-        memcpy(spec->share, before, sizeof before);
+        code = trial_write(trial, share, st);
+    if (code == 0)
+        code = timing_run(&trial->timing, RECORD_NONE, st);
+    if (code == 0)
+        *time_s = trial->timing.trace.total_s;
+    return code;
+}
+
+/* What parts bring to links, in seconds: nothing where links differ, of which the busiest is not known. */
+static void trial_least(struct trial *trial)
+{
+    double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS];
+    const struct collective_spec *spec = trial->spec;
+    enum collective_id id = trial->collective->id;
+    bool twice = id == COLLECTIVE_ALL_REDUCE || id == COLLECTIVE_BROADCAST; /* scattered, then gathered */
+    double share_bytes = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES;
+    trial->rings = find_costs(spec, cost);
+    for (int first = 0; first < trial->rings; first++)
+        for (int of = 0; of < trial->rings; of++)
+            trial->least_s[first][of] =
+                trial->slice->link ? 0
+                                   : cost[first][of] * share_bytes * (twice ? 2 : 1) / trial->slice->link_Bps;
+}
+
+/* Simulates other shares, unless the busiest link alone takes as long, and keeps them where they are faster. */
+static int try_share(struct trial *trial, const int share[COLLECTIVE_RINGS], bool *better, struct status *st)
+{
+    double tried_s = 0;
+    *better = false;
+    if (busiest(trial->least_s, trial->rings, share) >= *trial->time_s)
+        return 0;
+    int code = trial_run(trial, share, &tried_s, st);
+    *better = code == 0 && tried_s < *trial->time_s * (1 - 1e-6);
+    if (*better) {
+        *trial->time_s = tried_s;
+        memcpy(trial->spec->share, share, sizeof trial->spec->share);
+    }
     return code;
 }
 
@@ -147,22 +245,21 @@ static bool was_tried(int tried[TRIES][COLLECTIVE_RINGS], int *count, const int 
 
 /* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster: links that are loaded alike are
  * not all, as the phases of a part come one after the other. */
-static int improve_share(const struct collective *collective, const struct slice *slice,
-                         struct collective_spec *spec, int rings, double *time_s, struct status *st)
+static int improve_share(struct trial *trial, struct status *st)
 {
-    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS];
+    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS], rings = trial->rings;
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;
         for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
             int from = move / rings, to = move % rings, share[COLLECTIVE_RINGS];
-            memcpy(share, spec->share, sizeof share);
+            memcpy(share, trial->spec->share, sizeof share);
             share[from] -= step;
             share[to] += step;
             if (from == to || share[from] < 0)
                 continue;
             better = false;
             if (!was_tried(tried, &count, share))
-                code = try_share(collective, slice, spec, share, time_s, &better, st);
+                code = try_share(trial, share, &better, st);
             tries++;
             move = better ? move - 1 : move; /* the same once more */
         }
@@ -179,13 +276,16 @@ int collective_best_share(const struct collective *collective, const struct slic
     int code = collective_time(collective, slice, spec, time_s, st);
     if (code < 0 || !collective_has_shares(collective, spec))
         return code;
-    int rings = collective_share(spec, share);
+    struct trial trial = {.collective = collective, .slice = slice, .spec = spec, .time_s = time_s};
     double equal_s = *time_s;
-    for (int r = 0; r < rings; r++) /* nearly equal ones, to start from */
-        spec->share[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
-    code = try_share(collective, slice, spec, share, time_s, &better, st);
+    trial_least(&trial);
+    collective_share(spec, share);
+    for (int r = 0; r < trial.rings; r++) /* nearly equal ones, to start from */
+        spec->share[r] = COLLECTIVE_SHARES / trial.rings + (r < COLLECTIVE_SHARES % trial.rings);
+    code = try_share(&trial, share, &better, st);
     if (code == 0)
-        code = improve_share(collective, slice, spec, rings, time_s, st);
+        code = improve_share(&trial, st);
+    trial_clear(&trial);
     if (!(*time_s < equal_s))
         memset(spec->share, 0, sizeof spec->share);
     return code;
