@@ -4,8 +4,9 @@
  *
  * A part of one byte that starts with ring r and walks them in cyclic order brings, to ring s, what it has gathered by then:
  * the lengths of the rings before s over the number of chips, for each of the chunks that cross the busiest link of s. These
- * are n - 1 on a line and one way round a ring, floor(n/2) and (n - 1)/2 both ways round. The ring that comes last carries
- * most. The best shares make the largest sum over all parts least; a reduce-scatter is the same backwards.
+ * are n - 1 on a line and one way round a ring, floor(n/2) and (n - 1)/2 both ways round; times the steps that pass one link,
+ * where steps are several links. The ring that comes last carries most. The best shares make the largest sum over all parts
+ * least; a reduce-scatter is the same backwards.
  */
 #include <string.h>
 
@@ -29,7 +30,7 @@ static double carried(const struct collective_spec *spec, const struct ring *con
         chips *= ring[m]->n;
     for (int m = first; m % rings != of; m++)
         gathered *= ring[m % rings]->n;
-    return gathered * crossings(ring[of], spec->kind) / chips;
+    return gathered * crossings(ring[of], spec->kind) * ring[of]->overlap / chips;
 }
 
 static double busiest(double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS], int rings, const int share[])
@@ -83,7 +84,8 @@ static bool rings_differ(const struct collective_spec *spec)
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
             continue;
-        if (first && (ring->n != first->n || ring->closed != first->closed))
+        if (first &&
+            (ring->n != first->n || ring->closed != first->closed || ring->overlap != first->overlap))
             return true;
         first = first ? first : ring;
     }

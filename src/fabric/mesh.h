@@ -104,6 +104,7 @@ struct ring {
     int32_t *slot;  /* [n]: the logical index of a piece; NULL where it is the number of the piece itself */
     int edge_links; /* links of the longest step but the closing one */
     int closing_links; /* links of the step from the last to the first */
+    int overlap; /* so many steps one way pass the link that most of them pass: 1 where each is a link of its own */
 };
 
 /* The rings along a whole axis of the slice, of all its chips. */

@@ -121,6 +121,29 @@ static void place(struct ring *ring, const struct slice *slice, const int32_t ch
         }
 }
 
+/* How many steps pass the link that most pass; that of a line from its last to its first is none. */
+static int count_overlap(struct ring *ring, const struct slice *slice, struct status *st)
+{
+    int32_t *steps = calloc((size_t)slice_link_ids(slice) + 1, sizeof *steps);
+    int *link = malloc((size_t)slice_link_ids(slice) * sizeof *link), code = 0;
+    if (!steps || !link)
+        code = status_nomem(st);
+    for (int chip = 0; chip < slice->chips && code == 0; chip++) {
+        struct hop hop[ROUTE_HOPS];
+        if (ring->next[chip] < 0 || (!ring->closed && ring->position[chip] == ring->n - 1))
+            continue;
+        int hops = route_between(slice, chip, ring->next[chip], hop, st);
+        code = hops < 0 ? hops : 0;
+        if (code == 0)
+            route_walk(slice, chip, hop, hops, link);
+        for (int l = 0; code == 0 && l < route_length(hop, hops); l++)
+            ring->overlap = ++steps[link[l]] > ring->overlap ? steps[link[l]] : ring->overlap;
+    }
+    free(steps);
+    free(link);
+    return code;
+}
+
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
                    struct status *st)
 {
@@ -145,9 +168,12 @@ int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t c
         ring->closed = closed && !ring->broken;
         ring->edge_links = edge[0].links;
         ring->closing_links = edge[1].links;
-    } else {
-        ring_free(ring);
+        ring->overlap = 1;
     }
+    if (code == 0 && ring->edge_links > 1)
+        code = count_overlap(ring, slice, st);
+    if (code < 0)
+        ring_free(ring);
     free(order);
     return code;
 }
@@ -187,7 +213,7 @@ int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct 
     if (!is_alive(slice, axis))
         return ring_of_part(ring, slice, &(struct side){.axis = axis, .n = n, .stride = 1}, st);
     bool closed = slice_is_ring(slice, axis);
-    *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1};
+    *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
     ring->closing_links = closed ? 1 : n - 1;
     return 0;
 }
