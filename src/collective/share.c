@@ -285,6 +285,11 @@ int collective_best_share(const struct collective *collective, const struct slic
     for (int r = 0; r < trial.rings; r++) /* nearly equal ones, to start from */
         spec->share[r] = COLLECTIVE_SHARES / trial.rings + (r < COLLECTIVE_SHARES % trial.rings);
     code = try_share(&trial, share, &better, st);
+    for (int r = 0; r < trial.rings && code == 0; r++) { /* one order alone, which moves may not come to */
+        int alone[COLLECTIVE_RINGS] = {0};
+        alone[r] = COLLECTIVE_SHARES;
+        code = try_share(&trial, alone, &better, st);
+    }
     if (code == 0)
         code = improve_share(&trial, st);
     trial_clear(&trial);
