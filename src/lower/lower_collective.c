@@ -275,15 +275,16 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
 }
 
 /* The share of what its busiest link takes that a collective adds to a step at least. On lines of three chips and more an
- * all-gather loads the last links most, a reduce-scatter the first ones, so that one makes up for some of the other (a step
- * took 7 % less); a permute's chips that end early make up for all of it. */
+ * all-gather loads the last links most, a reduce-scatter the first ones, and pairs far apart need the links between them
+ * while others compute: so one makes up for some of the other (a step took 7 % less). A permute's chips that end early make
+ * up for all of it. */
 static double least_frac(struct lower *lower, int32_t instruction)
 {
     const struct layout *layout = lower_laid(lower, instruction);
     if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
         return 0;
     for (int r = 0; layout && r < layout->rings; r++)
-        if (!layout->ring[r].closed && layout->ring[r].n > 2)
+        if (!layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1))
             return 0.9;
     return 1;
 }
