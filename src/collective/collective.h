@@ -115,6 +115,11 @@ const struct collective *collective_by_name(const char *name, struct status *st)
  * Returns how many rings have two chips or more. */
 enum { COLLECTIVE_SHARES = 64 };
 int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
+/* Is its array cut into parts that have shares? */
+bool collective_is_cut(const struct collective *collective);
+/* What its busiest link takes at least, in seconds, however such a collective is cut. */
+double collective_least_s(const struct collective *collective, const struct slice *slice,
+                          const struct collective_spec *spec);
 /* What a collective takes on the slice, alone, by the fastest engine. */
 int collective_time(const struct collective *collective, const struct slice *slice,
                     const struct collective_spec *spec, double *time_s, struct status *st);

@@ -8,6 +8,7 @@
  * where steps are several links. The ring that comes last carries most. The best shares make the largest sum over all parts
  * least; a reduce-scatter is the same backwards.
  */
+#include <math.h>
 #include <string.h>
 
 #include "collective/walk.h"
@@ -102,13 +103,49 @@ int collective_share(const struct collective_spec *spec, int share[static COLLEC
     return rings;
 }
 
-bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+bool collective_is_cut(const struct collective *collective)
 {
     enum collective_id id = collective->id;
-    bool cuts = id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER ||
-                id == COLLECTIVE_ALL_REDUCE ||
-                id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
-    return cuts && rings_differ(spec);
+    return id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
+           id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
+}
+
+bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+{
+    return collective_is_cut(collective) && rings_differ(spec);
+}
+
+/* What the parts bring to the busiest link of each ring, in seconds for each share, as if no link were slow. Returns how many
+ * rings have two chips or more. */
+static int find_costs_s(const struct collective *collective, const struct slice *slice,
+                        const struct collective_spec *spec, double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
+{
+    enum collective_id id = collective->id;
+    bool twice = id == COLLECTIVE_ALL_REDUCE; /* scattered, then gathered; a broadcast may be pipelined */
+    double share_bytes = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES;
+    int rings = find_costs(spec, cost_s);
+    for (int first = 0; first < rings; first++)
+        for (int of = 0; of < rings; of++)
+            cost_s[first][of] *= share_bytes * (twice ? 2 : 1) / slice->link_Bps;
+    return rings;
+}
+
+double collective_least_s(const struct collective *collective, const struct slice *slice,
+                          const struct collective_spec *spec)
+{
+    double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS], equal_s = 0;
+    int share[COLLECTIVE_RINGS] = {0};
+    int rings = find_costs_s(collective, slice, spec, cost_s);
+    for (int of = 0; of < rings; of++) {
+        double sum_s = 0;
+        for (int first = 0; first < rings; first++)
+            sum_s += cost_s[first][of] * COLLECTIVE_SHARES / rings;
+        equal_s = fmax(equal_s, sum_s);
+    }
+    if (!rings_differ(spec))
+        return equal_s;
+    search(cost_s, rings, share);
+    return fmin(equal_s, busiest(cost_s, rings, share));
 }
 
 int collective_time(const struct collective *collective, const struct slice *slice,
@@ -201,22 +238,6 @@ static int trial_run(struct trial *trial, const int share[], double *time_s, str
     return code;
 }
 
-/* What parts bring to links, in seconds: nothing where links differ, of which the busiest is not known. */
-static void trial_least(struct trial *trial)
-{
-    double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS];
-    const struct collective_spec *spec = trial->spec;
-    enum collective_id id = trial->collective->id;
-    bool twice = id == COLLECTIVE_ALL_REDUCE || id == COLLECTIVE_BROADCAST; /* scattered, then gathered */
-    double share_bytes = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES;
-    trial->rings = find_costs(spec, cost);
-    for (int first = 0; first < trial->rings; first++)
-        for (int of = 0; of < trial->rings; of++)
-            trial->least_s[first][of] =
-                trial->slice->link ? 0
-                                   : cost[first][of] * share_bytes * (twice ? 2 : 1) / trial->slice->link_Bps;
-}
-
 /* Simulates other shares, unless the busiest link alone takes as long, and keeps them where they are faster. */
 static int try_share(struct trial *trial, const int share[COLLECTIVE_RINGS], bool *better, struct status *st)
 {
@@ -280,7 +301,7 @@ int collective_best_share(const struct collective *collective, const struct slic
         return code;
     struct trial trial = {.collective = collective, .slice = slice, .spec = spec, .time_s = time_s};
     double equal_s = *time_s;
-    trial_least(&trial);
+    trial.rings = find_costs_s(collective, slice, spec, trial.least_s);
     collective_share(spec, share);
     for (int r = 0; r < trial.rings; r++) /* nearly equal ones, to start from */
         spec->share[r] = COLLECTIVE_SHARES / trial.rings + (r < COLLECTIVE_SHARES % trial.rings);

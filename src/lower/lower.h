@@ -122,14 +122,13 @@ struct lowered_permute {
     int32_t first_op, inside_op, end_op;
 };
 
-/* With options.least: what collectives of one class wait at least. */
+/* With options.least: what collectives of one class wait at least, of those that are not cut by shares. */
 struct lowered_least {
     int32_t between; /* lower_between() */
     enum opcode whole;
     enum ring_kind kind;
     struct program alone; /* one of them, of so many bytes, and what its busiest link takes */
     double bytes, links_s;
-    bool has_chain; /* its longest chain is a bound, too */
 };
 
 /* What is known of a computation that fusions call: the collective in it, as lower_collective_in() has it; what the last of them
@@ -167,8 +166,6 @@ struct lower {
     int32_t permutes, permutes_room;
     struct lowered_least *least;
     int32_t leasts, leasts_room;
-    bool has_shares,
-        takes_equal; /* while that is found out: is there a choice of shares, and are equal ones taken? */
     struct lowered_turn *turn;
     int32_t turns;
     bool

@@ -166,19 +166,6 @@ static int find_share(struct lower *lower, int32_t instruction, struct collectiv
     return add_share(lower, &key, st);
 }
 
-/* What links carry is least for equal shares or for those that load them alike; which are fastest is found by simulation, and
- * is not asked here. */
-static int take_share(struct lower *lower, const char *name, struct collective_spec *spec, struct status *st)
-{
-    const struct collective *collective = collective_by_name(name, st);
-    if (!collective)
-        return st->code;
-    lower->has_shares = collective_has_shares(collective, spec);
-    if (lower->has_shares && !lower->takes_equal)
-        collective_share(spec, spec->share);
-    return 0;
-}
-
 int lower_learn(struct lower *lower, const struct lower *other, struct status *st)
 {
     int code = 0;
@@ -200,13 +187,15 @@ static int kind_of(const struct lower *lower, int32_t instruction, struct status
     return (int)lower->options->kind;
 }
 
-/* How a collective is cut and built on the rings that its spec has. */
-static int build_cut(struct lower *lower, int32_t instruction, const char *name, struct collective_spec *spec,
-                     int32_t before, int32_t *after, struct status *st)
+/* Gives a spec the rings of a layout, and what the collective carries on them. */
+static void set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                      struct collective_spec *spec)
 {
-    int code =
-        lower->options->least ? take_share(lower, name, spec, st) : find_share(lower, instruction, spec, st);
-    return code < 0 ? code : collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
+    spec->rings = layout->rings;
+    for (int r = 0; r < layout->rings; r++)
+        spec->ring[r] = &layout->ring[r];
+    spec->elements =
+        (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
 }
 
 /* All but permutes: on the rings of its groups, after what the devices of a chip give each other. */
@@ -231,16 +220,14 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     }
     if (layout->chips < 2)
         return 0;
-    spec->rings = layout->rings;
-    for (int r = 0; r < layout->rings; r++)
-        spec->ring[r] = &layout->ring[r];
-    spec->elements =
-        (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
+    set_rings(lower, instruction, layout, spec);
     if (rows)
         code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
     if (code == 0)
-        code = build_cut(lower, instruction, opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name,
-                         spec, before, after, st);
+        code = find_share(lower, instruction, spec, st);
+    const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+    if (code == 0)
+        code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
     if (code == 0 && rows && exchange_s > 0) /* chips that send nothing have it all the same */
         *after = program_join_of(&lower->program, (int32_t[]){before, *after}, 2, WHERE_ALL,
                                  lower->program.op[before].stage);
@@ -274,58 +261,23 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
     return build_on_rings(lower, instruction, &spec, before, after, st);
 }
 
-/* The share of what its busiest link takes that a collective adds to a step at least. On lines of three chips and more an
- * all-gather loads the last links most, a reduce-scatter the first ones, and pairs far apart need the links between them
- * while others compute: so one makes up for some of the other (a step took 7 % less). A permute's chips that end early make
- * up for all of it. */
-static double least_frac(struct lower *lower, int32_t instruction)
-{
-    const struct layout *layout = lower_laid(lower, instruction);
-    if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
-        return 0;
-    for (int r = 0; layout && r < layout->rings; r++)
-        if (!layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1))
-            return 0.9;
-    return 1;
-}
-
-/* A collective as a program of its own, and the least that its busiest link takes. */
-static int build_alone(struct lower *lower, int32_t instruction, struct program *alone, double *links_s,
-                       struct status *st)
+/* A collective as a program of its own, and the least that its busiest link takes: of a permute nothing, as chips that end
+ * early make up for it. */
+static int find_least(struct lower *lower, int32_t instruction, struct lowered_least *least,
+                      struct status *st)
 {
     struct program own = lower->program;
     int32_t after, permutes = lower->permutes;
     lower->permutes = 0;
-    lower->has_shares = false;
     program_init(&lower->program, lower->placement->slice);
     int code = build(lower, instruction, -1, -1, &after, st);
     if (code == 0)
         code = program_close(&lower->program, st);
-    if (code == 0)
-        code = metrics_links_s(&lower->program, links_s, st);
-    if (code == 0)
-        *links_s *= least_frac(lower, instruction);
-    *alone = lower->program;
+    if (code == 0 && least->whole != HLO_COLLECTIVE_PERMUTE)
+        code = metrics_links_s(&lower->program, &least->links_s, st);
+    least->alone = lower->program;
     lower->program = own;
     lower->permutes = permutes;
-    return code;
-}
-
-/* Where there is a choice of shares, each has a chain of its own, and only links are asked. */
-static int find_least(struct lower *lower, int32_t instruction, struct lowered_least *least,
-                      struct status *st)
-{
-    double equal_s;
-    lower->takes_equal = false;
-    int code = build_alone(lower, instruction, &least->alone, &least->links_s, st);
-    least->has_chain = !lower->has_shares;
-    if (code < 0 || least->has_chain)
-        return code;
-    struct program equal;
-    lower->takes_equal = true;
-    code = build_alone(lower, instruction, &equal, &equal_s, st);
-    program_free(&equal);
-    least->links_s = code == 0 && equal_s < least->links_s ? equal_s : least->links_s;
     return code;
 }
 
@@ -337,36 +289,41 @@ static bool is_small(const struct module *module, int32_t instruction)
            shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
 }
 
-/* Bytes of the whole array, the same for an all-gather as for the reduce-scatter that goes its way back. */
-static int find_whole_bytes(struct lower *lower, int32_t instruction, double *bytes, struct status *st)
+/* Of a collective that is cut: no program is asked. On lines of three chips and more an all-gather loads the last links most,
+ * a reduce-scatter the first ones, and pairs far apart need the links between them while others compute: so one makes up for
+ * some of the other (a step took 7 % less). */
+static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
+                     enum ring_kind kind, double *least_s, struct status *st)
 {
     const struct layout *layout;
-    bool gathers = whole_of(lower->module, instruction) == HLO_ALL_GATHER;
-    if (gathers && lower_layout(lower, instruction, &layout, st) < 0)
-        return st->code;
-    *bytes = lower_collective_bytes(lower->module, instruction, gathers ? layout->devices : 1);
+    struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
+    double exchange_s = 0;
+    int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0)
+        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
+    if (code < 0)
+        return code;
+    set_rings(lower, instruction, layout, &spec);
+    bool uneven = false;
+    for (int r = 0; r < layout->rings; r++)
+        uneven |= !layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1);
+    *least_s =
+        exchange_s + (uneven ? 0.9 : 1) * collective_least_s(collective, lower->placement->slice, &spec);
     return 0;
 }
 
-/* Collectives of other sizes between the same devices send along the same routes; a reduce-scatter is an all-gather backwards,
- * over as many links with as much on each. */
-static int wait_least(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
-                      struct status *st)
+/* Of the others. Those of other sizes between the same devices send along the same routes. */
+static int class_least(struct lower *lower, int32_t instruction, enum ring_kind kind, double *least_s,
+                       struct status *st)
 {
     const struct module *module = lower->module;
-    int kind = kind_of(lower, instruction, st), code = kind < 0 ? kind : 0;
-    double bytes = 0, chain_s = 0;
-    enum opcode whole = whole_of(module, instruction);
-    int32_t l = 0;
-    *after = before;
-    if (code == 0 && !is_small(module, instruction))
-        code = find_whole_bytes(lower, instruction, &bytes, st);
-    if (code < 0 || !(bytes > 0))
-        return code;
+    double bytes = lower_collective_bytes(module, instruction, 1), chain_s = 0;
     struct lowered_least found = {.between = lower_between(module, instruction),
-                                  .whole = whole == HLO_REDUCE_SCATTER ? HLO_ALL_GATHER : whole,
-                                  .kind = (enum ring_kind)kind,
+                                  .whole = whole_of(module, instruction),
+                                  .kind = kind,
                                   .bytes = bytes};
+    int32_t l = 0;
+    int code = 0;
     while (l < lower->leasts && (lower->least[l].between != found.between ||
                                  lower->least[l].whole != found.whole || lower->least[l].kind != found.kind))
         l++;
@@ -379,10 +336,25 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
         lower->least[lower->leasts++] = found;
     }
     const struct lowered_least *least = &lower->least[l];
-    double scale = bytes / least->bytes, least_s = least->links_s * scale;
-    if (least->has_chain)
-        code = metrics_chain_s(&least->alone, scale, &chain_s, st);
-    least_s = chain_s > least_s ? chain_s : least_s;
+    double scale = bytes / least->bytes;
+    code = metrics_chain_s(&least->alone, scale, &chain_s, st);
+    *least_s = least->links_s * scale > chain_s ? least->links_s * scale : chain_s;
+    return code;
+}
+
+static int wait_least(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+                      struct status *st)
+{
+    const struct collective *collective =
+        collective_by_name(opcode_info(whole_of(lower->module, instruction))->name, st);
+    int code = collective ? kind_of(lower, instruction, st) : st->code;
+    double least_s = 0;
+    *after = before;
+    if (code < 0 || is_small(lower->module, instruction))
+        return code < 0 ? code : 0;
+    enum ring_kind kind = (enum ring_kind)code;
+    code = collective_is_cut(collective) ? cut_least(lower, instruction, collective, kind, &least_s, st)
+                                         : class_least(lower, instruction, kind, &least_s, st);
     if (code == 0 && least_s > 0)
         *after = cores_exchange(lower, instruction, WHERE_ALL, least_s, before);
     return code;
