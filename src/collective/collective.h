@@ -117,9 +117,10 @@ enum { COLLECTIVE_SHARES = 64 };
 int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
 /* Is its array cut into parts that have shares? */
 bool collective_is_cut(const struct collective *collective);
-/* What its busiest link takes at least, in seconds, however such a collective is cut. */
+/* What a collective that is cut takes at least, in seconds, however it is cut: what its steps take that follow each other; and
+ * `links_s`, what its busiest link takes. */
 double collective_least_s(const struct collective *collective, const struct slice *slice,
-                          const struct collective_spec *spec);
+                          const struct collective_spec *spec, double *links_s);
 /* What a collective takes on the slice, alone, by the fastest engine. */
 int collective_time(const struct collective *collective, const struct slice *slice,
                     const struct collective_spec *spec, double *time_s, struct status *st);

@@ -115,37 +115,67 @@ bool collective_has_shares(const struct collective *collective, const struct col
     return collective_is_cut(collective) && rings_differ(spec);
 }
 
-/* What the parts bring to the busiest link of each ring, in seconds for each share, as if no link were slow. Returns how many
- * rings have two chips or more. */
-static int find_costs_s(const struct collective *collective, const struct slice *slice,
-                        const struct collective_spec *spec, double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
+/* Is it scattered, then gathered? (A broadcast may be, or it is pipelined.) */
+static bool is_twice(const struct collective *collective)
 {
-    enum collective_id id = collective->id;
-    bool twice = id == COLLECTIVE_ALL_REDUCE; /* scattered, then gathered; a broadcast may be pipelined */
+    return collective->id == COLLECTIVE_ALL_REDUCE;
+}
+
+/* What the parts of a gather bring to the busiest link of each ring, in seconds for each share, as if no link were slow. Returns
+ * how many rings have two chips or more. */
+static int find_costs_s(const struct slice *slice, const struct collective_spec *spec,
+                        double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
+{
     double share_bytes = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES;
     int rings = find_costs(spec, cost_s);
     for (int first = 0; first < rings; first++)
         for (int of = 0; of < rings; of++)
-            cost_s[first][of] *= share_bytes * (twice ? 2 : 1) / slice->link_Bps;
+            cost_s[first][of] *= share_bytes / slice->link_Bps;
     return rings;
 }
 
+/* The least that parts wait for however they are cut: its steps follow each other, and the links are its own. A part that is
+ * all of the array takes whole_s, and steps_s besides; the shares by which all take as long are those of 1 / whole_s. */
+static double path_s(const struct slice *slice, const struct collective_spec *spec,
+                     double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
+{
+    double parts_per_s = 0, steps_s = 0;
+    int overlap[COLLECTIVE_RINGS], rings = 0;
+    for (int r = 0; r < spec->rings; r++) {
+        const struct ring *ring = spec->ring[r];
+        if (ring->n < 2)
+            continue;
+        bool half_way = ring->closed && spec->kind == RING_BIDI;
+        steps_s += slice->hop_latency_s * (half_way ? ring->n / 2 : ring->n - 1);
+        overlap[rings++] = ring->overlap;
+    }
+    for (int first = 0; first < rings; first++) {
+        double whole_s = 0;
+        for (int of = 0; of < rings; of++)
+            whole_s += cost_s[first][of] * COLLECTIVE_SHARES / overlap[of];
+        parts_per_s += 1 / whole_s;
+    }
+    return rings ? steps_s + 1 / parts_per_s : 0;
+}
+
 double collective_least_s(const struct collective *collective, const struct slice *slice,
-                          const struct collective_spec *spec)
+                          const struct collective_spec *spec, double *links_s)
 {
     double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS], equal_s = 0;
-    int share[COLLECTIVE_RINGS] = {0};
-    int rings = find_costs_s(collective, slice, spec, cost_s);
+    int share[COLLECTIVE_RINGS] = {0}, times = is_twice(collective) ? 2 : 1;
+    int rings = find_costs_s(slice, spec, cost_s);
     for (int of = 0; of < rings; of++) {
         double sum_s = 0;
         for (int first = 0; first < rings; first++)
             sum_s += cost_s[first][of] * COLLECTIVE_SHARES / rings;
         equal_s = fmax(equal_s, sum_s);
     }
-    if (!rings_differ(spec))
-        return equal_s;
-    search(cost_s, rings, share);
-    return fmin(equal_s, busiest(cost_s, rings, share));
+    *links_s = times * equal_s;
+    if (rings_differ(spec)) {
+        search(cost_s, rings, share);
+        *links_s = times * fmin(equal_s, busiest(cost_s, rings, share));
+    }
+    return times * path_s(slice, spec, cost_s);
 }
 
 int collective_time(const struct collective *collective, const struct slice *slice,
@@ -243,7 +273,8 @@ static int try_share(struct trial *trial, const int share[COLLECTIVE_RINGS], boo
 {
     double tried_s = 0;
     *better = false;
-    if (busiest(trial->least_s, trial->rings, share) >= *trial->time_s)
+    if (busiest(trial->least_s, trial->rings, share) * (is_twice(trial->collective) ? 2 : 1) >=
+        *trial->time_s)
         return 0;
     int code = trial_run(trial, share, &tried_s, st);
     *better = code == 0 && tried_s < *trial->time_s * (1 - 1e-6);
@@ -301,7 +332,7 @@ int collective_best_share(const struct collective *collective, const struct slic
         return code;
     struct trial trial = {.collective = collective, .slice = slice, .spec = spec, .time_s = time_s};
     double equal_s = *time_s;
-    trial.rings = find_costs_s(collective, slice, spec, trial.least_s);
+    trial.rings = find_costs_s(slice, spec, trial.least_s);
     collective_share(spec, share);
     for (int r = 0; r < trial.rings; r++) /* nearly equal ones, to start from */
         spec->share[r] = COLLECTIVE_SHARES / trial.rings + (r < COLLECTIVE_SHARES % trial.rings);

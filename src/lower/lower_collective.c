@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A collective instruction as a builder's collective: what it moves, between whom, on which rings. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,8 +308,8 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     bool uneven = false;
     for (int r = 0; r < layout->rings; r++)
         uneven |= !layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1);
-    *least_s =
-        exchange_s + (uneven ? 0.9 : 1) * collective_least_s(collective, lower->placement->slice, &spec);
+    double links_s, path_s = collective_least_s(collective, lower->placement->slice, &spec, &links_s);
+    *least_s = exchange_s + fmax(path_s, (uneven ? 0.9 : 1) * links_s);
     return 0;
 }
 
@@ -350,11 +351,13 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     int code = collective ? kind_of(lower, instruction, st) : st->code;
     double least_s = 0;
     *after = before;
-    if (code < 0 || is_small(lower->module, instruction))
-        return code < 0 ? code : 0;
+    if (code < 0)
+        return code;
     enum ring_kind kind = (enum ring_kind)code;
-    code = collective_is_cut(collective) ? cut_least(lower, instruction, collective, kind, &least_s, st)
-                                         : class_least(lower, instruction, kind, &least_s, st);
+    if (collective_is_cut(collective))
+        code = cut_least(lower, instruction, collective, kind, &least_s, st);
+    else if (!is_small(lower->module, instruction))
+        code = class_least(lower, instruction, kind, &least_s, st);
     if (code == 0 && least_s > 0)
         *after = cores_exchange(lower, instruction, WHERE_ALL, least_s, before);
     return code;
