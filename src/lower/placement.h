@@ -12,8 +12,8 @@
  * HLO text does not say where devices are: ids are positions in the device assignment. Without anything said, device d is
  * chip d of the slice, row by row; a mesh or a list of chips says otherwise.
  *
- * Groups that fill a box of the slice, or every second chip of one along an axis (or third, ...), the same everywhere, walk all
- * axes of the box at once; others walk one ring in the order of their ids. Which it is is worked out once for every distinct groups of a module.
+ * Groups that fill a box of the slice, or every second chip of one along an axis (or two of every four, ...), the same
+ * everywhere, walk all axes of the box at once; others walk one ring in the order of their ids. Which it is is worked out once for every distinct groups of a module.
  *
  * Units: none. Errors: status.h. Ownership: the caller's structs, freed with their _free(), safe when zeroed; the slice is
  * borrowed.
@@ -55,7 +55,8 @@ struct layout {
     bool box;           /* the groups fill boxes */
     int rings;          /* one for each axis of the box with two chips or more, or one through all */
     struct ring ring[COLLECTIVE_RINGS];
-    /* "boxes of 4x8x4 (x line by 2, y ring, z ring)", of every second chip along x; "one ring of 6" */
+    /* "boxes of 4x8x4 (x line by 2, y ring, z ring)", of every second chip along x; "x ring by 1 to 3", of two of every
+     * four; "one ring of 6" */
     char text[LAYOUT_TEXT];
 };
 
