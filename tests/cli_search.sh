@@ -28,11 +28,11 @@ assert all(abs(a - b) <= 1e-9 * b for a, b in zip(best, fit)), (best, fit[:5])
 kinds = {"ok": 0, "memory": 0, "sequences": 0, "slower": 0, "invalid": 0}
 for row, full in zip(found, every):
     assert (row["slice"], row["mesh"], row["rings"]) == (full["slice"], full["mesh"], full["rings"])
-    if row["least_s"] and full["time_s"]:  # src/cli/search.c allows for 5 % less
-        assert float(full["time_s"]) >= float(row["least_s"]) * 0.98, (row["mesh"], full["time_s"], row["least_s"])
+    if row["least_s"] and full["time_s"]:  # src/cli/search.c allows for 1 % less
+        assert float(full["time_s"]) >= float(row["least_s"]) * 0.99, (row["mesh"], full["time_s"], row["least_s"])
     status = row["status"]
     kind = ("ok" if status == "ok" else "memory" if "of each chip's memory" in status else "sequences" if "whole sequences" in status
-            else "slower" if status.startswith("not simulated: least_s is 5 % above") else "invalid")
+            else "slower" if status.startswith("not simulated: least_s is 1 % above") else "invalid")
     kinds[kind] += 1
     assert (kind == "ok") == bool(row["time_s"]), status
 print(kinds)
@@ -47,7 +47,7 @@ sanitized "$icisim" && exit $failed # slow there, and the others take the same w
 search ahead --prefetch 1 --ring bidi --tokens-per-chip 2048
 search loops --prefetch 1 --strategy bidi --tokens-per-chip 2048
 
-# Random models, all of whose meshes are simulated: what a step takes is not less than its least, but for part of the margin.
+# Random models, all of whose meshes are simulated: what a step takes is not less than its least.
 # On lines a gather and a scatter load different links; groups of every second chip share links, and so have other shares.
 least() { # name, dims of the model, arguments
     local name=$1 dims=$2
@@ -59,7 +59,7 @@ import csv, sys
 rows = [row for row in csv.DictReader(open(sys.argv[1])) if row["time_s"]]
 assert len(rows) >= 50 and all(row["least_s"] for row in rows), len(rows)
 worst = min(rows, key=lambda row: float(row["time_s"]) / float(row["least_s"]))
-assert float(worst["time_s"]) >= 0.98 * float(worst["least_s"]), (worst["slice"], worst["rings"], worst["time_s"], worst["least_s"])
+assert float(worst["time_s"]) >= (1 - 1e-9) * float(worst["least_s"]), (worst["slice"], worst["rings"], worst["time_s"], worst["least_s"])
 PY
 }
 least wide 'layers: 6\nd-model: 1280\nd-ff: 3072\nheads: 8\nkv-heads: 4\nhead-dim: 64\ntokens-per-chip: 2048\n' --chips 16 --mesh all

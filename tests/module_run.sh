@@ -49,7 +49,7 @@ expect 3342.981630 9_branches.hlo --slice 4
 expect 4459.712925 10_loop_start.hlo --slice 4
 
 # Groups of every second chip, or third, walk all axes at once as a collective over such a part of a mesh does: the same time.
-# What is no such box, as 0, 1, 4, 5 on an axis of 8, is one ring.
+# Two chips of every four are such a box, too; what is none, as 0, 1, 3, 6 on an axis of 8, is one ring.
 gather() { # CHIPS GROUPS DEVICES-OF-ONE: an all-gather of 60,060 B of each
     {
         echo "HloModule strided, is_scheduled=true, num_partitions=$1"
@@ -74,7 +74,13 @@ strided 8x8 "f=x:4*y:4,t=x:2*y:2" f 64 "$(groups '[[(2*i+a)*8+2*j+b for i in ran
 strided 6x4 "f=x:2*y,t=x:3" f 24 "$(groups '[[(3*i+a)*4+j for i in range(2) for j in range(4)] for a in (0,1,2)]')" 8
 "$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 6x4 | has 'boxes of 2x4 (x line by 3, y ring)' || fail "a box of every third chip"
 gather 8 "{{0,1,4,5},{2,3,6,7}}" 4
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'one ring of 4' || fail "0, 1, 4, 5 are no box"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'boxes of 4 (x ring by 1 to 3)' || fail "0, 1, 4, 5 of every 8"
+# three steps of 3 hops each, and both groups send 30,030 B each way over every link: 3 * (3 us + 60,060 B / 100 GB/s)
+expect 10.8018 "$out.hlo" --slice 8
+gather 8 "{{0,1,3,6},{2,4,5,7}}" 4
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'one ring of 4' || fail "0, 1, 3, 6 are no box"
+gather 32 "$(groups '[[(4*f+2*d+t)*4+y for f in (0,1) for t in (0,1) for y in range(4)] for d in (0,1)]')" 16
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8x4 | has 'boxes of 4x4 (x ring by 1 to 3, y ring)' || fail "two of every four, twice"
 
 # 2_async_pair hides 128.829120 + 85.899346 of 257.658240 us
 "$icisim" run 2_async_pair.hlo --chip round.yaml --wrap all --slice 4 --instructions - >"$out"
