@@ -24,6 +24,21 @@ static const char norm[] =
     "  u = bf16[96,56] tanh(h), frontend_attributes={layer=\"2\"}\n"
     "  ROOT v = bf16[96,56] negate(u), frontend_attributes={layer=\"2\"}\n}\n";
 
+/* The same norm, whose input, scale and result the backward pass reads, too. */
+static const char both_ways[] =
+    "HloModule m\n"
+    "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+    "ENTRY e {\n  p = bf16[96,40] parameter(0)\n  z = f32[] constant(0)\n"
+    "  wide = f32[96,40] convert(p), frontend_attributes={layer=\"1\"}\n"
+    "  r = f32[96] reduce(wide, z), dimensions={1}, to_apply=sum, frontend_attributes={layer=\"1\"}\n"
+    "  s = f32[96] rsqrt(r), frontend_attributes={layer=\"1\"}\n"
+    "  b = f32[96,40] broadcast(s), dimensions={0}, frontend_attributes={layer=\"1\"}\n"
+    "  y = f32[96,40] multiply(wide, b), frontend_attributes={layer=\"1\"}\n"
+    "  n = bf16[96,40] convert(y), frontend_attributes={layer=\"1\"}\n"
+    "  g = f32[96,40] multiply(wide, b), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n"
+    "  h = bf16[96,40] convert(g), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n"
+    "  ROOT v = bf16[96,40] multiply(h, n), frontend_attributes={layer=\"1\",phase=\"bwd\"}\n}\n";
+
 static void moves(const struct module *module, const char *name, double bytes)
 {
     NEAR(module_cost(module, instruction_of(module, NULL, name)).hbm_bytes, bytes, 1e-12);
@@ -48,6 +63,24 @@ static void of_a_norm(void)
     module_free(&to);
 }
 
+/* What is wider or broadcast is made again from what is smaller; a narrower one is kept itself. */
+static void of_a_norm_both_ways(void)
+{
+    struct module from, to;
+    struct status st = {0};
+    module_of(&from, both_ways);
+    OKAY(pass_fuse(&from, &to, &st), st);
+    static const char *const inside[] = {"wide", "b", "y", "g", "h"};
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        moves(&to, inside[i], 0);
+    moves(&to, "r", 7680 + 4 + 384);
+    moves(&to, "s", 2 * 384);
+    moves(&to, "n", 7680 + 384 + 7680);
+    moves(&to, "v", 7680 + 384 + 7680 + 7680); /* p, the scale and n; the result */
+    module_free(&from);
+    module_free(&to);
+}
+
 /* All but labels stay. */
 static void nothing_else_changes(void)
 {
@@ -65,4 +98,4 @@ static void nothing_else_changes(void)
     module_free(&again);
 }
 
-SUITE("fuse", TEST(of_a_norm), TEST(nothing_else_changes))
+SUITE("fuse", TEST(of_a_norm), TEST(of_a_norm_both_ways), TEST(nothing_else_changes))

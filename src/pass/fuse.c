@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * What is element by element runs with what reads it: a value that only such instructions and reductions of the same layer
- * and phase read is never in HBM, and each of those reads what it is made of. Nothing is moved: the labels hbm_bytes say what
- * is left to read and write.
+ * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
+ * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
+ * again). Nothing is moved: the labels hbm_bytes say what is left to read and write.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,6 +58,20 @@ static int32_t region_of(const struct module *m, int32_t at)
     return 2 * layer + backward;
 }
 
+/* What is in HBM for a value that another layer or phase reads. */
+static int32_t made_of(const struct module *m, int32_t at)
+{
+    for (;;) {
+        enum opcode opcode = module_at(m, at)->opcode;
+        if (opcode != HLO_BROADCAST && opcode != HLO_CONVERT)
+            return at;
+        int32_t of = module_operand(m, at, 0);
+        if (shape_hbm_bytes(m, module_at(m, of)->shape) >= shape_hbm_bytes(m, module_at(m, at)->shape))
+            return at;
+        at = of;
+    }
+}
+
 /* From the last to the first: whatever reads a value comes after it. */
 static void find_kept(struct fuse *f)
 {
@@ -69,8 +84,9 @@ static void find_kept(struct fuse *f)
         f->kept[at - first] |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o) - first;
-            f->kept[of] |=
-                !reads || (passes && f->kept[at - first]) || f->region[of] != f->region[at - first];
+            f->kept[of] |= !reads || (passes && f->kept[at - first]);
+            if (f->region[of] != f->region[at - first])
+                f->kept[made_of(m, of + first) - first] = true;
         }
     }
 }
