@@ -98,6 +98,15 @@ static double trip_s(const struct lower *lower, const struct trace *trace, int32
     return took;
 }
 
+/* How many runs of the loop round it a loop stands for: those of the outermost one. What trips of that one add that are not
+ * written out is in what the loop itself adds. */
+static double runs_of(const struct lower *lower, int32_t l)
+{
+    while (lower->loop[l].parent >= 0)
+        l = lower->loop[l].parent;
+    return lower->loop[l].times;
+}
+
 int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
                  struct status *st)
 {
@@ -118,8 +127,7 @@ int lower_settle(struct lower *lower, const struct trace *trace, bool *again, do
             *again = true;
         }
         added_s[l] = (double)(loop->trips - loop->written) * last;
-        if (loop->parent < 0)
-            *more_s += loop->times * added_s[l];
+        *more_s += runs_of(lower, l) * added_s[l];
     }
     free(added_s);
     lower->unsteady = !lower_layers_settle(lower, trace, more_s);
