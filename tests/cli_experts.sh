@@ -110,6 +110,11 @@ holds "two links of 45 GB/s" "$bound * 90e3 > $in_bytes * 0.999 && $bound * 90e3
 holds "no faster than its links" "$took >= $bound"
 [[ "$said" == *"# ends last: chip 0 (0,0), with $rows rows"*"it is the hot chip"* ]] || { echo "who ends last is not told"; failed=1; }
 [[ "$said" == *"# hottest link: from chip "* && "$said" == *"# imbalance: "* ]] || { echo "the report lacks a line"; failed=1; }
+# what the imbalance costs is told against loads that are all alike
+sed 's/^routing:.*/routing: {draw: even}/' moe-zipf.yaml >even.yaml
+alike_s=$("$icisim" run even.yaml --csv - | python3 -c 'import csv, sys; print(next(csv.DictReader(sys.stdin))["time_s"])')
+alike_us=$(sed -nE 's/^# imbalance: ([0-9.]+) us if all loads were alike.*/\1/p' <<<"$said")
+holds "all loads alike" "$alike_us > 0 && $alike_us - $alike_s * 1e6 < 6e-4 && $alike_s * 1e6 - $alike_us < 6e-4"
 
 # Numbers: what is sent, dropped, and what comes out, by hand (the course's rule of dropping; all exact in binary).
 "$icisim" eval moe-example.yaml >said

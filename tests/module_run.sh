@@ -118,6 +118,14 @@ assert abs(float(row["time_s"]) - 2877.608190e-6) < 1e-12, row["time_s"]
 assert abs(float(row["overlapped_s"]) - 2748.779070e-6) < 1e-12, row["overlapped_s"]
 END
 # what a collective behind it takes counts, where two products could be next
+# a product that reads what is gathered waits for it, in whatever order: 128.829120 + 1374.389535 us
+sed 's/, is_scheduled=true//' 1_ag_dot.hlo >"$out.hlo"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4 --csv - >"$out"
+python3 - "$out" <<'END' || fail "1_ag_dot.hlo without a schedule: the product does not wait"
+import csv, sys
+row = next(csv.DictReader(open(sys.argv[1])))
+sys.exit(abs(float(row["overlapped_s"]) - 1503.218655e-6) > 1e-11 or row["overlapped_s"] != row["time_s"])
+END
 "$icisim" run 11_order.hlo --chip round.yaml --wrap all --slice 4 --csv - >"$out"
 python3 - "$out" <<'END' || fail "11_order.hlo: the order of products"
 import csv, sys
