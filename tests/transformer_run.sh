@@ -55,6 +55,9 @@ row memory_bytes --slice 2x2x1 --mesh fsdp=4 --tokens-per-chip 4096 --remat full
 grep -q 'parameters, gradients and state alone take .* share them out over more chips of fsdp or tp$' "$scratch/err" ||
     { echo "parameters: $(cat "$scratch/err")"; failed=1; }
 
+# at the peak and without remat nothing is done besides: 0, not what is left of rounding
+[[ $(row spent "${c1[@]}" --remat none --prefetch 1) == *' beyond=0 '* ]] || { echo 'done besides the model'; failed=1; }
+
 # MFU: 6 operations a parameter and token and 3 x 4 S H h of attention, over peak and time
 row time_s,mfu_frac,tokens_per_s "${c1[@]}" --prefetch 1 | python3 -c '
 time, mfu, rate = map(float, input().split())

@@ -85,7 +85,9 @@ int module_spent_find(const struct module_job *m, const struct trace *trace, dou
         total_s - spent->model_s - spent->beyond_s - spent->below_peak_s - spent->hbm_s - spent->others_s;
     for (int i = 0; i < spent->lists; i++)
         spent->rest_s -= spent->exposed[i].seconds;
-    if (fabs(spent->rest_s) <= 1e-9 * total_s) /* of so many sums */
-        spent->rest_s = 0;
+    double *left[] = {&spent->beyond_s, &spent->rest_s};
+    for (int i = 0; i < 2; i++)
+        if (fabs(*left[i]) <= 1e-9 * total_s) /* of so many sums */
+            *left[i] = 0;
     return code;
 }
