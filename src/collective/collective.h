@@ -60,7 +60,7 @@ struct collective_spec {
     enum combine combine;
     double setup_s; /* of the first send of each chain */
     /* All-gather, reduce-scatter, all-reduce, broadcast over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
-     * with each ring of two chips or more (collective_share()); all 0: equal ones */
+     * with each ring of two chips or more; all 0: equal ones */
     int share[COLLECTIVE_RINGS];
     bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */
     int root;       /* broadcast: index in the group */
@@ -110,11 +110,9 @@ extern const struct collective collectives[];
 const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_by_name(const char *name, struct status *st);
 
-/* Cuts the array of an all-gather, a reduce-scatter or an all-reduce so that the link that carries most carries least: rings
- * of other lengths, and lines, do not carry alike. `share` gets COLLECTIVE_SHARES in all; equal ones where rings are alike.
- * Returns how many rings have two chips or more. */
+/* An all-gather, a reduce-scatter or an all-reduce cuts its array into parts, one for each ring to start with: rings of other
+ * lengths, and lines, do not carry alike, so parts have shares, of COLLECTIVE_SHARES in all. */
 enum { COLLECTIVE_SHARES = 64 };
-int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS]);
 /* Is its array cut into parts that have shares? */
 bool collective_is_cut(const struct collective *collective);
 /* What a collective that is cut takes at least, in seconds, however it is cut: what its steps take that follow each other; and
@@ -126,7 +124,7 @@ int collective_time(const struct collective *collective, const struct slice *sli
                     const struct collective_spec *spec, double *time_s, struct status *st);
 /* Is there a choice: an array that is cut, and rings that are not alike? */
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
-/* Gives a spec the shares by which it is fastest on the slice, alone and simulated, from those of collective_share() on: all
+/* Gives a spec the shares by which it is fastest on the slice, alone and simulated, from those on that load links alike: all
  * 0 where none are faster than equal ones. `time_s` gets what it takes then. */
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st);

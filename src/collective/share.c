@@ -22,7 +22,7 @@ static double crossings(const struct ring *ring, enum ring_kind kind)
     return !both_ways ? n - 1 : kind == RING_BIDI ? (double)(n / 2) : (n - 1) / 2.0;
 }
 
-/* What the busiest link of ring `of` carries, for each byte of the part that starts with ring `first`. */
+/* What a step of ring `of` carries, all together, for each byte of the part that starts with ring `first`. */
 static double carried(const struct collective_spec *spec, const struct ring *const ring[], int rings,
                       int first, int of)
 {
@@ -31,51 +31,76 @@ static double carried(const struct collective_spec *spec, const struct ring *con
         chips *= ring[m]->n;
     for (int m = first; m % rings != of; m++)
         gathered *= ring[m % rings]->n;
-    return gathered * crossings(ring[of], spec->kind) * ring[of]->overlap / chips;
+    return gathered * crossings(ring[of], spec->kind) / chips;
 }
 
-static double busiest(double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS], int rings, const int share[])
+/* What a gather, or a scatter, takes at least for each share that a part has, as if no link were slow. */
+struct costs {
+    int rings, times;                                  /* an all-reduce is both, one after the other */
+    double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
+    double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
+    double steps_s;                                    /* ... and the latencies of their steps */
+};
+
+static void find_costs(struct costs *costs, const struct collective *collective, const struct slice *slice,
+                       const struct collective_spec *spec)
+{
+    const struct ring *ring[COLLECTIVE_RINGS];
+    double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
+    *costs = (struct costs){.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1};
+    for (int r = 0; r < spec->rings; r++) {
+        if (spec->ring[r]->n < 2)
+            continue;
+        bool half_way = spec->ring[r]->closed && spec->kind == RING_BIDI;
+        int steps = half_way ? spec->ring[r]->n / 2 : spec->ring[r]->n - 1;
+        costs->steps_s += slice->hop_latency_s * steps;
+        ring[costs->rings++] = spec->ring[r];
+    }
+    for (int first = 0; first < costs->rings; first++)
+        for (int of = 0; of < costs->rings; of++) {
+            double own_s = share_s * carried(spec, ring, costs->rings, first, of);
+            costs->part_s[first] += own_s;
+            costs->link_s[first][of] = own_s * ring[of]->overlap;
+        }
+}
+
+static double busiest(const struct costs *costs, const double share[])
 {
     double most = 0;
-    for (int of = 0; of < rings; of++) {
+    for (int of = 0; of < costs->rings; of++) {
         double sum = 0;
-        for (int first = 0; first < rings; first++)
-            sum += cost[first][of] * share[first];
-        most = sum > most ? sum : most;
+        for (int first = 0; first < costs->rings; first++)
+            sum += costs->link_s[first][of] * share[first];
+        most = fmax(most, sum);
     }
     return most;
 }
 
-/* All shares in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
-static void search(double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS], int rings, int share[])
+/* The shares that load links alike: all in COLLECTIVE_SHARES-ths are tried, a few thousand sums. */
+static void search(const struct costs *costs, int share[])
 {
     double least = -1;
     for (int first = 0; first <= COLLECTIVE_SHARES; first++)
         for (int second = 0; first + second <= COLLECTIVE_SHARES; second++) {
             int tried[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
-            if (rings == 2 && tried[2] > 0)
+            if (costs->rings == 2 && tried[2] > 0)
                 continue;
-            double most = busiest(cost, rings, tried);
+            double most = busiest(costs, (double[]){tried[0], tried[1], tried[2]});
             if (least >= 0 && most >= least * (1 - 1e-12))
                 continue;
             least = most;
-            for (int r = 0; r < COLLECTIVE_RINGS; r++)
-                share[r] = tried[r];
+            memcpy(share, tried, sizeof tried);
         }
 }
 
-/* What each part brings to each ring, for each of its bytes. Returns how many rings have two chips or more. */
-static int find_costs(const struct collective_spec *spec, double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
+/* What certain shares take at least: the busiest link, or the part that is longest under way. */
+static double least_of(const struct costs *costs, const int share[])
 {
-    const struct ring *ring[COLLECTIVE_RINGS];
-    int rings = 0;
-    for (int r = 0; r < spec->rings; r++)
-        if (spec->ring[r]->n >= 2)
-            ring[rings++] = spec->ring[r];
-    for (int first = 0; first < rings; first++)
-        for (int of = 0; of < rings; of++)
-            cost[first][of] = carried(spec, ring, rings, first, of);
-    return rings;
+    double longest_s = 0;
+    for (int first = 0; first < costs->rings; first++)
+        longest_s = fmax(longest_s, costs->part_s[first] * share[first]);
+    double links_s = busiest(costs, (double[]){share[0], share[1], share[2]});
+    return costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
 static bool rings_differ(const struct collective_spec *spec)
@@ -93,16 +118,6 @@ static bool rings_differ(const struct collective_spec *spec)
     return false;
 }
 
-int collective_share(const struct collective_spec *spec, int share[static COLLECTIVE_RINGS])
-{
-    double cost[COLLECTIVE_RINGS][COLLECTIVE_RINGS];
-    int rings = find_costs(spec, cost);
-    memset(share, 0, COLLECTIVE_RINGS * sizeof *share);
-    if (rings_differ(spec))
-        search(cost, rings, share);
-    return rings;
-}
-
 bool collective_is_cut(const struct collective *collective)
 {
     enum collective_id id = collective->id;
@@ -115,67 +130,25 @@ bool collective_has_shares(const struct collective *collective, const struct col
     return collective_is_cut(collective) && rings_differ(spec);
 }
 
-/* Is it scattered, then gathered? (A broadcast may be, or it is pipelined.) */
-static bool is_twice(const struct collective *collective)
-{
-    return collective->id == COLLECTIVE_ALL_REDUCE;
-}
-
-/* What the parts of a gather bring to the busiest link of each ring, in seconds for each share, as if no link were slow. Returns
- * how many rings have two chips or more. */
-static int find_costs_s(const struct slice *slice, const struct collective_spec *spec,
-                        double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
-{
-    double share_bytes = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES;
-    int rings = find_costs(spec, cost_s);
-    for (int first = 0; first < rings; first++)
-        for (int of = 0; of < rings; of++)
-            cost_s[first][of] *= share_bytes / slice->link_Bps;
-    return rings;
-}
-
-/* The least that parts wait for however they are cut: its steps follow each other, and the links are its own. A part that is
- * all of the array takes whole_s, and steps_s besides; the shares by which all take as long are those of 1 / whole_s. */
-static double path_s(const struct slice *slice, const struct collective_spec *spec,
-                     double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS])
-{
-    double parts_per_s = 0, steps_s = 0;
-    int overlap[COLLECTIVE_RINGS], rings = 0;
-    for (int r = 0; r < spec->rings; r++) {
-        const struct ring *ring = spec->ring[r];
-        if (ring->n < 2)
-            continue;
-        bool half_way = ring->closed && spec->kind == RING_BIDI;
-        steps_s += slice->hop_latency_s * (half_way ? ring->n / 2 : ring->n - 1);
-        overlap[rings++] = ring->overlap;
-    }
-    for (int first = 0; first < rings; first++) {
-        double whole_s = 0;
-        for (int of = 0; of < rings; of++)
-            whole_s += cost_s[first][of] * COLLECTIVE_SHARES / overlap[of];
-        parts_per_s += 1 / whole_s;
-    }
-    return rings ? steps_s + 1 / parts_per_s : 0;
-}
-
 double collective_least_s(const struct collective *collective, const struct slice *slice,
                           const struct collective_spec *spec, double *links_s)
 {
-    double cost_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS], equal_s = 0;
-    int share[COLLECTIVE_RINGS] = {0}, times = is_twice(collective) ? 2 : 1;
-    int rings = find_costs_s(slice, spec, cost_s);
-    for (int of = 0; of < rings; of++) {
-        double sum_s = 0;
-        for (int first = 0; first < rings; first++)
-            sum_s += cost_s[first][of] * COLLECTIVE_SHARES / rings;
-        equal_s = fmax(equal_s, sum_s);
-    }
-    *links_s = times * equal_s;
+    struct costs costs;
+    int share[COLLECTIVE_RINGS] = {0};
+    double per_s = 0; /* shares a second: those by which all parts are under way as long */
+    find_costs(&costs, collective, slice, spec);
+    *links_s = 0;
+    if (costs.rings == 0)
+        return 0;
+    double equal = (double)COLLECTIVE_SHARES / costs.rings;
+    *links_s = costs.times * busiest(&costs, (double[]){equal, equal, equal});
     if (rings_differ(spec)) {
-        search(cost_s, rings, share);
-        *links_s = times * fmin(equal_s, busiest(cost_s, rings, share));
+        search(&costs, share);
+        *links_s = fmin(*links_s, costs.times * busiest(&costs, (double[]){share[0], share[1], share[2]}));
     }
-    return times * path_s(slice, spec, cost_s);
+    for (int first = 0; first < costs.rings; first++)
+        per_s += 1 / costs.part_s[first];
+    return costs.times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
 }
 
 int collective_time(const struct collective *collective, const struct slice *slice,
@@ -199,9 +172,7 @@ struct trial {
     const struct slice *slice;
     struct collective_spec *spec; /* with the best shares, which take time_s */
     double *time_s;
-    int rings;
-    double least_s[COLLECTIVE_RINGS]
-                  [COLLECTIVE_RINGS]; /* on the busiest link of a ring, for each share of a part */
+    struct costs costs;
     bool written;
     int share[COLLECTIVE_RINGS]; /* of the program */
     int32_t begins[COLLECTIVE_PART_BEGINS];
@@ -238,7 +209,7 @@ static int trial_write(struct trial *trial, const int share[], struct status *st
 static void trial_amounts(struct trial *trial, const int share[])
 {
     for (int p = 0; p + 1 < COLLECTIVE_PART_BEGINS; p++) {
-        double before = trial->share[p % trial->rings], now = share[p % trial->rings];
+        double before = trial->share[p % trial->costs.rings], now = share[p % trial->costs.rings];
         for (int32_t o = trial->begins[p]; o < trial->begins[p + 1]; o++) {
             struct op *op = &trial->program.op[o];
             if (op->amount.each > 0)
@@ -255,7 +226,7 @@ static int trial_run(struct trial *trial, const int share[], double *time_s, str
 {
     bool same_parts = trial->written;
     int code = 0;
-    for (int r = 0; r < trial->rings; r++)
+    for (int r = 0; r < trial->costs.rings; r++)
         same_parts &= (trial->share[r] > 0) == (share[r] > 0);
     if (same_parts)
         trial_amounts(trial, share);
@@ -268,13 +239,12 @@ static int trial_run(struct trial *trial, const int share[], double *time_s, str
     return code;
 }
 
-/* Simulates other shares, unless the busiest link alone takes as long, and keeps them where they are faster. */
+/* Simulates other shares, unless they cannot be, and keeps them where they are faster. */
 static int try_share(struct trial *trial, const int share[COLLECTIVE_RINGS], bool *better, struct status *st)
 {
     double tried_s = 0;
     *better = false;
-    if (busiest(trial->least_s, trial->rings, share) * (is_twice(trial->collective) ? 2 : 1) >=
-        *trial->time_s)
+    if (least_of(&trial->costs, share) >= *trial->time_s)
         return 0;
     int code = trial_run(trial, share, &tried_s, st);
     *better = code == 0 && tried_s < *trial->time_s * (1 - 1e-6);
@@ -301,7 +271,7 @@ static bool was_tried(int tried[TRIES][COLLECTIVE_RINGS], int *count, const int 
  * not all, as the phases of a part come one after the other. */
 static int improve_share(struct trial *trial, struct status *st)
 {
-    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS], rings = trial->rings;
+    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS], rings = trial->costs.rings;
     for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
         bool better = false;
         for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
@@ -332,12 +302,13 @@ int collective_best_share(const struct collective *collective, const struct slic
         return code;
     struct trial trial = {.collective = collective, .slice = slice, .spec = spec, .time_s = time_s};
     double equal_s = *time_s;
-    trial.rings = find_costs_s(slice, spec, trial.least_s);
-    collective_share(spec, share);
-    for (int r = 0; r < trial.rings; r++) /* nearly equal ones, to start from */
-        spec->share[r] = COLLECTIVE_SHARES / trial.rings + (r < COLLECTIVE_SHARES % trial.rings);
+    find_costs(&trial.costs, collective, slice, spec);
+    search(&trial.costs, share);
+    for (int r = 0; r < trial.costs.rings; r++) /* nearly equal ones, to start from */
+        spec->share[r] = COLLECTIVE_SHARES / trial.costs.rings + (r < COLLECTIVE_SHARES % trial.costs.rings);
     code = try_share(&trial, share, &better, st);
-    for (int r = 0; r < trial.rings && code == 0; r++) { /* one order alone, which moves may not come to */
+    /* one order alone, which moves may not come to */
+    for (int r = 0; r < trial.costs.rings && code == 0; r++) {
         int alone[COLLECTIVE_RINGS] = {0};
         alone[r] = COLLECTIVE_SHARES;
         code = try_share(&trial, alone, &better, st);
