@@ -246,6 +246,10 @@ static void takes_at_least(void)
     NEAR(links_s, 2 * of_line_s, 1e-12);
     ring_free(&ring);
     ring_free(&line);
+    /* one group up, the other one down; the way from the end of a line to its beginning counts for neither */
+    OKAY(ring_of_groups(&line, &line_slice, (int32_t[]){0, 2, 4, 6, 7, 5, 3, 1}, 2, 4, &st), st);
+    CU_ASSERT_EQUAL(line.overlap, 1);
+    ring_free(&line);
 }
 
 SUITE("walks", TEST(trials_take_what_they_take_alone), TEST(takes_at_least), TEST(cuts_by_what_rings_carry),
