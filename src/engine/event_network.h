@@ -53,7 +53,7 @@ struct wave {
     bool rides;
     uint32_t first, last; /* its chips, in batches; those whose links others have too */
 };
-enum { CHIP_BATCH = 14 };
+enum { CHIP_BATCH = 62 };
 struct chip_batch {
     uint32_t next;
     int32_t chips;

@@ -14,7 +14,9 @@ static bool draw_map(struct plan *plan)
     const struct slice *slice = plan->program->slice;
     struct map *map = &plan->map;
     map->links = slice_link_ids(slice);
+    map->chips = slice->chips;
     map->ports = 2 * slice->axes;
+    map->alike = !slice->link;
     size_t n = (size_t)map->links;
     map->out = malloc(n * sizeof *map->out);
     map->start = malloc(n * sizeof *map->start);
@@ -23,18 +25,17 @@ static bool draw_map(struct plan *plan)
     if (!map->out || !map->start || !map->end || !map->Bps)
         return false;
     for (int32_t l = 0; l < map->links; l++)
-        map->Bps[l] = slice_link_Bps(slice, l);
-    int32_t *out = map->out;
+        map->Bps[map_id(map, l)] = slice_link_Bps(slice, l);
     for (int chip = 0; chip < slice->chips; chip++)
-        for (int axis = 0; axis < slice->axes; axis++)
-            for (int sign = 1; sign >= -1; sign -= 2) {
-                int link = slice_link(slice, chip, axis, sign);
-                *out++ = link;
-                if (link >= 0) {
-                    map->start[link] = chip;
-                    map->end[link] = slice_link_end(slice, link);
-                }
+        for (int port = 0; port < map->ports; port++) {
+            int link = slice_link(slice, chip, port / 2, port % 2 ? -1 : 1);
+            int32_t id = link >= 0 ? map_id(map, link) : -1;
+            map->out[map_out(map, chip, port)] = id;
+            if (id >= 0) {
+                map->start[id] = chip;
+                map->end[id] = slice_link_end(slice, link);
             }
+        }
     return true;
 }
 
@@ -43,7 +44,7 @@ int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], in
     for (int h = 0; h < hops; h++) {
         int32_t port = 2 * hop[h].axis + (hop[h].delta < 0);
         for (int left = abs(hop[h].delta); left > 0; left--) {
-            int32_t id = map->out[chip * map->ports + port];
+            int32_t id = map->out[map_out(map, chip, port)];
             if (id < 0)
                 return -1;
             if (link)
@@ -87,7 +88,7 @@ static double route_latency_s(const struct plan *plan, int32_t chip, struct rout
     double latency_s = 0;
     map_walk(&plan->map, chip, hop, route.hops, plan->walked);
     for (int l = 0; l < route_length(hop, route.hops); l++)
-        latency_s += slice_link_latency_s(plan->program->slice, plan->walked[l]);
+        latency_s += slice_link_latency_s(plan->program->slice, map_slice_link(&plan->map, plan->walked[l]));
     return latency_s;
 }
 

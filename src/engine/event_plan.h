@@ -26,11 +26,26 @@
 /* The links, and how chips walk along them, as slice.h says. The engine asks nobody else. */
 struct map {
     int32_t links;        /* ids; not every id is a link */
-    int32_t ports;        /* a chip's, axis by axis: + then - */
-    int32_t *out;         /* [chips * ports] the link, -1 where there is none */
+    int32_t chips, ports; /* a chip's, axis by axis: + then - */
+    int32_t *out;         /* [ports * chips], map_out(): the link, -1 where there is none */
     int32_t *start, *end; /* [links] the chips where a link starts and ends */
-    double *Bps;          /* [links] */
+    double *Bps;          /* [links], all the same where links are ... */
+    bool alike;
 };
+
+/* Links are numbered port by port, since a wave goes over one port of many chips; and what they are in the slice. */
+static inline int32_t map_out(const struct map *map, int32_t chip, int32_t port)
+{
+    return port * map->chips + chip;
+}
+static inline int32_t map_id(const struct map *map, int32_t slice_link)
+{
+    return map_out(map, slice_link / map->ports, slice_link % map->ports);
+}
+static inline int32_t map_slice_link(const struct map *map, int32_t id)
+{
+    return id % map->chips * map->ports + id / map->chips;
+}
 
 /* What route_walk() does, by the map: some 10^6 routes are walked while an all-to-all starts. */
 int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], int hops, int32_t link[]);

@@ -145,7 +145,7 @@ void run_flow_due(struct run *run, uint32_t flow)
     }
     double bytes = plan_amount(&run->plan, op, chip);
     if (task->port >= 0 && bytes > 0) { /* the most frequent by far */
-        network_join(&run->network, flow, map->out[chip * map->ports + task->port], bytes, run->now_s);
+        network_join(&run->network, flow, map->out[map_out(map, chip, task->port)], bytes, run->now_s);
         return;
     }
     int32_t r = plan_route(&run->plan, op, chip);
@@ -155,7 +155,7 @@ void run_flow_due(struct run *run, uint32_t flow)
     else if (bytes <= 0)
         run_flow_ends(run, flow, op_destination(program, &program->op[op], chip));
     else if (info->links == 1)
-        network_join(&run->network, flow, map->out[chip * map->ports + info->port], bytes, run->now_s);
+        network_join(&run->network, flow, map->out[map_out(map, chip, info->port)], bytes, run->now_s);
     else
         network_join_path(&run->network, flow, chip, program->hop + program->route[r].first,
                           program->route[r].hops, info->links, bytes, run->now_s);
@@ -169,14 +169,16 @@ static void begin_to_ride(struct run *run, uint32_t wave)
     const struct map *map = &run->plan.map;
     struct wave w = *network_wave(network, wave);
     const struct task *task = &run->plan.task[w.op];
+    const int32_t *out = map->out + map_out(map, 0, task->port);
+    uint32_t *rider = network->rider;
     int64_t riding = 0, others = 0;
     double Bps = 0;
     for (uint32_t at = w.first; at; at = network_chip_batch(network, at)->next) {
         const struct chip_batch *batch = network_chip_batch(network, at);
         for (int32_t i = 0; i < batch->chips; i++) {
-            int32_t chip = batch->chip[i], link = map->out[chip * map->ports + task->port];
-            if (network->rider[link] == RIDER_NONE && (riding == 0 || map->Bps[link] == Bps)) {
-                network->rider[link] = wave;
+            int32_t chip = batch->chip[i], link = out[chip];
+            if (rider[link] == RIDER_NONE && (riding == 0 || map->alike || map->Bps[link] == Bps)) {
+                rider[link] = wave;
                 Bps = map->Bps[link];
                 riding++;
                 continue;
@@ -205,16 +207,17 @@ static void begin_to_ride(struct run *run, uint32_t wave)
 static int alight(struct run *run, uint32_t wave, int32_t port, const struct chip_batch *batch,
                   int32_t here[static CHIP_BATCH], int32_t there[static CHIP_BATCH])
 {
-    struct network *network = &run->network;
-    const struct map *map = &run->plan.map;
+    uint32_t *rider = run->network.rider;
+    const int32_t *out = run->plan.map.out + map_out(&run->plan.map, 0, port), *end = run->plan.map.end;
     int ends = 0;
     for (int32_t i = 0; i < batch->chips; i++) {
-        int32_t link = map->out[batch->chip[i] * map->ports + port];
-        if (network->rider[link] != wave)
-            continue;
-        network->rider[link] = RIDER_NONE;
+        int32_t link = out[batch->chip[i]];
         here[ends] = batch->chip[i];
-        there[ends++] = map->end[link];
+        there[ends] = end[link];
+        if (rider[link] == wave) {
+            rider[link] = RIDER_NONE;
+            ends++;
+        }
     }
     return ends;
 }
