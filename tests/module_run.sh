@@ -82,6 +82,11 @@ gather 8 "{{0,1,4,5},{2,3,6,7}}" 4
 "$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'boxes of 4 (x ring by 1 to 3)' || fail "0, 1, 4, 5 of every 8"
 # three steps of 3 hops each, and both groups send 30,030 B each way over every link: 3 * (3 us + 60,060 B / 100 GB/s)
 expect 10.8018 "$out.hlo" --slice 8
+# on half of the chips: 8 chips send 3 shards of 60,060 B each, however long the axis is
+gather 8 "{{0,1,2,3},{4,5,6,7}}" 4
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 4x4 --mesh d=8 --on 0-7 --csv - >"$out"
+python3 -c 'import csv, sys; sys.exit(int(next(csv.DictReader(open(sys.argv[1])))["link_bytes"]) != 8 * 3 * 60060)' "$out" ||
+    fail "whole rows of half of the chips"
 gather 8 "{{0,1,3,6},{2,4,5,7}}" 4
 "$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'one ring of 4' || fail "0, 1, 3, 6 are no box"
 gather 32 "$(groups '[[(4*f+2*d+t)*4+y for f in (0,1) for t in (0,1) for y in range(4)] for d in (0,1)]')" 16

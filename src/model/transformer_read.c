@@ -276,10 +276,10 @@ static int read_tokens(const struct node *root, const struct point *point, struc
     if (t->tokens % (shards * t->micro_batches) || rows % whole || rows % tp)
         return node_fail(
             root, st, STATUS_UNEVEN,
-            "%.6g tokens for %d shards of the batch, in %lld micro-batches, are no whole sequences "
+            "%.6g tokens for %d shards of the batch, in %lld micro-batch%s, are no whole sequences "
             "of %lld each; give %.6g tokens a chip, or a multiple of it",
-            (double)t->tokens, shards, (long long)t->micro_batches, (long long)whole,
-            (double)(whole * t->micro_batches) / (double)tp);
+            (double)t->tokens, shards, (long long)t->micro_batches, t->micro_batches == 1 ? "" : "es",
+            (long long)whole, (double)(whole * t->micro_batches) / (double)tp);
     return 0;
 }
 
