@@ -2,6 +2,8 @@
 /* From the start of an op on its chips to its end: as waves, or as flows of their own. */
 #include "engine/event_run.h"
 
+#include <string.h>
+
 /* Where most links of a wave are in use, so will be those of its like: after that, so many of these start
  * apart, one chip after the other. What a chip sends then lies together in memory, and so do its links. */
 enum { APART_WAVES = 64 };
@@ -204,15 +206,15 @@ static void begin_to_ride(struct run *run, uint32_t wave)
 }
 
 /* Takes those of a batch that still ride off their links; returns how many, and where they end. */
-static int alight(struct run *run, uint32_t wave, int32_t port, const struct chip_batch *batch,
+static int alight(struct run *run, uint32_t wave, int32_t port, const int32_t chip[], int chips,
                   int32_t here[static CHIP_BATCH], int32_t there[static CHIP_BATCH])
 {
     uint32_t *rider = run->network.rider;
     const int32_t *out = run->plan.map.out + map_out(&run->plan.map, 0, port), *end = run->plan.map.end;
     int ends = 0;
-    for (int32_t i = 0; i < batch->chips; i++) {
-        int32_t link = out[batch->chip[i]];
-        here[ends] = batch->chip[i];
+    for (int i = 0; i < chips; i++) {
+        int32_t link = out[chip[i]];
+        here[ends] = chip[i];
         there[ends] = end[link];
         if (rider[link] == wave) {
             rider[link] = RIDER_NONE;
@@ -233,11 +235,13 @@ void run_wave_due(struct run *run, uint32_t wave)
         return;
     }
     for (uint32_t at = w.first; at;) {
-        struct chip_batch batch = *network_chip_batch(&run->network, at); /* it may move meanwhile */
-        int32_t here[CHIP_BATCH], there[CHIP_BATCH];
-        int ends = task->compute ? batch.chips : alight(run, wave, task->port, &batch, here, there);
-        ended(run, w.op, w.start_s, task->compute ? batch.chip : here, there, ends);
-        at = batch.next;
+        const struct chip_batch *batch = network_chip_batch(&run->network, at);
+        int32_t chip[CHIP_BATCH], here[CHIP_BATCH], there[CHIP_BATCH];
+        int chips = batch->chips;
+        memcpy(chip, batch->chip, (size_t)chips * sizeof *chip); /* the batch may move meanwhile */
+        at = batch->next;
+        int ends = task->compute ? chips : alight(run, wave, task->port, chip, chips, here, there);
+        ended(run, w.op, w.start_s, task->compute ? chip : here, there, ends);
     }
     wave_close(run, wave);
 }
