@@ -115,10 +115,15 @@ static bool is_broken(const struct rule *rule, const struct settings *settings)
     return (op->count > 0 || rule->ops == 0) && (other->count > 0 || !holds(rule, NULL));
 }
 
+static bool is_about(const struct rule *rule, const struct option_row *option)
+{
+    return *rule->option == *option->name && strcmp(rule->option, option->name) == 0;
+}
+
 bool option_has_rule(const struct option_row *option)
 {
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (strcmp(rules[i].option, option->name) == 0)
+        if (is_about(&rules[i], option))
             return true;
     return false;
 }
@@ -130,8 +135,7 @@ bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_ro
         return false;
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
-        if (*rule->option != *option->name || strcmp(rule->option, option->name) != 0 ||
-            !is_meant(rule, grid_text(grid, index, option_by_name("op"))))
+        if (!is_about(rule, option) || !is_meant(rule, grid_text(grid, index, option_by_name("op"))))
             continue;
         const struct option_row *other = option_by_name(rule->other);
         if (!holds(rule, grid_is_idle(grid, index, other) ? NULL : grid_text(grid, index, other)))
