@@ -113,9 +113,7 @@ const struct collective *collective_by_name(const char *name, struct status *st)
 /* An all-gather, a reduce-scatter or an all-reduce cuts its array into parts, one for each ring to start with: rings of other
  * lengths, and lines, do not carry alike, so parts have shares, of COLLECTIVE_SHARES in all. */
 enum { COLLECTIVE_SHARES = 64 };
-/* Is its array cut into parts that have shares? */
-bool collective_is_cut(const struct collective *collective);
-/* What a collective that is cut takes at least, in seconds, however it is cut: what its steps take that follow each other; and
+/* What a collective that uses_ring takes at least, in seconds, however it is cut: what its steps take that follow each other; and
  * `links_s`, what its busiest link takes. */
 double collective_least_s(const struct collective *collective, const struct slice *slice,
                           const struct collective_spec *spec, double *links_s);

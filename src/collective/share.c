@@ -55,7 +55,7 @@ void share_costs(struct costs *costs, const struct collective *collective, const
         }
 }
 
-static double busiest(const struct costs *costs, const double share[])
+static double busiest(const struct costs *costs, const int share[static COLLECTIVE_RINGS])
 {
     double most = 0;
     for (int of = 0; of < costs->rings; of++) {
@@ -76,7 +76,7 @@ void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
             int tried[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
             if (costs->rings == 2 && tried[2] > 0)
                 continue;
-            double most = busiest(costs, (double[]){tried[0], tried[1], tried[2]});
+            double most = busiest(costs, tried);
             if (least >= 0 && most >= least * (1 - 1e-12))
                 continue;
             least = most;
@@ -89,7 +89,7 @@ double share_least_s(const struct costs *costs, const int share[static COLLECTIV
     double longest_s = 0;
     for (int first = 0; first < costs->rings; first++)
         longest_s = fmax(longest_s, costs->part_s[first] * share[first]);
-    double links_s = busiest(costs, (double[]){share[0], share[1], share[2]});
+    double links_s = busiest(costs, share);
     return costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
@@ -108,16 +108,9 @@ static bool rings_differ(const struct collective_spec *spec)
     return false;
 }
 
-bool collective_is_cut(const struct collective *collective)
-{
-    enum collective_id id = collective->id;
-    return id == COLLECTIVE_ALL_GATHER || id == COLLECTIVE_REDUCE_SCATTER || id == COLLECTIVE_ALL_REDUCE ||
-           id == COLLECTIVE_BROADCAST; /* where it is scattered and gathered */
-}
-
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
 {
-    return collective_is_cut(collective) && rings_differ(spec);
+    return collective->uses_ring && rings_differ(spec);
 }
 
 double collective_least_s(const struct collective *collective, const struct slice *slice,
@@ -130,11 +123,10 @@ double collective_least_s(const struct collective *collective, const struct slic
     *links_s = 0;
     if (costs.rings == 0)
         return 0;
-    double equal = (double)COLLECTIVE_SHARES / costs.rings;
-    *links_s = costs.times * busiest(&costs, (double[]){equal, equal, equal});
+    *links_s = costs.times * busiest(&costs, (int[]){1, 1, 1}) * COLLECTIVE_SHARES / costs.rings;
     if (rings_differ(spec)) {
         share_alike(&costs, share);
-        *links_s = fmin(*links_s, costs.times * busiest(&costs, (double[]){share[0], share[1], share[2]}));
+        *links_s = fmin(*links_s, costs.times * busiest(&costs, share));
     }
     for (int first = 0; first < costs.rings; first++)
         per_s += 1 / costs.part_s[first];

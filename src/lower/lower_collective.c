@@ -354,7 +354,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     if (code < 0)
         return code;
     enum ring_kind kind = (enum ring_kind)code;
-    if (collective_is_cut(collective))
+    if (collective->uses_ring)
         code = cut_least(lower, instruction, collective, kind, &least_s, st);
     else if (!is_small(lower->module, instruction))
         code = class_least(lower, instruction, kind, &least_s, st);
