@@ -172,7 +172,7 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
 static struct cost cost_of(const struct lower *lower, int32_t instruction)
 {
     const struct module *module = lower->module;
-    int32_t body = (int32_t)module_number(module, instruction, ATTR_CALLS, -1);
+    int32_t body = module_called(module, instruction, 0);
     const struct instruction *i = module_at(module, instruction);
     if (i->opcode != HLO_FUSION || body < 0)
         return module_cost(module, instruction);

@@ -38,8 +38,8 @@ void placement_free(struct placement *placement)
 /* The chips of a group, if they are all that have one of some coordinates along each axis: a box, where these follow each other,
  * or every second chip of one, or two of every four, and so on. */
 struct box {
-    int low[SLICE_AXES], len[SLICE_AXES];
-    int *offset[SLICE_AXES]; /* [len]: from low, ascending */
+    int len[SLICE_AXES];
+    int *offset[SLICE_AXES]; /* [len]: from the lowest, ascending */
 };
 
 static void box_free(struct box *box)
@@ -67,7 +67,7 @@ static int box_init(struct box *box, const struct slice *slice, struct status *s
 static void bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
 {
     const struct slice *slice = placement->slice;
-    int *seen = box->offset[axis], len = 0, step = 1, whole = slice->len[axis];
+    int *seen = box->offset[axis], len = 0, low = 0, step = 1, whole = slice->len[axis];
     for (int a = axis + 1; a < SLICE_AXES; a++)
         step *= slice->len[a];
     memset(seen, 0, (size_t)whole * sizeof *seen);
@@ -76,9 +76,8 @@ static void bound(const struct placement *placement, const int member[], int n, 
     for (int c = 0; c < whole; c++) {
         if (!seen[c])
             continue;
-        if (len == 0)
-            box->low[axis] = c;
-        box->offset[axis][len++] = c - box->low[axis]; /* at c or before it: seen[] has been read there */
+        low = len == 0 ? c : low;
+        box->offset[axis][len++] = c - low; /* at c or before it: seen[] has been read there */
     }
     box->len[axis] = len;
 }
@@ -120,7 +119,7 @@ static int find_box(const struct placement *placement, const struct groups *grou
     return is_box;
 }
 
-/* Lines of `n` chips along an axis, one after the other: of all chips, each line from its lowest coordinate up. Boxes of
+/* Lines along an axis, one after the other: of all chips, each line from its lowest coordinate up. Boxes of
  * one shape that share no chip may lie anywhere, so a line starts where its box does. */
 static void list_lines(const struct placement *placement, const struct groups *groups, const struct box *box,
                        int axis, int32_t chip[])
