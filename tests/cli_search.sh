@@ -35,6 +35,7 @@ for row, full in zip(found, every):
             else "slower" if status.startswith("not simulated: least_s is 1 % above") else "invalid")
     kinds[kind] += 1
     assert (kind == "ok") == bool(row["time_s"]), status
+    assert kind != "slower" or float(row["least_s"]) >= best[-1] * 1.01 * (1 - 1e-8), (row["mesh"], row["least_s"], best[-1])
 print(kinds)
 line = open(sys.argv[3]).readline()
 for kind, words in (("memory", "do not fit memory"), ("sequences", "have no whole sequences"), ("slower", "are not as fast"), ("invalid", "are invalid")):
