@@ -16,12 +16,8 @@ static int look_at_all(const struct grid *grid, struct catalog *catalog, struct 
                        struct result result[], struct status *st)
 {
     int code = 0;
-    for (int64_t i = 0; i < grid->points && code == 0; i++) {
-        struct point point;
-        grid_point(grid, i, &point);
-        code = looks_run(looks, i, &point, catalog, &result[i], st);
-        grid_print_given(grid, i, result[i].varied, sizeof result[i].varied);
-    }
+    for (int64_t i = 0; i < grid->points && code == 0; i++)
+        code = looks_run(looks, grid, i, catalog, &result[i], st);
     return code;
 }
 

@@ -73,12 +73,6 @@ static bool comes(const struct sweep *sweep, int64_t row, int64_t point)
     return shard_has(sweep->shard, point) && other >= sweep->first && llabs(other - row) < NEAR;
 }
 
-/* Points that differ in their sizes alone: the first of them. */
-static int64_t family_of(const struct sweep *sweep, int64_t point)
-{
-    return grid_with(sweep->grid, point, option_by_name("size"), 0);
-}
-
 static void work(void *context, int64_t index, void *result)
 {
     struct sweep *sweep = context;
@@ -88,7 +82,8 @@ static void work(void *context, int64_t index, void *result)
     int64_t row = sweep->first + index, at = shard_point(sweep->shard, row);
     grid_point(sweep->grid, at, &point);
     budget_hold(&sweep->held, &point, sweep->jobs);
-    series_result(&sweep->series, family_of(sweep, at), &point, sweep->catalog, &outcome->result, &own);
+    series_result(&sweep->series, job_family(sweep->grid, at), &point, sweep->catalog, &outcome->result,
+                  &own);
     int64_t reference = rows_reference(sweep->grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
         return;

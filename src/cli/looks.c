@@ -102,38 +102,38 @@ static void show_progress(const void *job, double spent_s, double done_frac)
     fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
 }
 
-int looks_run(struct looks *looks, int64_t index, const struct point *point, struct catalog *catalog,
+int looks_run(struct looks *looks, const struct grid *grid, int64_t index, struct catalog *catalog,
               struct result *result, struct status *st)
 {
-    struct job job = {0};
-    struct run run = {0};
+    struct job *job = &looks->series.job;
+    struct run *run = &looks->series.run;
     struct stopwatch stopwatch = stopwatch_start();
-    struct point own = *point;
-    own.few_layers = !shows_single_ops(looks);
-    budget_hold(&looks->held, point, 1);
-    int code = job_open(&job, &own, catalog, st);
+    struct point point;
+    grid_point(grid, index, &point);
+    point.few_layers = !shows_single_ops(looks);
+    budget_hold(&looks->held, &point, 1);
+    int code = series_open(&looks->series, job_family(grid, index), &point, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
-    job.has_data |= looks->dump;
+    job->has_data |= looks->dump;
     if (code == 0)
-        code = job_build(&job, st);
+        code = job_build(job, st);
     struct spent building = stopwatch_lap(&stopwatch);
-    job.progress = isatty(STDERR_FILENO) ? show_progress : NULL;
-    job.is_timed = looks->timing || job.progress;
+    job->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    job->is_timed = looks->timing || job->progress;
     if (code == 0 && looks->dump)
-        program_dump(&job.program, stdout);
+        program_dump(&job->program, stdout);
     else if (code == 0)
-        code = job_run(&job, recorded(looks), &run, st);
-    if (job.progress && run.simulating.wall_s >= ENGINE_PROGRESS_S)
+        code = job_run(job, recorded(looks), run, st);
+    if (job->progress && run->simulating.wall_s >= ENGINE_PROGRESS_S)
         fputs("\r\033[K", stderr);
     if (code == 0 && looks->timing && !looks->dump)
-        say_timing(opening, building, &run);
+        say_timing(opening, building, run);
     if (code == 0 && !looks->dump)
-        code = show(&job, &run, looks, index, st);
-    *result = run.result;
-    if (code == 0 && run.result.warning[0])
-        fprintf(stderr, "icisim: warning: %s\n", run.result.warning);
-    run_free(&run);
-    job_close(&job);
+        code = show(job, run, looks, index, st);
+    *result = run->result;
+    if (code == 0 && run->result.warning[0])
+        fprintf(stderr, "icisim: warning: %s\n", run->result.warning);
+    grid_print_given(grid, index, result->varied, sizeof result->varied);
     return code;
 }
 
@@ -215,5 +215,6 @@ void looks_close(struct looks *looks)
     free(looks->trace);
     free(looks->links);
     free(looks->instructions);
+    series_close(&looks->series);
     *looks = (struct looks){0};
 }

@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "settings/settings.h"
 #include "workload/budget.h"
-#include "workload/job.h"
+#include "workload/series.h"
 
 enum { LOOKS_FILES_MAX = 256 };
 
@@ -28,13 +28,14 @@ struct looks {
     bool table;                                  /* stdout is for people */
     struct output *trace, *links, *instructions; /* [points], or NULL */
     struct budget_hold held;
+    struct series series;
 };
 
 /* Reads what is asked for, and opens the files. `table`: stdout is for people. */
 int looks_open(struct looks *looks, const struct grid *grid, bool table, struct status *st);
 
-/* Runs a point and shows it. */
-int looks_run(struct looks *looks, int64_t index, const struct point *point, struct catalog *catalog,
+/* Runs a point of the grid and shows it. */
+int looks_run(struct looks *looks, const struct grid *grid, int64_t index, struct catalog *catalog,
               struct result *result, struct status *st);
 
 /* All points have run: puts the files in place. */

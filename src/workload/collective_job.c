@@ -93,7 +93,7 @@ static int collective_open(struct job *job, struct status *st)
 }
 
 /* Which rings are walked, and how the array is cut for them, may have been chosen by what they take. */
-static int collective_resize(struct job *job, struct status *st)
+static int collective_vary(struct job *job, struct status *st)
 {
     struct collective_job *c = job->state;
     if (c->walks.weighed || c->pair_elements)
@@ -207,7 +207,7 @@ static const char *collective_variants(const struct point *point, const char **v
 const struct workload workload_collective = {.name = "collective",
                                              .matches = collective_matches,
                                              .open = collective_open,
-                                             .resize = collective_resize,
+                                             .vary = collective_vary,
                                              .sends = collective_sends,
                                              .build = collective_build,
                                              .describe = collective_describe,

@@ -61,11 +61,16 @@ int job_build(struct job *job, struct status *st)
     return code == 0 && job->point->check ? check(job, st) : code;
 }
 
-int job_resize(struct job *job, struct status *st)
+int64_t job_family(const struct grid *grid, int64_t index)
+{
+    return grid_with(grid, grid_with(grid, index, option_by_name("size"), 0), option_by_name("strategy"), 0);
+}
+
+int job_vary(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
     struct catalog *catalog = job->catalog;
-    int code = job->workload->resize && !job->has_data ? job->workload->resize(job, st) : 0;
+    int code = job->workload->vary && !job->has_data ? job->workload->vary(job, st) : 0;
     if (code > 0)
         program_rewind(&job->program);
     if (code != 0)

@@ -68,9 +68,9 @@ struct workload {
     bool (*matches)(const struct point *point);
     /* Reads the point; all that can be wrong with it is found here. */
     int (*open)(struct job *job, struct status *st);
-    /* The size of job->point is another than that with which the job was opened, and nothing else of it: reads it. Returns 1;
-     * or 0 where more than amounts may depend on it, and the job has to be opened anew. NULL: it always has. */
-    int (*resize)(struct job *job, struct status *st);
+    /* The size or the strategy of job->point is another than that with which the job was opened, and nothing else of it: reads
+     * them. Returns 1; or 0 where more may depend on them, and the job has to be opened anew. NULL: it always has. */
+    int (*vary)(struct job *job, struct status *st);
     /* How many sends a chip has under way at once, before anything is built; NULL: not many. */
     double (*sends)(const struct job *job);
     /* Writes job->program. */
@@ -95,9 +95,11 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 /* Checks the point: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
-/* Where job->point differs from what it was in its size alone: the job is open for that, and to be built again, in which it takes
- * what it has. */
-int job_resize(struct job *job, struct status *st);
+/* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
+ * in which it takes what it has. */
+int job_vary(struct job *job, struct status *st);
+/* The points of a grid that differ like that are a family: the first of them. */
+int64_t job_family(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
 /* The engine that runs a job that was built: the one that its point names, else the reference if that takes no longer than
@@ -116,7 +118,7 @@ struct run {
         measuring; /* what it took, if the job is timed; of SimGrid, loading it too */
 };
 
-/* Runs a job that was built. The struct is zeroed, or has run the same job before that was resized: then what only depends on the
+/* Runs a job that was built. The struct is zeroed, or has run the same job before that was varied: then what only depends on the
  * program's shape is kept. run_free() is safe after a failure. */
 int job_run(struct job *job, enum record record, struct run *run, struct status *st);
 void run_free(struct run *run);

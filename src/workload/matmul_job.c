@@ -158,6 +158,21 @@ static int matmul_open(struct job *job, struct status *st)
     return matmul_open_gathers(m, mesh, st);
 }
 
+/* All strategies begin with the same base; auto with others, too. */
+static int matmul_vary(struct job *job, struct status *st)
+{
+    struct matmul_job *m = job->state;
+    if (m->m.step.asked == OVERLAP_WAYS)
+        return 0;
+    int way = pass_way_by_name(job->point->strategy, st);
+    if (way < 0 || way == OVERLAP_WAYS)
+        return way < 0 ? way : 0;
+    m->m.step.asked = (enum overlap_way)way;
+    m->m.step.strategy[0] = '\0'; /* it is to be written again */
+    lower_free(&m->m.lower);
+    return 1;
+}
+
 static void matmul_close(struct job *job)
 {
     struct matmul_job *m = job->state;
@@ -249,6 +264,7 @@ static const char *matmul_variants(const struct point *point, const char **value
 const struct workload workload_matmul = {.name = "matmul",
                                          .matches = matmul_matches,
                                          .open = matmul_open,
+                                         .vary = matmul_vary,
                                          .build = matmul_build,
                                          .settle = module_job_settle,
                                          .describe = matmul_describe,

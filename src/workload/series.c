@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "workload/series.h"
 
-static int run_point(struct series *series, bool again, struct catalog *catalog, struct status *st)
-{
-    struct job *job = &series->job;
-    int code = again ? job_resize(job, st) : job_open(job, &series->point, catalog, st);
-    if (code == 0)
-        code = job_build(job, st);
-    return code < 0 ? code : job_run(job, RECORD_NONE, &series->run, st);
-}
-
-int series_result(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
-                  struct result *result, struct status *st)
+int series_open(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
+                struct status *st)
 {
     bool again = series->holds && series->family == family;
     if (!again)
         series_close(series);
     series->family = family;
     series->point = *point;
-    series->point.few_layers = true;
-    int code = run_point(series, again, catalog, st);
+    int code = again ? job_vary(&series->job, st) : job_open(&series->job, &series->point, catalog, st);
     series->holds = code == 0;
+    return code;
+}
+
+int series_result(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
+                  struct result *result, struct status *st)
+{
+    struct point own = *point;
+    own.few_layers = true;
+    int code = series_open(series, family, &own, catalog, st);
+    if (code == 0)
+        code = job_build(&series->job, st);
+    if (code == 0)
+        code = job_run(&series->job, RECORD_NONE, &series->run, st);
     if (code == 0)
         *result = series->run.result;
     else

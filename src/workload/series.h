@@ -4,7 +4,8 @@
  *
  * Neighbours in a grid often differ in their size alone. Then chip, slice, mesh, rings and routes are the same, mostly the
  * program's shape too, and so how it folds and what bounds it: that is kept from one point to the next, and only the amounts
- * are new. Which points these are, the caller says: those of one family, a number of its own choice.
+ * are new. Where they differ in their strategy, what is multiplied and how it is laid out stays. Which points these are, the
+ * caller says: those of one family, a number of its own choice (job_family()).
  *
  *     struct series series = {0};
  *     for (int i = 0; i < points; i++)
@@ -22,12 +23,16 @@
 struct series {
     struct point point;
     int64_t family;
-    bool holds; /* a job that was run */
+    bool holds; /* a job that is open */
     struct job job;
     struct run run;
 };
 
-/* As job_result(). Points of one family differ in their sizes alone. */
+/* Opens series->job for a point, which the caller builds and runs, as series->run; after a failure it closes the series. Points of
+ * one family differ in their sizes and strategies alone. */
+int series_open(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
+                struct status *st);
+/* All of it, as job_result(). */
 int series_result(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
                   struct result *result, struct status *st);
 void series_close(struct series *series);
