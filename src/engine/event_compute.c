@@ -61,16 +61,25 @@ static bool set_cursors(struct plan *plan)
     return true;
 }
 
-/* The cursor whose op comes first, or NULL at the end of the chip's queue. */
-static struct cursor *queue_head(const struct plan *plan, int32_t chip)
+/* The op of a cursor; after its last one, a number above all ops. */
+static int32_t op_at(const struct plan *plan, struct cursor cursor)
 {
-    struct cursor *least = NULL;
-    for (int32_t i = plan->first_cursor[chip]; i < plan->first_cursor[chip + 1]; i++) {
-        struct cursor *cursor = &plan->cursor[i];
-        const struct compute_class *class = &plan->class[cursor->class];
-        if (cursor->at < class->first + class->ops &&
-            (!least || plan->compute_op[cursor->at] < plan->compute_op[least->at]))
-            least = cursor;
+    const struct compute_class *class = &plan->class[cursor.class];
+    return cursor.at < class->first + class->ops ? plan->compute_op[cursor.at] : INT32_MAX;
+}
+
+/* The op that comes first in a chip's queue, INT32_MAX at its end. The cursor that it is at becomes the chip's first one. */
+static int32_t queue_head(const struct plan *plan, int32_t chip)
+{
+    int32_t first = plan->first_cursor[chip], end = plan->first_cursor[chip + 1], least = INT32_MAX;
+    for (int32_t i = first; i < end; i++) {
+        int32_t op = op_at(plan, plan->cursor[i]);
+        if (op >= least)
+            continue;
+        struct cursor swapped = plan->cursor[first];
+        plan->cursor[first] = plan->cursor[i];
+        plan->cursor[i] = swapped;
+        least = op;
     }
     return least;
 }
@@ -93,16 +102,14 @@ int plan_computes(struct plan *plan, struct status *st)
     free(class_of);
     if (!room || !set_cursors(plan))
         return status_nomem(st);
-    for (int32_t c = 0; c < program->slice->chips; c++) {
-        const struct cursor *cursor = queue_head(plan, c);
-        plan->first_compute[c] = cursor ? plan->compute_op[cursor->at] : INT32_MAX;
-    }
+    for (int32_t c = 0; c < program->slice->chips; c++)
+        plan->first_compute[c] = queue_head(plan, c);
     return 0;
 }
 
 int32_t plan_next_compute(struct plan *plan, int32_t chip)
 {
-    queue_head(plan, chip)->at++;
-    const struct cursor *next = queue_head(plan, chip);
-    return next ? plan->compute_op[next->at] : -1;
+    plan->cursor[plan->first_cursor[chip]].at++;
+    int32_t next = queue_head(plan, chip);
+    return next < INT32_MAX ? next : -1;
 }

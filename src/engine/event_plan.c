@@ -183,6 +183,18 @@ static int32_t deps_alike(const struct plan *plan, int32_t o)
     return deps;
 }
 
+/* Counts, of each member of a set in turn, what is in another one: `each` for every member of that, NULL: once. */
+static void count_both(const struct chip_set *set, const struct chip_set *other, const int32_t each[],
+                       int32_t chips, int32_t count[])
+{
+    for (int32_t w = 0; w <= (chips - 1) / 64; w++) {
+        uint64_t left = set_word(set, chips, w), has = set_word(other, chips, w);
+        for (; left; left &= left - 1, count++)
+            if (has & left & -left)
+                *count += each ? each[set_rank(other, w * 64 + __builtin_ctzll(left))] : 1;
+    }
+}
+
 void plan_count(const struct plan *plan, int32_t o, int32_t count[])
 {
     const struct program *program = plan->program;
@@ -198,12 +210,8 @@ void plan_count(const struct plan *plan, int32_t o, int32_t count[])
                 continue;
             pattern = &plan->pattern[plan->pattern_of[after.op]];
         }
-        const struct chip_set *other =
-            plan_set(plan, pattern ? pattern->arrive_set : plan->task[after.op].set);
-        int32_t at = 0;
-        for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1), at++)
-            if (set_has(other, c))
-                count[at] += pattern && pattern->arrivals ? pattern->arrivals[set_rank(other, c)] : 1;
+        int32_t other = pattern ? pattern->arrive_set : plan->task[after.op].set;
+        count_both(set, plan_set(plan, other), pattern ? pattern->arrivals : NULL, chips, count);
     }
     int32_t at = 0;
     if (op->kind == OP_COMPUTE)

@@ -40,6 +40,13 @@ static inline bool set_has(const struct chip_set *set, int32_t chip)
     return !set->word || (set->word[chip >> 6] >> (chip & 63) & 1);
 }
 
+/* The bits of chips 64 word .. 64 word + 63, of so many chips in all. */
+static inline uint64_t set_word(const struct chip_set *set, int32_t chips, int32_t word)
+{
+    int32_t left = chips - 64 * word;
+    return set->word ? set->word[word] : left >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << left) - 1;
+}
+
 /* How many members come before a chip. */
 static inline int32_t set_rank(const struct chip_set *set, int32_t chip)
 {

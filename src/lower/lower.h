@@ -131,11 +131,11 @@ struct lowered_least {
     double bytes, links_s;
 };
 
-/* What is known of a computation that fusions call: the collective in it, as lower_collective_in() has it; what the last of them
- * costs, without its label. The steps of a loop are alike in that. */
+/* What is known of a computation that is called: whether it communicates; of fusions, the collective in it, as
+ * lower_collective_in() has it, and what the last of them costs, without its label. The steps of a loop are alike in that. */
 enum { LOWER_UNKNOWN = -2 };
 struct lowered_fusion {
-    int32_t collective, shape; /* LOWER_UNKNOWN before it is asked; of what the cost is of */
+    int32_t communicates, collective, shape; /* LOWER_UNKNOWN before it is asked; of what the cost is of */
     struct cost cost;
 };
 

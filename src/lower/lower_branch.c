@@ -41,21 +41,33 @@ int lower_branch_likely(const struct module *module, int32_t conditional)
     return best;
 }
 
-/* Does a computation, or one that it calls, communicate? Its groups would be cut by who takes the branch. */
-static bool communicates(const struct module *module, int32_t computation)
+static bool communicates(const struct lower *lower, int32_t computation);
+
+/* Does an instruction communicate, or what it calls? */
+static bool is_communicating(const struct lower *lower, int32_t at)
 {
-    const struct computation *c = &module->computation[computation];
-    for (int32_t at = c->first; at < c->first + c->count; at++) {
-        enum opcode opcode = module_at(module, at)->opcode;
-        enum opcode_class class = opcode_info(opcode)->class;
-        if (class == CLASS_COLLECTIVE ||
-            (class == CLASS_START && opcode != HLO_ASYNC_START && opcode != HLO_COPY_START))
+    const struct module *module = lower->module;
+    enum opcode opcode = module_at(module, at)->opcode;
+    enum opcode_class class = opcode_info(opcode)->class;
+    if (class == CLASS_COLLECTIVE ||
+        (class == CLASS_START && opcode != HLO_ASYNC_START && opcode != HLO_COPY_START))
+        return true;
+    for (int which = 0; module_called(module, at, which) >= 0; which++)
+        if (communicates(lower, module_called(module, at, which)))
             return true;
-        for (int which = 0; module_called(module, at, which) >= 0; which++)
-            if (communicates(module, module_called(module, at, which)))
-                return true;
-    }
     return false;
+}
+
+/* Does a computation? Its groups would be cut by who takes the branch. */
+static bool communicates(const struct lower *lower, int32_t computation)
+{
+    const struct computation *c = &lower->module->computation[computation];
+    int32_t *known = &lower->fusion[computation].communicates;
+    for (int32_t at = c->first; at < c->first + c->count && *known == LOWER_UNKNOWN; at++)
+        if (is_communicating(lower, at))
+            *known = true;
+    *known = *known == true;
+    return *known;
 }
 
 /* The branch of so many that one device takes: a predicate chooses the first by 1, an index that is none of them the last. */
@@ -81,7 +93,7 @@ bool lower_branches_taken(const struct lower *lower, int32_t conditional, int ta
     const struct placement *placement = lower->placement;
     int n = branches(module, conditional);
     for (int b = 0; b < n; b++)
-        if (communicates(module, lower_branch(module, conditional, b)))
+        if (communicates(lower, lower_branch(module, conditional, b)))
             return false;
     for (int chip = 0; chip < placement->slice->chips; chip++)
         taken[chip] = -1;

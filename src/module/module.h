@@ -21,6 +21,7 @@
 #ifndef ICISIM_MODULE_H
 #define ICISIM_MODULE_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -113,7 +114,12 @@ struct attribute_info {
     const char *name;
     enum attribute_kind kind;
 };
-const struct attribute_info *attribute_info(enum attribute_key key);
+extern const struct attribute_info attribute_table[ATTRIBUTE_KEYS];
+static inline const struct attribute_info *attribute_info(enum attribute_key key)
+{
+    assert((unsigned)key < ATTRIBUTE_KEYS);
+    return &attribute_table[key];
+}
 /* The key of a name of so many characters: ATTR_OTHER for what nobody asks for. */
 enum attribute_key attribute_by_name(const char *name, int length);
 

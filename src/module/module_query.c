@@ -111,6 +111,8 @@ bool module_label(const struct module *module, int32_t instruction, const char *
 {
     struct module_labels labels = module_labels(module, instruction);
     size_t n = strlen(key), most = (size_t)room - 1;
+    if (!strstr(labels.at, key)) /* mostly there is none, and this is found fast */
+        return false;
     while (module_next_label(&labels))
         if (labels.key_length == n && memcmp(labels.key, key, n) == 0) {
             size_t length = labels.value_length < most ? labels.value_length : most;

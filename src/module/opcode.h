@@ -17,6 +17,8 @@
 #ifndef ICISIM_OPCODE_H
 #define ICISIM_OPCODE_H
 
+#include <assert.h>
+
 enum opcode_class {
     CLASS_FREE,
     CLASS_ELEMENTWISE,
@@ -197,7 +199,12 @@ struct opcode_info {
     enum opcode whole; /* of all-gather-start all-gather; else itself */
 };
 
-const struct opcode_info *opcode_info(enum opcode opcode);
+extern const struct opcode_info opcode_table[HLO_OPCODES];
+static inline const struct opcode_info *opcode_info(enum opcode opcode)
+{
+    assert((unsigned)opcode < HLO_OPCODES);
+    return &opcode_table[opcode];
+}
 
 /* The opcode of a name of so many characters, -1 if there is none. */
 int opcode_by_name(const char *name, int length);

@@ -24,9 +24,9 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
     for (int i = 0; i < option_count; i++) {
         int count = settings->of[i].count;
         grid->common.given[i] = count > 0;
-        grid->ruled[i] = option_has_rule(&option_table[i]);
         if (!option_table[i].of_point || count == 0)
             continue;
+        grid->ruled[i] = option_has_rule(&option_table[i]);
         if (settings->tied && i == option_index(option_by_name("slice")))
             grid->leader = grid->dims;
         if (settings->tied && i == option_index(option_by_name("mesh"))) {

@@ -81,7 +81,7 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
-    bool ruled[OPTIONS_MAX]; /* of each option: option_has_rule() */
+    bool ruled[OPTIONS_MAX]; /* of each option that has values: option_has_rule() */
     int led, leader;         /* dim whose value is that of another: meshes that go with slices; -1: none */
     struct point common;     /* what all points have in common */
 };
