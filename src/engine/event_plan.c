@@ -184,7 +184,7 @@ static int32_t deps_alike(const struct plan *plan, int32_t o)
 }
 
 /* Counts, of each member of a set in turn, what is in another one: `each` for every member of that, NULL: once. */
-static void count_both(const struct chip_set *set, const struct chip_set *other, const int32_t each[],
+static void count_both(const struct chip_set *set, const struct chip_set *other, const uint16_t each[],
                        int32_t chips, int32_t count[])
 {
     for (int32_t w = 0; w <= (chips - 1) / 64; w++) {
@@ -199,8 +199,8 @@ void plan_count(const struct plan *plan, int32_t o, int32_t count[])
 {
     const struct program *program = plan->program;
     const struct op *op = &program->op[o];
-    int32_t chips = program->slice->chips;
-    const struct chip_set *set = plan_set(plan, plan->task[o].set);
+    int32_t chips = program->slice->chips, own = plan->task[o].set, of_all = 0, at = 0;
+    const struct chip_set *set = plan_set(plan, own);
     memset(count, 0, (size_t)set->members * sizeof *count);
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
         struct after after = program->after[a];
@@ -210,10 +210,15 @@ void plan_count(const struct plan *plan, int32_t o, int32_t count[])
                 continue;
             pattern = &plan->pattern[plan->pattern_of[after.op]];
         }
+        const uint16_t *each = pattern ? pattern->arrivals : NULL;
         int32_t other = pattern ? pattern->arrive_set : plan->task[after.op].set;
-        count_both(set, plan_set(plan, other), pattern ? pattern->arrivals : NULL, chips, count);
+        if (!each && (other == SET_ALL || other == own))
+            of_all++;
+        else
+            count_both(set, plan_set(plan, other), each, chips, count);
     }
-    int32_t at = 0;
+    for (int32_t i = 0; i < set->members && of_all > 0; i++)
+        count[i] += of_all;
     if (op->kind == OP_COMPUTE)
         for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1))
             count[at++] += plan->first_compute[c] < o;
