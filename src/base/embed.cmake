@@ -1,17 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Writes OUT, a C file that holds each of FILES as a string, in a list called LIST (embedded.h):
 # cmake -DOUT=... -DFILES=... -DLIST=... -P embed.cmake
-# Of chip files, which nearly every command reads, lines of comments become empty: what follows keeps its line.
 set(text "/* Made by embed.cmake: do not edit. */\n#include <stddef.h>\n#include \"base/embedded.h\"\n")
 set(rows "")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME_WE)
   file(READ ${file} hex HEX)
-  if(LIST STREQUAL embedded_chips)
-    file(READ ${file} text_of)
-    string(REGEX REPLACE "(^|\n) *#[^\n]*" "\\1" text_of "${text_of}")
-    string(HEX "${text_of}" hex)
-  endif()
   string(REGEX REPLACE "(..)" "'\\\\x\\1'," bytes "${hex}")
   string(MAKE_C_IDENTIFIER "file_${name}" id)
   string(APPEND text "static const char ${id}[] = {${bytes}0};\n")

@@ -95,7 +95,7 @@ static int read_base(struct chip *chip, const struct node *base, bool *has_measu
     const struct embedded_file *file = built_in(name);
     if (!file)
         return node_prefix(base, st, unknown(name, st));
-    code = document_parse(&chip->document[0], file->name, file->text, file->bytes, st);
+    code = document_embedded(&chip->document[0], file->name, file, st);
     return code < 0 ? code : read_file(chip, &chip->document[0], has_measured, st);
 }
 
@@ -134,15 +134,14 @@ bool chip_is_path(const char *name_or_path)
 
 int chip_load(struct chip *chip, const char *name_or_path, enum chip_profile profile, struct status *st)
 {
+    bool is_path = chip_is_path(name_or_path);
+    const struct embedded_file *file = is_path ? NULL : built_in(name_or_path);
     set_defaults(chip, profile);
-    if (chip_is_path(name_or_path)) {
-        int code = document_load(&chip->document[1], name_or_path, st);
-        return code < 0 ? code : read_chip(chip, st);
-    }
-    const struct embedded_file *file = built_in(name_or_path);
-    if (!file)
+    if (!is_path && !file)
         return unknown(name_or_path, st);
-    return chip_parse(chip, file->name, file->text, file->bytes, profile, st);
+    int code = is_path ? document_load(&chip->document[1], name_or_path, st)
+                       : document_embedded(&chip->document[1], file->name, file, st);
+    return code < 0 ? code : read_chip(chip, st);
 }
 
 void chip_free(struct chip *chip)
