@@ -3,9 +3,11 @@
  * The event engine: time goes from instant to instant, and all that happens at one instant happens together.
  *
  * With a tolerance the program runs twice (engine.h): flows of several links that are connected and are due within
- * that share of the time end together, early in one run and late in the other. Flows of one link are exact.
+ * that share of the time end together, early in one run and late in the other, both at once. Flows of one link are exact.
  */
 #include "engine/engine.h"
+
+#include <pthread.h>
 
 #include "engine/engines.h"
 #include "engine/event_run.h"
@@ -49,7 +51,7 @@ static void look(struct run *run)
     }
     if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
         double done_frac = (double)run->ended / (double)run->plan.pairs;
-        limits->progress(limits->context, spent_s, (run->runs_before + done_frac) / run->runs);
+        limits->progress(limits->context, spent_s, done_frac);
         run->told_s = spent_s;
     }
 }
@@ -138,6 +140,56 @@ static int run_once(struct run *run, double early_frac, double late_frac, struct
     return code;
 }
 
+/* One of the two runs of a tolerance. */
+struct side {
+    struct run run;
+    double early_frac, late_frac;
+    int code;
+    struct status status;
+};
+
+static void *run_side(void *context)
+{
+    struct side *side = context;
+    side->code = run_once(&side->run, side->early_frac, side->late_frac, &side->status);
+    return NULL;
+}
+
+/* Both at once, for they share nothing but what they read; one after the other where there is no second thread. */
+static void run_sides(struct side *early, struct side *late)
+{
+    pthread_t thread;
+    bool beside = pthread_create(&thread, NULL, run_side, late) == 0;
+    run_side(early);
+    if (beside)
+        pthread_join(thread, NULL);
+    else if (early->code == 0)
+        run_side(late);
+}
+
+static int run_within(const struct program *program, const struct engine_limits *limits, struct trace *trace,
+                      struct status *st)
+{
+    struct engine_limits silent = *limits;
+    silent.progress = NULL;
+    struct trace other = {0};
+    struct side early = {.run = {.program = program, .limits = limits, .trace = trace},
+                         .early_frac = limits->tolerance_frac};
+    struct side late = {.run = {.program = program, .limits = &silent, .trace = &other},
+                        .late_frac = limits->tolerance_frac};
+    int code = trace_init(&other, program, trace->start_s != NULL, st);
+    if (code == 0) {
+        run_sides(&early, &late);
+        const struct side *failed = early.code ? &early : &late;
+        if (failed->code)
+            code = status_fail(st, failed->code, "%s", failed->status.text);
+        else
+            trace_middle(trace, &other);
+    }
+    trace_free(&other);
+    return code;
+}
+
 static int event_run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                      struct status *st)
 {
@@ -150,21 +202,10 @@ static int event_run(const struct program *program, const struct engine_limits *
                            (long long)transfers, (long long)TRANSFERS_MAX);
     if (event_run_alone(program, trace))
         return 0;
-    struct run run = {.program = program, .limits = limits, .trace = trace, .runs = 1};
-    if (!(limits->tolerance_frac > 0))
-        return run_once(&run, 0, 0, st);
-    struct trace other = {0};
-    struct run late = {.program = program, .limits = limits, .trace = &other, .runs = 2, .runs_before = 1};
-    run.runs = 2;
-    int code = trace_init(&other, program, trace->start_s != NULL, st);
-    if (code == 0)
-        code = run_once(&run, limits->tolerance_frac, 0, st);
-    if (code == 0)
-        code = run_once(&late, 0, limits->tolerance_frac, st);
-    if (code == 0)
-        trace_middle(trace, &other);
-    trace_free(&other);
-    return code;
+    if (limits->tolerance_frac > 0)
+        return run_within(program, limits, trace, st);
+    struct run run = {.program = program, .limits = limits, .trace = trace};
+    return run_once(&run, 0, 0, st);
 }
 
 const struct engine engine_event = {

@@ -40,8 +40,7 @@ struct run {
     int32_t *count;          /* [chips] scratch */
     int code;
     bool out_of_time;
-    double told_s;            /* when progress was told last */
-    double runs, runs_before; /* of the same program, this one counted; before it */
+    double told_s; /* when progress was told last */
 };
 
 /* event_alone.c. All of a program on one chip on whose links no two sends meet; false, and nothing is done, for any
