@@ -70,73 +70,94 @@ static int32_t first_full(const struct network *network, const struct path *path
     return *link;
 }
 
-/* Has a path that is not held yet held at this level. A link that it is taken from is kept in `*loser` and counts what it
- * has left when another one loses something. */
-static bool take_over(struct network *network, uint32_t path, int32_t level, double now_s, int32_t *loser)
-{
-    int32_t by = network->holder_of[path];
-    if (by >= 0) {
-        if (*loser >= 0 && *loser != by && !hold_count(network, *loser))
-            return false;
-        *loser = by;
-        hold_end(network, by, path, now_s);
-    }
-    const struct path *p = network_path(network, path);
-    for (int32_t i = 0; i < p->links; i++)
-        fill_note(network, network->crossing_link[p->first + (uint32_t)i], 1);
-    return hold(network, first_full(network, p, level), path, now_s);
-}
-
 static bool is_held(const struct network *network, uint32_t path)
 {
     int32_t by = network->holder_of[path];
     return by >= 0 && network->holder[by].full == network->pass;
 }
 
-/* The paths of a chunk that are not held yet, the last one first. They, their links and their places with their holders lie far
- * apart in memory, which is asked for all of them at once; one after the other each would be waited for. */
-static int32_t fetch_open(const struct network *network, const struct chunk *in, int32_t paths,
-                          uint32_t open[static CHUNK_CROSSINGS])
+/* Notes a path that is not held yet, among those that the same link holds. */
+static bool note_open(struct network *network, uint32_t path)
 {
-    int32_t opens = 0;
-    for (size_t at = 0; at < sizeof in->next + sizeof in->path; at += CACHE_LINE)
-        __builtin_prefetch((const char *)network_chunk(network, in->next) + at);
-    for (int32_t i = 0; i < paths; i++)
-        __builtin_prefetch(&network->holder_of[in->path[i]]);
-    for (int32_t i = paths - 1; i >= 0; i--) {
-        if (is_held(network, in->path[i]))
-            continue;
-        open[opens++] = in->path[i];
-        __builtin_prefetch(network_path(network, in->path[i]));
-    }
-    for (int32_t i = 0; i < opens; i++) {
-        const struct path *path = network_path(network, open[i]);
-        int32_t by = network->holder_of[open[i]];
-        __builtin_prefetch(&network->crossing_link[path->first]);
-        if (by >= 0)
-            __builtin_prefetch(&network->holder[by].held[path->place]);
-    }
-    return opens;
+    struct taken *list = list_room(network->taken, network->takens, &network->taken_room, sizeof *list);
+    if (!list)
+        return false;
+    network->taken = list;
+    int32_t by = network->holder_of[path], *first = &network->first_taken[by + 1];
+    if (*first == 0)
+        network->loser[network->losers++] = by;
+    list[network->takens] = (struct taken){path, *first};
+    *first = network->takens++;
+    __builtin_prefetch(network_path(network, path));
+    return true;
 }
 
-/* A full link is crossed by paths that others held: finds all that are not held yet, as many as are open. */
-static bool take_over_from(struct network *network, int32_t link, double now_s)
+/* The paths that cross a full link and are not held yet, as many as are open, and the links that held them. They lie far
+ * apart in memory, which is asked for many of them at once; one after the other each would be waited for. */
+static bool find_open(struct network *network, int32_t link)
 {
     uint32_t chunk = network->link[link].list;
     const struct fill *fill = &network->fill[link];
-    int32_t loser = -1, left = network->link[link].crossings, singles = network->link[link].singles;
-    while (left > 0 && fill->held != fill->open - singles) {
+    int32_t left = network->link[link].crossings;
+    int32_t missing = fill->open - fill->held - network->link[link].singles;
+    network->takens = 1; /* 0 is none */
+    network->losers = 0;
+    while (left > 0 && network->takens <= missing) {
         const struct chunk *in = network_chunk(network, chunk);
-        uint32_t open[CHUNK_CROSSINGS];
-        int32_t paths = (left - 1) % CHUNK_CROSSINGS + 1, opens = fetch_open(network, in, paths, open);
-        for (int32_t i = 0; i < opens; i++) /* one that crosses the link twice is there twice */
-            if (!is_held(network, open[i]) &&
-                !take_over(network, open[i], network->holder[link].level, now_s, &loser))
+        int32_t paths = (left - 1) % CHUNK_CROSSINGS + 1;
+        for (size_t at = 0; at < sizeof in->next + sizeof in->path; at += CACHE_LINE)
+            __builtin_prefetch((const char *)network_chunk(network, in->next) + at);
+        for (int32_t i = 0; i < paths; i++)
+            __builtin_prefetch(&network->holder_of[in->path[i]]);
+        for (int32_t i = paths - 1; i >= 0; i--)
+            if (!is_held(network, in->path[i]) && !note_open(network, in->path[i]))
                 return false;
         left -= paths;
         chunk = in->next;
     }
-    return loser < 0 || hold_count(network, loser);
+    return true;
+}
+
+/* Has a path that is not held yet held by a full link. */
+static bool take_over(struct network *network, uint32_t path, int32_t link, int32_t by, double now_s)
+{
+    const struct path *p = network_path(network, path);
+    if (by >= 0)
+        hold_end(network, by, path, now_s);
+    for (int32_t i = 0; i < p->links; i++)
+        fill_note(network, network->crossing_link[p->first + (uint32_t)i], 1);
+    return hold(network, link, path, now_s);
+}
+
+/* Asks the memory for what take_over() reads of a path. */
+static void fetch(const struct network *network, uint32_t path, int32_t by)
+{
+    const struct path *p = network_path(network, path);
+    __builtin_prefetch(&network->crossing_link[p->first]);
+    if (by >= 0)
+        __builtin_prefetch(&network->holder[by].held[p->place]);
+}
+
+/* A full link is crossed by paths that others held, and takes them, those of one after those of another: each of them
+ * counts once what it has left. */
+static bool take_over_from(struct network *network, int32_t link, bool alone, double now_s)
+{
+    int32_t level = network->holder[link].level;
+    bool okay = find_open(network, link);
+    for (int32_t l = 0; l < network->losers; l++) {
+        int32_t by = network->loser[l], first = network->first_taken[by + 1];
+        network->first_taken[by + 1] = 0;
+        for (int32_t t = first; t; t = network->taken[t].next)
+            fetch(network, network->taken[t].path, by);
+        for (int32_t t = first; t && okay; t = network->taken[t].next) {
+            uint32_t path = network->taken[t].path;
+            int32_t to = alone ? link : first_full(network, network_path(network, path), level);
+            if (!is_held(network, path)) /* one that crosses the link twice is there twice */
+                okay = take_over(network, path, to, by, now_s);
+        }
+        okay = okay && (by < 0 || hold_count(network, by));
+    }
+    return okay;
 }
 
 /* All that a full link holds has this rate from now on. */
@@ -162,9 +183,11 @@ static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, 
     for (int32_t f = 0; f < fulls; f++) {
         const struct fill *fill = &network->fill[full[f]];
         if (fill->held != fill->open - network->link[full[f]].singles &&
-            !take_over_from(network, full[f], now_s))
+            !take_over_from(network, full[f], fulls == 1, now_s))
             return false;
     }
+    if (fulls == 1 && !hold_noted(network, *full))
+        return false;
     fill_subtract(network, level_Bps);
     for (int32_t f = 0; f < fulls; f++) {
         const struct holder *h = &network->holder[full[f]];

@@ -107,6 +107,24 @@ bool hold_count(struct network *network, int32_t link)
     return true;
 }
 
+bool hold_noted(struct network *network, int32_t link)
+{
+    struct holder *h = &network->holder[link];
+    h->shares = h->total = 0;
+    for (int32_t t = 0; t < network->touches; t++) {
+        struct share *share = list_room(h->share, h->shares, &h->share_room, sizeof *share);
+        if (!share)
+            return false;
+        int32_t other = network->touched[t], crossings = network->fill[other].held;
+        h->share = share;
+        h->share[h->shares++] = (struct share){other, crossings};
+        h->total += crossings;
+    }
+    h->own = network->fill[link].held;
+    h->counted = h->helds;
+    return true;
+}
+
 double hold_least(struct network *network, int32_t link)
 {
     struct holder *h = &network->holder[link];

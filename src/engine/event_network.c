@@ -53,6 +53,9 @@ void network_free(struct network *network)
     free(network->heap);
     free(network->full);
     free(network->touched);
+    free(network->taken);
+    free(network->first_taken);
+    free(network->loser);
     free(network->changed);
     free(network->part);
     free(network->change);

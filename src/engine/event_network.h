@@ -121,7 +121,12 @@ struct network {
     int32_t *part, parts, parts_open; /* the links that a filling may change, those with open flows first */
     int32_t *change;                  /* all 0 */
     int32_t touches, changes, changes_total;
-    int64_t open; /* crossings of flows that are not held yet */
+    int64_t open;        /* crossings of flows that are not held yet */
+    struct taken *taken; /* [taken_room], from 1 on: paths that a full link takes over */
+    int32_t takens, taken_room;
+    int32_t
+        *first_taken; /* [map.links + 1] of the paths that no link holds, of those of link 0, ...; all 0 */
+    int32_t *loser, losers; /* [map.links + 1] links that held them, -1 for no link */
 };
 
 int network_init(struct network *network, const struct map *map, struct queue *queue);

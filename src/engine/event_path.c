@@ -21,8 +21,11 @@ static bool start_paths(struct network *network)
     network->heap = malloc(n * sizeof *network->heap);
     network->full = malloc(n * sizeof *network->full);
     network->touched = malloc(n * sizeof *network->touched);
-    if (!network->group_of || !network->holder || !network->change || !network->changed || !network->fill ||
-        !network->heap || !network->full || !network->touched || !network->part)
+    network->first_taken = calloc(n + 1, sizeof *network->first_taken);
+    network->loser = malloc((n + 1) * sizeof *network->loser);
+    if (!network->first_taken || !network->loser || !network->group_of || !network->holder ||
+        !network->change || !network->changed || !network->fill || !network->heap || !network->full ||
+        !network->touched || !network->part)
         return false;
     for (size_t l = 0; l < n; l++)
         network->fill[l].flows = network->link[l].singles;

@@ -52,6 +52,12 @@ struct held {
     uint32_t path;
 };
 
+/* A path that is taken over, and the next one of those that the same link held. */
+struct taken {
+    uint32_t path;
+    int32_t next;
+};
+
 /* How often the paths that a link holds cross another link, or this one. */
 struct share {
     int32_t link, crossings;
@@ -140,6 +146,8 @@ void group_free_all(struct network *network);
 bool hold(struct network *network, int32_t link, uint32_t path, double now_s);
 void hold_end(struct network *network, int32_t link, uint32_t path, double now_s);
 bool hold_count(struct network *network, int32_t link);
+/* Brings the shares of a link up to date that alone is full at a level: they are what was noted there (fill_note()). */
+bool hold_noted(struct network *network, int32_t link);
 double hold_least(struct network *network, int32_t link);
 
 /* event_fill.c. Shares the links of a group, and queues what ends next. */
