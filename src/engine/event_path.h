@@ -39,7 +39,7 @@ struct path {
 };
 
 /* Crossings of a link, in chunks: which path, and which of the path's crossings. */
-enum { CHUNK_CROSSINGS = 16 };
+enum { CHUNK_CROSSINGS = 64 };
 struct chunk {
     uint32_t next; /* the chunks after it are full */
     uint32_t path[CHUNK_CROSSINGS];
