@@ -20,13 +20,13 @@ enum { WATCHED_FILLS = 16 };
 /* Bytes that the memory hands over at a time. */
 enum { CACHE_LINE = 64 };
 
+/* After the last entry comes one at infinity, so that every entry has two below it or none, and which is less is no branch. */
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
 {
     struct fill_entry moved = heap[at];
     int32_t child;
     while ((child = 2 * at + 1) < entries) {
-        if (child + 1 < entries && heap[child + 1].level_Bps < heap[child].level_Bps)
-            child++;
+        child += heap[child + 1].level_Bps < heap[child].level_Bps;
         if (!(heap[child].level_Bps < moved.level_Bps))
             break;
         heap[at] = heap[child];
@@ -53,6 +53,7 @@ static int32_t next_full(struct network *network, int32_t *entries, double *leve
                 network->full[fulls++] = heap[0].link;
             }
             heap[0] = heap[--n];
+            heap[n].level_Bps = INFINITY;
         }
         if (n > 0)
             sift_down(heap, n, 0);
@@ -259,6 +260,7 @@ void group_fill(struct network *network, uint32_t group, double now_s)
         double level_Bps;
         network->pass++;
         int32_t entries = fill_start(network, g, &level_Bps), fulls;
+        network->heap[entries].level_Bps = INFINITY;
         for (int32_t i = entries / 2 - 1; i >= 0; i--)
             sift_down(network->heap, entries, i);
         while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)

@@ -18,7 +18,7 @@ static bool start_paths(struct network *network)
     network->changed = malloc(n * sizeof *network->changed);
     network->part = malloc(n * sizeof *network->part);
     network->fill = calloc(n, sizeof *network->fill);
-    network->heap = malloc(n * sizeof *network->heap);
+    network->heap = malloc((n + 1) * sizeof *network->heap);
     network->full = malloc(n * sizeof *network->full);
     network->touched = malloc(n * sizeof *network->touched);
     network->first_taken = calloc(n + 1, sizeof *network->first_taken);
