@@ -26,6 +26,7 @@ commands = f"""
 run all-gather --slice 4x4 --size 1MiB --ring uni,bidi --engine event --csv out.csv --steps
 run all-to-all --slice 2x3 --size 36KiB --engine event --critical-path --check
 run ragged-all-to-all --chip {source}/topologies/v4.yaml --slice 4 --size 704B --dtype int8 --pair-sizes pairs.csv --trace out.json
+run ragged-all-to-all --slice 3x4 --size 24192B --pair-sizes random:5 --tolerance 1e-2 --engine event --csv out.csv
 run all-gather --slice 4x4 --size 16KiB --link 1,0:x=0 --groups '[4,4]<=[16]' --links out.csv
 run 'int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --engine event --peak int32=19.17Tflops
 run {source}/workloads/fsdp-layer.yaml --engine event

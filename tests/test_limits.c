@@ -2,7 +2,9 @@
 /* Runs within limits: a tolerance, which must bracket the exact time, and a time limit, which must only refuse. */
 #include "suite.h"
 
+#include <errno.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +201,50 @@ static void a_limit_changes_no_number(void)
     ragged_program_free(&ragged);
 }
 
+/* The two runs of a tolerance go at once, on two threads, unless there is none to be had. */
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *context);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *context);
+static int threads;
+static bool no_threads;
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)(void *),
+                          void *context)
+{
+    threads++;
+    return no_threads ? EAGAIN : __real_pthread_create(thread, attr, start, context);
+}
+
+static void both_runs_go_at_once_or_one_after_the_other(void)
+{
+    struct suite_random r = {2385};
+    struct ragged_program ragged;
+    struct status st = {0};
+    double low_s[2], high_s[2];
+    OKAY(ragged_program_init(&ragged, (const int[]){5, 4, 1}, true, &r, &st), st);
+    threads = 0;
+    ragged_s(&ragged.program, 0, low_s, high_s);
+    CU_ASSERT_EQUAL(threads, 0);
+    for (int i = 0; i < 2; i++) {
+        no_threads = i == 1;
+        ragged_s(&ragged.program, 0.03, &low_s[i], &high_s[i]);
+        CU_ASSERT_EQUAL(threads, 2 * i + 1);
+        CU_ASSERT(low_s[i] < high_s[i]);
+        struct trace trace = {0};
+        struct engine_limits late = begun(61, 60);
+        late.tolerance_frac = 0.03;
+        OKAY(trace_init(&trace, &ragged.program, false, &st), st);
+        CU_ASSERT_EQUAL(engine_run_within(engine_by_name("event"), &ragged.program, &late, &trace, &st),
+                        STATUS_LIMIT);
+        CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "has not ended after 60 s"));
+        st = (struct status){0};
+        trace_free(&trace);
+    }
+    no_threads = false;
+    CU_ASSERT(low_s[0] == low_s[1] && high_s[0] == high_s[1]);
+    ragged_program_free(&ragged);
+}
+
 static void the_reference_is_exact(void)
 {
     struct world w;
@@ -240,4 +286,5 @@ static void limits_hold_for_the_silent_program(void)
 SUITE("limits", TEST(ends_within_the_tolerance_are_one), TEST(one_link_needs_no_tolerance),
       TEST(the_exact_time_lies_between), TEST(the_exact_time_of_slices_lies_between),
       TEST(a_run_that_takes_too_long_is_refused), TEST(a_limit_changes_no_number),
-      TEST(the_reference_is_exact), TEST(limits_hold_for_the_silent_program))
+      TEST(both_runs_go_at_once_or_one_after_the_other), TEST(the_reference_is_exact),
+      TEST(limits_hold_for_the_silent_program))
