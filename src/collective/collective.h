@@ -122,8 +122,9 @@ int collective_time(const struct collective *collective, const struct slice *sli
                     const struct collective_spec *spec, double *time_s, struct status *st);
 /* Is there a choice: an array that is cut, and rings that are not alike? */
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
-/* Gives a spec the shares by which it is fastest on the slice, alone and simulated, from those on that load links alike: all
- * 0 where none are faster than equal ones. `time_s` gets what it takes then. */
+/* Gives a spec the shares by which it is fastest on the slice, alone: all 0 where none are faster than equal ones. They are those
+ * that are expected to be; where others may be as good, or little is known, they are simulated, those near by and what is better
+ * on the way from equal ones. `time_s` gets what it takes then, simulated; NULL: nobody asks. */
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st);
 

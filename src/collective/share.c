@@ -38,13 +38,19 @@ void share_costs(struct costs *costs, const struct collective *collective, const
 {
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
-    *costs = (struct costs){.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1};
+    *costs = (struct costs){.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
+                            .scatters = collective->id != COLLECTIVE_ALL_GATHER};
+    costs->mirrored = spec->kind == RING_BIDI_HALF && !slice->link;
+    costs->rough = slice->link || (costs->scatters && slice->reduce_Bps > 0);
     for (int r = 0; r < spec->rings; r++) {
         if (spec->ring[r]->n < 2)
             continue;
         bool half_way = spec->ring[r]->closed && spec->kind == RING_BIDI;
         int steps = half_way ? spec->ring[r]->n / 2 : spec->ring[r]->n - 1;
-        costs->steps_s += slice->hop_latency_s * steps;
+        costs->ring_steps_s[costs->rings] = slice->hop_latency_s * steps;
+        costs->steps_s += costs->ring_steps_s[costs->rings];
+        costs->mirrored &= spec->ring[r]->closed && spec->ring[r]->n > 2;
+        costs->rough |= (!spec->ring[r]->closed && spec->ring[r]->n > 2) || spec->ring[r]->overlap > 1;
         ring[costs->rings++] = spec->ring[r];
     }
     for (int first = 0; first < costs->rings; first++)
@@ -53,6 +59,12 @@ void share_costs(struct costs *costs, const struct collective *collective, const
             costs->part_s[first] += own_s;
             costs->link_s[first][of] = own_s * ring[of]->overlap;
         }
+}
+
+double share_of(const struct costs *costs, const int share[static COLLECTIVE_RINGS], int part)
+{
+    bool equal = share[0] + share[1] + share[2] == 0;
+    return equal ? (double)COLLECTIVE_SHARES / costs->rings : share[part];
 }
 
 static double busiest(const struct costs *costs, const int share[static COLLECTIVE_RINGS])
@@ -67,8 +79,8 @@ static double busiest(const struct costs *costs, const int share[static COLLECTI
     return most;
 }
 
-/* All in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
-void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
+/* The shares that load links alike. All in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
+static void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
 {
     double least = -1;
     for (int first = 0; first <= COLLECTIVE_SHARES; first++)
@@ -110,7 +122,7 @@ static bool rings_differ(const struct collective_spec *spec)
 
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
 {
-    return collective->uses_ring && rings_differ(spec);
+    return collective->uses_ring && spec->elements > 0 && rings_differ(spec);
 }
 
 double collective_least_s(const struct collective *collective, const struct slice *slice,

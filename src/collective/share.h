@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * share: what the parts of a collective take at least by their shares, without simulating it (share.c); share_try.c simulates.
+ * share: what the parts of a collective take by their shares, without simulating it: at least (share.c), and as it is expected
+ * (share_expect.c); share_try.c simulates.
  *
  * Units: seconds; shares of COLLECTIVE_SHARES in all. Errors: none.
  */
@@ -9,21 +10,31 @@
 
 #include "collective/collective.h"
 
-/* What a gather, or a scatter, takes at least for each share that a part has, as if no link were slow. */
+/* What a gather, or a scatter, takes for each share that a part has, as if no link were slow. */
 struct costs {
     int rings, times;                                  /* an all-reduce is both, one after the other */
+    bool scatters;                                     /* it begins with a scatter */
     double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
     double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
-    double steps_s;                                    /* ... and the latencies of their steps */
+    double ring_steps_s[COLLECTIVE_RINGS],
+        steps_s;   /* ... and the latencies of their steps: of a ring, of all */
+    bool mirrored; /* half of each chunk goes each way, which never meet */
+    bool rough;    /* not as expected: lines, slow links, sums that take time */
 };
 
 void share_costs(struct costs *costs, const struct collective *collective, const struct slice *slice,
                  const struct collective_spec *spec);
 
-/* The shares that load links alike. */
-void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS]);
+/* The share of a part: of all 0, an equal one. */
+double share_of(const struct costs *costs, const int share[static COLLECTIVE_RINGS], int part);
 
 /* What certain shares take at least: the busiest link, or the part that is longest under way. */
 double share_least_s(const struct costs *costs, const int share[static COLLECTIVE_RINGS]);
+
+/* What they take as if parts flowed: those that are on the same ring at the same time share its links. Unless costs are rough,
+ * that is what simulations say where hops have no latency. With latencies, in which a part leaves its link to others, it
+ * is seldom off by more than SHARE_DOUBT of all of them: how much others gain depends on when their steps come. */
+#define SHARE_DOUBT 0.4
+double share_expected_s(const struct costs *costs, const int share[static COLLECTIVE_RINGS]);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which shares a collective is fastest by: tried, one after the other. */
+#include <math.h>
 #include <string.h>
 
 #include "collective/share.h"
@@ -19,14 +20,24 @@ int collective_time(const struct collective *collective, const struct slice *sli
     return code;
 }
 
+/* Shares that have been simulated. */
+struct tried {
+    int share[COLLECTIVE_RINGS];
+    double time_s;
+};
+enum { TRIES = 40 };
+
 /* Shares of a collective that are tried one after the other. Its program is written and folded once for all that leave the
  * same parts empty; for the others of them only amounts are new. */
 struct trial {
     const struct collective *collective;
     const struct slice *slice;
-    struct collective_spec *spec; /* with the best shares, which take time_s */
-    double *time_s;
+    const struct collective_spec *spec;
     struct costs costs;
+    int best[COLLECTIVE_RINGS]; /* shares, all 0 for equal ones, and ... */
+    double best_s;              /* ... what they take, or are expected to take */
+    int tries;
+    struct tried tried[TRIES];
     bool written;
     int share[COLLECTIVE_RINGS]; /* of the program */
     int32_t begins[COLLECTIVE_PART_BEGINS];
@@ -49,6 +60,10 @@ static int trial_write(struct trial *trial, const int share[], struct status *st
     trial_clear(trial);
     alone.timing_only = true;
     alone.part_begins = trial->begins;
+    if (trial->costs.mirrored) { /* one way takes as long as both */
+        alone.kind = RING_UNI;
+        alone.elem_bytes /= 2;
+    }
     memset(trial->begins, 0, sizeof trial->begins);
     memcpy(alone.share, share, sizeof alone.share);
     memcpy(trial->share, share, sizeof trial->share);
@@ -63,7 +78,9 @@ static int trial_write(struct trial *trial, const int share[], struct status *st
 static void trial_amounts(struct trial *trial, const int share[])
 {
     for (int p = 0; p + 1 < COLLECTIVE_PART_BEGINS; p++) {
-        double before = trial->share[p % trial->costs.rings], now = share[p % trial->costs.rings];
+        int part = p % trial->costs.rings;
+        double before = share_of(&trial->costs, trial->share, part),
+               now = share_of(&trial->costs, share, part);
         for (int32_t o = trial->begins[p]; o < trial->begins[p + 1]; o++) {
             struct op *op = &trial->program.op[o];
             if (op->amount.each > 0)
@@ -81,7 +98,8 @@ static int trial_run(struct trial *trial, const int share[], double *time_s, str
     bool same_parts = trial->written;
     int code = 0;
     for (int r = 0; r < trial->costs.rings; r++)
-        same_parts &= (trial->share[r] > 0) == (share[r] > 0);
+        same_parts &=
+            (share_of(&trial->costs, trial->share, r) > 0) == (share_of(&trial->costs, share, r) > 0);
     if (same_parts)
         trial_amounts(trial, share);
     else
@@ -93,84 +111,125 @@ static int trial_run(struct trial *trial, const int share[], double *time_s, str
     return code;
 }
 
-/* Simulates other shares, unless they cannot be faster, and keeps them where they are. */
-static int try_share(struct trial *trial, const int share[COLLECTIVE_RINGS], bool *better, struct status *st)
+static void keep_best(struct trial *trial, const int share[], double time_s)
 {
-    double tried_s = 0;
-    *better = false;
-    if (share_least_s(&trial->costs, share) >= *trial->time_s)
+    if (time_s >= trial->best_s * (1 - 1e-6))
+        return;
+    trial->best_s = time_s;
+    memcpy(trial->best, share, sizeof trial->best);
+}
+
+/* How long certain shares may take to be worth a simulation, or even a look. */
+static double worth_s(const struct trial *trial)
+{
+    return trial->best_s + SHARE_DOUBT * trial->costs.times * trial->costs.steps_s;
+}
+
+/* So many shares a part may have. */
+static int most_shares(const struct trial *trial, int part)
+{
+    const struct costs *costs = &trial->costs;
+    if (part >= costs->rings)
         return 0;
-    int code = trial_run(trial, share, &tried_s, st);
-    *better = code == 0 && tried_s < *trial->time_s * (1 - 1e-6);
-    if (*better) {
-        *trial->time_s = tried_s;
-        memcpy(trial->spec->share, share, sizeof trial->spec->share);
-    }
-    return code;
+    return (int)fmin(COLLECTIVE_SHARES,
+                     (worth_s(trial) / costs->times - costs->steps_s) / costs->part_s[part]);
 }
 
-/* Was that tried already? Then it is no better than what is best now. If not, it is noted. (The shares that the search starts
- * from may not have been: they count as equal ones until something better is found.) */
-enum { TRIES = 40 };
-static bool was_tried(int tried[TRIES][COLLECTIVE_RINGS], int *count, const int share[COLLECTIVE_RINGS])
+/* Finds the shares that are expected to be best: among all, for from others there may be no way down to them. Returns whether
+ * that says enough: whether no others may be as good. */
+static bool expect_shares(struct trial *trial)
 {
-    for (int t = 0; t < *count; t++)
-        if (memcmp(tried[t], share, sizeof tried[t]) == 0)
-            return true;
-    memcpy(tried[(*count)++], share, sizeof *tried);
-    return false;
-}
-
-/* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster: links that are loaded alike are
- * not all, as the phases of a part come one after the other. */
-static int improve_share(struct trial *trial, struct status *st)
-{
-    int code = 0, tries = 0, count = 0, tried[TRIES][COLLECTIVE_RINGS], rings = trial->costs.rings;
-    for (int step = COLLECTIVE_SHARES / 4; step > 0 && code == 0; step /= 2) {
-        bool better = false;
-        for (int move = 0; move < rings * rings && code == 0 && tries < TRIES; move++) {
-            int from = move / rings, to = move % rings, share[COLLECTIVE_RINGS];
-            memcpy(share, trial->spec->share, sizeof share);
-            share[from] -= step;
-            share[to] += step;
-            if (from == to || share[from] < 0)
+    const struct costs *costs = &trial->costs;
+    double next_s = INFINITY;
+    trial->best_s = share_expected_s(costs, trial->best);
+    for (int first = 0; first <= most_shares(trial, 0); first++) {
+        int second = COLLECTIVE_SHARES - first - most_shares(trial, 2);
+        for (second = second < 0 ? 0 : second; second <= most_shares(trial, 1); second++) {
+            int share[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
+            if (share[2] < 0 || share_least_s(costs, share) >= worth_s(trial))
                 continue;
-            better = false;
-            if (!was_tried(tried, &count, share))
-                code = try_share(trial, share, &better, st);
-            tries++;
-            move = better ? move - 1 : move; /* the same once more */
+            double expected_s = share_expected_s(costs, share);
+            next_s = fmin(next_s, fmax(expected_s, trial->best_s));
+            keep_best(trial, share, expected_s);
         }
     }
+    return !costs->rough && next_s >= worth_s(trial);
+}
+
+/* Simulates shares, unless they cannot, or are not expected to, be better than the best: then the time is infinite. */
+static int try_share(struct trial *trial, const int share[], double *time_s, struct status *st)
+{
+    const struct costs *costs = &trial->costs;
+    *time_s = INFINITY;
+    for (int t = 0; t < trial->tries; t++)
+        if (memcmp(trial->tried[t].share, share, sizeof trial->best) == 0) {
+            *time_s = trial->tried[t].time_s;
+            return 0;
+        }
+    if (trial->tries == TRIES || share_least_s(costs, share) >= trial->best_s ||
+        (!costs->rough && share_expected_s(costs, share) >= worth_s(trial)))
+        return 0;
+    int code = trial_run(trial, share, time_s, st);
+    if (code < 0)
+        return code;
+    struct tried *tried = &trial->tried[trial->tries++];
+    tried->time_s = *time_s;
+    memcpy(tried->share, share, sizeof tried->share);
+    keep_best(trial, share, *time_s);
+    return 0;
+}
+
+/* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster. */
+static int improve_share(struct trial *trial, const int from[], int step, struct status *st)
+{
+    int rings = trial->costs.rings, at[COLLECTIVE_RINGS];
+    double at_s, moved_s;
+    int code = try_share(trial, from, &at_s, st);
+    memcpy(at, from, sizeof at);
+    for (int r = 0; r < rings && from[0] + from[1] + from[2] == 0; r++) /* nearly equal ones, to start from */
+        at[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
+    for (; step > 0; step /= 2)
+        for (int move = 0; move < rings * rings && code == 0; move++) {
+            int less = move / rings, more = move % rings, share[COLLECTIVE_RINGS];
+            memcpy(share, at, sizeof share);
+            share[less] -= step;
+            share[more] += step;
+            if (less == more || share[less] < 0)
+                continue;
+            code = try_share(trial, share, &moved_s, st);
+            if (moved_s >= at_s * (1 - 1e-6))
+                continue;
+            memcpy(at, share, sizeof at);
+            at_s = moved_s;
+            move--; /* the same once more */
+        }
     return code;
+}
+
+/* Simulates the shares that are expected to be best and those next to them; and on from equal ones. */
+static int simulate_shares(struct trial *trial, struct status *st)
+{
+    int expected[COLLECTIVE_RINGS];
+    memcpy(expected, trial->best, sizeof expected);
+    trial->best_s = INFINITY;
+    int code = improve_share(trial, expected, 1, st);
+    return code < 0 ? code : improve_share(trial, (int[COLLECTIVE_RINGS]){0}, COLLECTIVE_SHARES / 8, st);
 }
 
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st)
 {
-    int share[COLLECTIVE_RINGS] = {0};
-    bool better = false;
+    struct trial trial = {.collective = collective, .slice = slice, .spec = spec};
+    int code = 0;
     memset(spec->share, 0, sizeof spec->share);
-    int code = collective_time(collective, slice, spec, time_s, st);
-    if (code < 0 || !collective_has_shares(collective, spec))
-        return code;
-    struct trial trial = {.collective = collective, .slice = slice, .spec = spec, .time_s = time_s};
-    double equal_s = *time_s;
+    if (!collective_has_shares(collective, spec))
+        return time_s ? collective_time(collective, slice, spec, time_s, st) : 0;
     share_costs(&trial.costs, collective, slice, spec);
-    share_alike(&trial.costs, share);
-    for (int r = 0; r < trial.costs.rings; r++) /* nearly equal ones, to start from */
-        spec->share[r] = COLLECTIVE_SHARES / trial.costs.rings + (r < COLLECTIVE_SHARES % trial.costs.rings);
-    code = try_share(&trial, share, &better, st);
-    /* one order alone, which moves may not come to */
-    for (int r = 0; r < trial.costs.rings && code == 0; r++) {
-        int alone[COLLECTIVE_RINGS] = {0};
-        alone[r] = COLLECTIVE_SHARES;
-        code = try_share(&trial, alone, &better, st);
-    }
-    if (code == 0)
-        code = improve_share(&trial, st);
+    if (!expect_shares(&trial) || time_s)
+        code = simulate_shares(&trial, st);
+    if (time_s)
+        *time_s = trial.best_s;
+    memcpy(spec->share, trial.best, sizeof spec->share);
     trial_clear(&trial);
-    if (!(*time_s < equal_s))
-        memset(spec->share, 0, sizeof spec->share);
     return code;
 }

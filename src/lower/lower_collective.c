@@ -151,7 +151,6 @@ static int find_share(struct lower *lower, int32_t instruction, struct collectiv
     struct lowered_share key = share_of(lower, instruction, spec);
     const struct lowered_share *known = known_share(lower, &key);
     const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
-    double time_s;
     if (!collective)
         return st->code;
     if (!collective_has_shares(collective, spec))
@@ -160,7 +159,7 @@ static int find_share(struct lower *lower, int32_t instruction, struct collectiv
         memcpy(spec->share, known->share, sizeof spec->share);
         return 0;
     }
-    int code = collective_best_share(collective, lower->placement->slice, spec, &time_s, st);
+    int code = collective_best_share(collective, lower->placement->slice, spec, NULL, st);
     if (code < 0)
         return code;
     memcpy(key.share, spec->share, sizeof key.share);

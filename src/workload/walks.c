@@ -132,7 +132,7 @@ static void swap(struct walks *walks)
     walks->form = walks->form == WALK_LINES ? WALK_AXES : WALK_LINES;
 }
 
-/* What the collective takes on its rings, by the best shares of the array. */
+/* The best shares of the array on the collective's rings; and what it takes by them, unless that is NULL. */
 static int time_best(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st)
 {
@@ -157,13 +157,13 @@ int walks_settle(struct collective_job *c, const struct job *job, const struct m
 {
     struct walks *walks = &c->walks;
     int share[COLLECTIVE_RINGS], code = 0;
-    double rings_s, lines_s = 0;
+    double rings_s, lines_s;
     if (walks->settled)
         return 0;
     walks->settled = true;
     walks->weighed = walks->other.rings > 0 || has_shares(c, job, mesh);
     if (walks->other.rings == 0)
-        return walks->weighed ? time_best(c, job, mesh, &lines_s, st) : 0;
+        return walks->weighed ? time_best(c, job, mesh, NULL, st) : 0;
     rings_s = walks_ideal_s(c, job);
     swap(walks);
     code = time_best(c, job, mesh, &lines_s, st);

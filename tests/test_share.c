@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What parts of an array are expected to take by their shares, and which shares are found by that. */
+#include "collective/share.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "suite.h"
+
+/* A box, all its axes as rings, and a collective over them of so many MiB. */
+struct box {
+    struct slice slice;
+    struct ring ring[COLLECTIVE_RINGS];
+    const struct collective *collective;
+    struct collective_spec spec;
+};
+
+static void box_open(struct box *box, const int len[], const bool wrap[], const char *op, enum ring_kind kind,
+                     double mib)
+{
+    struct status st = {0};
+    int axes = 0;
+    while (axes < COLLECTIVE_RINGS && len[axes] > 0)
+        axes++;
+    *box = (struct box){.collective = collective_by_name(op, &st),
+                        .spec = {.kind = kind, .elements = (int64_t)(mib * (1 << 20)), .elem_bytes = 1}};
+    OKAY(slice_init(&box->slice, axes, len, wrap, 45e9, 1e-6, &st), st);
+    for (; box->spec.rings < axes; box->spec.rings++) {
+        struct ring *ring = &box->ring[box->spec.rings];
+        OKAY(ring_of_axis(ring, &box->slice, box->spec.rings, &st), st);
+        box->spec.ring[box->spec.rings] = ring;
+    }
+}
+
+static void box_close(struct box *box)
+{
+    for (int r = 0; r < box->spec.rings; r++)
+        ring_free(&box->ring[r]);
+}
+
+static const bool all_closed[] = {true, true, true}, all_open[] = {false, false, false};
+
+static double simulated_s(struct box *box, const int share[])
+{
+    struct collective_spec spec = box->spec;
+    struct status st = {0};
+    double time_s = 0;
+    memcpy(spec.share, share, sizeof spec.share);
+    OKAY(collective_time(box->collective, &box->slice, &spec, &time_s, &st), st);
+    return time_s;
+}
+
+static double equal_s(struct box *box)
+{
+    return simulated_s(box, (int[COLLECTIVE_RINGS]){0});
+}
+
+/* What the shares take that are found when nobody asks for their time. */
+static double found_s(struct box *box)
+{
+    struct status st = {0};
+    OKAY(collective_best_share(box->collective, &box->slice, &box->spec, NULL, &st), st);
+    return simulated_s(box, box->spec.share);
+}
+
+static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce"};
+
+/* Without latencies parts flow: what is expected is what the engine says, whatever the rings and shares. */
+static void is_exact_without_latency(void)
+{
+    struct suite_random random = {6113};
+    for (int i = 0; i < 60; i++) {
+        int len[COLLECTIVE_RINGS] = {0}, share[COLLECTIVE_RINGS] = {0}, axes = 2 + i % 2;
+        int left = COLLECTIVE_SHARES;
+        double chips = 1;
+        struct box box;
+        struct costs costs;
+        for (int a = 0; a < axes; chips *= len[a++])
+            len[a] = 3 + (int)suite_random(&random, 7);
+        for (int a = 0; a < axes; left -= share[a++])
+            share[a] = a == axes - 1 ? left : (int)suite_random(&random, (unsigned)left + 1);
+        if (i % 10 == 9)
+            memset(share, 0, sizeof share); /* equal ones */
+        box_open(&box, len, all_closed, ops[suite_random(&random, 3)],
+                 (enum ring_kind)suite_random(&random, 3), chips * 7);
+        box.slice.hop_latency_s = 0;
+        share_costs(&costs, box.collective, &box.slice, &box.spec);
+        CU_ASSERT_FALSE(costs.rough);
+        NEAR(share_expected_s(&costs, share), simulated_s(&box, share), 1e-9);
+        CU_ASSERT(share_least_s(&costs, share) <= simulated_s(&box, share) * (1 + 1e-9));
+        box_close(&box);
+    }
+}
+
+/* By hand: halves of 30 us over links of 45 GB/s on rings of 3 and 5 chips, one way round, of which each hop takes 1/2 us. Part 0
+ * sends 2 us and then 12, part 1 4 us and then 10, with 1 us of latencies on the first ring and 2 on the other. At 3 us part 0
+ * comes to the second ring, where part 1 has half of its time to go: there they take 12 (1 + 8/10) + 2 = 23.6 and
+ * 4 (1 + 24/26) + 2 = 9.692 us. Part 1 goes on after 4.846 us, and part 0 alone, 14 us were it whole, for 1 - 4.846/23.6 of
+ * them: 3 + 4.846 + 11.125. */
+static void counts_on_latencies(void)
+{
+    struct box box;
+    struct costs costs;
+    box_open(&box, (int[]){3, 5, 0}, all_closed, "all-gather", RING_UNI, 0);
+    box.spec.elements = 30 * 45000;
+    box.slice.hop_latency_s = 0.5e-6;
+    share_costs(&costs, box.collective, &box.slice, &box.spec);
+    double beside_us = (4 * (1 + 24 / 26.0) + 2) / 2;
+    NEAR(share_expected_s(&costs, (int[]){32, 32, 0}), (3 + beside_us + (1 - beside_us / 23.6) * 14) * 1e-6,
+         1e-9);
+    box_close(&box);
+}
+
+/* No other shares of a large array are better: all are simulated. */
+static void finds_the_best_of_all(void)
+{
+    static const int len[][COLLECTIVE_RINGS] = {{12, 28, 0}, {2, 4, 7}, {16, 6, 0}};
+    for (int i = 0; i < 3; i++) {
+        struct box box;
+        box_open(&box, len[i], all_closed, ops[i], RING_BIDI_HALF, 1024);
+        double least_s = equal_s(&box);
+        for (int first = 0; first <= COLLECTIVE_SHARES; first++)
+            for (int second = len[i][2] ? 0 : COLLECTIVE_SHARES - first; first + second <= COLLECTIVE_SHARES;
+                 second++)
+                least_s = fmin(least_s,
+                               simulated_s(&box, (int[]){first, second, COLLECTIVE_SHARES - first - second}));
+        NEAR(found_s(&box), least_s, 1e-9);
+        box_close(&box);
+    }
+}
+
+/* Of smaller arrays latencies make up for what is expected to take longer, on lines a scatter leaves links to a gather, and of slow
+ * links and sums nothing is expected: there shares are found by simulating them. What is expected to be best takes 1.04 times
+ * as long as equal shares on the first box, and 0.996 times on the second. */
+static void simulates_what_is_in_doubt(void)
+{
+    struct box box;
+    box_open(&box, (int[]){4, 16, 28}, all_closed, "all-gather", RING_BIDI_HALF, 8);
+    CU_ASSERT(found_s(&box) < equal_s(&box) * 0.995);
+    box_close(&box);
+    box_open(&box, (int[]){2, 2, 28}, all_open, "all-reduce", RING_BIDI, 1024);
+    CU_ASSERT(found_s(&box) < equal_s(&box) * 0.93);
+    box_close(&box);
+}
+
+/* The time that is asked for is that of the shares found, written anew; and they are those found unasked. */
+static void says_what_they_take(void)
+{
+    static const int len[][COLLECTIVE_RINGS] = {{2, 8, 0}, {4, 6, 0}, {3, 5, 7}, {4, 2, 16}, {12, 12, 8}};
+    static const double mib[] = {0.25, 8, 1024};
+    for (int i = 0; i < 30; i++) {
+        struct status st = {0};
+        struct box box;
+        double time_s = 0;
+        box_open(&box, len[i % 5], i < 20 ? all_closed : all_open, ops[i % 3],
+                 i % 4 ? RING_BIDI_HALF : RING_UNI, mib[i / 5 % 3]);
+        if (i % 7 == 0)
+            box.slice.reduce_Bps = 97e9;
+        double unasked_s = found_s(&box);
+        OKAY(collective_best_share(box.collective, &box.slice, &box.spec, &time_s, &st), st);
+        NEAR(time_s, simulated_s(&box, box.spec.share), 1e-9);
+        NEAR(time_s, unasked_s, 1e-9);
+        CU_ASSERT(time_s <= equal_s(&box) * (1 + 1e-9));
+        box_close(&box);
+    }
+}
+
+/* Of nothing, over links without latency, nothing is expected either. */
+static void leaves_nothing_whole(void)
+{
+    struct box box;
+    box_open(&box, (int[]){4, 6, 0}, all_closed, "all-reduce", RING_BIDI, 0);
+    box.slice.hop_latency_s = 0;
+    CU_ASSERT_FALSE(collective_has_shares(box.collective, &box.spec));
+    CU_ASSERT_EQUAL(found_s(&box), 0);
+    box_close(&box);
+}
+
+SUITE("share", TEST(is_exact_without_latency), TEST(counts_on_latencies), TEST(finds_the_best_of_all),
+      TEST(simulates_what_is_in_doubt), TEST(says_what_they_take), TEST(leaves_nothing_whole))
