@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 16 };
+/* At first there is room for so many, and of small elements for so many bytes. */
+enum { FIRST_ROOM = 16, FIRST_BYTES = 512 };
 
 /* Pointers and integers of whatever type are read and written as bytes. */
 bool grow_array(void *array, size_t element_bytes, int64_t count, int64_t more, void *room, size_t room_bytes)
@@ -14,7 +15,8 @@ bool grow_array(void *array, size_t element_bytes, int64_t count, int64_t more, 
         most = (int64_t)(SIZE_MAX / 2 / element_bytes);
     if (more < 0 || count > most - more)
         return false;
-    int64_t wide = count < FIRST_ROOM / 2 ? FIRST_ROOM : count > most / 2 ? most : 2 * count;
+    int64_t few = FIRST_BYTES / (int64_t)element_bytes, first = few > FIRST_ROOM ? few : FIRST_ROOM;
+    int64_t wide = count < first / 2 ? first : count > most / 2 ? most : 2 * count;
     if (wide < count + more)
         wide = count + more;
     void *old;
