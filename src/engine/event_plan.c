@@ -195,6 +195,35 @@ static void count_both(const struct chip_set *set, const struct chip_set *other,
     }
 }
 
+/* Where one of the things that an op waits for comes about: `each` for every member of that set, NULL: once. */
+struct source {
+    int32_t set;
+    const uint16_t *each;
+};
+
+static struct source source_of(const struct plan *plan, struct after after)
+{
+    if (after.kind == AFTER_DONE)
+        return (struct source){plan->task[after.op].set, NULL};
+    if (plan->pattern_of[after.op] < 0)
+        return (struct source){SET_NONE, NULL};
+    const struct pattern *pattern = &plan->pattern[plan->pattern_of[after.op]];
+    return (struct source){pattern->arrive_set, pattern->arrivals};
+}
+
+bool plan_waits(const struct plan *plan, int32_t o)
+{
+    const struct op *op = &plan->program->op[o];
+    bool waits = false;
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        struct source source = source_of(plan, plan->program->after[a]);
+        if (source.each)
+            return false;
+        waits |= source.set == SET_ALL || source.set == plan->task[o].set;
+    }
+    return waits && op->afters < DEPS_MAX;
+}
+
 void plan_count(const struct plan *plan, int32_t o, int32_t count[])
 {
     const struct program *program = plan->program;
@@ -203,19 +232,11 @@ void plan_count(const struct plan *plan, int32_t o, int32_t count[])
     const struct chip_set *set = plan_set(plan, own);
     memset(count, 0, (size_t)set->members * sizeof *count);
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
-        struct after after = program->after[a];
-        const struct pattern *pattern = NULL;
-        if (after.kind == AFTER_ARRIVED) {
-            if (plan->pattern_of[after.op] < 0)
-                continue;
-            pattern = &plan->pattern[plan->pattern_of[after.op]];
-        }
-        const uint16_t *each = pattern ? pattern->arrivals : NULL;
-        int32_t other = pattern ? pattern->arrive_set : plan->task[after.op].set;
-        if (!each && (other == SET_ALL || other == own))
+        struct source source = source_of(plan, program->after[a]);
+        if (!source.each && (source.set == SET_ALL || source.set == own))
             of_all++;
         else
-            count_both(set, plan_set(plan, other), each, chips, count);
+            count_both(set, plan_set(plan, source.set), source.each, chips, count);
     }
     for (int32_t i = 0; i < set->members && of_all > 0; i++)
         count[i] += of_all;

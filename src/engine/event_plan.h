@@ -119,6 +119,10 @@ struct plan {
 int plan_init(struct plan *plan, const struct program *program, struct status *st);
 void plan_free(struct plan *plan);
 
+/* Does op wait for something on every chip that takes part, and nowhere for more than DEPS_MAX things, as is seen without
+ * counting? */
+bool plan_waits(const struct plan *plan, int32_t op);
+
 /* Writes how many things op waits for, for every member of its set, into count[members]. */
 void plan_count(const struct plan *plan, int32_t op, int32_t count[]);
 

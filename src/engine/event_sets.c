@@ -36,53 +36,49 @@ bool sets_init(struct sets *sets, int32_t chips)
 
 void sets_free(struct sets *sets)
 {
-    for (int32_t i = 0; i < sets->sets; i++) {
+    for (int32_t i = 0; i < sets->sets; i++)
         free(sets->set[i].word);
-        free(sets->set[i].before);
-    }
+    free(sets->next.word);
     free(sets->set);
     *sets = (struct sets){0};
 }
 
-static bool fill(struct chip_set *set, int32_t chips, const uint8_t member[])
+/* The set in sets->next, which takes memory where the one before has kept its own. */
+static bool fill(struct sets *sets, const uint8_t member[])
 {
-    size_t n = (size_t)(chips + 63) / 64;
-    *set = (struct chip_set){.word = calloc(n, sizeof *set->word), .before = malloc(n * sizeof *set->before)};
-    if (!set->word || !set->before)
+    struct chip_set *set = &sets->next;
+    int32_t chips = sets->chips, n = words(sets);
+    if (!set->word && !(set->word = malloc((size_t)n * (sizeof *set->word + sizeof *set->before))))
         return false;
-    for (int32_t chip = 0; chip < chips; chip++) {
-        if (chip % 64 == 0)
-            set->before[chip / 64] = set->members;
-        if (member[chip]) {
-            set->word[chip / 64] |= (uint64_t)1 << (chip % 64);
-            set->members++;
-        }
-    }
+    *set = (struct chip_set){.word = set->word, .before = (int32_t *)(set->word + n)};
     uint64_t hash = 0;
-    for (size_t w = 0; w < n; w++)
-        hash = ((hash ^ hash >> 29) ^ set->word[w]) * 0x9e3779b97f4a7c15ull;
+    for (int32_t w = 0; w < n; w++) {
+        uint64_t word = 0;
+        for (int32_t chip = 64 * w; chip < chips && chip < 64 * w + 64; chip++)
+            word |= (uint64_t)(member[chip] != 0) << (chip - 64 * w);
+        set->word[w] = word;
+        set->before[w] = set->members;
+        set->members += __builtin_popcountll(word);
+        hash = ((hash ^ hash >> 29) ^ word) * 0x9e3779b97f4a7c15ull;
+    }
     set->hash = (uint32_t)(hash >> 32);
     return true;
 }
 
 int32_t sets_add(struct sets *sets, const uint8_t member[])
 {
-    struct chip_set set;
-    bool filled = fill(&set, sets->chips, member) && make_room(sets);
-    if (filled && set.members < sets->chips) {
-        for (int32_t i = sets->sets - 1; i >= SET_NONE; i--) {
-            const struct chip_set *have = &sets->set[i];
-            if (have->hash == set.hash && have->members == set.members &&
-                memcmp(have->word, set.word, (size_t)words(sets) * sizeof *set.word) == 0) {
-                free(set.word);
-                free(set.before);
-                return i;
-            }
-        }
-        sets->set[sets->sets] = set;
-        return sets->sets++;
+    const struct chip_set *set = &sets->next;
+    if (!fill(sets, member) || !make_room(sets))
+        return -1;
+    if (set->members == sets->chips)
+        return SET_ALL;
+    for (int32_t i = sets->sets - 1; i >= SET_NONE; i--) {
+        const struct chip_set *have = &sets->set[i];
+        if (have->hash == set->hash && have->members == set->members &&
+            memcmp(have->word, set->word, (size_t)words(sets) * sizeof *set->word) == 0)
+            return i;
     }
-    free(set.word);
-    free(set.before);
-    return filled ? SET_ALL : -1;
+    sets->set[sets->sets] = *set;
+    sets->next.word = NULL;
+    return sets->sets++;
 }

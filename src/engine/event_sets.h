@@ -18,7 +18,7 @@ struct chip_set {
     int32_t members;
     uint32_t hash;   /* of the words */
     uint64_t *word;  /* NULL for the set of all chips */
-    int32_t *before; /* members in the words before */
+    int32_t *before; /* members in the words before; in the same memory */
 };
 
 /* The set of all chips, and that of none, which is there from the start too. */
@@ -27,6 +27,7 @@ enum { SET_ALL, SET_NONE };
 struct sets {
     int32_t chips, sets, room;
     struct chip_set *set;
+    struct chip_set next; /* the one that is added */
 };
 
 bool sets_init(struct sets *sets, int32_t chips);

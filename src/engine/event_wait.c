@@ -83,7 +83,7 @@ int run_start_first(struct run *run, struct status *st)
     int32_t chips = run->program->slice->chips;
     for (int32_t o = 0; o < run->program->ops; o++) {
         struct task *task = &run->plan.task[o];
-        if (task->deps > 0)
+        if (task->deps > 0 || plan_waits(&run->plan, o))
             continue;
         const struct chip_set *set = plan_set(&run->plan, task->set);
         if (task->deps == DEPS_DIFFER)
