@@ -208,11 +208,9 @@ void edit_label(struct edit *edit, int32_t instruction, const char *more)
     bool some = length > 2;
     if (!some && !*more)
         return;
-    char *text = malloc(room);
-    if (!text) {
-        edit->to->error = STATUS_NOMEM;
+    char *text = module_text_room(edit->to, room);
+    if (!text)
         return;
-    }
     char *end = stpcpy(text, "{");
     if (some) {
         memcpy(end, labels + 1, length - 2);
@@ -220,6 +218,5 @@ void edit_label(struct edit *edit, int32_t instruction, const char *more)
     }
     end = stpcpy(end, some && *more ? "," : "");
     stpcpy(stpcpy(end, more), "}");
-    module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
-    free(text);
+    module_attribute_word(edit->to, ATTR_FRONTEND_ATTRIBUTES, 0, module_text_made(edit->to));
 }

@@ -120,16 +120,29 @@ static void add_index(struct module *module, struct lookup *table, uint32_t hash
         fail(module, code);
 }
 
+char *module_text_room(struct module *module, size_t bytes)
+{
+    if (bytes > INT32_MAX / 4)
+        fail(module, STATUS_LIMIT);
+    return HAS_ROOM(module, text, TEXTS, module->texts, (int32_t)bytes) ? module->text + module->texts : NULL;
+}
+
+int32_t module_text_made(struct module *module)
+{
+    int32_t at = module->texts;
+    module->texts += (int32_t)strlen(module->text + at) + 1;
+    return at;
+}
+
 int32_t module_name(struct module *module, const char *name, int length)
 {
     size_t n = length < 0 ? strlen(name) : (size_t)length;
     int32_t at = module->texts;
-    if (n > INT32_MAX / 4)
-        fail(module, STATUS_LIMIT);
-    if (!HAS_ROOM(module, text, TEXTS, at, (int32_t)n + 1))
+    char *text = module_text_room(module, n + 1);
+    if (!text)
         return 0;
-    memcpy(module->text + at, name, n);
-    module->text[(size_t)at + n] = '\0';
+    memcpy(text, name, n);
+    text[n] = '\0';
     module->texts += (int32_t)n + 1;
     return at;
 }
@@ -292,12 +305,13 @@ int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands)
 {
-    char made[64];
-    if (!name) {
-        decimal_whole(stpcpy(stpcpy(made, opcode_info(opcode)->name), "."), module->instructions);
-        name = made;
-    }
-    return module_add_named(module, opcode, module_name(module, name, -1), shape, operand, operands);
+    enum { NAME = 64 };
+    char *made = name ? NULL : module_text_room(module, NAME);
+    if (!made)
+        return module_add_named(module, opcode, module_name(module, name ? name : "", -1), shape, operand,
+                                operands);
+    decimal_whole(stpcpy(stpcpy(made, opcode_info(opcode)->name), "."), module->instructions);
+    return module_add_named(module, opcode, module_text_made(module), shape, operand, operands);
 }
 
 static void add_attribute(struct module *module, struct attribute attribute)

@@ -11,7 +11,7 @@
  * our own (which layer, which phase, which tensor) are frontend_attributes, as JAX writes them: {layer="3",phase="bwd"}.
  *
  * Everything lies in a few arrays; texts, shapes, numbers are named by their index, equal texts and shapes are kept once
- * (but names of instructions, which rarely are equal).
+ * (but names and labels of instructions, which rarely are equal).
  * Building appends: a computation is begun, its instructions are added, the next computation is begun. What is called is
  * built before its caller. A fault (out of memory) sticks, and module_close() reports it, so that builders need not look
  * at every call.
@@ -187,6 +187,10 @@ static inline const char *module_word(const struct module *module, int32_t text)
 {
     return module->text ? module->text + text : ""; /* none: there was no memory for the first */
 }
+/* Room for a text with its NUL that is made where it will be, and not looked for among the texts: filled in by the caller and
+ * then named. NULL if there is none. */
+char *module_text_room(struct module *module, size_t bytes);
+int32_t module_text_made(struct module *module);
 int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims);
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes);
 int32_t module_shape(struct module *module, struct shape shape,

@@ -102,6 +102,8 @@ struct overlap {
     int32_t bodies, room;
     int32_t self;                      /* partition-id in the entry, -1 while there is none */
     int step;                          /* of the loop that is being written */
+    int32_t scalar[DTYPE_COUNT];       /* loop_scalar_shape(), -1 before it is asked */
+    int32_t sent_shape, permute_shape; /* of what was permuted last, and of the start of that; -1 */
     struct loop_sent sent[LOOP_SENTS]; /* the oldest one at sents % LOOP_SENTS */
     unsigned sents;
     struct status *st;
@@ -134,7 +136,7 @@ void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct l
 void loop_build_bodies(struct overlap *o);
 
 /* Scalars that tables are looked up with are not in HBM: u32[]{:S(6)}. */
-int32_t loop_scalar_shape(struct module *module, enum dtype_id dtype);
+int32_t loop_scalar_shape(struct overlap *o, enum dtype_id dtype);
 int32_t loop_offset(struct overlap *o, int64_t offset); /* a constant */
 
 /* Which legs a loop has, from its way and ring; what its permutes are labelled. */

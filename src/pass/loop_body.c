@@ -71,17 +71,20 @@ int32_t loop_body(struct overlap *o, const struct body *wanted)
     return o->bodies++;
 }
 
-int32_t loop_scalar_shape(struct module *module, enum dtype_id dtype)
+int32_t loop_scalar_shape(struct overlap *o, enum dtype_id dtype)
 {
-    struct shape shape = {
-        .dtype = (int32_t)dtype, .layout = module_text(module, "{:S(6)}", -1), .on_chip = true};
-    return module_shape(module, shape, NULL);
+    struct module *module = o->b.module;
+    if (o->scalar[dtype] < 0) {
+        int32_t layout = module_text(module, "{:S(6)}", -1);
+        struct shape shape = {.dtype = (int32_t)dtype, .layout = layout, .on_chip = true};
+        o->scalar[dtype] = module_shape(module, shape, NULL);
+    }
+    return o->scalar[dtype];
 }
 
 int32_t loop_offset(struct overlap *o, int64_t offset)
 {
-    int32_t made =
-        module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o->b.module, DTYPE_S32), NULL, 0);
+    int32_t made = module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o, DTYPE_S32), NULL, 0);
     module_attribute(o->b.module, ATTR_LITERAL, &offset, 1);
     return made;
 }
@@ -132,7 +135,6 @@ static void take_parameters(struct under *u)
     const struct body *body = u->body;
     const struct loop_dot *d = body->dot;
     int32_t dot = d->dot, moved = module_operand(u->o->from, dot, d->side);
-    struct module *module = u->b->module;
     bool gathers = body->loop->kind == LOOP_GATHER;
     u->accumulator = -1;
     for (int c = 0; c < body->chunks && gathers; c++)
@@ -142,9 +144,9 @@ static void take_parameters(struct under *u)
             u->operand[side] = parameter(u, operand_shape(u, side));
     if (body->accumulates)
         u->accumulator = parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, dot)->shape));
-    u->self = parameter(u, loop_scalar_shape(module, DTYPE_U32));
+    u->self = parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
     for (int c = 0; c < body->chunks; c++)
-        u->offset[c] = parameter(u, loop_scalar_shape(module, DTYPE_S32));
+        u->offset[c] = parameter(u, loop_scalar_shape(u->o, DTYPE_S32));
 }
 
 static int32_t whole(struct under *u, int64_t value)
@@ -333,7 +335,7 @@ static void build_other(struct under *u)
         parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, d->dot)->shape));
         return;
     }
-    parameter(u, loop_scalar_shape(module, DTYPE_U32));
+    parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
     int32_t shape = shape_with(u->o, d->dot, d->out_dim, u->body->loop->piece);
     int32_t zero = build_scalar(u->b, (enum dtype_id)module->shape[shape].dtype, 0);
     module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);

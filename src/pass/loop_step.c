@@ -17,8 +17,7 @@ static void out_of_memory(struct overlap *o)
 static int32_t self(struct overlap *o)
 {
     if (o->self < 0)
-        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o->b.module, DTYPE_U32),
-                             NULL, 0);
+        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o, DTYPE_U32), NULL, 0);
     return o->self;
 }
 
@@ -50,7 +49,7 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     int32_t slice =
         module_add(module, HLO_DYNAMIC_SLICE, NULL, module_shape(module, one, &(int64_t){1}), operand, 2);
     module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
-    return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(module, DTYPE_PRED), &slice, 1);
+    return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(o, DTYPE_PRED), &slice, 1);
 }
 
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
@@ -264,13 +263,21 @@ void loop_label_permutes(const struct overlap *o, struct loop *loop)
              over_axes ? axes : "", over_axes ? "\"" : "");
 }
 
+/* What a start returns: what is sent, what comes, and two flags. */
+static int32_t start_shape(struct overlap *o, int32_t value)
+{
+    int32_t shape = module_at(o->b.module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
+    if (o->sent_shape != shape)
+        o->permute_shape = module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
+    o->sent_shape = shape;
+    return o->permute_shape;
+}
+
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
                      int first, int last)
 {
     struct module *module = o->b.module;
-    int32_t shape = module_at(module, value)->shape, flag = loop_scalar_shape(module, DTYPE_U32);
-    int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL,
-                              module_tuple(module, (int32_t[]){shape, shape, flag, flag}, 4), &value, 1);
+    int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL, start_shape(o, value), &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     add_pairs(o, loop, sign, first, last);
     if (before >= 0)

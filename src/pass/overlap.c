@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Finds the loops, and writes the entry with them. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "pass/loop.h"
@@ -342,9 +343,10 @@ static int write(struct overlap *o, struct module *out, struct status *st)
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st)
 {
-    struct overlap o = {.options = options, .from = in, .st = st};
+    struct overlap o = {.options = options, .from = in, .st = st, .sent_shape = -1};
     struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
     *out = (struct module){0};
+    memset(o.scalar, -1, sizeof o.scalar);
     o.loop_of = malloc(((size_t)in->instructions + 1) * sizeof *o.loop_of);
     int code = o.loop_of ? find_uses(&plan, st) : status_nomem(st);
     for (int32_t i = 0; i < in->instructions && code == 0; i++)
