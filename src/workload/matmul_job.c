@@ -236,13 +236,15 @@ static bool has_collectives(const struct module *module)
 
 static int matmul_describe(const struct job *job, struct work *work, struct status *st)
 {
-    const struct matmul_job *m = job->state;
+    struct matmul_job *m = job->state;
     work->op = m->op;
     work->dtype = dtype_info(m->expr.operand[0].dtype)->name;
     work->ring = has_collectives(&m->m.module) ? ring_kind_name(m->m.options.kind) : "";
     work->strategy = m->m.step.strategy;
     work->axes = m->axes;
-    print_plan(m, work->plan);
+    if (!*m->plan) /* all strategies begin with it */
+        print_plan(m, m->plan);
+    strcpy(work->plan, m->plan);
     matmul_print_gathers(m, work->plan);
     work->gather = matmul_gather_name(m);
     work->bound_s = m->bound_s;

@@ -19,6 +19,7 @@ struct matmul_job {
     unsigned *other;    /* [m.others] and what the other bases do */
     double bound_s;     /* of all bases that there could be */
     char op[EXPR_TEXT], axes[AXES_TEXT];
+    char plan[RESULT_LINE]; /* of the base that runs, once it was asked for */
 };
 
 /* Makes the other bases, and finds what no base can beat. */
