@@ -8,9 +8,9 @@
  * A run may be limited in time, which can only refuse it, and never changes a number. And it may be let off being
  * exact, where exactness is dear: thousands of transfers of several links, each of another size, that share the
  * network and end one by one. With a tolerance E those that are due within (1+E) of one another end together. The
- * program runs twice, once with all of them early and once late, and the trace is the middle of both; that the exact
- * time lies between the two is what was seen wherever it was known, and not proven: one transfer that ends late can
- * speed up another.
+ * program runs twice, once with all of them early and once late, at once on two threads if there is a second one, and the
+ * trace is the middle of both; that the exact time lies between the two is what was seen wherever it was known, and not
+ * proven: one transfer that ends late can speed up another.
  *
  * Units: seconds. Errors: STATUS_LIMIT for what is too large or takes too long, STATUS_ENGINE for a program that never
  * ends (a dependency cycle cannot be written). Ownership: the trace is the caller's, from trace_init().
