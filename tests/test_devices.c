@@ -270,6 +270,28 @@ static void products_of_rows(void)
     text_takes(text, 2. * 2600 * 700 * 4100 / 70e12);
 }
 
+/* Of the branches that the two devices of a chip take the longer one counts: chip 2 multiplies twice, for its first device, and
+ * once more, for its second one, and no other chip does as much. */
+static void branches(void)
+{
+    static const char text[] =
+        "HloModule branches, is_scheduled=true, replica_count=8\n\n"
+        "keep { ROOT x = f32[700,700]{1,0} parameter(0)\n}\n\n"
+        "once { x = f32[700,700]{1,0} parameter(0)\n ROOT y = f32[700,700]{1,0} dot(x, x), "
+        "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n\n"
+        "twice { x = f32[700,700]{1,0} parameter(0)\n y = f32[700,700]{1,0} dot(x, x), "
+        "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n ROOT z = f32[700,700]{1,0} dot(y, x), "
+        "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n\n"
+        "ENTRY main {\n x = f32[700,700]{1,0} parameter(0)\n self = u32[] replica-id()\n"
+        " a = s32[8]{0} constant({0,1,1,0,2,0,0,2})\n b = s32[8]{0} constant({0,0,1,0,0,1,0,0})\n"
+        " a.1 = s32[1]{0} dynamic-slice(a, self), dynamic_slice_sizes={1}\n a.2 = s32[] reshape(a.1)\n"
+        " b.1 = s32[1]{0} dynamic-slice(b, self), dynamic_slice_sizes={1}\n b.2 = s32[] reshape(b.1)\n"
+        " y = f32[700,700]{1,0} conditional(a.2, x, x, x), branch_computations={keep, once, twice}\n"
+        " ROOT z = f32[700,700]{1,0} conditional(b.2, y, y), branch_computations={keep, once}\n}\n";
+    /* bound by HBM: three arrays of each product, and what is sliced, read and written */
+    text_takes(text, (3 * 3 * 700. * 700 * 4 + 2 * 2 * 4) / 450e9);
+}
+
 static void others_are_refused(void)
 {
     static const struct {
@@ -297,4 +319,5 @@ static void others_are_refused(void)
 
 SUITE("devices", TEST(products_have_half_of_the_peak), TEST(groups_of_all_devices),
       TEST(groups_of_one_device_a_chip), TEST(groups_of_the_devices_of_a_chip), TEST(permutes),
-      TEST(loops_of_permutes), TEST(rows_of_their_own), TEST(products_of_rows), TEST(others_are_refused))
+      TEST(loops_of_permutes), TEST(rows_of_their_own), TEST(products_of_rows), TEST(branches),
+      TEST(others_are_refused))
