@@ -228,12 +228,17 @@ static void both_runs_go_at_once_or_one_after_the_other(void)
     for (int i = 0; i < 2; i++) {
         no_threads = i == 1;
         ragged_s(&ragged.program, 0.03, &low_s[i], &high_s[i]);
-        CU_ASSERT_EQUAL(threads, 2 * i + 1);
+        CU_ASSERT_EQUAL(threads, 3 * i + 1);
         CU_ASSERT(low_s[i] < high_s[i]);
         struct trace trace = {0};
-        struct engine_limits late = begun(61, 60);
-        late.tolerance_frac = 0.03;
+        struct told told = {0}, *context = &told;
+        struct engine_limits late = begun(61, 60), watched = begun(61, 3600);
+        late.tolerance_frac = watched.tolerance_frac = 0.03;
+        watched.progress = note_progress;
+        watched.context = &context;
         OKAY(trace_init(&trace, &ragged.program, false, &st), st);
+        OKAY(engine_run_within(engine_by_name("event"), &ragged.program, &watched, &trace, &st), st);
+        CU_ASSERT_EQUAL(told.times, 1); /* by one of the two, at once */
         CU_ASSERT_EQUAL(engine_run_within(engine_by_name("event"), &ragged.program, &late, &trace, &st),
                         STATUS_LIMIT);
         CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "has not ended after 60 s"));
