@@ -43,15 +43,16 @@ void share_costs(struct costs *costs, const struct collective *collective, const
     costs->mirrored = spec->kind == RING_BIDI_HALF && !slice->link;
     costs->rough = slice->link || (costs->scatters && slice->reduce_Bps > 0);
     for (int r = 0; r < spec->rings; r++) {
-        if (spec->ring[r]->n < 2)
+        const struct ring *along = spec->ring[r];
+        if (along->n < 2)
             continue;
-        bool half_way = spec->ring[r]->closed && spec->kind == RING_BIDI;
-        int steps = half_way ? spec->ring[r]->n / 2 : spec->ring[r]->n - 1;
+        bool half_way = along->closed && spec->kind == RING_BIDI, of_links = ring_is_of_links(along, false);
+        int steps = half_way ? along->n / 2 : along->n - 1;
         costs->ring_steps_s[costs->rings] = slice->hop_latency_s * steps;
         costs->steps_s += costs->ring_steps_s[costs->rings];
-        costs->mirrored &= spec->ring[r]->closed && spec->ring[r]->n > 2;
-        costs->rough |= (!spec->ring[r]->closed && spec->ring[r]->n > 2) || spec->ring[r]->overlap > 1;
-        ring[costs->rings++] = spec->ring[r];
+        costs->mirrored &= along->closed && of_links;
+        costs->rough |= !of_links || (!along->closed && along->n > 2);
+        ring[costs->rings++] = along;
     }
     for (int first = 0; first < costs->rings; first++)
         for (int of = 0; of < costs->rings; of++) {
@@ -73,7 +74,7 @@ static double busiest(const struct costs *costs, const int share[static COLLECTI
     for (int of = 0; of < costs->rings; of++) {
         double sum = 0;
         for (int first = 0; first < costs->rings; first++)
-            sum += costs->link_s[first][of] * share[first];
+            sum += costs->link_s[first][of] * share_of(costs, share, first);
         most = fmax(most, sum);
     }
     return most;
@@ -100,7 +101,7 @@ double share_least_s(const struct costs *costs, const int share[static COLLECTIV
 {
     double longest_s = 0;
     for (int first = 0; first < costs->rings; first++)
-        longest_s = fmax(longest_s, costs->part_s[first] * share[first]);
+        longest_s = fmax(longest_s, costs->part_s[first] * share_of(costs, share, first));
     double links_s = busiest(costs, share);
     return costs->times * fmax(links_s, costs->steps_s + longest_s);
 }

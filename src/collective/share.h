@@ -19,7 +19,7 @@ struct costs {
     double ring_steps_s[COLLECTIVE_RINGS],
         steps_s;   /* ... and the latencies of their steps: of a ring, of all */
     bool mirrored; /* half of each chunk goes each way, which never meet */
-    bool rough;    /* not as expected: lines, slow links, sums that take time */
+    bool rough;    /* not as expected: lines, long steps, slow links, sums */
 };
 
 void share_costs(struct costs *costs, const struct collective *collective, const struct slice *slice,

@@ -143,10 +143,11 @@ static bool expect_shares(struct trial *trial)
     double next_s = INFINITY;
     trial->best_s = share_expected_s(costs, trial->best);
     for (int first = 0; first <= most_shares(trial, 0); first++) {
-        int second = COLLECTIVE_SHARES - first - most_shares(trial, 2);
-        for (second = second < 0 ? 0 : second; second <= most_shares(trial, 1); second++) {
-            int share[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
-            if (share[2] < 0 || share_least_s(costs, share) >= worth_s(trial))
+        int rest = COLLECTIVE_SHARES - first, least = rest - most_shares(trial, 2);
+        for (int second = least > 0 ? least : 0; second <= rest && second <= most_shares(trial, 1);
+             second++) {
+            int share[COLLECTIVE_RINGS] = {first, second, rest - second};
+            if (share_least_s(costs, share) >= worth_s(trial))
                 continue;
             double expected_s = share_expected_s(costs, share);
             next_s = fmin(next_s, fmax(expected_s, trial->best_s));
@@ -156,8 +157,9 @@ static bool expect_shares(struct trial *trial)
     return !costs->rough && next_s >= worth_s(trial);
 }
 
-/* Simulates shares, unless they cannot, or are not expected to, be better than the best: then the time is infinite. */
-static int try_share(struct trial *trial, const int share[], double *time_s, struct status *st)
+/* Simulates shares, unless they cannot take less than `than_s`, or are expected to take longer than the best: then the time is
+ * infinite. */
+static int try_share(struct trial *trial, const int share[], double than_s, double *time_s, struct status *st)
 {
     const struct costs *costs = &trial->costs;
     *time_s = INFINITY;
@@ -166,7 +168,7 @@ static int try_share(struct trial *trial, const int share[], double *time_s, str
             *time_s = trial->tried[t].time_s;
             return 0;
         }
-    if (trial->tries == TRIES || share_least_s(costs, share) >= trial->best_s ||
+    if (trial->tries == TRIES || share_least_s(costs, share) >= than_s ||
         (!costs->rough && share_expected_s(costs, share) >= worth_s(trial)))
         return 0;
     int code = trial_run(trial, share, time_s, st);
@@ -184,7 +186,7 @@ static int improve_share(struct trial *trial, const int from[], int step, struct
 {
     int rings = trial->costs.rings, at[COLLECTIVE_RINGS];
     double at_s, moved_s;
-    int code = try_share(trial, from, &at_s, st);
+    int code = try_share(trial, from, INFINITY, &at_s, st);
     memcpy(at, from, sizeof at);
     for (int r = 0; r < rings && from[0] + from[1] + from[2] == 0; r++) /* nearly equal ones, to start from */
         at[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
@@ -196,7 +198,7 @@ static int improve_share(struct trial *trial, const int from[], int step, struct
             share[more] += step;
             if (less == more || share[less] < 0)
                 continue;
-            code = try_share(trial, share, &moved_s, st);
+            code = try_share(trial, share, at_s, &moved_s, st);
             if (moved_s >= at_s * (1 - 1e-6))
                 continue;
             memcpy(at, share, sizeof at);
