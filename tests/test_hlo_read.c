@@ -106,7 +106,7 @@ static void reads_attributes(void)
         "%w}\n"
         "  r = f32[16]{0} reduce(p, z), dimensions={0}, to_apply=%sum, sharding={devices=[8]<=[8]}\n"
         "  q = f32[8,16] collective-permute(p), channel_id=7, source_target_pairs={{0,1},{1,0}},\n"
-        "      frontend_attributes={layer=\"3\",phase=\"bwd\"}, "
+        "      frontend_attributes={prelayer=\"2\",layer=\"3\",phase=\"bwd\",note=\"a,b=\"}, "
         "backend_config={\"a\":[1,{\"b\":\"}\\\"\"}]}\n"
         "  ROOT u = f32[8,16] all-reduce(q), replica_groups={}, use_global_device_ids=false,\n"
         "      constrain_layout=true, to_apply=sum");
@@ -123,6 +123,16 @@ static void reads_attributes(void)
     char phase[8];
     CU_ASSERT(module_label(&m, instruction_of(&m, NULL, "q"), "phase", phase, sizeof phase));
     CU_ASSERT_STRING_EQUAL(phase, "bwd");
+    static const char *const has[] = {"prelayer=\"2\"", "layer=\"3\"", "phase=\"bwd\""}, *const not [] = {
+                                                                                             "layer=\"2\"",
+                                                                                             "phase=\"fwd\"",
+                                                                                             "what=\"w\"",
+                                                                                             "b=\"\""};
+    for (size_t i = 0; i < sizeof has / sizeof *has; i++)
+        CU_ASSERT(module_has_label(&m, instruction_of(&m, NULL, "q"), has[i]));
+    for (size_t i = 0; i < sizeof not / sizeof *not ; i++)
+        CU_ASSERT_FALSE(module_has_label(&m, instruction_of(&m, NULL, "q"), not [i]));
+    CU_ASSERT_FALSE(module_has_label(&m, instruction_of(&m, NULL, "u"), "layer=\"3\""));
     numbers_are(&m, "u", ATTR_USE_GLOBAL_DEVICE_IDS, "0");
     const struct attribute *other = module_find(&m, instruction_of(&m, NULL, "u"), ATTR_OTHER);
     CU_ASSERT_STRING_EQUAL(module_word(&m, other->name), "constrain_layout");

@@ -39,12 +39,11 @@ int32_t lower_layers_last_dot(const struct lower *lower)
 /* Does a turn begin with such an instruction? With a product; after all of them, with the update of a weight. */
 static bool may_open(const struct walker *w, int32_t instruction)
 {
-    char what[16];
     if (is_product(w->module, instruction))
         return true;
     return instruction > w->last_dot &&
            opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_OPAQUE &&
-           module_label(w->module, instruction, "what", what, sizeof what) && strcmp(what, "optimizer") == 0;
+           module_has_label(w->module, instruction, "what=\"optimizer\"");
 }
 
 int walker_turn(struct walker *w, int32_t instruction)

@@ -235,6 +235,8 @@ int32_t module_result(const struct module *module, int32_t instruction);
 int32_t module_called(const struct module *module, int32_t instruction, int which);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
+/* Does it have one, as it is written: phase="bwd"? */
+bool module_has_label(const struct module *module, int32_t instruction, const char *label);
 /* All of them, one after the other, as spans of the text; false after the last. */
 struct module_labels {
     const char *at, *key, *value;

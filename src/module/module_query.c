@@ -79,14 +79,6 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
     return -1;
 }
 
-/* To the next quote, or the end: words are a few letters, for which a call takes longer. */
-static const char *find_quote(const char *at)
-{
-    while (*at && *at != '"')
-        at++;
-    return at;
-}
-
 struct module_labels module_labels(const struct module *module, int32_t instruction)
 {
     return (struct module_labels){.at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES)};
@@ -99,10 +91,10 @@ bool module_next_label(struct module_labels *labels)
     while (*at && *at != '{' && *at != ',')
         at++;
     labels->key = at += *at != '\0';
-    at = find_quote(at);
+    at = strchrnul(at, '"');
     labels->key_length = at > labels->key && at[-1] == '=' ? (size_t)(at - labels->key) - 1 : 0;
     labels->value = at += *at != '\0';
-    labels->at = find_quote(at);
+    labels->at = strchrnul(at, '"');
     labels->value_length = (size_t)(labels->at - at);
     return *labels->key != '\0';
 }
@@ -121,6 +113,15 @@ bool module_label(const struct module *module, int32_t instruction, const char *
             return true;
         }
     return false;
+}
+
+/* What stands before a label is a brace or a comma; a value has no quotes, so that it holds no label. */
+bool module_has_label(const struct module *module, int32_t instruction, const char *label)
+{
+    const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, label);
+    while (at && (at == text || (at[-1] != '{' && at[-1] != ',')))
+        at = strstr(at + 1, label);
+    return at;
 }
 
 double shape_elements(const struct module *module, int32_t shape)

@@ -44,8 +44,7 @@ static struct follow *follow_of(const struct postpone *p, int32_t at)
 
 static bool is_backward(const struct module *module, int32_t at)
 {
-    char phase[8];
-    return module_label(module, at, "phase", phase, sizeof phase) && strcmp(phase, "bwd") == 0;
+    return module_has_label(module, at, "phase=\"bwd\"");
 }
 
 static bool sums(const struct module *module, int32_t at)

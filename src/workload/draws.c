@@ -13,13 +13,10 @@
 static int32_t find_exchange(const struct module *module)
 {
     const struct computation *entry = &module->computation[module->entry];
-    for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
-        char what[16], phase[8];
+    for (int32_t at = entry->first; at < entry->first + entry->count; at++)
         if (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL &&
-            module_label(module, at, "what", what, sizeof what) && strcmp(what, "tokens") == 0 &&
-            module_label(module, at, "phase", phase, sizeof phase) && strcmp(phase, "fwd") == 0)
+            module_has_label(module, at, "what=\"tokens\"") && module_has_label(module, at, "phase=\"fwd\""))
             return at;
-    }
     return -1;
 }
 

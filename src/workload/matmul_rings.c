@@ -15,9 +15,9 @@
 static bool begins_loop(const struct module *module, int32_t at, const struct mesh *mesh,
                         struct axis_list *over)
 {
-    char step[8], axes[TALLY_AXES];
+    char axes[TALLY_AXES];
     return module_at(module, at)->opcode == HLO_COLLECTIVE_PERMUTE_START &&
-           module_label(module, at, "step", step, sizeof step) && strcmp(step, "0") == 0 &&
+           module_has_label(module, at, "step=\"0\"") &&
            module_label(module, at, "over", axes, sizeof axes) &&
            mesh_parse_axes(mesh, axes, over, NULL) >= 0;
 }
