@@ -155,8 +155,6 @@ void module_job_close(struct job *job)
     if (!m)
         return;
     lower_free(&m->lower);
-    lower_free(&m->timed);
-    lower_free(&m->best);
     placement_free(&m->placement);
     if (!m->borrowed)
         module_free(&m->module);

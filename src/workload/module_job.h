@@ -38,8 +38,7 @@ struct module_job {
     double *other_s, own_s;
     int others, taken;
     struct lower lower;
-    struct lower timed, best; /* while the strategy is chosen: the last one that was timed, and of the best */
-    bool built;               /* `lower` has its program from there */
+    bool built;                    /* `lower` has its program already, from when the strategy was chosen */
     double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
 };
 
