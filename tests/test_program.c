@@ -20,7 +20,7 @@ static struct slice ring_of_5(void)
 static void write(struct program *program, const struct slice *slice)
 {
     program_init(program, slice);
-    int32_t stage = program_stage(program, "all-gather.%d", 1);
+    int32_t stage = program_stage(program, "all-gather.1");
     int32_t in = program_buffer(program, "in", 35, 1, 2, &(struct grid_dim){5, false}, 1, NULL);
     int32_t var = program_var_axis(program, 0);
     int32_t first = program_mask(program, (uint8_t[]){1, 1, 0, 0, 0});

@@ -28,7 +28,7 @@ void icisim_program_free(struct icisim_program *program)
 
 void icisim_program_stage(struct icisim_program *program, const char *name)
 {
-    program->stage = program_stage(&program->program, "%s", name);
+    program->stage = program_stage(&program->program, name);
 }
 
 /* The mask of who takes part: in `where`, and, of a send with targets, who has one. */

@@ -171,7 +171,6 @@ static int read_quantity(const char *what, const char *text, const struct quanti
     size_t n = strlen(at);
     while (n && isspace((unsigned char)at[n - 1]))
         n--;
-    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
     *unit = q->bare;
     if (n == 0 && *unit)
         return 0;
@@ -184,6 +183,7 @@ static int read_quantity(const char *what, const char *text, const struct quanti
             return 0;
         }
     }
+    snprintf(name, sizeof name, "%.*s", (int)(n < sizeof name ? n : sizeof name - 1), at);
     return fail_unit(what, text, name, q->units, st);
 }
 

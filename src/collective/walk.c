@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collective/walk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,8 +48,11 @@ static void choose_rings(struct walk *walk, const struct collective_spec *spec, 
 
 int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind)
 {
-    return spec->name ? program_stage(program, "%s", spec->name)
-                      : program_stage(program, "%s.%d", kind, program->stages + 1);
+    char name[STAGE_NAME];
+    if (spec->name)
+        return program_stage(program, spec->name);
+    snprintf(name, sizeof name, "%s.%d", kind, program->stages + 1);
+    return program_stage(program, name);
 }
 
 int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,

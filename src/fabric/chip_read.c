@@ -98,7 +98,7 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
 {
     static const char *const names[] = {"value", "steps", "source", "how", "fitted_on", NULL};
     struct chip_fact fact = {.value = "", .source = "", .how = "", .measured = measured};
-    snprintf(fact.key, sizeof fact.key, "%s", key);
+    memccpy(fact.key, key, '\0', sizeof fact.key - 1);
     *value = node;
     int code = 0;
     if (node_kind(node) == NODE_MAPPING) {

@@ -118,14 +118,13 @@ int32_t cores_exchange(struct lower *lower, int32_t instruction, int32_t where, 
     char name[STAGE_NAME];
     struct program *program = &lower->program;
     int32_t op = program_add(
-        program,
-        (struct op){.kind = OP_SEND,
-                    .where = where,
-                    .towards = program_towards(program, NULL, 0),
-                    .amount = amount_of(0),
-                    .setup_s = seconds,
-                    .payload = NO_PAYLOAD,
-                    .stage = program_stage(program, "%s", lower_name(lower->module, instruction, name))});
+        program, (struct op){.kind = OP_SEND,
+                             .where = where,
+                             .towards = program_towards(program, NULL, 0),
+                             .amount = amount_of(0),
+                             .setup_s = seconds,
+                             .payload = NO_PAYLOAD,
+                             .stage = program_stage(program, lower_name(lower->module, instruction, name))});
     program_wait(program, before);
     return op;
 }

@@ -3,6 +3,7 @@
 #include "lower/lower_walker.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,7 +92,9 @@ int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permu
     if (*stage < 0) {
         char name[STAGE_NAME];
         const char *labels = strchr(lower_name(w->module, w->site < 0 ? instruction : w->site, name), ' ');
-        *stage = program_stage(w->program, "%.20s.%d%.16s", kind, loop, labels ? labels : "");
+        char numbered[STAGE_NAME];
+        snprintf(numbered, sizeof numbered, "%.20s.%d%.16s", kind, loop, labels ? labels : "");
+        *stage = program_stage(w->program, numbered);
         if (permutes)
             program_stage_permutes(w->program, *stage);
     }
@@ -106,9 +109,8 @@ static int32_t add_compute(struct walker *w, int32_t instruction, struct amount 
     struct step_labels step = {-1, -1, false};
     if (amount.each > 0 || amount.table != NO_TABLE)
         step = walker_step(w, instruction);
-    int32_t stage = step.loop >= 0
-                        ? walker_stage(w, instruction, step.loop, false, opcode_info(opcode)->name)
-                        : program_stage(w->program, "%s", lower_name(w->module, instruction, name));
+    int32_t stage = step.loop >= 0 ? walker_stage(w, instruction, step.loop, false, opcode_info(opcode)->name)
+                                   : program_stage(w->program, lower_name(w->module, instruction, name));
     return program_add(w->program, (struct op){.kind = OP_COMPUTE,
                                                .where = w->where,
                                                .amount = amount,

@@ -60,7 +60,7 @@ static int write_first(struct lower *lower, int32_t instruction, struct collecti
 static int32_t own_stage(struct lower *lower, int32_t instruction)
 {
     char name[STAGE_NAME];
-    int32_t stage = program_stage(&lower->program, "%s", lower_name(lower->module, instruction, name));
+    int32_t stage = program_stage(&lower->program, lower_name(lower->module, instruction, name));
     program_stage_permutes(&lower->program, stage);
     return stage;
 }

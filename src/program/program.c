@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "program/building.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,13 +65,10 @@ static bool is_as_before(const struct op *before, const struct op *op)
            before->step == op->step && before->first_after == op->first_after && before->times == op->times;
 }
 
-int32_t program_stage(struct program *program, const char *format, ...)
+int32_t program_stage(struct program *program, const char *name)
 {
     struct stage stage = {.permutes = false};
-    va_list args;
-    va_start(args, format);
-    vsnprintf(stage.name, sizeof stage.name, format, args);
-    va_end(args);
+    memcpy(stage.name, name, strnlen(name, sizeof stage.name - 1));
     APPEND(program, ROOM_STAGE, stage, stages, stage);
 }
 

@@ -210,7 +210,7 @@ struct amount program_amount_table(struct program *program, const double amount[
 struct amount program_seconds(struct program *program, double seconds, double fixed_s);
 int32_t program_var_axis(struct program *program, int axis);
 int32_t program_var_table(struct program *program, int32_t n, const int32_t index[]);
-int32_t program_stage(struct program *program, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int32_t program_stage(struct program *program, const char *name); /* cut to STAGE_NAME */
 void program_stage_permutes(struct program *program, int32_t stage);
 
 /* A buffer; `dim` may be empty (one piece). With `ragged` ([chips][dim[0].n] elements, copied) it has one

@@ -50,12 +50,12 @@ static int32_t mask_of(struct writer *w, int which)
 
 static int32_t add_compute(struct writer *w, int which, double seconds, int32_t before)
 {
-    int32_t op = program_add(&w->program,
-                             (struct op){.kind = OP_COMPUTE,
-                                         .where = w->where[which],
-                                         .amount = amount_of(seconds),
-                                         .payload = NO_PAYLOAD,
-                                         .stage = program_stage(&w->program, "%s", w->s->part[which].name)});
+    int32_t op =
+        program_add(&w->program, (struct op){.kind = OP_COMPUTE,
+                                             .where = w->where[which],
+                                             .amount = amount_of(seconds),
+                                             .payload = NO_PAYLOAD,
+                                             .stage = program_stage(&w->program, w->s->part[which].name)});
     if (before >= 0)
         program_wait(&w->program, before);
     return op;
@@ -98,7 +98,7 @@ static int32_t add_send(struct writer *w, const int32_t to[], const double bytes
                                                   .amount = program_amount_table(&w->program, bytes, where),
                                                   .setup_s = setup_s,
                                                   .payload = NO_PAYLOAD,
-                                                  .stage = program_stage(&w->program, "%s", name)});
+                                                  .stage = program_stage(&w->program, name)});
         if (before >= 0)
             program_wait(&w->program, before);
         if (also >= 0)
