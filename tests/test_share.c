@@ -64,7 +64,7 @@ static double found_s(struct box *box)
     return simulated_s(box, box->spec.share);
 }
 
-static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce"};
+static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
 
 /* Without latencies parts flow: what is expected is what the engine says, whatever the rings and shares. */
 static void is_exact_without_latency(void)
@@ -222,9 +222,9 @@ static void says_what_they_take(void)
     for (int i = 0; i < 30; i++) {
         struct status st = {0};
         struct box box;
-        double time_s = 0;
-        box_open(&box, len[i % 5], i < 20 ? all_closed : all_open, ops[i % 3],
-                 i % 4 ? RING_BIDI_HALF : RING_UNI, mib[i / 5 % 3]);
+        double time_s = 0, links_s;
+        box_open(&box, len[i % 5], i < 20 ? all_closed : all_open, ops[i % 4],
+                 i % 3 ? RING_BIDI_HALF : RING_UNI, mib[i / 5 % 3]);
         if (i % 7 == 0)
             box.slice.reduce_Bps = 97e9;
         double unasked_s = found_s(&box);
@@ -232,7 +232,25 @@ static void says_what_they_take(void)
         NEAR(time_s, simulated_s(&box, box.spec.share), 1e-9);
         NEAR(time_s, unasked_s, 1e-9);
         CU_ASSERT(time_s <= equal_s(&box) * (1 + 1e-9));
+        CU_ASSERT(collective_least_s(box.collective, &box.slice, &box.spec, &links_s) <= time_s * (1 + 1e-9));
         box_close(&box);
+    }
+}
+
+/* A large broadcast is cut as an all-reduce, of which it has all sends. */
+static void cuts_a_broadcast_as_an_all_reduce(void)
+{
+    static const int len[][COLLECTIVE_RINGS] = {{2, 4, 7}, {2, 16, 0}, {6, 10, 0}};
+    for (int i = 0; i < 6; i++) {
+        double found[2];
+        for (int op = 0; op < 2; op++) {
+            struct box box;
+            box_open(&box, len[i % 3], i < 3 ? all_closed : all_open, op ? "broadcast" : "all-reduce",
+                     (enum ring_kind)(i % 3), 1024);
+            found[op] = found_s(&box);
+            box_close(&box);
+        }
+        NEAR(found[0], found[1], 1e-9);
     }
 }
 
@@ -249,4 +267,4 @@ static void leaves_nothing_whole(void)
 
 SUITE("share", TEST(is_exact_without_latency), TEST(counts_on_latencies), TEST(finds_the_best_of_all),
       TEST(simulates_what_is_in_doubt), TEST(expects_little_of_other_links), TEST(writes_nothing_in_vain),
-      TEST(says_what_they_take), TEST(leaves_nothing_whole))
+      TEST(says_what_they_take), TEST(cuts_a_broadcast_as_an_all_reduce), TEST(leaves_nothing_whole))

@@ -38,8 +38,8 @@ void share_costs(struct costs *costs, const struct collective *collective, const
 {
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
-    *costs = (struct costs){.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
-                            .scatters = collective->id != COLLECTIVE_ALL_GATHER};
+    bool twice = collective->id == COLLECTIVE_ALL_REDUCE || collective->id == COLLECTIVE_BROADCAST;
+    *costs = (struct costs){.times = twice ? 2 : 1, .scatters = collective->id != COLLECTIVE_ALL_GATHER};
     costs->mirrored = spec->kind == RING_BIDI_HALF && !slice->link;
     costs->rough = slice->link || (costs->scatters && slice->reduce_Bps > 0);
     for (int r = 0; r < spec->rings; r++) {
@@ -133,6 +133,8 @@ double collective_least_s(const struct collective *collective, const struct slic
     int share[COLLECTIVE_RINGS] = {0};
     double per_s = 0; /* shares a second: those by which all parts are under way as long */
     share_costs(&costs, collective, slice, spec);
+    if (collective->id == COLLECTIVE_BROADCAST) /* a small array is not scattered */
+        costs.times = 1;
     *links_s = 0;
     if (costs.rings == 0)
         return 0;

@@ -12,8 +12,8 @@
 
 /* What a gather, or a scatter, takes for each share that a part has, as if no link were slow. */
 struct costs {
-    int rings, times;                                  /* an all-reduce is both, one after the other */
-    bool scatters;                                     /* it begins with a scatter */
+    int rings, times; /* an all-reduce, or a large broadcast, is both in turn */
+    bool scatters;    /* it begins with a scatter */
     double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
     double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
     double ring_steps_s[COLLECTIVE_RINGS],
