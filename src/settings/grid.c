@@ -151,14 +151,10 @@ static bool append(struct words *words, const char *text)
 /* A value as a shell reads it. */
 static bool append_value(struct words *words, const char *value)
 {
-    char *quoted = NULL;
-    size_t bytes;
     if (shell_is_plain(value))
         return append(words, value);
-    FILE *out = open_memstream(&quoted, &bytes);
-    if (out)
-        shell_print(value, out);
-    bool okay = out && text_end(out, &quoted) && append(words, quoted);
+    char *quoted = shell_quoted(value);
+    bool okay = quoted && append(words, quoted);
     free(quoted);
     return okay;
 }
