@@ -175,14 +175,27 @@ static const char *first_engine(const struct rule *rule)
     return (*engine)->name;
 }
 
+/* Is the rule about one of so many options? */
+static bool is_about_any(const struct rule *rule, const struct option_row *const options[], int n)
+{
+    for (int i = 0; i < n; i++)
+        if (is_about(rule, options[i]))
+            return true;
+    return false;
+}
+
 int settings_check(const struct settings *settings, struct status *st)
 {
-    int code = check_files(settings, st);
+    const struct option_row *given[OPTIONS_MAX];
+    int n = 0, code = check_files(settings, st);
     if (code < 0)
         return code;
+    for (int i = 0; i < option_count; i++)
+        if (settings->of[i].count > 0)
+            given[n++] = &option_table[i];
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
         const struct rule *rule = &rules[i];
-        if (settings_count(settings, rule->option) == 0 || !is_broken(rule, settings))
+        if (!is_about_any(rule, given, n) || !is_broken(rule, settings))
             continue;
         if (rule->excludes)
             return status_fail(st, STATUS_INPUT,
