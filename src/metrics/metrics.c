@@ -83,9 +83,11 @@ int metrics_link_bytes(const struct program *program, double link_bytes[], struc
         if (op->kind == OP_SEND)
             code = metrics_count_send(program, op, &crossed, alike_bytes, link_bytes, st);
     }
-    for (int link = 0; link < slice_link_ids(slice); link++)
-        if (slice_is_link(slice, link))
-            link_bytes[link] += alike_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
+    for (int link = 0; link < slice_link_ids(slice); link++) {
+        double bytes = alike_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
+        if (bytes > 0 && slice_is_link(slice, link))
+            link_bytes[link] += bytes;
+    }
     metrics_crossed_free(&crossed);
     return code;
 }
