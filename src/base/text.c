@@ -23,7 +23,9 @@ char *text_one_line(const char *text, char to[], size_t room)
 {
     static const char cut[] = "...";
     char piece[8];
-    size_t used = 0;
+    size_t used = 0, length = strlen(text);
+    if (length < room && text_is_one_line(text)) /* as nearly all are */
+        return memmove(to, text, length + 1);
     for (; *text; text++) {
         size_t n = one_line(*text, piece);
         if (used + n >= room) {
