@@ -146,7 +146,7 @@ static void simulates_what_is_in_doubt(void)
     } row[] = {{{4, 16, 28}, {true, true, true}, "all-gather", RING_BIDI_HALF, 8, 0.995},
                {{2, 2, 28}, {false}, "all-reduce", RING_BIDI, 1024, 0.93},
                {{5, 4, 3}, {true, false, true}, "all-reduce", RING_BIDI_HALF, 8, 0.7},
-               {{7, 3, 0}, {false, true, false}, "all-reduce", RING_BIDI, 1024, 0.82},
+               {{2, 4, 8}, {false, false, true}, "reduce-scatter", RING_UNI, 8, 0.87},
                {{2, 4, 28}, {false, false, true}, "all-gather", RING_BIDI, 8, 0.875},
                {{2, 2, 16}, {false, false, true}, "all-reduce", RING_BIDI, 8, 0.84}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
@@ -237,7 +237,7 @@ static void says_what_they_take(void)
     }
 }
 
-/* A large broadcast is cut as an all-reduce, of which it has all sends. */
+/* A large broadcast is cut as an all-reduce, of which it has all sends; on lines it may be found a better way. */
 static void cuts_a_broadcast_as_an_all_reduce(void)
 {
     static const int len[][COLLECTIVE_RINGS] = {{2, 4, 7}, {2, 16, 0}, {6, 10, 0}};
@@ -250,7 +250,9 @@ static void cuts_a_broadcast_as_an_all_reduce(void)
             found[op] = found_s(&box);
             box_close(&box);
         }
-        NEAR(found[0], found[1], 1e-9);
+        CU_ASSERT(found[1] <= found[0] * (1 + 1e-9));
+        if (i < 3)
+            NEAR(found[0], found[1], 1e-9);
     }
 }
 

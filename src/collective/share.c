@@ -38,8 +38,10 @@ void share_costs(struct costs *costs, const struct collective *collective, const
 {
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
-    bool twice = collective->id == COLLECTIVE_ALL_REDUCE || collective->id == COLLECTIVE_BROADCAST;
-    *costs = (struct costs){.times = twice ? 2 : 1, .scatters = collective->id != COLLECTIVE_ALL_GATHER};
+    bool reduces_all = collective->id == COLLECTIVE_ALL_REDUCE;
+    *costs = (struct costs){.times = reduces_all || collective->id == COLLECTIVE_BROADCAST ? 2 : 1,
+                            .least_times = reduces_all ? 2 : 1,
+                            .scatters = collective->id != COLLECTIVE_ALL_GATHER};
     costs->mirrored = spec->kind == RING_BIDI_HALF && !slice->link;
     costs->rough = slice->link || (costs->scatters && slice->reduce_Bps > 0);
     for (int r = 0; r < spec->rings; r++) {
@@ -80,8 +82,8 @@ static double busiest(const struct costs *costs, const int share[static COLLECTI
     return most;
 }
 
-/* The shares that load links alike. All in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
-static void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
+/* All in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
+void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
 {
     double least = -1;
     for (int first = 0; first <= COLLECTIVE_SHARES; first++)
@@ -103,7 +105,7 @@ double share_least_s(const struct costs *costs, const int share[static COLLECTIV
     for (int first = 0; first < costs->rings; first++)
         longest_s = fmax(longest_s, costs->part_s[first] * share_of(costs, share, first));
     double links_s = busiest(costs, share);
-    return costs->times * fmax(links_s, costs->steps_s + longest_s);
+    return costs->least_times * fmax(links_s, costs->steps_s + longest_s);
 }
 
 static bool rings_differ(const struct collective_spec *spec)
@@ -133,17 +135,15 @@ double collective_least_s(const struct collective *collective, const struct slic
     int share[COLLECTIVE_RINGS] = {0};
     double per_s = 0; /* shares a second: those by which all parts are under way as long */
     share_costs(&costs, collective, slice, spec);
-    if (collective->id == COLLECTIVE_BROADCAST) /* a small array is not scattered */
-        costs.times = 1;
     *links_s = 0;
     if (costs.rings == 0)
         return 0;
-    *links_s = costs.times * busiest(&costs, (int[]){1, 1, 1}) * COLLECTIVE_SHARES / costs.rings;
+    *links_s = costs.least_times * busiest(&costs, (int[]){1, 1, 1}) * COLLECTIVE_SHARES / costs.rings;
     if (rings_differ(spec)) {
         share_alike(&costs, share);
-        *links_s = fmin(*links_s, costs.times * busiest(&costs, share));
+        *links_s = fmin(*links_s, costs.least_times * busiest(&costs, share));
     }
     for (int first = 0; first < costs.rings; first++)
         per_s += 1 / costs.part_s[first];
-    return costs.times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
+    return costs.least_times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
 }

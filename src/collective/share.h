@@ -12,8 +12,9 @@
 
 /* What a gather, or a scatter, takes for each share that a part has, as if no link were slow. */
 struct costs {
-    int rings, times; /* an all-reduce, or a large broadcast, is both in turn */
-    bool scatters;    /* it begins with a scatter */
+    int rings, times;                                  /* an all-reduce is both, one after the other, ... */
+    int least_times;                                   /* ... as a broadcast is, but not of a small array */
+    bool scatters;                                     /* it begins with a scatter */
     double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
     double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
     double ring_steps_s[COLLECTIVE_RINGS],
@@ -24,6 +25,9 @@ struct costs {
 
 void share_costs(struct costs *costs, const struct collective *collective, const struct slice *slice,
                  const struct collective_spec *spec);
+
+/* The shares that load links alike. */
+void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS]);
 
 /* The share of a part: of all 0, an equal one. */
 double share_of(const struct costs *costs, const int share[static COLLECTIVE_RINGS], int part);

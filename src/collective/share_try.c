@@ -25,7 +25,7 @@ struct tried {
     int share[COLLECTIVE_RINGS];
     double time_s;
 };
-enum { TRIES = 40 };
+enum { TRIES = 64 };
 
 /* Shares of a collective that are tried one after the other. Its program is written and folded once for all that leave the
  * same parts empty; for the others of them only amounts are new. */
@@ -208,14 +208,38 @@ static int improve_share(struct trial *trial, const int from[], int step, struct
     return code;
 }
 
-/* Simulates the shares that are expected to be best and those next to them; and on from equal ones. */
+/* Where to start from when little is known: the best of equal shares, of one order alone, which moves may not come to, and of
+ * those that load links alike. */
+static int find_start(struct trial *trial, int start[COLLECTIVE_RINGS], struct status *st)
+{
+    int rings = trial->costs.rings, tried[COLLECTIVE_RINGS + 2][COLLECTIVE_RINGS] = {{0}}, code = 0;
+    double start_s = INFINITY, time_s;
+    for (int r = 0; r < rings; r++)
+        tried[1 + r][r] = COLLECTIVE_SHARES;
+    share_alike(&trial->costs, tried[1 + rings]);
+    for (int t = 0; t < rings + 2 && code == 0; t++) {
+        code = try_share(trial, tried[t], start_s, &time_s, st);
+        if (time_s >= start_s)
+            continue;
+        start_s = time_s;
+        memcpy(start, tried[t], sizeof tried[t]);
+    }
+    return code;
+}
+
+/* Simulates the shares that are expected to be best and those next to them; and on from others. */
 static int simulate_shares(struct trial *trial, struct status *st)
 {
-    int expected[COLLECTIVE_RINGS];
-    memcpy(expected, trial->best, sizeof expected);
+    int start[COLLECTIVE_RINGS], step = COLLECTIVE_SHARES / 8;
+    memcpy(start, trial->best, sizeof start);
     trial->best_s = INFINITY;
-    int code = improve_share(trial, expected, 1, st);
-    return code < 0 ? code : improve_share(trial, (int[COLLECTIVE_RINGS]){0}, COLLECTIVE_SHARES / 8, st);
+    int code = improve_share(trial, start, 1, st);
+    memset(start, 0, sizeof start); /* equal ones */
+    if (code == 0 && trial->costs.rough) {
+        code = find_start(trial, start, st);
+        step = COLLECTIVE_SHARES / 4;
+    }
+    return code < 0 ? code : improve_share(trial, start, step, st);
 }
 
 int collective_best_share(const struct collective *collective, const struct slice *slice,
