@@ -8,9 +8,8 @@ the same run of this script, so that they say something on a busy machine too. A
 reach; nothing fails when it is not reached, for machines differ. FOLDER gets bench.csv, and what ASTRA-sim reads.
 
 --only PART runs one of: unfolded, folded, simgrid, contention, ragged, experts, matmuls, transformers, sweep, instructions,
-astra-sim. Where the
-environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there. --before OTHER runs each part
-with another build of the program first, and prints both.
+astra-sim. Where the environment has ASTRA_SIM (astra_sim.py says what it may be), the same all-reduces run there.
+--before OTHER runs each command with another build of the program in turn, and prints both.
 """
 import argparse
 import contextlib
@@ -54,13 +53,20 @@ class Bench:
         self.program, self.folder, self.times = program, folder, times
         self.figures = Figures()
         self.known = {}
+        self.other = None  # of another build, which runs what this one runs
+
+    def timed(self, *arguments, times=None):
+        """A run of the program; the same arguments run once only."""
+        if arguments not in self.known:
+            builds = [bench for bench in (self, self.other) if bench]
+            commands = [[bench.program, *arguments] for bench in builds]
+            for bench, runs in zip(builds, measure.in_turn(commands, times or self.times)):
+                bench.known[arguments] = runs
+        return measure.check([self.program, *arguments], self.known[arguments])
 
     def run(self, *arguments):
-        """A run of the program with --timing; the same arguments run once only."""
-        if arguments not in self.known:
-            command = [self.program, *arguments, "--timing", "--csv", "-"]
-            self.known[arguments] = measure.run(command, self.times)
-        return self.known[arguments]
+        """A run of the program with --timing."""
+        return self.timed(*arguments, "--timing", "--csv", "-")
 
     def times_of(self, work, runs, process_bar=None, engine_bar=None):
         """The lines that every piece of work has."""
@@ -102,7 +108,7 @@ def unfolded(bench):
 
 def folded(bench):
     """One chip for all: times that depend on the sum of the axes' lengths, not on the number of chips."""
-    bare = measure.run([bench.program, "--help"], bench.times)
+    bare = bench.timed("--help")
     bench.figures.add("icisim --help", "process", "s", bare.wall_s)
     few = bench.run(*all_reduce(SAME_SUM[0]))
     for shape in (*SAME_SUM, "16x20x28"):
@@ -184,9 +190,9 @@ def ragged(bench):
 def experts(bench):
     """Whole steps with experts, and a thousand draws of whom their tokens go to."""
     workload = os.path.join(os.path.dirname(__file__), "../../workloads/moe-zipf.yaml")
-    runs = measure.run([bench.program, "run", workload, *EVENT, "--csv", "-"], bench.times)
+    runs = bench.timed("run", workload, *EVENT, "--csv", "-")
     bench.figures.add("a step with 64 experts on 8x8, Zipf's law", "process", "s", runs.wall_s)
-    runs = measure.run([bench.program, "run", workload, "--draws", "1000"], 1)
+    runs = bench.timed("run", workload, "--draws", "1000", times=1)
     work = "1000 draws of 65,536 tokens for 64 experts on 8x8"
     bench.figures.add(work, "process", "s", runs.wall_s, 60)
     bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
@@ -208,7 +214,7 @@ def matmuls(bench):
     chosen = ("run", "bf16[16384,8192@X] . bf16[8192,32768@Y]", "--chip", "v4", "--slice", "16x16x16", "--mesh", "X=16,Y=256")
     cases.append(("the best of four strategies, loops of 16 steps on 4,096 chips", chosen))
     for work, arguments in cases:
-        runs = measure.run([bench.program, *arguments, *EVENT, "--csv", "-"], bench.times)
+        runs = bench.timed(*arguments, *EVENT, "--csv", "-")
         bench.figures.add(work, "process", "s", runs.wall_s, 0.005 if arguments == chosen else 0.03)
         bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
         command = [bench.program, *arguments, *EVENT, "--csv", "-"]
@@ -227,25 +233,23 @@ def transformers(bench):
         ("80 layers of 70B on 16x20x28, folded", (*step, *pod, "--timing"), 0.5),
         ("80 layers of 70B on 8x8x8, not folded", (*step, *cube, "--timing"), 5),
     ):
-        runs = measure.run([bench.program, *arguments], bench.times)
+        runs = bench.timed(*arguments)
         bench.figures.add(work, "process", "s", runs.wall_s, bar_s)
         bench.figures.add(work, "process, processor time", "s", runs.cpu_s)
         bench.figures.add(work, "peak memory", "B", runs.peak_bytes, 256 * 2**20 if "16x20x28" in work else None)
     for chips, bar_s in (("512", 20), ("8960", 60)):
         search = ("sweep", model, "--chip", "v5p", "--chips", chips, "--mesh", "all", "--top", "10", "-j", "2")
-        runs = measure.run([bench.program, *search], 1)
+        runs = bench.timed(*search, times=1)
         bench.figures.add(f"the best of all meshes of 70B on {chips} chips", "-j 2: process", "s", runs.wall_s, bar_s)
         bench.figures.add(f"the best of all meshes of 70B on {chips} chips", "-j 2: processor time", "s", runs.cpu_s)
 
 
 def points(bench, work, arguments, bars):
     """The same sweep by one worker and by two: how long, and the same bytes."""
-    csv = f"{bench.folder}/sweep.csv"
     rows = []
     for jobs, bar_s in zip((1, 2), bars):
-        runs = measure.run([bench.program, "sweep", *arguments, "-j", str(jobs), "--csv", csv], bench.times)
-        with open(csv, encoding="utf-8") as file:
-            rows.append(file.read())
+        runs = bench.timed("sweep", *arguments, "-j", str(jobs), "--csv", "-")
+        rows.append(runs.stdout)
         count = rows[-1].count("\n") - 1
         bench.figures.add(work, f"-j {jobs}: process", "s", runs.wall_s, bar_s)
         bench.figures.add(work, f"-j {jobs}: process, processor time", "s", runs.cpu_s)
@@ -339,14 +343,14 @@ PARTS = {
 }
 
 
-def medians_of(part, program, folder, times):
+def medians_of(part, bench):
     """What a part has for another build; of one that cannot do all of it, what it got to."""
-    bench = Bench(program, folder, times)
     with contextlib.redirect_stdout(io.StringIO()):
         try:
             part(bench)
         except SystemExit as refused:
             print(f"before: {refused}".splitlines()[0], file=sys.stderr)
+            bench.other.other = None
     return bench.figures.medians()
 
 
@@ -366,7 +370,9 @@ def main():
         if options.only not in (None, name):
             continue
         if options.before:
-            bench.figures.before |= medians_of(part, os.path.abspath(options.before), bench.folder, bench.times)
+            bench.other = Bench(os.path.abspath(options.before), bench.folder, bench.times)
+            bench.other.other = bench
+            bench.figures.before |= medians_of(part, bench.other)
         part(bench)
     path = f"{options.folder}/bench.csv"
     bench.figures.write(path)

@@ -59,11 +59,23 @@ def run_once(command, runs, limit_s=None, folder=None):
 
 def run(command, times, folder=None):
     """Runs a command so many times; one that fails is an error."""
-    runs = Runs()
+    return check(command, in_turn([command], times, folder)[0])
+
+
+def in_turn(commands, times, folder=None):
+    """Runs several commands so many times, one after the other each time, so that what else the machine does befalls all
+    of them alike; one that fails no more."""
+    all_runs = [Runs() for _ in commands]
     for _ in range(times):
-        run_once(command, runs, folder=folder)
-        if runs.status != 0:
-            raise SystemExit(f"bench: exit status {runs.status} of: {' '.join(command)}\n{runs.stderr}")
+        for command, runs in zip(commands, all_runs):
+            if runs.status == 0:
+                run_once(command, runs, folder=folder)
+    return all_runs
+
+
+def check(command, runs):
+    if runs.status != 0:
+        raise SystemExit(f"bench: exit status {runs.status} of: {' '.join(command)}\n{runs.stderr}")
     return runs
 
 
