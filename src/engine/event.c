@@ -15,8 +15,8 @@
 /* More transfers than this would not end in a day. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
-/* Within an instant the clock is looked at after so many batches of events. */
-enum { BATCHES_A_LOOK = 4096 };
+/* The clock is looked at after so many instants, and within one after so many batches of events. */
+enum { INSTANTS_A_LOOK = 16, BATCHES_A_LOOK = 4096 };
 
 static void handle(struct run *run, uint32_t event)
 {
@@ -58,7 +58,8 @@ static void look(struct run *run)
 
 static int fault(struct run *run)
 {
-    look(run);
+    if (run->instants++ % INSTANTS_A_LOOK == 0)
+        look(run);
     if (!run->code)
         run->code = run->network.code;
     if (!run->code && run->queue.fault)

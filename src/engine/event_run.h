@@ -40,6 +40,7 @@ struct run {
     int32_t *count;          /* [chips] scratch */
     int code;
     bool out_of_time;
+    int64_t instants;
     double told_s; /* when progress was told last */
 };
 
