@@ -129,9 +129,7 @@ static int compare_grid(const struct grid *grid, const struct contest *contest, 
                         struct status *st)
 {
     struct result *result = calloc((size_t)grid->points, sizeof *result);
-    int code = result ? 0 : status_nomem(st);
-    for (int64_t i = 0; i < grid->points && code == 0; i++)
-        code = looks_run(looks, grid, i, catalog, &result[i], st);
+    int code = result ? looks_run(looks, grid, catalog, result, st) : status_nomem(st);
     if (code == 0) {
         rows_compare(grid, result);
         if (table)

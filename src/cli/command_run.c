@@ -12,15 +12,6 @@
 #include "report/report.h"
 #include "workload/job.h"
 
-static int look_at_all(const struct grid *grid, struct catalog *catalog, struct looks *looks,
-                       struct result result[], struct status *st)
-{
-    int code = 0;
-    for (int64_t i = 0; i < grid->points && code == 0; i++)
-        code = looks_run(looks, grid, i, catalog, &result[i], st);
-    return code;
-}
-
 static int rank(const struct result result[], int64_t points, int top, struct status *st)
 {
     struct ranking ranking;
@@ -38,7 +29,7 @@ static int run_grid(const struct grid *grid, struct looks *looks, struct csv_wri
                     struct catalog *catalog, struct status *st)
 {
     struct result *result = calloc((size_t)grid->points, sizeof *result);
-    int code = result ? look_at_all(grid, catalog, looks, result, st) : status_nomem(st);
+    int code = result ? looks_run(looks, grid, catalog, result, st) : status_nomem(st);
     if (code == 0 && !looks->dump) {
         rows_compare(grid, result);
         int top = ranking_top(grid->settings);

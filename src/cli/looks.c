@@ -102,8 +102,8 @@ static void show_progress(const void *job, double spent_s, double done_frac)
     fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
 }
 
-int looks_run(struct looks *looks, const struct grid *grid, int64_t index, struct catalog *catalog,
-              struct result *result, struct status *st)
+static int run_point(struct looks *looks, const struct grid *grid, int64_t index, struct catalog *catalog,
+                     struct result *result, struct status *st)
 {
     struct job *job = &looks->series.job;
     struct run *run = &looks->series.run;
@@ -134,6 +134,15 @@ int looks_run(struct looks *looks, const struct grid *grid, int64_t index, struc
     if (code == 0 && run->result.warning[0])
         fprintf(stderr, "icisim: warning: %s\n", run->result.warning);
     grid_print_given(grid, index, result->varied, sizeof result->varied);
+    return code;
+}
+
+int looks_run(struct looks *looks, const struct grid *grid, struct catalog *catalog, struct result result[],
+              struct status *st)
+{
+    int code = 0;
+    for (int64_t i = 0; i < grid->points && code == 0; i++)
+        code = run_point(looks, grid, i, catalog, &result[i], st);
     return code;
 }
 

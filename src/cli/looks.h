@@ -34,9 +34,9 @@ struct looks {
 /* Reads what is asked for, and opens the files. `table`: stdout is for people. */
 int looks_open(struct looks *looks, const struct grid *grid, bool table, struct status *st);
 
-/* Runs a point of the grid and shows it. */
-int looks_run(struct looks *looks, const struct grid *grid, int64_t index, struct catalog *catalog,
-              struct result *result, struct status *st);
+/* Runs the points of the grid, one after the other, and shows each; result: [points]. */
+int looks_run(struct looks *looks, const struct grid *grid, struct catalog *catalog, struct result result[],
+              struct status *st);
 
 /* All points have run: puts the files in place. */
 int looks_commit(struct looks *looks, struct status *st);
