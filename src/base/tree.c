@@ -30,11 +30,6 @@ struct tree_level {
     struct children merges;
 };
 
-int tree_fail(const struct tree *tree, int code, const char *what)
-{
-    return status_fail(tree->st, code, "%s:%d:%d: %s", tree->file, tree->line, tree->column, what);
-}
-
 static int children_add(struct children *c, const char *name, const struct node *node, struct status *st)
 {
     int room = c->room; /* both arrays grow alike */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A program of its own, which the build runs: icisim_record FILE.yaml OUT writes down what the reader of YAML says of a file
- * (recording.h). The functions of tree.h are its own here: they make no nodes, they write.
+ * (recording.h). The functions of tree.h that make nodes are its own here: they write.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +17,6 @@ struct recorder {
     struct tree tree; /* first: what the reader knows of it */
     FILE *out;
 };
-
-int tree_fail(const struct tree *tree, int code, const char *what)
-{
-    return status_fail(tree->st, code, "%s:%d:%d: %s", tree->file, tree->line, tree->column, what);
-}
 
 static int record(const struct tree *tree, enum recorded what, const char *anchor, const char *text)
 {
