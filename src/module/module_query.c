@@ -124,6 +124,11 @@ bool module_has_label(const struct module *module, int32_t instruction, const ch
     return at;
 }
 
+bool module_is_backward(const struct module *module, int32_t instruction)
+{
+    return module_has_label(module, instruction, "phase=\"bwd\"");
+}
+
 double shape_elements(const struct module *module, int32_t shape)
 {
     const struct shape *s = &module->shape[shape];

@@ -54,7 +54,7 @@ static int32_t region_of(const struct module *m, int32_t at)
 {
     char text[24];
     int32_t layer = module_label(m, at, "layer", text, sizeof text) ? (int32_t)atoi(text) : 0;
-    return 2 * layer + module_has_label(m, at, "phase=\"bwd\"");
+    return 2 * layer + module_is_backward(m, at);
 }
 
 /* What is in HBM for a value that another layer or phase reads. */

@@ -42,11 +42,6 @@ static struct follow *follow_of(const struct postpone *p, int32_t at)
     return &p->follow[at - p->entry->first];
 }
 
-static bool is_backward(const struct module *module, int32_t at)
-{
-    return module_has_label(module, at, "phase=\"bwd\"");
-}
-
 static bool sums(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
@@ -58,10 +53,10 @@ static bool may_follow(const struct module *module, int32_t at)
 {
     enum opcode opcode = module_at(module, at)->opcode;
     enum opcode_class class = opcode_info(opcode)->class;
-    return opcode == HLO_TUPLE || (sums(module, at) && is_backward(module, at)) ||
+    return opcode == HLO_TUPLE || (sums(module, at) && module_is_backward(module, at)) ||
            ((class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY ||
              (class == CLASS_OPAQUE && !module_cost(module, at).product)) &&
-            opcode != HLO_PARAMETER && is_backward(module, at));
+            opcode != HLO_PARAMETER && module_is_backward(module, at));
 }
 
 /* From the last instruction to the first: is all that uses it part of the tail? Then, from the first on, how deep it is: what
@@ -116,7 +111,8 @@ static void write_due(struct postpone *p, int32_t block)
 static void count_block(struct postpone *p, int32_t at)
 {
     char layer[24] = "";
-    if (opcode_info(module_at(p->from, at)->opcode)->class != CLASS_MATMUL || !is_backward(p->from, at))
+    if (opcode_info(module_at(p->from, at)->opcode)->class != CLASS_MATMUL ||
+        !module_is_backward(p->from, at))
         return;
     module_label(p->from, at, "layer", layer, sizeof layer);
     if (strcmp(layer, p->layer) == 0)

@@ -68,7 +68,7 @@ static void find_facts(struct recompute *c)
         struct fact *fact = fact_of(c, at);
         char text[24];
         *fact = (struct fact){.again = -1};
-        fact->backward = module_has_label(from, at, "phase=\"bwd\"");
+        fact->backward = module_is_backward(from, at);
         fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
         fact->keep = module_label(from, at, "keep", text, sizeof text);
         fact->gathered = is_gathered(c, at);
