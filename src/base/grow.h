@@ -10,7 +10,8 @@
  *         return status_nomem(st);
  *     list.value[list.count++] = 2.5;
  *
- * There is room for 16 elements or 512 bytes at first. It doubles, so that appending takes constant time on average. What is new is not cleared.
+ * There is room for 16 elements or 512 bytes at first. It doubles, so that appending takes constant time on average. What is
+ * new is not cleared.
  *
  * Units: elements; `count` and `room` are of any integer type of four or eight bytes. Errors: false, with all as it was,
  * when memory is used up or the type of `room` ends. Ownership: the array is the caller's, freed with free().

@@ -24,7 +24,8 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
     if (!lower->written || !lower->layout || !lower->laid || !lower->fusion)
         return status_nomem(st);
     for (int32_t c = 0; c < module->computations; c++)
-        lower->fusion[c] = (struct lowered_fusion){LOWER_UNKNOWN, LOWER_UNKNOWN, LOWER_UNKNOWN, {.m = 0}};
+        lower->fusion[c] = (struct lowered_fusion){
+            .communicates = LOWER_UNKNOWN, .collective = LOWER_UNKNOWN, .shape = LOWER_UNKNOWN};
     for (int32_t i = 0; i < module->instructions; i++)
         lower->written[i] = FIRST_TRIPS;
     return 0;
