@@ -28,7 +28,7 @@ assert all(abs(a - b) <= 1e-9 * b for a, b in zip(best, fit)), (best, fit[:5])
 kinds = {"ok": 0, "memory": 0, "sequences": 0, "slower": 0, "invalid": 0}
 for row, full in zip(found, every):
     assert (row["slice"], row["mesh"], row["rings"]) == (full["slice"], full["mesh"], full["rings"])
-    if row["least_s"] and full["time_s"]:  # src/cli/search.c allows for 1 % less
+    if row["least_s"] and full["time_s"]:  # src/faces/search.c allows for 1 % less
         assert float(full["time_s"]) >= float(row["least_s"]) * 0.99, (row["mesh"], full["time_s"], row["least_s"])
     status = row["status"]
     kind = ("ok" if status == "ok" else "memory" if "of each chip's memory" in status else "sequences" if "whole sequences" in status

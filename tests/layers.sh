@@ -25,9 +25,9 @@ break_one() {
 include() {
     echo "#include \"$2\"" >>"$copy/src/$1"
 }
-break_one 'base/text.c: includes cli/command.h, which stands above it' include base/text.c cli/command.h
-break_one "cli/main.c: includes engine/event_plan.h, a header of that folder's own" include cli/main.c engine/event_plan.h
-break_one 'text.c: stands in 2 folders' cp src/base/text.c "$copy/src/cli/text.c"
+break_one 'base/text.c: includes faces/command.h, which stands above it' include base/text.c faces/command.h
+break_one "faces/main.c: includes engine/event_plan.h, a header of that folder's own" include faces/main.c engine/event_plan.h
+break_one 'text.c: stands in 2 folders' cp src/base/text.c "$copy/src/faces/text.c"
 more_folder() {
     mkdir "$copy/src/more" && touch "$copy/src/more/more.c"
 }

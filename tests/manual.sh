@@ -44,7 +44,7 @@ done
 
 # What the files of models and of two meshes may say stands in the page about files.
 sed -e 's/\\-/-/g' "$scratch/icisim-workload.5" >"$scratch/files"
-keys=$(sed -n '/const keys\[\] = {/,/};/p; /const own\[\] = {/p' src/model/*.c src/workload/stations.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+keys=$(sed -n '/const keys\[\] = {/,/};/p; /const own\[\] = {/p' src/model/*.c src/study/stations.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
 [ "$(wc -w <<<"$keys")" -ge 40 ] || fail "few keys of models: $keys"
 for key in $keys; do
     grep -qE -- "(^|[^a-z-])$key([^a-z-]|$)" "$scratch/files" || fail "no key $key"

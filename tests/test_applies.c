@@ -10,9 +10,9 @@
 
 #include "settings/option.h"
 #include "settings/settings.h"
+#include "study/job.h"
+#include "study/stations.h"
 #include "suite.h"
-#include "workload/job.h"
-#include "workload/stations.h"
 
 static const char text[] = "HloModule m, num_partitions=4\nENTRY e {\n  ROOT p = f32[4]{0} parameter(0)\n}\n";
 

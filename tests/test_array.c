@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/array.h"
-#include "call/cases.h"
+#include "numbers/array.h"
+#include "numbers/cases.h"
 #include "suite.h"
 
 static struct array parse(const char *text)

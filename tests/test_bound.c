@@ -11,8 +11,8 @@
 #include "engine/engine.h"
 #include "formula/bound.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 enum { CASES = 10000, TEXT = 160 };
 

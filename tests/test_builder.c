@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module/builder.h"
+#include "hlo/builder.h"
 #include "suite.h"
 
 struct bench {

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compile/pass.h"
+#include "hlo/module_check.h"
+#include "hlo/tally.h"
 #include "model/chain.h"
-#include "module/module_check.h"
-#include "module/tally.h"
-#include "pass/pass.h"
 #include "suite.h"
 
 struct problem {

@@ -4,12 +4,12 @@
 #include <string.h>
 
 #include "engine/trace.h"
-#include "fabric/mesh.h"
-#include "fabric/slice.h"
+#include "machine/mesh.h"
+#include "machine/slice.h"
 #include "program/program.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 #define CHECKS(X)                                                                                            \
     X(slice_check, (const struct slice *slice, struct status *st), (slice, st))                              \

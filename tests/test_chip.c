@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "fabric/chip.h"
+#include "machine/chip.h"
 #include "suite.h"
 
 #define IN(part, st) CU_ASSERT_PTR_NOT_NULL(strstr((st).text, part))

@@ -7,8 +7,8 @@
 
 #include "report/module_rows.h"
 #include "settings/point.h"
+#include "study/module_job.h"
 #include "suite.h"
-#include "workload/module_job.h"
 
 /* What lies where groups of these words lie; both NULL: the whole slice. */
 struct place {

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "study/result.h"
 #include "suite.h"
-#include "workload/result.h"
 
 /* What every row must hold, whoever adds it. */
 static void table_is_sound(void)

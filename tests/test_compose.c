@@ -10,7 +10,7 @@
 
 #include "collective/collective.h"
 #include "engine/engine.h"
-#include "execute/execute.h"
+#include "numbers/execute.h"
 #include "suite.h"
 
 enum { CHIPS_MAX = 64, CHAIN_MAX = 4 };

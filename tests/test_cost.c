@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module/cost.h"
+#include "hlo/cost.h"
 #include "suite.h"
 
 static struct module m;

@@ -4,8 +4,8 @@
 
 #include "collective/collective.h"
 #include "settings/option.h"
+#include "study/crossover.h"
 #include "suite.h"
-#include "workload/crossover.h"
 
 static struct crossover find(const char *slice, const char *axis, const char *wrap, int first, int second)
 {

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "engine/engine.h"
-#include "fabric/defects.h"
+#include "machine/defects.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 static const double a = 1e-6, w = 45e9;
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/cases.h"
-#include "call/definition.h"
+#include "numbers/cases.h"
+#include "numbers/definition.h"
 #include "suite.h"
 
 enum { DEVICES_MAX = 12 };

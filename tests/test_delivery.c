@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "collective/collective.h"
-#include "execute/execute.h"
+#include "numbers/execute.h"
 #include "suite.h"
 
 enum { CHIPS_MAX = 64, ROUNDS = 60, OPS = 7 };

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compile/lower.h"
 #include "engine/timing.h"
-#include "lower/lower.h"
-#include "module/hlo_read.h"
+#include "hlo/hlo_read.h"
 #include "suite.h"
 
 struct ground {

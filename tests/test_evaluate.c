@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "evaluate/evaluate.h"
+#include "numbers/evaluate.h"
 #include "suite.h"
 
 enum { CHIPS_MAX = 24, ROUNDS = 3000 };

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "call/definition.h"
-#include "execute/execute.h"
-#include "execute/pack.h"
+#include "numbers/definition.h"
+#include "numbers/execute.h"
+#include "numbers/pack.h"
 #include "suite.h"
 
 enum { SEEDS = 4, CHIPS_MAX = 8, NONE = -1 };

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/pass.h"
+#include "hlo/module_check.h"
+#include "hlo/tally.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "module/module_check.h"
-#include "module/tally.h"
-#include "pass/pass.h"
 #include "settings/option.h"
 #include "suite.h"
 

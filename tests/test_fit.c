@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit/fit.h"
+#include "study/fit.h"
 #include "suite.h"
 
 /* NIST Statistical Reference Datasets, Norris: calibration of ozone monitors, 36 observations, lower level of

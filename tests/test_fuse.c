@@ -2,9 +2,9 @@
 /* Bytes that are left to HBM where what is element by element runs with what reads it: by hand, and on a transformer. */
 #include <string.h>
 
-#include "module/cost.h"
+#include "compile/pass.h"
+#include "hlo/cost.h"
 #include "modules.h"
-#include "pass/pass.h"
 
 /* A norm before a product, and a residual that the next layer reads, too. */
 static const char norm[] =

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/pass.h"
+#include "hlo/module_check.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "module/module_check.h"
-#include "pass/pass.h"
 #include "suite.h"
 
 enum { INPUTS = 8, OUTPUTS = 8 };

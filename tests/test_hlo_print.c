@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "module/hlo_read.h"
-#include "module/module_check.h"
+#include "hlo/hlo_read.h"
+#include "hlo/module_check.h"
 #include "modules.h"
 #include "random_module.h"
 

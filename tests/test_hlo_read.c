@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/hlo_read.h"
+#include "hlo/hlo_read.h"
 #include "modules.h"
 
 /* An entry computation around instructions, for 8 partitions. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpret/interpret.h"
-#include "module/hlo_read.h"
+#include "hlo/hlo_read.h"
+#include "numbers/interpret.h"
 #include "suite.h"
 
 static const char sums[] =

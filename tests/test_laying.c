@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "fabric/boxes.h"
-#include "fabric/mesh.h"
-#include "fabric/span.h"
+#include "machine/boxes.h"
+#include "machine/mesh.h"
+#include "machine/span.h"
 #include "suite.h"
 
 struct bench {

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/lower.h"
+#include "compile/pass.h"
 #include "engine/timing.h"
-#include "lower/lower.h"
+#include "hlo/hlo_read.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "module/hlo_read.h"
 #include "modules.h"
-#include "pass/pass.h"
 #include "random_module.h"
 #include "settings/option.h"
 #include "suite.h"

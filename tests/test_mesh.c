@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/mesh.h"
+#include "machine/mesh.h"
 #include "suite.h"
 
 struct bench {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/hlo_read.h"
-#include "module/module_check.h"
+#include "hlo/hlo_read.h"
+#include "hlo/module_check.h"
 #include "modules.h"
 
 static void keeps_equal_parts_once(void)

@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compile/pass.h"
+#include "hlo/module_check.h"
+#include "hlo/tally.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "module/module_check.h"
-#include "module/tally.h"
-#include "pass/pass.h"
 #include "settings/option.h"
+#include "study/model_eval.h"
 #include "suite.h"
-#include "workload/model_eval.h"
 
 enum { INPUTS = 16 };
 

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "collective/collective.h"
+#include "compile/pass.h"
 #include "engine/engine.h"
-#include "fabric/chip.h"
-#include "pass/pass.h"
+#include "machine/chip.h"
 #include "settings/option.h"
 #include "settings/settings.h"
 #include "suite.h"

@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/pass.h"
 #include "engine/engine.h"
-#include "pass/pass.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 /* The example of the course on collective matmul: v5e, mesh X=2,Y=4, the left operand gathered over Y. */
 static const char course[] = "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]";

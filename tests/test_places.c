@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/mesh.h"
-#include "fabric/places.h"
+#include "machine/mesh.h"
+#include "machine/places.h"
 #include "settings/settings.h"
 #include "suite.h"
 

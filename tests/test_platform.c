@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "engine/platform.h"
-#include "fabric/route.h"
+#include "machine/route.h"
 
 /* SimGrid itself, as the module loads it: its functions by name, for this suite includes no header of it. */
 struct kernel {

@@ -7,8 +7,8 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 static int engine_number(const char *name)
 {

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "lower/lower.h"
-#include "module/hlo_read.h"
-#include "module/module_check.h"
-#include "pass/pass.h"
+#include "compile/lower.h"
+#include "compile/pass.h"
+#include "hlo/hlo_read.h"
+#include "hlo/module_check.h"
 #include "suite.h"
 
 enum { LAYERS_MOST = 24 };

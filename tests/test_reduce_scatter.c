@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "module/cost.h"
-#include "module/edit.h"
-#include "module/hlo_read.h"
-#include "module/module_check.h"
+#include "compile/pass.h"
+#include "hlo/cost.h"
+#include "hlo/edit.h"
+#include "hlo/hlo_read.h"
+#include "hlo/module_check.h"
 #include "modules.h"
-#include "pass/pass.h"
 #include "random_module.h"
 
 /* A module that is copied instruction by instruction is the same module. */

@@ -2,7 +2,7 @@
 /* Seconds of computes, worked out by hand. */
 #include <math.h>
 
-#include "fabric/roofline.h"
+#include "machine/roofline.h"
 #include "suite.h"
 
 /* 200 Tflop/s of bf16, 300 of s8, 0.7 TB/s, tiles of 128, and half the peak for small products. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "settings/option.h"
+#include "study/series.h"
 #include "suite.h"
-#include "workload/series.h"
 
 enum { OPTIONS = 12 };
 typedef const char *const choice[OPTIONS][2];

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "settings/measured.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 static const double setup_s = 13e-6;
 static char chip_path[] = "/tmp/icisim-setup-XXXXXX";

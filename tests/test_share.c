@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "fabric/defects.h"
+#include "machine/defects.h"
 #include "suite.h"
 
 /* A box, all its axes as rings, and a collective over them of so many MiB. */

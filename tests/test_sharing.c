@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "collective/collective.h"
+#include "compile/lower.h"
+#include "compile/pass.h"
 #include "engine/engine.h"
-#include "lower/lower.h"
 #include "model/chain.h"
-#include "pass/pass.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 /* Rows of a 4x4: the upper two, the lower two, and rows 0 and 3, whose links of y all pass the lower mesh. */
 static const int32_t upper[] = {0, 1, 2, 3, 4, 5, 6, 7}, lower[] = {8, 9, 10, 11, 12, 13, 14, 15},

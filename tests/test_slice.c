@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/route.h"
-#include "fabric/slice.h"
+#include "machine/route.h"
+#include "machine/slice.h"
 #include "suite.h"
 
 static const bool no_wrap[3] = {false}, all_wrap[3] = {true, true, true};

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "array/shard.h"
 #include "notation/axes.h"
 #include "notation/groups.h"
+#include "numbers/shard.h"
 #include "suite.h"
 
 static struct axes mesh(const char *text)

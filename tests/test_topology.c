@@ -10,7 +10,7 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
-#include "fabric/topology.h"
+#include "machine/topology.h"
 #include "program/fold.h"
 #include "suite.h"
 

@@ -14,8 +14,8 @@
 #include "engine/engine.h"
 #include "metrics/metrics.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 enum { LINKS_MAX = 256 };
 

@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/pass.h"
+#include "hlo/module_check.h"
+#include "hlo/tally.h"
 #include "model/model.h"
 #include "model/numbers.h"
 #include "model/transformer.h"
-#include "module/module_check.h"
-#include "module/tally.h"
-#include "pass/pass.h"
 #include "settings/option.h"
 #include "suite.h"
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "settings/measured.h"
+#include "study/simulate.h"
+#include "study/validate.h"
 #include "suite.h"
-#include "validate/simulate.h"
-#include "validate/validate.h"
 
 static int count(const struct checks *checks, const char *part, const char *id, enum verdict verdict)
 {

@@ -6,8 +6,8 @@
 #include "collective/collective.h"
 #include "engine/timing.h"
 #include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
-#include "workload/job.h"
 
 static struct result run(const char *const option[][2], const char *forced)
 {

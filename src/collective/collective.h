@@ -34,8 +34,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "fabric/mesh.h"
-#include "fabric/schedule.h"
+#include "machine/mesh.h"
+#include "machine/schedule.h"
 #include "program/program.h"
 
 /* Buffers of a program, cut as the collective needs them: as another one over the same rings of the same kind has left

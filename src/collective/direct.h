@@ -8,7 +8,7 @@
 
 #include "collective/all_to_all.h"
 #include "collective/walk.h"
-#include "fabric/route.h"
+#include "machine/route.h"
 
 enum { NO_MEMBER = 255 };
 

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "collective/walk.h"
-#include "fabric/route.h"
+#include "machine/route.h"
 
 enum { CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
 

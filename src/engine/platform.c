@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/route.h"
+#include "machine/route.h"
 
 char *platform_chip_name(int chip, char name[static PLATFORM_NAME])
 {

@@ -19,7 +19,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "fabric/slice.h"
+#include "machine/slice.h"
 
 enum { PLATFORM_CHIPS_MAX = 1024, PLATFORM_NAME = 32 };
 

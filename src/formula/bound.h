@@ -27,9 +27,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "fabric/schedule.h"
-#include "fabric/slice.h"
 #include "formula/spanning.h"
+#include "machine/schedule.h"
+#include "machine/slice.h"
 
 struct bound_case {
     const struct slice *slice;

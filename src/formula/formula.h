@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fabric/schedule.h"
+#include "machine/schedule.h"
 
 /* A collective on rings, as far as a formula needs to know it. Rings of one chip count as absent. */
 struct formula_case {

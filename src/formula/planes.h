@@ -3,7 +3,7 @@
 #ifndef FORMULA_PLANES_H
 #define FORMULA_PLANES_H
 
-#include "fabric/slice.h"
+#include "machine/slice.h"
 
 /* The planes of one axis, plane k below coordinate k: what crosses them upwards, [0], and downwards, [1]. Filled in as
  * differences, from the first plane that something crosses to the one after the last, and then added up. */

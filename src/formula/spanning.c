@@ -4,8 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "fabric/route.h"
 #include "formula/planes.h"
+#include "machine/route.h"
 
 int links_between(const struct slice *slice, int from, int to)
 {

@@ -9,7 +9,7 @@
 #define FORMULA_SPANNING_H
 
 #include "base/status.h"
-#include "fabric/slice.h"
+#include "machine/slice.h"
 
 struct spanning {
     double *plane_Bps

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hlo/tally.h"
 #include "model/chain.h"
-#include "module/tally.h"
 
 struct words {
     const struct module *module;

@@ -9,9 +9,9 @@
 #include "base/document.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "call/cases.h"
 #include "model/front.h"
 #include "model/numbers.h"
+#include "numbers/cases.h"
 
 /* "w" of w3; returns the number's text in the name. */
 static const char *cut_stem(const char *name, char stem[static TENSOR_NAME])

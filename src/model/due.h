@@ -7,7 +7,7 @@
 #ifndef DUE_H
 #define DUE_H
 
-#include "module/builder.h"
+#include "hlo/builder.h"
 
 struct due_part {
     int32_t value;

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "module/cost.h"
+#include "hlo/cost.h"
 
 struct rule {
     struct due *due;

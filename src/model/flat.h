@@ -3,8 +3,8 @@
 #ifndef FLAT_H
 #define FLAT_H
 
-#include "array/array.h"
 #include "model/model.h"
+#include "numbers/array.h"
 
 /* matrix -> array of `elements`, the tensor's one dim; and back. */
 int flat_pack(const struct model_flat *flat, int64_t elements, const struct array *matrix, struct array *out,

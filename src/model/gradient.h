@@ -23,7 +23,7 @@
 #ifndef ICISIM_GRADIENT_H
 #define ICISIM_GRADIENT_H
 
-#include "module/builder.h"
+#include "hlo/builder.h"
 
 /* Of a scalar, or of any value with what is due to it (`seed`; -1: 1). Writes the gradients of values, which must have been
  * appended before `of`: the instruction, of the shape of its value; -1 where `of` does not depend on it. */

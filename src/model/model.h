@@ -14,14 +14,14 @@
 #ifndef ICISIM_MODEL_H
 #define ICISIM_MODEL_H
 
-#include "array/array.h"
 #include "base/status.h"
+#include "compile/pass.h"
+#include "hlo/builder.h"
+#include "hlo/module.h"
 #include "model/dispatch.h"
 #include "model/tensor.h"
-#include "module/builder.h"
-#include "module/module.h"
 #include "notation/axes.h"
-#include "pass/pass.h"
+#include "numbers/array.h"
 #include "settings/point.h"
 
 /* A matrix (or vector) that is held flat: its dim `cut` (-1: none) in `parts`, each part row by row and filled up with zeros to

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "array/shard.h"
-#include "interpret/interpret.h"
 #include "model/flat.h"
+#include "numbers/interpret.h"
+#include "numbers/shard.h"
 
 static int join(const struct model *model, const struct model_tensor *output, const struct array block[],
                 double relative, struct array *out, struct status *st)

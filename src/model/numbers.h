@@ -10,9 +10,9 @@
 #ifndef ICISIM_NUMBERS_H
 #define ICISIM_NUMBERS_H
 
-#include "array/array.h"
 #include "base/document.h"
 #include "model/model.h"
+#include "numbers/array.h"
 
 /* Refuses a name under `data:` that is none of the model's. */
 int numbers_check(const struct node *root, const struct model *model, struct status *st);

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/chance.h"
 #include "base/csv.h"
 #include "base/text.h"
-#include "chance/chance.h"
 #include "model/front.h"
 #include "model/routing.h"
 

@@ -16,7 +16,7 @@
 #define ICISIM_TENSOR_H
 
 #include "base/status.h"
-#include "module/builder.h"
+#include "hlo/builder.h"
 #include "notation/axes.h"
 #include "notation/spec.h"
 

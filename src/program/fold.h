@@ -20,7 +20,7 @@
 #define ICISIM_FOLD_H
 
 #include "base/status.h"
-#include "fabric/slice.h"
+#include "machine/slice.h"
 #include "program/program.h"
 
 struct fold {

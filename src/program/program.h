@@ -32,8 +32,8 @@
 
 #include "base/lookup.h"
 #include "base/status.h"
-#include "fabric/route.h"
-#include "fabric/slice.h"
+#include "machine/route.h"
+#include "machine/slice.h"
 
 enum { WHERE_ALL = -1, NO_TABLE = -1, NO_PAYLOAD = -1 };
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/route.h"
+#include "machine/route.h"
 #include "program/building.h"
 
 int32_t program_route_between(struct program *program, int from, int to)

@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #include "report/module_rows.h"
-#include "workload/job.h"
+#include "study/job.h"
 
 /* Prints nothing of a job without experts. */
 int experts_print(const struct job *job, const struct run *run, const struct module_rows *rows, FILE *out,

@@ -3,7 +3,7 @@
 #ifndef MODULE_BESIDE_H
 #define MODULE_BESIDE_H
 
-#include "workload/module_job.h"
+#include "study/module_job.h"
 
 struct module_beside {
     int32_t computes;

@@ -2,8 +2,8 @@
 /* The collectives that a module issues, as a table. */
 #include <stdlib.h>
 
-#include "module/cost.h"
-#include "module/tally.h"
+#include "hlo/cost.h"
+#include "hlo/tally.h"
 #include "report/module_print.h"
 #include "report/sheet.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/tally.h"
+#include "hlo/tally.h"
 #include "report/module_print.h"
 #include "report/sheet.h"
 

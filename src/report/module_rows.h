@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "fabric/roofline.h"
-#include "workload/job.h"
-#include "workload/module_job.h"
+#include "machine/roofline.h"
+#include "study/job.h"
+#include "study/module_job.h"
 
 /* Why the queue waited for a collective. */
 enum why {

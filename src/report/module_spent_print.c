@@ -4,7 +4,7 @@
 
 #include "report/module_print.h"
 #include "report/sheet.h"
-#include "workload/module_spent.h"
+#include "study/module_spent.h"
 
 /* What so much is of the step, and how much of the step is accounted for with it. */
 static void put(struct sheet *sheet, const char *name, double seconds, double total_s, double *sum_s)

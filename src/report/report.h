@@ -14,8 +14,8 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "workload/job.h"
-#include "workload/result.h"
+#include "study/job.h"
+#include "study/result.h"
 
 /* One row a result. */
 int report_table(const struct result result[], int results, FILE *out, struct status *st);

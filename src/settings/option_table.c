@@ -5,12 +5,12 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
+#include "compile/pass.h"
 #include "engine/engine.h"
-#include "fabric/chip.h"
-#include "fabric/roofline.h"
-#include "module/hlo_read.h"
+#include "hlo/hlo_read.h"
+#include "machine/chip.h"
+#include "machine/roofline.h"
 #include "notation/expr.h"
-#include "pass/pass.h"
 #include "settings/option.h"
 
 const char *const option_group_titles[GROUP_OUTPUT + 1] = {

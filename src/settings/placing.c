@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fabric/places.h"
+#include "machine/places.h"
 #include "settings/settings.h"
 
 static struct setting *values_of(struct settings *settings, const char *name)

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "array/array.h"
 #include "fuzz.h"
+#include "numbers/array.h"
 
 static void check(const struct array *array)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Chip files, in both profiles. */
-#include "fabric/chip.h"
 #include "fuzz.h"
+#include "machine/chip.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/shell.h"
-#include "cli/command.h"
+#include "faces/command.h"
 #include "fuzz.h"
 
 enum { WORDS = 64 };

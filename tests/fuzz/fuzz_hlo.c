@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/pass.h"
 #include "fuzz.h"
-#include "module/cost.h"
-#include "module/hlo_print.h"
-#include "module/hlo_read.h"
-#include "module/module_check.h"
-#include "pass/pass.h"
+#include "hlo/cost.h"
+#include "hlo/hlo_print.h"
+#include "hlo/hlo_read.h"
+#include "hlo/module_check.h"
 
 static char *print(const struct module *module, size_t *bytes)
 {

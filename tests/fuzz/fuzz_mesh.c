@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 #include "settings/option.h"
-#include "workload/machine.h"
+#include "study/machine.h"
 
 /* Larger ones are as right, and slow. */
 enum { CHIPS = 4096 };

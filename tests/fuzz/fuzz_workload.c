@@ -4,7 +4,7 @@
 
 #include "fuzz.h"
 #include "settings/settings.h"
-#include "workload/job.h"
+#include "study/job.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "module/hlo_print.h"
-#include "module/hlo_read.h"
+#include "hlo/hlo_print.h"
+#include "hlo/hlo_read.h"
 
 void module_of(struct module *module, const char *text)
 {

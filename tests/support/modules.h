@@ -3,7 +3,7 @@
 #ifndef MODULES_H
 #define MODULES_H
 
-#include "module/module.h"
+#include "hlo/module.h"
 #include "suite.h"
 
 /* Reads a text, which a test asserts to be right. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "ragged_program.h"
 
-#include "fabric/route.h"
+#include "machine/route.h"
 
 enum { CHIPS_MAX = 256 };
 

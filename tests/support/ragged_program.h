@@ -9,7 +9,7 @@
 #ifndef RAGGED_PROGRAM_H
 #define RAGGED_PROGRAM_H
 
-#include "fabric/slice.h"
+#include "machine/slice.h"
 #include "program/program.h"
 #include "suite.h"
 

@@ -9,7 +9,7 @@
 #ifndef RANDOM_MODULE_H
 #define RANDOM_MODULE_H
 
-#include "module/module.h"
+#include "hlo/module.h"
 #include "suite.h"
 
 /* Closed; the caller frees it. */

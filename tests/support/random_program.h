@@ -14,7 +14,7 @@
 #ifndef RANDOM_PROGRAM_H
 #define RANDOM_PROGRAM_H
 
-#include "fabric/slice.h"
+#include "machine/slice.h"
 #include "program/program.h"
 #include "suite.h"
 

@@ -11,7 +11,7 @@
 #define TRACED_H
 
 #include "engine/trace.h"
-#include "fabric/slice.h"
+#include "machine/slice.h"
 #include "program/program.h"
 
 struct traced {

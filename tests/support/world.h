@@ -12,7 +12,7 @@
 #define WORLD_H
 
 #include "engine/trace.h"
-#include "fabric/slice.h"
+#include "machine/slice.h"
 #include "program/program.h"
 #include "suite.h"
 

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Gathers of one layer as one.
+ *
+ * Of what the step was given (given.h), gathers of one block over the same groups become one gather of several operands, whose
+ * result is a tuple, as XLA's combiner makes them. An all-gather has one dim: the one that most of them have; what is gathered
+ * along another is turned before and turned back after, which only changes its layout and takes no time (XLA writes bitcasts).
+ * Where weights take several gathers one after the other, those over the same groups are one if all of the block go through
+ * groups in the same order; else last ones are combined with last ones, so that none waits for itself.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/given.h"
+#include "compile/pass.h"
+#include "hlo/builder.h"
+#include "hlo/edit.h"
+
+struct combine {
+    struct edit edit;
+    struct gathers gathers;
+    int32_t *depth; /* [instructions of the entry] gathers that a value has gone through */
+    int *level;     /* [blocks * groupings] the most of those that a gather over these groups comes after */
+    bool *ordered;  /* [blocks] do gathers one after the other climb in level? */
+    int32_t *
+        next; /* [instructions of the entry] the next gather of the same bundle, itself if there is no other */
+};
+
+static int32_t *next_of(const struct combine *c, int32_t at)
+{
+    return &c->next[at - c->gathers.entry->first];
+}
+
+static int32_t *depth_of(const struct combine *c, int32_t at)
+{
+    return &c->depth[at - c->gathers.entry->first];
+}
+
+static int *level_of(const struct combine *c, int32_t gather)
+{
+    const struct gathers *g = &c->gathers;
+    int64_t groups = module_number(g->from, gather, ATTR_REPLICA_GROUPS, g->from->groupings);
+    return &c->level[(int64_t)origin_of(g, gather)->block * (g->from->groupings + 1) + groups];
+}
+
+static bool is_alone(const struct gathers *g, int32_t at)
+{
+    return is_given_gather(g, at) && module_at(g->from, at)->operands == 1 && origin_of(g, at)->block >= 0 &&
+           module_shape_of(g->from, at)->count <= BUILDER_DIMS;
+}
+
+/* The gather that a value comes from, -1 if there is none. */
+static int32_t gather_before(const struct gathers *g, int32_t value)
+{
+    while (module_at(g->from, value)->operands > 0 && !is_given_gather(g, value))
+        value = module_operand(g->from, value, 0);
+    return is_given_gather(g, value) ? value : -1;
+}
+
+/* In which blocks can all gathers over the same groups be one? Where gathers that come one after the other are over groups of
+ * rising levels: then what is combined waits for lower levels only. */
+static int find_order(struct combine *c, struct status *st)
+{
+    const struct gathers *g = &c->gathers;
+    int32_t first = g->entry->first, end = first + g->entry->count;
+    c->depth = calloc((size_t)g->entry->count + 1, sizeof *c->depth);
+    c->level = calloc(((size_t)g->blocks + 1) * ((size_t)g->from->groupings + 1), sizeof *c->level);
+    c->ordered = malloc((size_t)g->blocks + 1);
+    if (!c->depth || !c->level || !c->ordered)
+        return status_nomem(st);
+    memset(c->ordered, true, (size_t)g->blocks + 1);
+    for (int32_t at = first; at < end; at++) {
+        if (!is_alone(g, at))
+            continue;
+        int32_t before = gather_before(g, module_operand(g->from, at, 0));
+        *depth_of(c, at) = before < 0 ? 0 : *depth_of(c, before) + 1;
+        if (*level_of(c, at) < *depth_of(c, at))
+            *level_of(c, at) = *depth_of(c, at);
+    }
+    for (int32_t at = first; at < end; at++) {
+        int32_t before = is_alone(g, at) ? gather_before(g, module_operand(g->from, at, 0)) : -1;
+        if (before < 0)
+            continue;
+        bool climbs = is_alone(g, before) && origin_of(g, before)->block == origin_of(g, at)->block &&
+                      *level_of(c, before) < *level_of(c, at);
+        c->ordered[origin_of(g, at)->block] = c->ordered[origin_of(g, at)->block] && climbs;
+    }
+    return 0;
+}
+
+static bool are_alike(const struct combine *c, int32_t a, int32_t b)
+{
+    const struct gathers *g = &c->gathers;
+    static const enum attribute_key same[] = {ATTR_REPLICA_GROUPS, ATTR_USE_GLOBAL_DEVICE_IDS};
+    const struct origin *left = origin_of(g, a), *right = origin_of(g, b);
+    if (left->block != right->block || (left->later != right->later && !c->ordered[left->block]))
+        return false;
+    bool alike = true;
+    for (size_t k = 0; k < sizeof same / sizeof *same; k++)
+        alike = alike && module_number(g->from, a, same[k], -1) == module_number(g->from, b, same[k], -1);
+    return alike;
+}
+
+/* Bundles as rings of gathers: each is put after the last one that is like it, which is near. */
+static void find_bundles(struct combine *c)
+{
+    const struct gathers *g = &c->gathers;
+    int32_t first = g->entry->first, end = first + g->entry->count;
+    for (int32_t at = first; at < end; at++) {
+        *next_of(c, at) = at;
+        if (!is_alone(g, at))
+            continue;
+        for (int32_t before = at - 1; before >= first; before--) {
+            if (!is_alone(g, before) || !are_alike(c, before, at))
+                continue;
+            *next_of(c, at) = *next_of(c, before);
+            *next_of(c, before) = at;
+            break;
+        }
+    }
+}
+
+static void write_value(struct combine *c, int32_t at);
+
+static void write_operands(struct combine *c, int32_t at)
+{
+    for (int o = 0; o < module_at(c->gathers.from, at)->operands; o++)
+        write_value(c, module_operand(c->gathers.from, at, o));
+}
+
+/* The labels of one of them, but for what it is that they gather, if these are several. */
+static void label_bundle(struct combine *c, const int32_t gather[], int gathers)
+{
+    static const char *const keys[] = {"layer", "phase", "again", "what"};
+    const struct module *from = c->gathers.from;
+    char text[200], value[48], other[48];
+    size_t used = (size_t)snprintf(text, sizeof text, "{");
+    for (int k = 0; k < 4; k++) {
+        bool same = module_label(from, gather[0], keys[k], value, sizeof value), labelled = same;
+        for (int i = 1; i < gathers; i++)
+            same = same && module_label(from, gather[i], keys[k], other, sizeof other) &&
+                   strcmp(value, other) == 0;
+        if (labelled)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=\"%s\"", used > 1 ? "," : "",
+                                     keys[k], same ? value : "several");
+    }
+    snprintf(text + used, sizeof text - used, "}");
+    if (used > 1)
+        module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+}
+
+static int dim_of(const struct module *module, int32_t gather)
+{
+    return (int)module_number(module, gather, ATTR_DIMENSIONS, 0);
+}
+
+/* The first gather along the dim that most of a bundle are gathered along, of the dims that all of them have; the first of
+ * all, if there is none. */
+static int32_t like_most(const struct module *module, const int32_t gather[], int gathers)
+{
+    int rank = module_shape_of(module, gather[0])->count, most = 0;
+    int32_t like = gather[0];
+    for (int i = 1; i < gathers; i++)
+        if (module_shape_of(module, gather[i])->count < rank)
+            rank = module_shape_of(module, gather[i])->count;
+    for (int i = 0; i < gathers; i++) {
+        int count = 0, dim = dim_of(module, gather[i]);
+        for (int j = 0; j < gathers && dim < rank; j++)
+            count += dim_of(module, gather[j]) == dim;
+        like = count > most ? gather[i] : like;
+        most = count > most ? count : most;
+    }
+    return like;
+}
+
+/* The sizes of a value of the new module with two dims swapped. */
+static int32_t turned_shape(struct module *to, int32_t shape, int a, int b)
+{
+    const struct shape *old = &to->shape[shape];
+    int64_t dim[BUILDER_DIMS];
+    for (int d = 0; d < old->count; d++)
+        dim[d] = to->number[old->first + (d == a ? b : d == b ? a : d)];
+    return module_array(to, (enum dtype_id)old->dtype, dim, old->count);
+}
+
+/* The same with two dims swapped, under a name, or none: a change of its layout. */
+static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *name)
+{
+    struct module *to = c->edit.to;
+    if (a == b || to->error < 0)
+        return value;
+    int64_t order[BUILDER_DIMS];
+    int32_t shape = module_at(to, value)->shape;
+    int dims = to->shape[shape].count;
+    for (int d = 0; d < dims; d++)
+        order[d] = d == a ? b : d == b ? a : d;
+    int32_t turned = module_add(to, HLO_TRANSPOSE, name, turned_shape(to, shape, a, b), &value, 1);
+    module_attribute(to, ATTR_DIMENSIONS, order, dims);
+    module_attribute_text(to, ATTR_FRONTEND_ATTRIBUTES, NULL, "{hbm_bytes=\"0\"}");
+    return turned;
+}
+
+/* An element of the result of all, turned back, stands for a gather, under its name. */
+static void write_element(struct combine *c, int32_t all, int i, int32_t shape, int32_t gather, int dim)
+{
+    const struct module *from = c->gathers.from;
+    const char *name = module_word(from, module_at(from, gather)->name);
+    bool turned = dim_of(from, gather) != dim;
+    edit_push(&c->edit, all);
+    int32_t one = edit_add(&c->edit, HLO_GET_TUPLE_ELEMENT, turned ? NULL : name, shape, 1);
+    module_attribute(c->edit.to, ATTR_INDEX, &(int64_t){i}, 1);
+    edit_replace(&c->edit, gather, turn(c, one, dim, dim_of(from, gather), name));
+}
+
+/* One gather of what all of a bundle gather. */
+static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
+{
+    const struct module *from = c->gathers.from;
+    struct module *to = c->edit.to;
+    char name[160];
+    int32_t like = like_most(from, gather, gathers);
+    int dim = dim_of(from, like);
+    int32_t *shape = malloc((size_t)gathers * sizeof *shape);
+    if (!shape) {
+        to->error = STATUS_NOMEM;
+        return;
+    }
+    for (int i = 0; i < gathers; i++)
+        write_operands(c, gather[i]);
+    for (int i = 0; i < gathers && to->error == 0; i++) {
+        int own = dim_of(from, gather[i]);
+        edit_push(&c->edit, turn(c, c->edit.now[module_operand(from, gather[i], 0)], own, dim, NULL));
+        shape[i] = edit_shape(&c->edit, module_at(from, gather[i])->shape);
+        shape[i] = own == dim ? shape[i] : turned_shape(to, shape[i], own, dim);
+    }
+    if (to->error == 0) {
+        snprintf(name, sizeof name, "%.140s.combined", module_word(from, module_at(from, gather[0])->name));
+        int32_t all = edit_add(&c->edit, HLO_ALL_GATHER, name, module_tuple(to, shape, gathers), gathers);
+        edit_attributes(&c->edit, like, false); /* of one along this dim */
+        label_bundle(c, gather, gathers);
+        for (int i = 0; i < gathers; i++)
+            write_element(c, all, i, shape[i], gather[i], dim);
+    }
+    free(shape);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return left < right ? -1 : left > right;
+}
+
+/* What was not written yet; of a gather all of its bundle, in text order. */
+static void write_value(struct combine *c, int32_t at)
+{
+    int gathers = 0;
+    if (c->edit.now[at] != EDIT_GONE || c->edit.to->error < 0)
+        return;
+    if (*next_of(c, at) == at) {
+        write_operands(c, at);
+        edit_copy(&c->edit, at);
+        return;
+    }
+    for (int32_t next = *next_of(c, at); next != at; next = *next_of(c, next))
+        gathers++;
+    int32_t *gather = malloc(((size_t)gathers + 1) * sizeof *gather), other = at;
+    if (!gather) {
+        c->edit.to->error = STATUS_NOMEM;
+        return;
+    }
+    for (int i = 0; i <= gathers; i++, other = *next_of(c, other))
+        gather[i] = other;
+    qsort(gather, (size_t)gathers + 1, sizeof *gather, by_text);
+    write_bundle(c, gather, gathers + 1);
+    free(gather);
+}
+
+int pass_combine(const struct module *in, struct module *out, struct status *st)
+{
+    struct combine c = {.next = NULL};
+    int code = edit_open(&c.edit, in, out, st);
+    if (code == 0)
+        code = gathers_init(&c.gathers, in, st);
+    if (code == 0 && !(c.next = malloc(((size_t)c.gathers.entry->count + 1) * sizeof *c.next)))
+        code = status_nomem(st);
+    if (code == 0)
+        code = find_order(&c, st);
+    if (code == 0) {
+        find_bundles(&c);
+        edit_copy_called(&c.edit);
+        edit_begin(&c.edit, in->entry);
+    }
+    for (int32_t i = 0; code == 0 && i < c.gathers.entry->count; i++) {
+        int32_t at = c.gathers.entry->first + i;
+        bool moves = origin_of(&c.gathers, at)->moves; /* then it is written where it is needed */
+        if (!moves || module_at(in, at)->opcode == HLO_PARAMETER)
+            write_value(&c, at);
+    }
+    gathers_free(&c.gathers);
+    free(c.next);
+    free(c.depth);
+    free(c.level);
+    free(c.ordered);
+    int closed = edit_close(&c.edit, st);
+    return code < 0 ? code : closed;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is element by element runs with what reads it: a value that only such instructions and reductions of the same layer
+ * and phase read is never in HBM, and each of those reads what it is made of. Of a value that another layer or phase reads it
+ * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
+ * again). Nothing is moved: the labels hbm_bytes say what is left to read and write.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/pass.h"
+#include "hlo/cost.h"
+#include "hlo/edit.h"
+
+struct fuse {
+    const struct module *from;
+    const struct computation *entry;
+    bool *kept;    /* [instructions of the entry] in HBM */
+    int32_t *seen; /* the root whose inputs were counted last: those are read once */
+    int32_t *region;
+};
+
+static bool is_elementwise(const struct module *m, int32_t at)
+{
+    enum opcode opcode = module_at(m, at)->opcode;
+    switch (opcode) {
+    case HLO_BROADCAST:
+    case HLO_CONCATENATE:
+    case HLO_CONSTANT:
+    case HLO_COPY:
+    case HLO_IOTA:
+    case HLO_PAD:
+    case HLO_RESHAPE:
+    case HLO_BITCAST:
+    case HLO_REVERSE:
+    case HLO_SLICE:
+    case HLO_TRANSPOSE:
+        return true;
+    default:
+        return opcode_info(opcode)->class == CLASS_ELEMENTWISE;
+    }
+}
+
+/* Another name for what the operand has, or for a part of it in one piece. */
+static bool renames(const struct module *m, int32_t at)
+{
+    enum opcode opcode = module_at(m, at)->opcode;
+    return opcode == HLO_BITCAST || (opcode == HLO_RESHAPE && !(module_cost(m, at).hbm_bytes > 0)) ||
+           (opcode == HLO_SLICE && module_shape_of(m, at)->count == 1);
+}
+
+static int32_t region_of(const struct module *m, int32_t at)
+{
+    char text[24];
+    int32_t layer = module_label(m, at, "layer", text, sizeof text) ? (int32_t)atoi(text) : 0;
+    return 2 * layer + module_is_backward(m, at);
+}
+
+/* What is in HBM for a value that another layer or phase reads. */
+static int32_t made_of(const struct module *m, int32_t at)
+{
+    for (;;) {
+        enum opcode opcode = module_at(m, at)->opcode;
+        if (opcode != HLO_BROADCAST && opcode != HLO_CONVERT)
+            return at;
+        int32_t of = module_operand(m, at, 0);
+        if (shape_hbm_bytes(m, module_at(m, of)->shape) >= shape_hbm_bytes(m, module_at(m, at)->shape))
+            return at;
+        at = of;
+    }
+}
+
+/* From the last to the first: whatever reads a value comes after it. */
+static void find_kept(struct fuse *f)
+{
+    const struct module *m = f->from;
+    int32_t first = f->entry->first;
+    f->kept[f->entry->root - first] = true;
+    for (int32_t at = first + f->entry->count - 1; at >= first; at--) {
+        bool elementwise = is_elementwise(m, at), passes = renames(m, at);
+        bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE;
+        f->kept[at - first] |= !elementwise;
+        for (int o = 0; o < module_at(m, at)->operands; o++) {
+            int32_t of = module_operand(m, at, o) - first;
+            f->kept[of] |= !reads || (passes && f->kept[at - first]);
+            if (f->region[of] != f->region[at - first])
+                f->kept[made_of(m, of + first) - first] = true;
+        }
+    }
+}
+
+/* What is read of HBM for an instruction: whatever it is made of is in there. */
+static double read_bytes(struct fuse *f, int32_t at, int32_t root)
+{
+    const struct module *m = f->from;
+    double bytes = 0;
+    for (int o = 0; o < module_at(m, at)->operands; o++) {
+        int32_t operand = module_operand(m, at, o), of = operand - f->entry->first;
+        if (f->seen[of] == root)
+            continue;
+        f->seen[of] = root;
+        if (!f->kept[of])
+            bytes += read_bytes(f, operand, root);
+        else
+            bytes +=
+                shape_hbm_bytes(m, module_at(m, module_at(m, at)->opcode == HLO_SLICE ? at : operand)->shape);
+    }
+    return bytes;
+}
+
+static void copy(struct fuse *f, struct edit *edit, int32_t at)
+{
+    const struct module *m = f->from;
+    const struct instruction *i = module_at(m, at);
+    bool elementwise = is_elementwise(m, at);
+    double was = module_cost(m, at).hbm_bytes, bytes = was;
+    char label[48];
+    if (elementwise && (!f->kept[at - f->entry->first] || renames(m, at)))
+        bytes = 0;
+    else if (elementwise || i->opcode == HLO_REDUCE)
+        bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, i->shape);
+    if (bytes == was || i->opcode == HLO_CONSTANT) {
+        edit_copy(edit, at);
+        return;
+    }
+    for (int o = 0; o < i->operands; o++)
+        edit_push(edit, edit->now[module_operand(m, at, o)]);
+    edit_replace(edit, at,
+                 edit_add(edit, i->opcode, module_word(m, i->name), edit_shape(edit, i->shape), i->operands));
+    edit_attributes(edit, at, false);
+    snprintf(label, sizeof label, "hbm_bytes=\"%.17g\"", bytes);
+    edit_label(edit, at, label);
+}
+
+int pass_fuse(const struct module *in, struct module *out, struct status *st)
+{
+    struct edit edit;
+    struct fuse f = {.from = in, .entry = &in->computation[in->entry]};
+    size_t n = (size_t)f.entry->count + 1;
+    int code = edit_open(&edit, in, out, st);
+    f.kept = calloc(n, sizeof *f.kept);
+    f.seen = malloc(n * sizeof *f.seen);
+    f.region = malloc(n * sizeof *f.region);
+    if (code == 0 && (!f.kept || !f.seen || !f.region))
+        code = status_nomem(st);
+    for (int32_t i = 0; i < f.entry->count && code == 0; i++) {
+        f.seen[i] = -1;
+        f.region[i] = region_of(in, f.entry->first + i);
+    }
+    if (code == 0) {
+        find_kept(&f);
+        edit_copy_called(&edit);
+        edit_begin(&edit, in->entry);
+    }
+    for (int32_t i = 0; i < f.entry->count && code == 0; i++)
+        copy(&f, &edit, f.entry->first + i);
+    free(f.kept);
+    free(f.seen);
+    free(f.region);
+    int closed = edit_close(&edit, st);
+    return code < 0 ? code : closed;
+}

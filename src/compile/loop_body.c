@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The computations that loops call: what is multiplied in a step, and who multiplies. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "base/grow.h"
+#include "compile/loop.h"
+
+static void out_of_memory(struct overlap *o)
+{
+    if (o->b.module->error == 0)
+        o->b.module->error = STATUS_NOMEM;
+}
+
+static bool same_numbers(const struct overlap *o, int32_t a, int32_t b, enum attribute_key key)
+{
+    int counts[2];
+    const int64_t *first = module_numbers(o->from, a, key, &counts[0]),
+                  *second = module_numbers(o->from, b, key, &counts[1]);
+    return counts[0] == counts[1] &&
+           (counts[0] == 0 || memcmp(first, second, (size_t)counts[0] * sizeof *first) == 0);
+}
+
+static int32_t shape_of(const struct overlap *o, int32_t dot, int side)
+{
+    return module_at(o->from, module_operand(o->from, dot, side))->shape;
+}
+
+/* Do two products have the same dims and shapes? */
+static bool same_product(const struct overlap *o, int32_t a, int32_t b)
+{
+    static const enum attribute_key dims[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH, ATTR_LHS_CONTRACTING,
+                                              ATTR_RHS_CONTRACTING};
+    bool same = a == b || (module_at(o->from, a)->shape == module_at(o->from, b)->shape &&
+                           shape_of(o, a, 0) == shape_of(o, b, 0) && shape_of(o, a, 1) == shape_of(o, b, 1));
+    for (size_t i = 0; i < sizeof dims / sizeof *dims && same && a != b; i++)
+        same = same_numbers(o, a, b, dims[i]);
+    return same;
+}
+
+static int64_t groups_of(const struct overlap *o, const struct loop *loop)
+{
+    return module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
+}
+
+/* All that a body depends on; bytes, which are set and not computed, are compared to the bit. */
+static bool same_body(const struct overlap *o, const struct body *a, const struct body *b)
+{
+    const struct loop_dot *x = a->dot, *y = b->dot;
+    return a->kind == b->kind && a->inner == b->inner && a->chunks == b->chunks && a->half[0] == b->half[0] &&
+           a->half[1] == b->half[1] && a->accumulates == b->accumulates &&
+           memcmp(&a->hbm_bytes, &b->hbm_bytes, sizeof a->hbm_bytes) == 0 && a->loop->kind == b->loop->kind &&
+           a->loop->piece == b->loop->piece && x->side == y->side && x->role == y->role && x->dim == y->dim &&
+           groups_of(o, a->loop) == groups_of(o, b->loop) && same_product(o, x->dot, y->dot);
+}
+
+int32_t loop_body(struct overlap *o, const struct body *wanted)
+{
+    for (int32_t at = 0; at < o->bodies; at++)
+        if (same_body(o, &o->body[at], wanted))
+            return at;
+    if (!GROW(o->body, o->bodies, o->room)) {
+        out_of_memory(o);
+        return 0;
+    }
+    struct body *body = &o->body[o->bodies];
+    *body = *wanted;
+    if (body->hbm_bytes > 0)
+        snprintf(body->label, sizeof body->label, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
+    return o->bodies++;
+}
+
+int32_t loop_scalar_shape(struct overlap *o, enum dtype_id dtype)
+{
+    struct module *module = o->b.module;
+    if (o->scalar[dtype] < 0) {
+        int32_t layout = module_text(module, "{:S(6)}", -1);
+        struct shape shape = {.dtype = (int32_t)dtype, .layout = layout, .on_chip = true};
+        o->scalar[dtype] = module_shape(module, shape, NULL);
+    }
+    return o->scalar[dtype];
+}
+
+int32_t loop_offset(struct overlap *o, int64_t offset)
+{
+    int32_t made = module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o, DTYPE_S32), NULL, 0);
+    module_attribute(o->b.module, ATTR_LITERAL, &offset, 1);
+    return made;
+}
+
+/* What is being built: the parameters of a body. */
+struct under {
+    struct overlap *o;
+    const struct body *body;
+    struct builder *b;
+    int parameters;
+    int32_t operand[2];         /* of the product: of a gather only the one that is not gathered */
+    int32_t chunk[LOOP_CHUNKS]; /* of a gather */
+    int32_t accumulator;        /* -1: none */
+    int32_t self, offset[LOOP_CHUNKS];
+};
+
+static int32_t parameter(struct under *u, int32_t shape)
+{
+    int32_t made = module_add(u->b->module, HLO_PARAMETER, NULL, shape, NULL, 0);
+    module_attribute(u->b->module, ATTR_PARAMETER_NUMBER, &(int64_t){u->parameters++}, 1);
+    return made;
+}
+
+static int64_t chunk_size(const struct body *body, int c)
+{
+    return body->half[c] < 0 ? body->loop->piece : body->loop->half[body->half[c]];
+}
+
+/* The shape of an operand, or of the result, of the old product, with one dim of another size. */
+static int32_t shape_with(const struct overlap *o, int32_t old, int dim, int64_t size)
+{
+    const struct shape *shape = module_shape_of(o->from, old);
+    int64_t sizes[BUILDER_DIMS];
+    for (int32_t d = 0; d < shape->count; d++)
+        sizes[d] = d == dim ? size : o->from->number[shape->first + d];
+    return module_array(o->b.module, (enum dtype_id)shape->dtype, sizes, shape->count);
+}
+
+static int32_t operand_shape(struct under *u, int side)
+{
+    return edit_shape(&u->o->edit,
+                      module_at(u->o->from, module_operand(u->o->from, u->body->dot->dot, side))->shape);
+}
+
+/* In the order in which loop_step.c gives them. */
+static void take_parameters(struct under *u)
+{
+    const struct body *body = u->body;
+    const struct loop_dot *d = body->dot;
+    int32_t dot = d->dot, moved = module_operand(u->o->from, dot, d->side);
+    bool gathers = body->loop->kind == LOOP_GATHER;
+    u->accumulator = -1;
+    for (int c = 0; c < body->chunks && gathers; c++)
+        u->chunk[c] = parameter(u, shape_with(u->o, moved, d->dim, chunk_size(body, c)));
+    for (int side = 0; side < 2; side++)
+        if (!gathers || side != d->side)
+            u->operand[side] = parameter(u, operand_shape(u, side));
+    if (body->accumulates)
+        u->accumulator = parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, dot)->shape));
+    u->self = parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
+    for (int c = 0; c < body->chunks; c++)
+        u->offset[c] = parameter(u, loop_scalar_shape(u->o, DTYPE_S32));
+}
+
+static int32_t whole(struct under *u, int64_t value)
+{
+    return build_scalar(u->b, DTYPE_S32, (double)value);
+}
+
+static int32_t whole_of(struct under *u, enum opcode opcode, int32_t a, int32_t c)
+{
+    struct module *module = u->b->module;
+    return module_add(module, opcode, NULL, module_array(module, DTYPE_S32, NULL, 0), (int32_t[]){a, c}, 2);
+}
+
+/* table[index] */
+static int32_t look_up(struct under *u, const int64_t table[], int n, int32_t index)
+{
+    struct module *module = u->b->module;
+    int32_t operand[] = {build_table(u->b, table, n), index};
+    int32_t one = module_add(module, HLO_DYNAMIC_SLICE, NULL,
+                             module_array(module, DTYPE_S32, &(int64_t){1}, 1), operand, 2);
+    module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
+    return module_add(module, HLO_RESHAPE, NULL, module_array(module, DTYPE_S32, NULL, 0), &one, 1);
+}
+
+/* The first element of a chunk: slot[(place of self + offset) mod n] * piece, and half a piece more for the second half. */
+static int32_t chunk_start(struct under *u, int c)
+{
+    const struct loop *loop = u->body->loop;
+    int n = loop->ring.size, devices = n * loop->ring.count;
+    int64_t *place = malloc((size_t)(devices + n) * sizeof *place), *slot = place + devices;
+    if (!place) {
+        out_of_memory(u->o);
+        return 0;
+    }
+    for (int i = 0; i < devices; i++)
+        place[loop->ring.member[i]] = i % n;
+    for (int k = 0; k < n; k++)
+        slot[k] = loop->slot[k];
+    int32_t at = look_up(u, place, devices, u->self);
+    at = whole_of(u, HLO_ADD, at, u->offset[c]);
+    at = whole_of(u, HLO_REMAINDER, at, whole(u, n));
+    if (!loop->straight)
+        at = look_up(u, slot, n, at);
+    at = whole_of(u, HLO_MULTIPLY, at, whole(u, loop->piece));
+    free(place);
+    return u->body->half[c] == 1 ? whole_of(u, HLO_ADD, at, whole(u, loop->half[0])) : at;
+}
+
+/* The starts of a block of a value: `start` along `dim`, else 0. */
+static int starts(struct under *u, int32_t value, int dim, int32_t start, int32_t operand[])
+{
+    int dims = module_shape_of(u->b->module, value)->count;
+    for (int d = 0; d < dims; d++)
+        operand[d] = d == dim ? start : whole(u, 0);
+    return dims;
+}
+
+/* The blocks of an operand that belong to the chunks, joined along `dim`. */
+static int32_t take_blocks(struct under *u, int32_t operand, int dim, const int32_t start[])
+{
+    struct module *module = u->b->module;
+    int32_t part[LOOP_CHUNKS], of[1 + BUILDER_DIMS] = {operand};
+    int64_t size[BUILDER_DIMS];
+    for (int c = 0; c < u->body->chunks; c++) {
+        int dims = builder_dims(u->b, operand, size);
+        size[dim] = chunk_size(u->body, c);
+        starts(u, operand, dim, start[c], of + 1);
+        enum dtype_id dtype = builder_dtype(u->b, operand);
+        part[c] = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_array(module, dtype, size, dims), of,
+                             1 + dims);
+        module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
+    }
+    return build_concatenate(u->b, part, u->body->chunks, dim);
+}
+
+/* The old product of other operands. */
+static int32_t multiply(struct under *u, const int32_t operand[2])
+{
+    static const enum attribute_key key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH, ATTR_LHS_CONTRACTING,
+                                             ATTR_RHS_CONTRACTING};
+    struct dot_dims dims = {.batches = 0};
+    int64_t *list[] = {dims.batch[0], dims.batch[1], dims.contract[0], dims.contract[1]};
+    int count[4];
+    for (int k = 0; k < 4; k++) {
+        const int64_t *number = module_numbers(u->o->from, u->body->dot->dot, key[k], &count[k]);
+        for (int i = 0; i < count[k]; i++)
+            list[k][i] = number[i];
+    }
+    dims.batches = count[0];
+    dims.contracted = count[2];
+    enum dtype_id dtype = (enum dtype_id)module_shape_of(u->o->from, u->body->dot->dot)->dtype;
+    return build_dot(u->b, operand[0], operand[1], &dims, dtype);
+}
+
+/* The part of a product that belongs to chunk c. */
+static int32_t part_of(struct under *u, int32_t product, int c)
+{
+    int64_t low = c == 0 ? 0 : chunk_size(u->body, 0);
+    return build_slice(u->b, product, u->body->dot->out_dim, low, low + chunk_size(u->body, c));
+}
+
+/* Puts the parts of a product into the whole result, which is updated in place. */
+static void put_blocks(struct under *u, int32_t product, const int32_t start[])
+{
+    struct module *module = u->b->module;
+    int32_t shape = edit_shape(&u->o->edit, module_at(u->o->from, u->body->dot->dot)->shape),
+            into = u->accumulator;
+    if (into < 0) {
+        int32_t zero = build_scalar(u->b, builder_dtype(u->b, product), 0);
+        into = module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);
+        module_attribute(module, ATTR_DIMENSIONS, NULL, 0);
+    }
+    for (int c = 0; c < u->body->chunks; c++) {
+        int32_t of[2 + BUILDER_DIMS] = {into, part_of(u, product, c)};
+        int dims = starts(u, into, u->body->dot->out_dim, start[c], of + 2);
+        into = module_add(module, HLO_DYNAMIC_UPDATE_SLICE, NULL, shape, of, 2 + dims);
+    }
+}
+
+static void build_gather_step(struct under *u)
+{
+    const struct loop_dot *d = u->body->dot;
+    int32_t start[LOOP_CHUNKS], operand[2];
+    for (int c = 0; c < u->body->chunks; c++)
+        start[c] = chunk_start(u, c);
+    operand[d->side] = build_concatenate(u->b, u->chunk, u->body->chunks, d->dim);
+    operand[1 - d->side] = d->role == ROLE_FREE
+                               ? u->operand[1 - d->side]
+                               : take_blocks(u, u->operand[1 - d->side], d->other_dim, start);
+    int32_t product = multiply(u, operand);
+    if (d->role != ROLE_CONTRACTED)
+        put_blocks(u, product, start);
+    else if (u->accumulator >= 0)
+        build_binary(u->b, HLO_ADD, product, u->accumulator);
+}
+
+static void build_scatter_step(struct under *u)
+{
+    const struct loop_dot *d = u->body->dot;
+    int32_t start[LOOP_CHUNKS], operand[2] = {u->operand[0], u->operand[1]}, part[LOOP_CHUNKS];
+    for (int c = 0; c < u->body->chunks; c++)
+        start[c] = chunk_start(u, c);
+    operand[d->side] = take_blocks(u, operand[d->side], d->dim, start);
+    if (d->role == ROLE_BATCH)
+        operand[1 - d->side] = take_blocks(u, operand[1 - d->side], d->other_dim, start);
+    int32_t product = multiply(u, operand);
+    if (u->body->chunks == 1)
+        return;
+    for (int c = 0; c < u->body->chunks; c++)
+        part[c] = part_of(u, product, c);
+    build_tuple(u->b, part, u->body->chunks);
+}
+
+/* %calls (t: (...)) = fusion(t.0, t.1, ...) */
+static void build_calls(struct under *u)
+{
+    struct module *module = u->b->module;
+    int32_t inner = u->o->body[u->body->inner].computation, operand[16];
+    const struct computation *c = &module->computation[inner];
+    int32_t shape[16] = {0}, result = module_at(module, c->root)->shape;
+    int parameters = 0;
+    for (int32_t at = c->first; at < c->first + c->count && parameters < 16; at++)
+        if (module_at(module, at)->opcode == HLO_PARAMETER)
+            shape[parameters++] = module_at(module, at)->shape;
+    int32_t all = parameter(u, module_tuple(module, shape, parameters));
+    for (int p = 0; p < parameters; p++) {
+        operand[p] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, shape[p], &all, 1);
+        module_attribute(module, ATTR_INDEX, &(int64_t){p}, 1);
+    }
+    module_add(module, HLO_FUSION, NULL, result, operand, parameters);
+    module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
+    module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
+    if (*u->body->label) {
+        char label[sizeof u->body->label + 2];
+        snprintf(label, sizeof label, "{%s}", u->body->label);
+        module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL, label);
+    }
+}
+
+/* The others: what they have, or zeros in the shape of a piece of the result. */
+static void build_other(struct under *u)
+{
+    struct module *module = u->b->module;
+    const struct loop_dot *d = u->body->dot;
+    if (u->body->kind == BODY_KEEPS) {
+        parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, d->dot)->shape));
+        return;
+    }
+    parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
+    int32_t shape = shape_with(u->o, d->dot, d->out_dim, u->body->loop->piece);
+    int32_t zero = build_scalar(u->b, (enum dtype_id)module->shape[shape].dtype, 0);
+    module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);
+    module_attribute(module, ATTR_DIMENSIONS, NULL, 0);
+    module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL,
+                          "{hbm_bytes=\"0\"}"); /* nobody reads them */
+}
+
+void loop_build_bodies(struct overlap *o)
+{
+    static const char *const names[] = {"step", "takes_part", "keeps", "zeros"};
+    for (int32_t i = 0; i < o->bodies && o->b.module->error == 0; i++) {
+        struct body *body = &o->body[i];
+        struct under under = {.o = o, .body = body, .b = &o->b};
+        char name[16 + DECIMAL_TEXT];
+        decimal_whole(stpcpy(stpcpy(name, names[body->kind]), "."), i);
+        body->computation = module_begin(o->b.module, name);
+        if (body->kind == BODY_STEP) {
+            take_parameters(&under);
+            (body->loop->kind == LOOP_GATHER ? build_gather_step : build_scatter_step)(&under);
+        } else {
+            (body->kind == BODY_CALLS ? build_calls : build_other)(&under);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the steps of a loop multiply, and the bodies that they call for it. */
+#include "compile/loop.h"
+
+int loop_last_step(const struct loop *loop)
+{
+    int steps = 0;
+    for (int l = 0; l < loop->legs; l++)
+        steps = loop->leg[l].steps > steps ? loop->leg[l].steps : steps;
+    return steps;
+}
+
+void loop_legs(struct loop *loop)
+{
+    int n = loop->ring.size;
+    loop->half[0] = (loop->piece + 1) / 2;
+    loop->half[1] = loop->piece / 2;
+    loop->legs = loop->way == OVERLAP_UNI ? 1 : 2;
+    loop->leg[0] = (struct loop_leg){1, n - 1, -1};
+    loop->leg[1] = (struct loop_leg){-1, n - 1, -1};
+    if (loop->way == OVERLAP_UNI || loop_is_line(loop))
+        return;
+    if (loop->way == OVERLAP_BIDI_HALF && loop->half[1] > 0) {
+        loop->leg[0].half = 0;
+        loop->leg[1].half = 1;
+        return;
+    }
+    loop->leg[0].steps = n / 2;
+    loop->leg[1].steps = (n - 1) / 2;
+    loop->legs = loop->leg[1].steps ? 2 : 1;
+}
+
+/* A product by all devices of one piece, or of one half. */
+static struct loop_product product_of(const struct loop *loop, int leg, int offset, int half)
+{
+    return (struct loop_product){.chunk = {{leg, offset, half}}, .chunks = 1, .last = loop->ring.size - 1};
+}
+
+/* What is multiplied at step t: the own piece, then what came at the step before of each leg. Returns how many products. */
+static int gathered_products(const struct loop *loop, int t, struct loop_product product[LOOP_LEGS])
+{
+    int products = 0, n = loop->ring.size;
+    if (t == 0) {
+        product[0] = product_of(loop, 0, 0, -1);
+        return 1;
+    }
+    for (int l = 0; l < loop->legs; l++) {
+        const struct loop_leg *leg = &loop->leg[l];
+        if (t > leg->steps)
+            continue;
+        struct loop_product *p = &product[products++];
+        *p = product_of(loop, l, -leg->sign * t, leg->half);
+        p->accumulates = true;
+        p->first = loop_is_line(loop) && leg->sign > 0 ? t : 0;
+        p->last = loop_is_line(loop) && leg->sign < 0 ? n - 1 - t : n - 1;
+    }
+    if (products == 2 && product[0].chunk[0].half >= 0)
+        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
+    return products;
+}
+
+bool loop_is_xla(const struct overlap *o, const struct loop *loop)
+{
+    return loop->way == OVERLAP_UNI && o->options->xla_loops;
+}
+
+/* The same of a scatter: the pieces of devices farther on, at last the own one. */
+static int scattered_products(const struct overlap *o, const struct loop *loop, int t,
+                              struct loop_product product[LOOP_LEGS])
+{
+    int products = 0, n = loop->ring.size;
+    if (loop_is_xla(o, loop) || t == loop_last_step(loop)) {
+        product[0] = product_of(loop, 0, loop_is_xla(o, loop) ? -t - 1 : 0, -1);
+        product[0].accumulates = t > 0;
+        return 1;
+    }
+    for (int l = 0; l < loop->legs; l++) {
+        const struct loop_leg *leg = &loop->leg[l];
+        if (t >= leg->steps)
+            continue;
+        struct loop_product *p = &product[products++];
+        *p = product_of(loop, l, leg->sign * (leg->steps - t), leg->half);
+        p->accumulates = t > 0;
+        p->first = loop_is_line(loop) && leg->sign < 0 ? n - 1 - t : 0;
+        p->last = loop_is_line(loop) && leg->sign > 0 ? t : n - 1;
+    }
+    if (products == 2 && product[0].chunk[0].half >= 0)
+        product[0].chunk[product[0].chunks++] = product[--products].chunk[0];
+    return products;
+}
+
+bool loop_is_chunked(const struct overlap *o, const struct loop *loop)
+{
+    return loop->kind == LOOP_REDUCE && o->options->chunks > 0;
+}
+
+int loop_products(const struct overlap *o, const struct loop *loop, int t,
+                  struct loop_product product[LOOP_LEGS])
+{
+    return loop->kind == LOOP_GATHER ? gathered_products(loop, t, product)
+                                     : scattered_products(o, loop, t, product);
+}
+
+/* Do two products call the same bodies? Most steps are like the one before. */
+static bool call_alike(const struct loop *loop, const struct loop_product *a, const struct loop_product *b)
+{
+    bool alike = a->chunks == b->chunks && a->accumulates == b->accumulates &&
+                 loop_all_multiply(loop, a) == loop_all_multiply(loop, b);
+    for (int c = 0; c < a->chunks && alike; c++)
+        alike = a->chunk[c].half == b->chunk[c].half;
+    return alike;
+}
+
+void loop_find_bodies(struct overlap *o, const struct loop *loop)
+{
+    struct loop_product product[2][LOOP_LEGS];
+    int products[2] = {0};
+    for (int t = 0; t <= loop_last_step(loop) && !loop_is_chunked(o, loop); t++) {
+        const int now = t % 2, before = 1 - now;
+        products[now] = loop_products(o, loop, t, product[now]);
+        bool alike = products[now] == products[before];
+        for (int p = 0; p < products[now] && alike; p++)
+            alike = call_alike(loop, &product[now][p], &product[before][p]);
+        for (int d = 0; d < loop->dots && !alike; d++)
+            for (int p = 0; p < products[now]; p++)
+                loop_need_bodies(o, loop, &loop->dot[d], &product[now][p]);
+    }
+}

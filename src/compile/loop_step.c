@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The instructions of a step in the entry: products as fusions, on some devices only where a line asks for it; permutes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "compile/loop.h"
+#include "hlo/tally.h"
+
+static void out_of_memory(struct overlap *o)
+{
+    if (o->b.module->error == 0)
+        o->b.module->error = STATUS_NOMEM;
+}
+
+static int32_t self(struct overlap *o)
+{
+    if (o->self < 0)
+        o->self = module_add(o->b.module, HLO_PARTITION_ID, NULL, loop_scalar_shape(o, DTYPE_U32), NULL, 0);
+    return o->self;
+}
+
+static int32_t now(const struct overlap *o, int32_t old)
+{
+    return o->edit.now[old];
+}
+
+/* Does a device at places first .. last of its ring: pred[], looked up by the device. */
+static int32_t takes_part(struct overlap *o, const struct loop *loop, int first, int last)
+{
+    struct module *module = o->b.module;
+    int n = loop->ring.size, devices = n * loop->ring.count;
+    int64_t *flag = malloc((size_t)devices * sizeof *flag);
+    if (!flag) {
+        out_of_memory(o);
+        return 0;
+    }
+    for (int i = 0; i < devices; i++)
+        flag[loop->ring.member[i]] = i % n >= first && i % n <= last;
+    struct shape one = {
+        .dtype = DTYPE_PRED, .count = 1, .layout = module_text(module, "{0:S(6)}", -1), .on_chip = true};
+    int32_t operand[2];
+    operand[0] = module_add(module, HLO_CONSTANT, NULL,
+                            module_array(module, DTYPE_PRED, &(int64_t){devices}, 1), NULL, 0);
+    module_attribute(module, ATTR_LITERAL, flag, devices);
+    free(flag);
+    operand[1] = self(o);
+    int32_t slice =
+        module_add(module, HLO_DYNAMIC_SLICE, NULL, module_shape(module, one, &(int64_t){1}), operand, 2);
+    module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
+    return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(o, DTYPE_PRED), &slice, 1);
+}
+
+void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
+{
+    char text[LOOP_LABEL + 2 * DECIMAL_TEXT],
+        *end = decimal_whole(stpcpy(text, "loop=\""), loop - o->loop + 1);
+    end = stpcpy(decimal_whole(stpcpy(end, "\",step=\""), o->step), "\"");
+    if (*more)
+        stpcpy(stpcpy(end, ","), more);
+    edit_label(&o->edit, old, text);
+}
+
+int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)
+{
+    if (o->b.module->instructions > before)
+        module_attribute_text(o->b.module, ATTR_FRONTEND_ATTRIBUTES, NULL, "{hbm_bytes=\"0\"}");
+    return value;
+}
+
+int32_t loop_add(struct overlap *o, int32_t came, int32_t partial)
+{
+    int32_t before = o->b.module->instructions;
+    return loop_in_place(o, before, build_binary(&o->b, HLO_ADD, came, partial));
+}
+
+static double bytes_of(const struct module *module, int32_t operand)
+{
+    return shape_hbm_bytes(module, module_at(module, operand)->shape);
+}
+
+/* HBM bytes of a product that reads its result before it writes it: of the operand that is cut, the share that the result
+ * has of the whole one; of the other one all, unless it is cut alike. */
+static double accumulating_bytes(const struct overlap *o, const struct loop_dot *dot, int32_t result)
+{
+    double out = shape_hbm_bytes(o->b.module, result);
+    double share =
+        shape_elements(o->b.module, result) / shape_elements(o->from, module_at(o->from, dot->dot)->shape);
+    double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side));
+    double other = bytes_of(o->from, module_operand(o->from, dot->dot, 1 - dot->side));
+    return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
+}
+
+/* The result's shape with as much of the scattered dim as a chunk has. */
+static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const struct loop_dot *dot, int half)
+{
+    const struct shape *shape = module_shape_of(o->from, dot->dot);
+    int64_t size[BUILDER_DIMS];
+    for (int32_t d = 0; d < shape->count; d++)
+        size[d] = o->from->number[shape->first + d];
+    size[dot->out_dim] = half < 0 ? loop->piece : loop->half[half];
+    return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
+}
+
+/* What a product of a step calls. */
+struct step {
+    struct body body;
+    int32_t result, shape[LOOP_CHUNKS]; /* shapes: of all; of a scatter, of each chunk */
+    int32_t operand[12];
+    int operands;
+};
+
+/* Bodies by index: of devices that take part, by themselves and as a branch, and of the others. */
+struct called {
+    int32_t step, calls, others;
+};
+
+static struct step begin(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                         const struct loop_product *product)
+{
+    struct step s = {.body = {.kind = BODY_STEP, .loop = loop, .dot = dot, .chunks = product->chunks}};
+    for (int c = 0; c < LOOP_CHUNKS; c++)
+        s.body.half[c] = c < product->chunks ? product->chunk[c].half : -1;
+    if (loop->kind == LOOP_GATHER) {
+        s.body.accumulates = product->accumulates;
+        s.result = edit_shape(&o->edit, module_at(o->from, dot->dot)->shape);
+        return s;
+    }
+    for (int c = 0; c < product->chunks; c++)
+        s.shape[c] = chunk_shape(o, loop, dot, product->chunk[c].half);
+    s.result = product->chunks > 1 ? module_tuple(o->b.module, s.shape, product->chunks) : s.shape[0];
+    if (product->accumulates)
+        s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
+    return s;
+}
+
+static struct called find_called(struct overlap *o, const struct body *step,
+                                 const struct loop_product *product)
+{
+    struct called called = {.step = loop_body(o, step)};
+    if (loop_all_multiply(step->loop, product))
+        return called;
+    struct body branch = *step;
+    branch.kind = BODY_CALLS;
+    branch.inner = called.step;
+    called.calls = loop_body(o, &branch);
+    branch.kind = step->loop->kind == LOOP_GATHER ? BODY_KEEPS : BODY_ZEROS;
+    branch.inner = 0;
+    called.others = loop_body(o, &branch);
+    return called;
+}
+
+void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                      const struct loop_product *product)
+{
+    struct step s = begin(o, loop, dot, product);
+    find_called(o, &s.body, product);
+}
+
+/* 0 where there was no memory for the body. */
+static int32_t computation_of(const struct overlap *o, int32_t body)
+{
+    return body < o->bodies ? o->body[body].computation : 0;
+}
+
+/* fusion(operands), or on some devices only: conditional(takes part, (operands), other). */
+static int32_t run_step(struct overlap *o, const struct step *s, const struct loop_product *product,
+                        int32_t other)
+{
+    struct module *module = o->b.module;
+    const struct loop *loop = s->body.loop;
+    struct called called = find_called(o, &s->body, product);
+    if (loop_all_multiply(loop, product)) {
+        int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
+        module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
+        module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);
+        loop_label(o, loop, s->body.dot->dot, called.step < o->bodies ? o->body[called.step].label : "");
+        return made;
+    }
+    int32_t operand[] = {takes_part(o, loop, product->first, product->last),
+                         build_tuple(&o->b, s->operand, s->operands), other};
+    int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
+    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, called.calls)}, 1);
+    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, called.others)}, 1);
+    loop_label(o, loop, s->body.dot->dot, "");
+    return made;
+}
+
+static void push(struct step *s, int32_t operand)
+{
+    s->operand[s->operands++] = operand;
+}
+
+static void push_offsets(struct overlap *o, struct step *s, const struct loop_product *product)
+{
+    int n = s->body.loop->ring.size;
+    push(s, self(o));
+    for (int c = 0; c < product->chunks; c++)
+        push(s, loop_offset(o, (product->chunk[c].offset % n + n) % n));
+}
+
+int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                            const struct loop_product *product, const int32_t value[], int32_t accumulator)
+{
+    struct step s = begin(o, loop, dot, product);
+    for (int c = 0; c < product->chunks; c++)
+        push(&s, value[product->chunk[c].leg]);
+    push(&s, now(o, module_operand(o->from, dot->dot, 1 - dot->side)));
+    if (product->accumulates)
+        push(&s, accumulator);
+    push_offsets(o, &s, product);
+    return run_step(o, &s, product, accumulator);
+}
+
+void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
+                          const struct loop_product *product, int32_t partial[])
+{
+    struct module *module = o->b.module;
+    struct step s = begin(o, loop, dot, product);
+    for (int side = 0; side < 2; side++)
+        push(&s, now(o, module_operand(o->from, dot->dot, side)));
+    push_offsets(o, &s, product);
+    int32_t made = run_step(o, &s, product, self(o));
+    for (int c = 0; c < product->chunks; c++) {
+        partial[c] = made;
+        if (product->chunks == 1)
+            break;
+        partial[c] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, s.shape[c], &made, 1);
+        module_attribute(module, ATTR_INDEX, &(int64_t){c}, 1);
+    }
+}
+
+/* Gives the permute that was added last its pairs. */
+static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int first, int last)
+{
+    struct module *module = o->b.module;
+    int n = loop->ring.size, pairs = 0;
+    for (int s = 0; s < LOOP_SENTS; s++) {
+        const struct loop_sent *sent = &o->sent[s];
+        if (sent->loop == loop && sent->sign == sign && sent->first == first && sent->last == last) {
+            module_attribute_like(module, ATTR_SOURCE_TARGET_PAIRS, sent->permute);
+            return;
+        }
+    }
+    int64_t *pair = module_number_room(module, 2 * n * loop->ring.count * loop->legs); /* each leg has some */
+    if (!pair)
+        return;
+    for (int g = 0; g < loop->ring.count; g++)
+        for (int k = first; k <= last; k++) {
+            pair[2 * pairs] = loop->ring.member[g * n + k];
+            pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
+        }
+    module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    o->sent[o->sents++ % LOOP_SENTS] = (struct loop_sent){loop, sign, first, last, module->instructions - 1};
+}
+
+void loop_label_permutes(const struct overlap *o, struct loop *loop)
+{
+    char axes[TALLY_AXES];
+    bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
+    snprintf(loop->permute, sizeof loop->permute, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "",
+             over_axes ? axes : "", over_axes ? "\"" : "");
+}
+
+/* What a start returns: what is sent, what comes, and two flags. */
+static int32_t start_shape(struct overlap *o, int32_t value)
+{
+    int32_t shape = module_at(o->b.module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
+    if (o->sent_shape != shape)
+        o->permute_shape = module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
+    o->sent_shape = shape;
+    return o->permute_shape;
+}
+
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
+                     int first, int last)
+{
+    struct module *module = o->b.module;
+    int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL, start_shape(o, value), &value, 1);
+    module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
+    add_pairs(o, loop, sign, first, last);
+    if (before >= 0)
+        module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
+    loop_label(o, loop, loop->collective, loop->permute);
+    return made;
+}
+
+int32_t loop_arrived(struct overlap *o, int32_t start)
+{
+    struct module *module = o->b.module;
+    int32_t shape = module_at(module, module_operand(module, start, 0))->shape;
+    return module_add(module, HLO_COLLECTIVE_PERMUTE_DONE, NULL, shape, &start, 1);
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compile/lower.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/lower_layers.h"
+#include "compile/lower_walk.h"
+#include "engine/timing.h"
+
+int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
+               const struct lower_options *options, struct status *st)
+{
+    enum { FIRST_TRIPS = 3 }; /* the fewest that have two durations to compare */
+    size_t slots = ((size_t)module->groupings + 1) * LOWER_ID_MODES;
+    *lower = (struct lower){.module = module, .placement = placement, .options = options, .layouts = slots};
+    program_init(&lower->program, placement->slice);
+    lower->written = malloc(((size_t)module->instructions + 1) * sizeof *lower->written);
+    lower->layout = calloc(slots, sizeof *lower->layout);
+    lower->laid = calloc(slots, sizeof *lower->laid);
+    lower->fusion = malloc(((size_t)module->computations + 1) * sizeof *lower->fusion);
+    if (!lower->written || !lower->layout || !lower->laid || !lower->fusion)
+        return status_nomem(st);
+    for (int32_t c = 0; c < module->computations; c++)
+        lower->fusion[c] = (struct lowered_fusion){
+            .communicates = LOWER_UNKNOWN, .collective = LOWER_UNKNOWN, .shape = LOWER_UNKNOWN};
+    for (int32_t i = 0; i < module->instructions; i++)
+        lower->written[i] = FIRST_TRIPS;
+    return 0;
+}
+
+void lower_free(struct lower *lower)
+{
+    for (size_t s = 0; s < lower->layouts && lower->layout; s++)
+        layout_free(&lower->layout[s]);
+    program_free(&lower->program);
+    free(lower->item);
+    free(lower->loop);
+    free(lower->trip_op);
+    free(lower->queue);
+    free(lower->written);
+    free(lower->layout);
+    free(lower->laid);
+    free(lower->fusion);
+    free(lower->share);
+    free(lower->permute);
+    free(lower->turn);
+    for (int32_t l = 0; l < lower->leasts; l++)
+        program_free(&lower->least[l].alone);
+    free(lower->least);
+    *lower = (struct lower){0};
+}
+
+int lower_build(struct lower *lower, struct status *st)
+{
+    program_free(&lower->program);
+    program_init(&lower->program, lower->placement->slice);
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
+    int32_t end;
+    int code = lower_walk(lower, -1, &end, st);
+    return code < 0 ? code : program_close(&lower->program, st);
+}
+
+int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
+                 struct status *st)
+{
+    struct program own = lower->program;
+    lower->program = *program;
+    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
+    int code = lower_walk(lower, before, after, st);
+    *program = lower->program;
+    lower->program = own;
+    return code;
+}
+
+/* When the ops of a trip have all ended; of a trip without ops, when the one before has. */
+static double trip_end_s(const struct trace *trace, const int32_t trip[], int64_t t)
+{
+    double end = -INFINITY;
+    for (int32_t op = trip[t]; op < trip[t + 1]; op++)
+        if (trace->op_end_s[op] > end)
+            end = trace->op_end_s[op];
+    return isinf(end) && t > 0 ? trip_end_s(trace, trip, t - 1) : end;
+}
+
+/* What a trip took, with what the loops inside it add. Inner loops stand after the loop that they are in. */
+static double trip_s(const struct lower *lower, const struct trace *trace, int32_t l, int64_t t,
+                     const double added_s[])
+{
+    const struct lowered_loop *loop = &lower->loop[l];
+    const int32_t *trip = lower->trip_op + loop->first_trip;
+    double start = trip_end_s(trace, trip, t - 1),
+           took = isinf(start) ? 0 : trip_end_s(trace, trip, t) - start;
+    for (int32_t in = l + 1; in < lower->loops; in++)
+        if (lower->loop[in].parent == l && lower->loop[in].parent_trip == t)
+            took += added_s[in];
+    return took;
+}
+
+/* How many runs of the loop round it a loop stands for: those of the outermost one. What trips of that one add that are not
+ * written out is in what the loop itself adds. */
+static double runs_of(const struct lower *lower, int32_t l)
+{
+    while (lower->loop[l].parent >= 0)
+        l = lower->loop[l].parent;
+    return lower->loop[l].times;
+}
+
+int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
+                 struct status *st)
+{
+    double *added_s = calloc((size_t)lower->loops + 1, sizeof *added_s);
+    if (!added_s)
+        return status_nomem(st);
+    *again = false;
+    *more_s = 0;
+    for (int32_t l = lower->loops - 1; l >= 0; l--) {
+        const struct lowered_loop *loop = &lower->loop[l];
+        if (loop->written == loop->trips)
+            continue;
+        double before = trip_s(lower, trace, l, loop->written - 2, added_s);
+        double last = trip_s(lower, trace, l, loop->written - 1, added_s);
+        if (fabs(last - before) > 1e-11 * last + 1e-14 * trace->total_s) {
+            int64_t more = 2 * loop->written;
+            lower->written[loop->instruction] = (int32_t)(more < loop->trips ? more : loop->trips);
+            *again = true;
+        }
+        added_s[l] = (double)(loop->trips - loop->written) * last;
+        *more_s += runs_of(lower, l) * added_s[l];
+    }
+    free(added_s);
+    lower->unsteady = !lower_layers_settle(lower, trace, more_s);
+    return 0;
+}
+
+int lower_time(struct lower *lower, double *time_s, struct status *st)
+{
+    bool again = true;
+    int code = 0;
+    while (code == 0 && again) {
+        struct timing timing = {0};
+        double more_s = 0;
+        code = lower_build(lower, st);
+        if (code == 0)
+            code = timing_init(&timing, &lower->program, engine_fastest(), true, st);
+        if (code == 0)
+            code = timing_run(&timing, RECORD_NONE, st);
+        if (code == 0)
+            code = lower_settle(lower, &timing.trace, &again, &more_s, st);
+        if (code == 0)
+            *time_s = timing.trace.total_s + more_s;
+        timing_free(&timing);
+    }
+    return code;
+}
+
+char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME])
+{
+    char phase[8] = "", layer[8] = "", labels[24] = "";
+    bool of_layer = module_label(module, instruction, "layer", layer, sizeof layer) &&
+                    module_label(module, instruction, "phase", phase, sizeof phase);
+    if (of_layer)
+        stpcpy(stpcpy(stpcpy(stpcpy(labels, " "), phase), " "), layer);
+    const char *name = module_word(module, module_at(module, instruction)->name);
+    size_t length = strnlen(name, STAGE_NAME - 1 - strlen(labels));
+    memcpy(text, name, length);
+    strcpy(text + length, labels);
+    return text;
+}
+
+static struct cost cost_of(const struct lower *lower, int32_t instruction)
+{
+    const struct module *module = lower->module;
+    int32_t body = module_called(module, instruction, 0);
+    const struct instruction *i = module_at(module, instruction);
+    if (i->opcode != HLO_FUSION || body < 0)
+        return module_cost(module, instruction);
+    struct lowered_fusion *known = &lower->fusion[body];
+    if (known->shape != i->shape)
+        known->cost = module_cost_unlabelled(module, instruction);
+    known->shape = i->shape;
+    return module_cost_labelled(module, instruction, known->cost);
+}
+
+struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds)
+{
+    const struct lower_options *options = lower->options;
+    struct cost cost = cost_of(lower, instruction);
+    *seconds = NAN;
+    if (options->op_costs == 0)
+        return cost;
+    const char *name = module_word(lower->module, module_at(lower->module, instruction)->name);
+    const char *target = module_value(lower->module, instruction, ATTR_CUSTOM_CALL_TARGET);
+    size_t n =
+        strlen(target) > 1 && *target == '"' ? strlen(target) - 2 : strlen(target); /* kept with its quotes */
+    for (int i = 0; i < options->op_costs; i++) {
+        const struct op_cost *given = &options->op_cost[i];
+        bool of_target =
+            n > 0 && strlen(given->name) == n && strncmp(target + (*target == '"'), given->name, n) == 0;
+        if (!of_target && strcmp(given->name, name) != 0)
+            continue;
+        *seconds = given->seconds;
+        cost = (struct cost){.flops = given->flops,
+                             .hbm_bytes = given->hbm_bytes,
+                             .product = given->flops > 0,
+                             .dtype = cost.dtype};
+    }
+    return cost;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * lower: a module as a program: every instruction that is executed becomes a compute or a collective, in schedule order.
+ *
+ * A compute takes its roofline (fabric/roofline.h) on each chip's one queue. A collective that blocks starts when the queue
+ * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
+ * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
+ * come; where nothing is on its way yet, the queue issues it. Its -done is not the queue's business, and who reads the value
+ * waits for it, what arrives of it if it is a permute. Collectives over the same groups run one after the other, in the order
+ * in which they were issued; permutes all at once, as both directions of a windowed einsum do. With `overlapped` the text is
+ * no schedule: then a collective starts when its operands are there, computes wait for what they read, and both are in an
+ * order that hides what can be hidden (lower_order.h).
+ *
+ * A loop is written out for a few trips only. lower_settle() looks whether the last two took the same time: then the trips
+ * that are missing take as long as the last one each, and what happens in it counts for them too (lowered.times).
+ * Otherwise it asks for more.
+ *
+ *     do lower_build(), engine_run(), lower_settle(); while (again)
+ *
+ * Layers of a model that are all alike are not a loop, since gathers and sums reach from one into the next. They need not all
+ * be in the module, either: with `more_layers` one of them stands for so many others (lower_layers.c), if it is seen to go on
+ * as those before it did.
+ *
+ * Units: seconds, bytes. Errors: status.h; they name the instruction. Ownership: the caller's struct, freed with
+ * lower_free(), safe when zeroed; module, placement and options are borrowed and must outlive it.
+ */
+#ifndef ICISIM_LOWER_H
+#define ICISIM_LOWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "compile/placement.h"
+#include "engine/trace.h"
+#include "hlo/cost.h"
+#include "hlo/module.h"
+#include "machine/roofline.h"
+#include "machine/schedule.h"
+#include "program/program.h"
+
+/* What instructions cost that the text does not know: by name, or by the target of a custom call. */
+struct op_cost {
+    const char *name;
+    double seconds;          /* NaN: by the roofline of ... */
+    double flops, hbm_bytes; /* ... these */
+};
+
+struct lower_options {
+    enum ring_kind kind;
+    enum algorithm algorithm; /* of all-to-alls */
+    double setup_s;           /* of each collective */
+    struct roofline roofline;
+    const struct op_cost *op_cost; /* [op_costs], borrowed */
+    int op_costs;
+    bool unroll;         /* every loop is written out */
+    bool products_only;  /* what is neither a product nor communication takes no time */
+    bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
+    bool rows_even;      /* rows that differ from device to device are alike instead: their mean */
+    bool ragged_uniform; /* ragged all-to-alls whose sizes only run time knows send alike to all */
+    bool least; /* a collective is no sends, but a wait for the time that its sends, alone, cannot beat */
+    int layers,
+        more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
+    int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
+};
+
+/* One execution of an instruction, and how many it stands for. */
+struct lowered {
+    int32_t instruction;
+    double times;
+    int32_t first_op,
+        end_op; /* the program's first op of it, and the op that ends it; -1 where it takes none */
+    int32_t
+        wait_op;   /* the compute that waits for it, of no length where the queue is held; -1 if none does */
+    double wait_s; /* what that compute takes */
+    int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
+    int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
+    double seconds; /* of a compute; the longest, where devices have rows of their own */
+    const double *each_s; /* [chips] of such a one: a table of the program's; NULL of others */
+    bool product;
+    enum bound_kind bound; /* of a product */
+    int32_t layer,
+        layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
+    bool backward; /* layers come from the last to the first */
+};
+
+/* The part of a module from the first product of a layer to that of the next. */
+struct lowered_turn {
+    int32_t first_op;
+    int layer;     /* as it is labelled */
+    bool backward; /* the next one is the layer before */
+    bool stands;   /* for the layers that are not in the module */
+};
+
+/* A loop at one place of the run. */
+struct lowered_loop {
+    int32_t instruction;
+    int32_t parent, parent_trip; /* the loop that it runs in, and in which of its trips; -1 */
+    int64_t trips, written;
+    double times; /* that one stands for */
+    int32_t
+        first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
+};
+
+/* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
+struct lowered_share {
+    int32_t
+        slot; /* of its layout in this module; -1 where the rings are axes of the slice, which say it in any module */
+    int rings, axis[COLLECTIVE_RINGS]; /* these, if so */
+    enum opcode whole;
+    enum ring_kind kind;
+    int64_t bytes;
+    int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
+};
+
+/* Permutes between the same pairs of devices, and the ops by which one of them sends: over links, from inside_op on within
+ * chips. */
+struct lowered_permute {
+    int32_t first, count; /* the pairs: module.number[first .. first + count) */
+    enum module_ids ids;
+    int together; /* devices of a chip that an op sends for */
+    int32_t first_op, inside_op, end_op;
+};
+
+/* With options.least: what collectives of one class wait at least, of those that are not cut by shares. */
+struct lowered_least {
+    int32_t between; /* lower_between() */
+    enum opcode whole;
+    enum ring_kind kind;
+    struct program alone; /* one of them, of so many bytes, and what its busiest link takes */
+    double bytes, links_s;
+};
+
+/* What is known of a computation that is called: whether it communicates; of fusions, the collective in it, as
+ * lower_collective_in() has it, and what the last of them costs, without its label. The steps of a loop are alike in that. */
+enum { LOWER_UNKNOWN = -2 };
+struct lowered_fusion {
+    int32_t communicates, collective, shape; /* LOWER_UNKNOWN before it is asked; of what the cost is of */
+    struct cost cost;
+};
+
+enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
+struct lower {
+    const struct module *module;
+    const struct placement *placement;
+    const struct lower_options *options;
+    struct program program;
+
+    struct lowered *item; /* in the order of execution */
+    int32_t items;
+    struct lowered_loop *loop;
+    int32_t loops;
+    int32_t *trip_op;
+    int32_t trip_ops;
+    int32_t *queue; /* ops of the queue, in order */
+    int32_t queued, queue_room;
+    int32_t *written;              /* [instructions] trips to write of each loop */
+    struct lowered_fusion *fusion; /* [computations] */
+    struct layout
+        *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
+    bool *laid;  /* the same: is it worked out? */
+    size_t layouts;
+    struct lowered_share *share;
+    int32_t shares, shares_room;
+    struct lowered_permute *permute; /* of the program that is being written */
+    int32_t permutes, permutes_room;
+    struct lowered_least *least;
+    int32_t leasts, leasts_room;
+    struct lowered_turn *turn;
+    int32_t turns;
+    bool
+        unsteady; /* set by lower_settle(): layers do not take the same, so that more of them have to be in the module */
+    int32_t room[4];
+};
+
+int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
+               const struct lower_options *options, struct status *st);
+void lower_free(struct lower *lower);
+
+/* Takes over what another one of the same placement and rates has found out of its collectives: of the same module all, of
+ * another one what holds for any. */
+int lower_learn(struct lower *lower, const struct lower *other, struct status *st);
+
+/* Writes the program anew. */
+int lower_build(struct lower *lower, struct status *st);
+
+/* Appends the module, once more, to a program on the same slice, loops written out in full (options.unroll): it begins when the op `before`
+ * has ended on a chip, if that is not negative; `after` becomes the op that ends it. */
+int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
+                 struct status *st);
+
+/* After a run: `again` if some loop has to be written out further, for lower_build() to do; else the seconds that the
+ * trips not written add to the total. */
+int lower_settle(struct lower *lower, const struct trace *trace, bool *again, double *more_s,
+                 struct status *st);
+
+/* Sends that wait for one another (program_steps()) in the layers that are not in the module, if each adds as many as the one
+ * that stands for them; with gathers several layers ahead that may change further on. `program`: what was built. */
+int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
+                     struct status *st);
+
+/* What the module takes by the fastest engine, folded: builds and settles as often as it needs. Whether layers are steady is
+ * in `unsteady` then. */
+int lower_time(struct lower *lower, double *time_s, struct status *st);
+
+/* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */
+struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds);
+
+/* What traces and steps call an instruction: its name, and its phase and layer where it is labelled: "dot.7 bwd 3". */
+char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);
+
+/* How the groups of a collective lie on the slice; worked out at its first use. */
+int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
+const struct layout *lower_laid(const struct lower *lower,
+                                int32_t instruction); /* NULL if it is not worked out yet */
+
+/* The collective of an instruction: itself, what an async-start wraps, what a fusion contains; -1 if it has none. */
+int32_t lower_collective_in(const struct module *module, int32_t instruction);
+
+/* Between whom a collective is: the same number, the same devices. */
+int32_t lower_between(const struct module *module, int32_t instruction);
+
+/* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
+ * once more may be of a stage that there is already; -1: of one of its own, as others are. */
+int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
+                     struct status *st);
+
+/* Bytes of the whole array of a collective, as --size counts them (collective.c), for a group of so many. */
+double lower_collective_bytes(const struct module *module, int32_t instruction, int chips);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What runs other computations: loops trip by trip, conditionals branch by branch, calls and fusions. */
+#include "compile/lower_walker.h"
+
+#include <stdlib.h>
+
+#include "base/grow.h"
+#include "compile/lower_branch.h"
+
+static int add_trip(struct walker *w)
+{
+    struct lower *lower = w->lower;
+    if (!GROW(lower->trip_op, lower->trip_ops, lower->room[2]))
+        return status_nomem(w->st);
+    lower->trip_op[lower->trip_ops++] = w->program->ops;
+    return 0;
+}
+
+/* Trips follow each other in the program, those of inner loops between them: so where a loop's trips begin is kept until
+ * its end, when they are put down in a row. */
+static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64_t written, int64_t trips,
+                      struct value *value)
+{
+    int32_t body = (int32_t)module_number(w->module, instruction, ATTR_BODY, -1), begin_room = 0,
+            *begin = NULL;
+    double times = w->times;
+    int code = 0;
+    for (int64_t t = 0; t < written && code == 0; t++) {
+        if (!GROW(begin, t, begin_room)) {
+            code = status_nomem(w->st);
+            break;
+        }
+        begin[t] = w->program->ops;
+        w->loop = loop;
+        w->trip = (int)t;
+        w->times = times * (t == written - 1 ? (double)(trips - written + 1) : 1);
+        code = walker_computation(w, body, *value, NULL, -1, value);
+    }
+    w->times = times;
+    w->lower->loop[loop].first_trip = w->lower->trip_ops;
+    for (int64_t t = 0; t < written && code == 0; t++) {
+        if ((code = add_trip(w)) == 0)
+            w->lower->trip_op[w->lower->trip_ops - 1] = begin[t];
+    }
+    if (code == 0)
+        code = add_trip(w);
+    free(begin);
+    return code;
+}
+
+static int walk_while(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct lower *lower = w->lower;
+    int64_t trips = module_trip_count(w->module, instruction);
+    if (trips < 0)
+        return status_fail(w->st, STATUS_INPUT,
+                           "%s: how often it runs does not follow from the text; say --trip-count %s=N",
+                           module_word(w->module, module_at(w->module, instruction)->name),
+                           module_word(w->module, module_at(w->module, instruction)->name));
+    *value = walker_value(f, module_operand(w->module, instruction, 0));
+    int64_t written =
+        lower->options->unroll || trips < lower->written[instruction] ? trips : lower->written[instruction];
+    if (!GROW(lower->loop, lower->loops, lower->room[1]))
+        return status_nomem(w->st);
+    int32_t loop = lower->loops++, outer = w->loop;
+    int outer_trip = w->trip;
+    lower->loop[loop] = (struct lowered_loop){.instruction = instruction,
+                                              .parent = outer,
+                                              .parent_trip = outer_trip,
+                                              .trips = trips,
+                                              .written = written,
+                                              .times = w->times};
+    int code = walk_trips(w, instruction, loop, written, trips, value);
+    w->loop = outer;
+    w->trip = outer_trip;
+    return code;
+}
+
+/* One branch of a conditional, whose operands are the index and what each branch is given. */
+static int walk_branch(struct walker *w, const struct frame *f, int32_t instruction, int which,
+                       struct value *value)
+{
+    struct value argument = walker_no_value();
+    if (which + 1 < module_at(w->module, instruction)->operands)
+        argument = walker_value(f, module_operand(w->module, instruction, which + 1));
+    int32_t outer = w->site;
+    w->site = instruction;
+    int code = walker_computation(w, lower_branch(w->module, instruction, which), argument, NULL, -1, value);
+    w->site = outer;
+    return code;
+}
+
+/* Chips that take a branch, as a mask of the program, and their share of all that take any. */
+static int32_t mask_of(struct walker *w, const int taken[], int which, uint8_t mask[], double *share)
+{
+    int chips = w->program->slice->chips, takers = 0, all = 0;
+    for (int c = 0; c < chips; c++) {
+        mask[c] = taken[c] == which;
+        takers += mask[c];
+        all += taken[c] >= 0;
+    }
+    *share = (double)takers / all;
+    return takers ? program_mask(w->program, mask) : w->all;
+}
+
+/* An op that ends on each chip when the ops of the branches since `first` have, and `made`, what they return; by schedule
+ * what stood before them on the queue, too, for chips that had nothing to do. */
+static int32_t join_branches(struct walker *w, int32_t before, int32_t first, const int32_t made[], int n)
+{
+    int32_t end = w->program->ops;
+    if (end == first && n == 0)
+        return -1;
+    int32_t join = program_join(w->program, w->all, 0);
+    if (!walker_overlaps(w))
+        program_wait(w->program, before);
+    for (int32_t op = first; op < end; op++)
+        program_wait(w->program, op);
+    for (int i = 0; i < n; i++)
+        program_wait(w->program, made[i]);
+    return join;
+}
+
+/* Each branch for the chips that take it; what follows on the queue waits for all of them. An execution of a branch counts
+ * by the share of the chips that take it, so that reports say what a chip does on average. */
+static int walk_taken(struct walker *w, const struct frame *f, int32_t instruction, const int taken[],
+                      struct value *value)
+{
+    int code = 0, n = 0;
+    int32_t where = w->where, before = w->queue, first = w->program->ops, made[WAITS_MOST];
+    uint8_t *mask = malloc((size_t)w->program->slice->chips);
+    if (!mask)
+        return status_nomem(w->st);
+    for (int b = 0; lower_branch(w->module, instruction, b) >= 0 && code == 0; b++) {
+        struct value returned = walker_no_value();
+        w->where = mask_of(w, taken, b, mask, &w->share);
+        if (w->share <= 0)
+            continue;
+        w->queue = before;
+        code = walk_branch(w, f, instruction, b, &returned);
+        int32_t op = walker_op_of(w, returned);
+        if (op >= 0 && op < first && n < WAITS_MOST)
+            made[n++] = op;
+    }
+    w->where = where;
+    w->share = 1;
+    value->op = join_branches(w, before, first, made, n);
+    w->queue = w->program->ops > first ? value->op : before;
+    free(mask);
+    return code;
+}
+
+static int walk_conditional(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int *taken = malloc((size_t)w->program->slice->chips * sizeof *taken);
+    if (!taken)
+        return status_nomem(w->st);
+    int code = w->where == w->all && lower_branches_taken(w->lower, instruction, taken)
+                   ? walk_taken(w, f, instruction, taken, value)
+                   : walk_branch(w, f, instruction, lower_branch_likely(w->module, instruction), value);
+    free(taken);
+    return code;
+}
+
+/* Does a fusion communicate? */
+static bool fuses_collective(struct walker *w, int32_t fusion)
+{
+    int32_t body = module_called(w->module, fusion, 0);
+    if (body < 0)
+        return false;
+    int32_t *collective = &w->lower->fusion[body].collective;
+    if (*collective == LOWER_UNKNOWN)
+        *collective = lower_collective_in(w->module, fusion);
+    return *collective >= 0;
+}
+
+int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    switch (module_at(w->module, instruction)->opcode) {
+    case HLO_WHILE:
+        return walk_while(w, f, instruction, value);
+    case HLO_CALL:
+        return walker_computation(w, (int32_t)module_number(w->module, instruction, ATTR_TO_APPLY, -1),
+                                  walker_no_value(), f, instruction, value);
+    case HLO_CONDITIONAL:
+        return walk_conditional(w, f, instruction, value);
+    default: /* a fusion */
+        if (!fuses_collective(w, instruction))
+            return walker_compute(w, f, instruction, value);
+        break;
+    }
+    int code = walker_issue(w, f, instruction, value);
+    if (code == 0 && !walker_overlaps(w))
+        walker_hold(w, instruction, *value);
+    return code;
+}

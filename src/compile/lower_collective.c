@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A collective instruction as a builder's collective: what it moves, between whom, on which rings. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "collective/collective.h"
+#include "compile/cores.h"
+#include "compile/lower.h"
+#include "compile/lower_permute.h"
+#include "compile/lower_ragged.h"
+#include "metrics/metrics.h"
+
+int32_t lower_collective_in(const struct module *module, int32_t instruction)
+{
+    const struct instruction *i = module_at(module, instruction);
+    enum opcode_class class = opcode_info(i->opcode)->class;
+    if (class == CLASS_COLLECTIVE ||
+        (class == CLASS_START && i->opcode != HLO_ASYNC_START && i->opcode != HLO_COPY_START))
+        return instruction;
+    if (i->opcode != HLO_ASYNC_START && i->opcode != HLO_FUSION)
+        return -1;
+    int32_t body = (int32_t)module_number(module, instruction, ATTR_CALLS, -1);
+    if (body < 0)
+        return -1;
+    const struct computation *c = &module->computation[body];
+    for (int32_t inner = c->first; inner < c->first + c->count; inner++) {
+        int32_t found = lower_collective_in(module, inner);
+        if (found >= 0)
+            return found;
+    }
+    return -1;
+}
+
+static enum opcode whole_of(const struct module *module, int32_t instruction)
+{
+    return opcode_info(module_at(module, instruction)->opcode)->whole;
+}
+
+static double operands_bytes(const struct module *module, int32_t instruction)
+{
+    double bytes = 0;
+    for (int o = 0; o < module_at(module, instruction)->operands; o++)
+        bytes += shape_bytes(module, module_at(module, module_operand(module, instruction, o))->shape);
+    return bytes;
+}
+
+double lower_collective_bytes(const struct module *module, int32_t instruction, int chips)
+{
+    double bytes = operands_bytes(module, instruction);
+    switch (whole_of(module, instruction)) {
+    case HLO_ALL_GATHER: /* operands are shards */
+        return bytes * chips;
+    case HLO_ALL_TO_ALL: /* of all chips together */
+        return bytes * chips;
+    case HLO_RAGGED_ALL_TO_ALL: /* of all pairs; else of its operands the first is the data */
+        if (lower_has_rows(module, instruction))
+            return lower_ragged_bytes(module, instruction);
+        return chips * shape_bytes(module, module_at(module, module_operand(module, instruction, 0))->shape);
+    default:
+        return bytes;
+    }
+}
+
+/* The same text means other devices where ids are meant otherwise. */
+static int32_t slot_of(const struct module *module, int32_t instruction)
+{
+    return (int32_t)module_number(module, instruction, ATTR_REPLICA_GROUPS, module->groupings) *
+               LOWER_ID_MODES +
+           (int32_t)module_ids_of(module, instruction);
+}
+
+const struct layout *lower_laid(const struct lower *lower, int32_t instruction)
+{
+    int32_t slot = slot_of(lower->module, instruction);
+    return lower->laid[slot] ? &lower->layout[slot] : NULL;
+}
+
+int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st)
+{
+    const struct module *module = lower->module;
+    int32_t slot = slot_of(module, instruction);
+    if (!lower->laid[slot]) {
+        struct groups groups = {0};
+        int code = module_groups_of(module, instruction, &groups, st);
+        if (code == 0)
+            code = layout_init(&lower->layout[slot], lower->placement, &groups, st);
+        groups_free(&groups);
+        if (code < 0)
+            return code;
+        lower->laid[slot] = true;
+    }
+    *layout = &lower->layout[slot];
+    return 0;
+}
+
+/* What the text of a ragged all-to-all does not say: how much each pair moves. */
+static int check_ragged(const struct lower *lower, struct status *st)
+{
+    if (lower->options->ragged_uniform)
+        return 0;
+    return status_fail(
+        st, STATUS_INPUT,
+        "how much a ragged-all-to-all sends to whom is known only when it runs; --ragged uniform has "
+        "every device send alike to all");
+}
+
+/* What tells a collective's shares from those of others, with none yet. */
+static struct lowered_share share_of(const struct lower *lower, int32_t instruction,
+                                     const struct collective_spec *spec)
+{
+    struct lowered_share key = {.slot = -1,
+                                .rings = spec->rings,
+                                .whole = whole_of(lower->module, instruction),
+                                .kind = spec->kind,
+                                .bytes = spec->elements};
+    for (int r = 0; r < spec->rings; r++) {
+        key.axis[r] = spec->ring[r]->axis;
+        if (key.axis[r] < 0)
+            key.slot = slot_of(lower->module, instruction);
+    }
+    return key;
+}
+
+/* What is known of the same; NULL: nothing. */
+static const struct lowered_share *known_share(const struct lower *lower, const struct lowered_share *key)
+{
+    for (int32_t s = 0; s < lower->shares; s++) {
+        const struct lowered_share *known = &lower->share[s];
+        if (known->slot == key->slot && known->whole == key->whole && known->kind == key->kind &&
+            known->bytes == key->bytes && known->rings == key->rings &&
+            memcmp(known->axis, key->axis, sizeof key->axis) == 0)
+            return known;
+    }
+    return NULL;
+}
+
+static int add_share(struct lower *lower, const struct lowered_share *found, struct status *st)
+{
+    if (!GROW(lower->share, lower->shares, lower->shares_room))
+        return status_nomem(st);
+    lower->share[lower->shares++] = *found;
+    return 0;
+}
+
+/* The shares that a collective is cut by; found once for all that are alike. */
+static int find_share(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                      struct status *st)
+{
+    struct lowered_share key = share_of(lower, instruction, spec);
+    const struct lowered_share *known = known_share(lower, &key);
+    const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
+    if (!collective)
+        return st->code;
+    if (!collective_has_shares(collective, spec))
+        return 0;
+    if (known) {
+        memcpy(spec->share, known->share, sizeof spec->share);
+        return 0;
+    }
+    int code = collective_best_share(collective, lower->placement->slice, spec, NULL, st);
+    if (code < 0)
+        return code;
+    memcpy(key.share, spec->share, sizeof key.share);
+    return add_share(lower, &key, st);
+}
+
+int lower_learn(struct lower *lower, const struct lower *other, struct status *st)
+{
+    int code = 0;
+    for (int32_t s = 0; s < other->shares && code == 0; s++) {
+        const struct lowered_share *share = &other->share[s];
+        bool holds = share->slot < 0 || lower->module == other->module;
+        if (holds && !known_share(lower, share))
+            code = add_share(lower, share, st);
+    }
+    return code;
+}
+
+/* The rings' kind: as an instruction's label ring says it, or as the options do. */
+static int kind_of(const struct lower *lower, int32_t instruction, struct status *st)
+{
+    char ring[24];
+    if (module_label(lower->module, instruction, "ring", ring, sizeof ring))
+        return ring_kind_by_name(ring, st);
+    return (int)lower->options->kind;
+}
+
+/* Gives a spec the rings of a layout, and what the collective carries on them. */
+static void set_rings(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                      struct collective_spec *spec)
+{
+    spec->rings = layout->rings;
+    for (int r = 0; r < layout->rings; r++)
+        spec->ring[r] = &layout->ring[r];
+    spec->elements =
+        (int64_t)lower_collective_bytes(lower->module, instruction, layout->devices) * layout->together;
+}
+
+/* All but permutes: on the rings of its groups, after what the devices of a chip give each other. */
+static int build_on_rings(struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                          int32_t before, int32_t *after, struct status *st)
+{
+    const struct layout *layout;
+    enum opcode whole = whole_of(lower->module, instruction);
+    bool rows = lower_has_rows(lower->module, instruction), ragged = whole == HLO_RAGGED_ALL_TO_ALL;
+    double exchange_s = 0;
+    int64_t *pair = NULL;
+    int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0 && ragged && !rows)
+        code = check_ragged(lower, st);
+    if (code == 0)
+        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
+    if (code < 0)
+        return code;
+    if (exchange_s > 0) {
+        before = *after = cores_exchange(lower, instruction, WHERE_ALL, spec->setup_s + exchange_s, before);
+        spec->setup_s = 0;
+    }
+    if (layout->chips < 2)
+        return 0;
+    set_rings(lower, instruction, layout, spec);
+    if (rows)
+        code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
+    if (code == 0)
+        code = find_share(lower, instruction, spec, st);
+    const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
+    if (code == 0)
+        code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
+    if (code == 0 && rows && exchange_s > 0) /* chips that send nothing have it all the same */
+        *after = program_join_of(&lower->program, (int32_t[]){before, *after}, 2, WHERE_ALL,
+                                 lower->program.op[before].stage);
+    free(pair);
+    return code;
+}
+
+int32_t lower_between(const struct module *module, int32_t instruction)
+{
+    const struct attribute *pairs = module_find(module, instruction, ATTR_SOURCE_TARGET_PAIRS);
+    return pairs ? -1 - pairs->first : slot_of(module, instruction);
+}
+
+static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
+                 struct status *st)
+{
+    char name[STAGE_NAME];
+    struct collective_spec spec = {.algorithm = lower->options->algorithm,
+                                   .elem_bytes = 1,
+                                   .routes = 1,
+                                   .setup_s = lower->options->setup_s,
+                                   .timing_only = true};
+    *after = before;
+    if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
+        return lower_permute(lower, instruction, &spec, stage, before, after, st);
+    int kind = kind_of(lower, instruction, st);
+    if (kind < 0)
+        return kind;
+    spec.kind = (enum ring_kind)kind;
+    spec.name = lower_name(lower->module, instruction, name);
+    return build_on_rings(lower, instruction, &spec, before, after, st);
+}
+
+/* A collective as a program of its own, and the least that its busiest link takes: of a permute nothing, as chips that end
+ * early make up for it. */
+static int find_least(struct lower *lower, int32_t instruction, struct lowered_least *least,
+                      struct status *st)
+{
+    struct program own = lower->program;
+    int32_t after, permutes = lower->permutes;
+    lower->permutes = 0;
+    program_init(&lower->program, lower->placement->slice);
+    int code = build(lower, instruction, -1, -1, &after, st);
+    if (code == 0)
+        code = program_close(&lower->program, st);
+    if (code == 0 && least->whole != HLO_COLLECTIVE_PERMUTE)
+        code = metrics_links_s(&lower->program, &least->links_s, st);
+    least->alone = lower->program;
+    lower->program = own;
+    lower->permutes = permutes;
+    return code;
+}
+
+/* Of what is small, such as scales of norms, nothing is asked: it would take as long to find out, and counts for little. */
+static bool is_small(const struct module *module, int32_t instruction)
+{
+    enum { SMALL_BYTES = 1 << 20 };
+    return operands_bytes(module, instruction) < SMALL_BYTES &&
+           shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
+}
+
+/* Of a collective that is cut: no program is asked. On lines of three chips and more an all-gather loads the last links most,
+ * a reduce-scatter the first ones, and pairs far apart need the links between them while others compute: so one makes up for
+ * some of the other (a step took 7 % less). */
+static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
+                     enum ring_kind kind, double *least_s, struct status *st)
+{
+    const struct layout *layout;
+    struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
+    double exchange_s = 0;
+    int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0)
+        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
+    if (code < 0)
+        return code;
+    set_rings(lower, instruction, layout, &spec);
+    bool uneven = false;
+    for (int r = 0; r < layout->rings; r++)
+        uneven |= !layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1);
+    double links_s, path_s = collective_least_s(collective, lower->placement->slice, &spec, &links_s);
+    *least_s = exchange_s + fmax(path_s, (uneven ? 0.9 : 1) * links_s);
+    return 0;
+}
+
+/* Of the others. Those of other sizes between the same devices send along the same routes. */
+static int class_least(struct lower *lower, int32_t instruction, enum ring_kind kind, double *least_s,
+                       struct status *st)
+{
+    const struct module *module = lower->module;
+    double bytes = lower_collective_bytes(module, instruction, 1), chain_s = 0;
+    struct lowered_least found = {.between = lower_between(module, instruction),
+                                  .whole = whole_of(module, instruction),
+                                  .kind = kind,
+                                  .bytes = bytes};
+    int32_t l = 0;
+    int code = 0;
+    while (l < lower->leasts && (lower->least[l].between != found.between ||
+                                 lower->least[l].whole != found.whole || lower->least[l].kind != found.kind))
+        l++;
+    if (l == lower->leasts) {
+        code = find_least(lower, instruction, &found, st);
+        if (code < 0 || !GROW(lower->least, lower->leasts, lower->leasts_room)) {
+            program_free(&found.alone);
+            return code < 0 ? code : status_nomem(st);
+        }
+        lower->least[lower->leasts++] = found;
+    }
+    const struct lowered_least *least = &lower->least[l];
+    double scale = bytes / least->bytes;
+    code = metrics_chain_s(&least->alone, scale, &chain_s, st);
+    *least_s = least->links_s * scale > chain_s ? least->links_s * scale : chain_s;
+    return code;
+}
+
+static int wait_least(struct lower *lower, int32_t instruction, int32_t before, int32_t *after,
+                      struct status *st)
+{
+    const struct collective *collective =
+        collective_by_name(opcode_info(whole_of(lower->module, instruction))->name, st);
+    int code = collective ? kind_of(lower, instruction, st) : st->code;
+    double least_s = 0;
+    *after = before;
+    if (code < 0)
+        return code;
+    enum ring_kind kind = (enum ring_kind)code;
+    if (collective->uses_ring)
+        code = cut_least(lower, instruction, collective, kind, &least_s, st);
+    else if (!is_small(lower->module, instruction))
+        code = class_least(lower, instruction, kind, &least_s, st);
+    if (code == 0 && least_s > 0)
+        *after = cores_exchange(lower, instruction, WHERE_ALL, least_s, before);
+    return code;
+}
+
+int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
+                     struct status *st)
+{
+    const struct module *module = lower->module;
+    int code = lower->options->least ? wait_least(lower, instruction, before, after, st)
+                                     : build(lower, instruction, stage, before, after, st);
+    return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))
+                    : 0;
+}

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the queue computes, and when it waits for what is loose. */
+#include "compile/lower_walker.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "compile/lower_ragged.h"
+
+/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
+int walker_label(const struct walker *w, int32_t instruction, const char *key)
+{
+    char number[16];
+    if (module_label(w->module, instruction, key, number, sizeof number) ||
+        (w->site >= 0 && module_label(w->module, w->site, key, number, sizeof number)))
+        return atoi(number);
+    return -1;
+}
+
+static bool is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static void read_step(const struct module *module, int32_t instruction, struct step_labels *step)
+{
+    struct module_labels labels = module_labels(module, instruction);
+    while (module_next_label(&labels))
+        if (step->loop < 0 && is(labels.key, labels.key_length, "loop"))
+            step->loop = atoi(labels.value);
+        else if (step->step < 0 && is(labels.key, labels.key_length, "step"))
+            step->step = atoi(labels.value);
+        else if (is(labels.key, labels.key_length, "issue"))
+            step->by_data = is(labels.value, labels.value_length, "data");
+}
+
+struct step_labels walker_step(const struct walker *w, int32_t instruction)
+{
+    struct step_labels own = {-1, -1, false};
+    read_step(w->module, instruction, &own);
+    struct step_labels found = own;
+    if (w->site >= 0 && (own.loop < 0 || own.step < 0))
+        read_step(w->module, w->site, &found);
+    found.by_data = own.by_data;
+    return found;
+}
+
+/* The layer that an instruction is of, counted in the whole model. */
+static int32_t layer_of(const struct walker *w, int32_t instruction)
+{
+    const struct lower *lower = w->lower;
+    int layer = lower->options->more_layers ? walker_label(w, instruction, "layer") : 0;
+    bool above = w->backward ? layer + lower->options->layer_reach + 1 >= lower->turn[lower->turns - 1].layer
+                             : layer > w->standing; /* else it is left from the pass before */
+    return layer > 0 ? layer + (above ? w->layers_before : 0) : 0;
+}
+
+struct lowered *walker_item(struct walker *w, int32_t instruction)
+{
+    struct lower *lower = w->lower;
+    if (!GROW(lower->item, lower->items, lower->room[0])) {
+        status_nomem(w->st);
+        return NULL;
+    }
+    struct lowered *item = &lower->item[lower->items++];
+    *item = (struct lowered){.instruction = instruction,
+                             .times = w->times * w->share,
+                             .first_op = -1,
+                             .end_op = -1,
+                             .wait_op = -1,
+                             .queue_op = -1,
+                             .beside = -1,
+                             .layer = layer_of(w, instruction),
+                             .layers = w->layers,
+                             .backward = w->backward};
+    return item;
+}
+
+int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind)
+{
+    while (w->stages < 2 * loop + 2) {
+        if (!GROW(w->stage, w->stages, w->stage_room)) {
+            status_nomem(w->st);
+            return 0;
+        }
+        w->stage[w->stages++] = -1;
+    }
+    int32_t *stage = &w->stage[2 * loop + permutes];
+    if (*stage < 0) {
+        char name[STAGE_NAME];
+        const char *labels = strchr(lower_name(w->module, w->site < 0 ? instruction : w->site, name), ' ');
+        char numbered[STAGE_NAME];
+        snprintf(numbered, sizeof numbered, "%.20s.%d%.16s", kind, loop, labels ? labels : "");
+        *stage = program_stage(w->program, numbered);
+        if (permutes)
+            program_stage_permutes(w->program, *stage);
+    }
+    return *stage;
+}
+
+/* An op of the queue. */
+static int32_t add_compute(struct walker *w, int32_t instruction, struct amount amount)
+{
+    char name[STAGE_NAME];
+    enum opcode opcode = module_at(w->module, instruction)->opcode;
+    struct step_labels step = {-1, -1, false};
+    if (amount.each > 0 || amount.table != NO_TABLE)
+        step = walker_step(w, instruction);
+    int32_t stage = step.loop >= 0 ? walker_stage(w, instruction, step.loop, false, opcode_info(opcode)->name)
+                                   : program_stage(w->program, lower_name(w->module, instruction, name));
+    return program_add(w->program, (struct op){.kind = OP_COMPUTE,
+                                               .where = w->where,
+                                               .amount = amount,
+                                               .payload = NO_PAYLOAD,
+                                               .stage = stage,
+                                               .step = step.loop >= 0 ? step.step : 0});
+}
+
+int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],
+                        int waits)
+{
+    int32_t op = add_compute(w, instruction, amount);
+    for (int i = 0; i < waits; i++)
+        program_wait(w->program, wait[i]);
+    walker_pass(w, op, op);
+    w->queue = op;
+    struct lower *lower = w->lower;
+    if (!GROW(lower->queue, lower->queued, lower->queue_room))
+        status_nomem(w->st);
+    else
+        lower->queue[lower->queued++] = op;
+    return op;
+}
+
+/* Where the queue waits for what is loose: the gap before the compute, of so many seconds, is exposed by it. */
+static void expose(struct walker *w, const struct waits *waits, int32_t queue, int32_t compute,
+                   double seconds)
+{
+    int32_t first = -1;
+    for (int i = 0; i < waits->count; i++) {
+        struct lowered *item = waits->of[i].item < 0 ? NULL : &w->lower->item[waits->of[i].item];
+        if (!item || item->first_op < 0 || item->wait_op >= 0)
+            continue;
+        item->queue_op = queue;
+        item->wait_op = compute;
+        item->wait_s = seconds;
+        item->beside = first < 0 ? waits->of[i].item : first;
+        if (first >= 0) {
+            item->beside = w->lower->item[first].beside;
+            w->lower->item[first].beside = waits->of[i].item;
+        }
+        first = first < 0 ? waits->of[i].item : first;
+    }
+}
+
+/* What takes no time is there when all that it is made of is: for those who wait for it by data. */
+static int walk_timeless(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct waits waits;
+    bool loose = false;
+    walker_collect_inputs(w, f, instruction, false, &waits);
+    walker_leave_passed(w, &waits);
+    for (int i = 0; i < waits.count; i++)
+        loose = loose || waits.of[i].loose;
+    if (!loose) {
+        value->op = waits.count == 1 ? waits.of[0].op : waits.count > 1 ? w->queue : -1;
+        return 0;
+    }
+    *value = (struct value){.op = -1, .item = -1, .first = w->pooled, .count = waits.count, .bundle = true};
+    for (int i = 0; i < waits.count; i++) {
+        if (!GROW(w->pool, w->pooled, w->room))
+            return status_nomem(w->st);
+        w->pool[w->pooled++] = waits.of[i];
+    }
+    return 0;
+}
+
+/* What a compute takes on each chip; the longest of them, and what binds it. */
+struct taken {
+    struct amount amount;
+    double seconds;
+    enum bound_kind bound;
+    bool product, uncosted;
+};
+
+static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
+{
+    struct cost cost = lower_cost(w->lower, instruction, &taken->seconds);
+    const struct roofline *roofline = &w->lower->options->roofline;
+    taken->uncosted = cost.uncosted;
+    taken->product = cost.product;
+    taken->bound = BOUND_HBM;
+    if (!isnan(taken->seconds)) {
+        taken->bound = BOUND_LAUNCH;
+    } else if (lower_has_rows(w->module, instruction)) {
+        double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
+        int code =
+            each ? lower_ragged_seconds(w->lower, instruction, each, &taken->seconds, &taken->bound, w->st)
+                 : status_nomem(w->st);
+        if (code == 0)
+            taken->amount = program_amount_table(w->program, each, w->where);
+        free(each);
+        return code;
+    } else if (cost.product) {
+        if (cost.m > 0)
+            cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
+        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &taken->seconds,
+                               &taken->bound, w->st) < 0)
+            return w->st->code;
+    } else {
+        taken->seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
+                             ? roofline_memory_s(roofline, cost.hbm_bytes)
+                             : 0;
+    }
+    taken->amount = program_seconds(w->program, taken->seconds, roofline->launch_s);
+    return 0;
+}
+
+int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    struct taken taken;
+    int32_t wait[WAITS_MOST];
+    if (find_taken(w, instruction, &taken) < 0)
+        return w->st->code;
+    int waits = walker_overlaps(w) ? walker_inputs(w, f, instruction, wait) : 0;
+    if (taken.seconds <= 0) {
+        if (taken.uncosted && !walker_item(w, instruction))
+            return w->st->code;
+        if (!walker_overlaps(w))
+            return walk_timeless(w, f, instruction, value);
+        value->op = program_join_of(w->program, wait, waits, w->all, 0);
+        return 0;
+    }
+    struct lowered *item = walker_item(w, instruction);
+    struct waits loose;
+    int32_t queue = w->queue;
+    if (!item)
+        return w->st->code;
+    item->seconds = taken.seconds;
+    item->product = taken.product;
+    item->bound = taken.bound;
+    item->each_s = taken.amount.table == NO_TABLE ? NULL : w->program->amount_table[taken.amount.table];
+    loose.count = 0;
+    if (!walker_overlaps(w))
+        walker_collect_inputs(w, f, instruction, true, &loose);
+    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, wait, waits);
+    walker_wait(w, &loose);
+    walker_pass_until(w, &loose, value->op);
+    expose(w, &loose, queue, value->op, taken.seconds);
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives: what they are issued after, and the queue that waits for them. */
+#include "compile/lower_walker.h"
+
+/* Is something of it on its way? Else the first of a loop's permutes would start as soon as there is what it sends, such as
+ * activations that the backward pass finds there, or weights; the queue has to come to it. */
+static bool passes_on(struct walker *w, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++)
+        if (waits->of[i].loose && !walker_is_passed(w, waits->of[i].op))
+            return true;
+    return false;
+}
+
+/* What a collective is issued after. */
+static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
+                       struct waits *waits)
+{
+    int32_t op[WAITS_MOST];
+    int count;
+    const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+    waits->count = 0;
+    if (walker_overlaps(w)) {
+        int n = walker_inputs(w, f, instruction, op);
+        for (int i = 0; i < n; i++)
+            walker_add_wait(waits, op[i]);
+        return;
+    }
+    walker_collect_inputs(w, f, instruction, !by_data, waits);
+    if (!by_data || !passes_on(w, waits))
+        walker_add_wait(waits, w->queue);
+    for (int i = 0; i < count; i++)
+        walker_add_wait(waits, walker_value(f, (int32_t)before[i]).op);
+}
+
+/* A permute of devices that are a chip each is one op, which waits for all by itself; of others it may be several. */
+static int append_permute(struct walker *w, int32_t permute, struct step_labels step,
+                          const struct waits *waits, int32_t *after)
+{
+    bool one = w->lower->placement->cores == 1;
+    int32_t before = one ? -1 : walker_join(w, waits), first = w->program->ops;
+    int32_t stage =
+        step.loop < 0 ? -1
+                      : walker_stage(w, permute, step.loop, true, opcode_info(HLO_COLLECTIVE_PERMUTE)->name);
+    int code = lower_collective(w->lower, permute, stage, before, after, w->st);
+    if (code == 0 && one && w->program->ops > first)
+        walker_wait(w, waits);
+    for (int32_t op = first; op < w->program->ops && code == 0 && stage >= 0; op++) {
+        w->program->op[op].stage = stage;
+        w->program->op[op].step = step.step;
+    }
+    return code;
+}
+
+/* Others than permutes run one after the other where they have the same groups. */
+static int append(struct walker *w, int32_t collective, struct step_labels step, struct waits *waits,
+                  int32_t *after)
+{
+    int32_t *last =
+        &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
+    if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
+        return append_permute(w, collective, step, waits, after);
+    walker_add_wait(waits, *last);
+    int code = lower_collective(w->lower, collective, -1, walker_join(w, waits), after, w->st);
+    if (*after >= 0)
+        *last = *after;
+    return code;
+}
+
+int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int32_t collective = lower_collective_in(w->module, instruction);
+    struct step_labels step = walker_step(w, instruction);
+    bool by_data =
+        step.by_data && opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_START;
+    struct waits waits;
+    find_waits(w, f, instruction, by_data, &waits);
+    if (!walker_item(w, instruction))
+        return w->st->code;
+    int32_t first = w->program->ops, at = w->lower->items - 1;
+    if (collective != instruction)
+        step = walker_step(w, collective);
+    int code = append(w, collective, step, &waits, &value->op);
+    walker_pass_all(w, value->op, &waits);
+    value->item = at;
+    value->loose = by_data && !walker_overlaps(w);
+    value->arrives = value->loose &&
+                     opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    if (w->program->ops > first) {
+        w->lower->item[at].first_op = first;
+        w->lower->item[at].end_op = value->op;
+    }
+    return code;
+}
+
+void walker_hold(struct walker *w, int32_t instruction, struct value value)
+{
+    if (value.loose || value.item < 0 || w->lower->item[value.item].first_op < 0 ||
+        w->lower->item[value.item].wait_op >= 0)
+        return;
+    struct lowered *item = &w->lower->item[value.item];
+    item->queue_op = w->queue;
+    item->wait_op = walker_queue_op(w, instruction, amount_of(0), &value.op, 1);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A model of many equal layers has a few of them in its module. In each pass the last one from which nothing reaches the end
+ * of the pass stands for those that are missing: with `layer_reach` 0 the last but one that comes.
+ *
+ * The program is cut into turns, from the first product of a layer to that of the next: with gathers ahead and sums later in
+ * between, they repeat themselves all the same. What comes in a turn follows from how far each op is that is under way when
+ * it begins. Ops reach `layer_reach` turns ahead at most, so that if as many turns and one more are each the one before,
+ * moved by the same time, to the last op, then all that follow are, too: the missing layers take that time each. Equal
+ * durations alone would prove nothing: slack that shrinks from layer to layer shows in single ops first. Nor may anything that
+ * was issued before be under way still.
+ */
+#include "compile/lower_layers.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "compile/lower_walker.h"
+
+static bool is_product(const struct module *module, int32_t at)
+{
+    enum opcode_class class = opcode_info(module_at(module, at)->opcode)->class;
+    return (class == CLASS_MATMUL || class == CLASS_CALL) && module_cost(module, at).product;
+}
+
+int32_t lower_layers_last_dot(const struct lower *lower)
+{
+    const struct module *module = lower->module;
+    const struct computation *entry = &module->computation[module->entry];
+    int32_t last = -1;
+    for (int32_t at = entry->first; at < entry->first + entry->count && lower->options->more_layers > 0; at++)
+        if (is_product(module, at))
+            last = at;
+    return last;
+}
+
+/* Does a turn begin with such an instruction? With a product; after all of them, with the update of a weight. */
+static bool may_open(const struct walker *w, int32_t instruction)
+{
+    if (is_product(w->module, instruction))
+        return true;
+    return instruction > w->last_dot &&
+           opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_OPAQUE &&
+           module_has_label(w->module, instruction, "what=\"optimizer\"");
+}
+
+int walker_turn(struct walker *w, int32_t instruction)
+{
+    struct lower *lower = w->lower;
+    int layers = lower->options->layers, more = lower->options->more_layers;
+    char phase[8] = "";
+    if (more == 0 || !may_open(w, instruction))
+        return 0;
+    int layer = walker_label(w, instruction, "layer"),
+        before = lower->turns ? lower->turn[lower->turns - 1].layer : 1;
+    if (instruction > w->last_dot)
+        strcpy(phase, "update");
+    else
+        module_label(w->module, instruction, "phase", phase, sizeof phase);
+    if (layer < 1 || (layer == before && lower->turns && strcmp(phase, w->phase) == 0))
+        return 0;
+    if (!GROW(lower->turn, lower->turns, lower->room[3]))
+        return status_nomem(w->st);
+    bool backward = layer < before || (layer == before && layer == layers);
+    w->standing = backward ? 2 + lower->options->layer_reach : layers - 1 - lower->options->layer_reach;
+    bool stands = layer == w->standing;
+    lower->turn[lower->turns++] = (struct lowered_turn){
+        .first_op = w->program->ops, .layer = layer, .backward = backward, .stands = stands};
+    strcpy(w->phase, phase);
+    w->backward = backward;
+    w->layers_before = layer > w->standing ? more : 0;
+    w->layers = stands ? 1 + more : 1;
+    w->times = w->layers;
+    return 0;
+}
+
+static int32_t end_of(const struct lower *lower, int32_t turn)
+{
+    return lower->turn[turn + 1].first_op;
+}
+
+static double end_s(const struct lower *lower, const struct trace *trace, int32_t turn)
+{
+    double end = -INFINITY;
+    for (int32_t op = lower->turn[turn].first_op; op < end_of(lower, turn); op++)
+        end = fmax(end, trace->op_end_s[op]);
+    return end;
+}
+
+/* Is each op of a turn the same one of the turn before, `moved_s` later? */
+static bool is_moved(const struct lower *lower, const struct trace *trace, int32_t turn, double moved_s)
+{
+    int32_t first = lower->turn[turn].first_op, before = lower->turn[turn - 1].first_op;
+    double slack_s = 1e-11 * fabs(moved_s) + 1e-14 * trace->total_s;
+    if (end_of(lower, turn) - first != end_of(lower, turn - 1) - before)
+        return false;
+    for (int32_t i = 0; first + i < end_of(lower, turn); i++)
+        if (fabs(trace->op_end_s[first + i] - trace->op_end_s[before + i] - moved_s) > slack_s ||
+            fabs(trace->op_start_s[first + i] - trace->op_start_s[before + i] - moved_s) > slack_s)
+            return false;
+    return true;
+}
+
+/* Has all ended by the end of a turn that was issued before those that it is compared with? What is under way longer than
+ * that does not move with the turns, and who waits for it may not, either. */
+static bool nothing_outlasts(const struct lower *lower, const struct trace *trace, int32_t turn)
+{
+    double until_s = end_s(lower, trace, turn) + 1e-14 * trace->total_s;
+    int32_t first = turn - lower->options->layer_reach - 2;
+    for (int32_t op = 0; first >= 0 && op < lower->turn[first].first_op; op++)
+        if (trace->op_end_s[op] > until_s)
+            return false;
+    return true;
+}
+
+/* Do all that there is of a layer in the middle, in all its turns together, and as much stand for those that are missing? */
+static bool stand_for_all(const struct lower *lower)
+{
+    int middle = (lower->options->layers + 1) / 2;
+    int32_t own = 0, standing = 0;
+    for (int32_t i = 0; i < lower->items; i++) {
+        char layer[16];
+        standing += lower->item[i].layers > 1 && lower->item[i].layer > 0;
+        own += module_label(lower->module, lower->item[i].instruction, "layer", layer, sizeof layer) &&
+               atoi(layer) == middle;
+    }
+    return own == standing;
+}
+
+bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s)
+{
+    bool steady = lower->options->more_layers == 0 || stand_for_all(lower);
+    for (int32_t t = 1; t + 1 < lower->turns; t++) {
+        if (!lower->turn[t].stands || lower->turn[t].first_op == end_of(lower, t))
+            continue;
+        double moved_s = end_s(lower, trace, t) - end_s(lower, trace, t - 1);
+        steady = steady && nothing_outlasts(lower, trace, t);
+        for (int32_t back = 0; back <= lower->options->layer_reach + 1; back++)
+            steady = steady && t - back > 0 && is_moved(lower, trace, t - back, moved_s);
+        if (isfinite(moved_s))
+            *more_s += lower->options->more_layers * moved_s;
+    }
+    return steady;
+}
+
+/* The longest chain that ends in a turn. */
+static int32_t deepest(const struct lower *lower, const int32_t depth[], int32_t turn)
+{
+    int32_t most = 0;
+    for (int32_t op = lower->turn[turn].first_op; op < end_of(lower, turn); op++)
+        most = depth[op] > most ? depth[op] : most;
+    return most;
+}
+
+int lower_more_steps(const struct lower *lower, const struct program *program, int64_t *steps,
+                     struct status *st)
+{
+    *steps = 0;
+    if (lower->turns == 0)
+        return 0;
+    int32_t *depth = malloc(((size_t)program->ops + 1) * sizeof *depth);
+    if (!depth)
+        return status_nomem(st);
+    program_depths(program, depth);
+    for (int32_t t = 1; t + 1 < lower->turns; t++)
+        if (lower->turn[t].stands && lower->turn[t].first_op < end_of(lower, t))
+            *steps += (int64_t)lower->options->more_layers *
+                      (deepest(lower, depth, t) - deepest(lower, depth, t - 1));
+    free(depth);
+    return 0;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What the files of the walk share: where it is, and what its values come from. lower_walk.c goes through instructions,
+ * lower_compute.c appends to the queue, lower_issue.c collectives, lower_call.c loops and branches, lower_waits.c says what
+ * they wait for.
+ *
+ * Errors: negative codes, with the text in walker.st; a NULL item is one, too. Ownership: lower_walk() makes and frees it all.
+ */
+#ifndef LOWER_WALKER_H
+#define LOWER_WALKER_H
+
+#include "compile/lower.h"
+
+enum { WAITS_MOST = 256 };
+
+/* The op that makes a value, and the item that issued it, -1 where there is none; of a tuple, its elements are
+ * pool[first .. first + count). */
+struct value {
+    int32_t op, item;
+    int32_t first, count;
+    bool loose;   /* the queue has not waited for it */
+    bool arrives; /* it is there when what `op` sends to a chip is */
+    bool bundle;  /* no tuple: made without an op, it is there when all its elements are */
+};
+
+/* Where an op lies to the queue, in ops of it, -1 if nowhere: the last one that must have ended before it does, and the first
+ * one that waits for it. */
+struct passed {
+    int32_t after, until;
+};
+
+/* What an op waits for. */
+struct waits {
+    int count;
+    struct value of[WAITS_MOST];
+};
+
+struct walker {
+    struct lower *lower;
+    const struct module *module;
+    struct program *program;
+    int32_t queue; /* last op of the chips' queues, -1: none yet */
+    int32_t all;   /* the chips that have a device */
+    int32_t where; /* the chips that run what is written: of a branch those that take it */
+    int32_t site;  /* the conditional whose branch is being written, -1 */
+    int32_t *
+        stage; /* [stages] of loops: of loop k (label loop="k") its products at 2 k, its permutes at 2 k + 1; -1 */
+    int32_t stages, stage_room;
+    int32_t *on_groups; /* [groupings + 1] the last collective over these groups; -1 */
+    struct value *pool; /* tuples' elements */
+    int32_t pooled, room;
+    struct passed *passed; /* [passed_ops] */
+    int32_t passed_ops, passed_room;
+    int32_t loop; /* the loop that is being written, -1 */
+    int trip;
+    double times, share; /* how many executions one stands for; the share of the chips that are at it */
+    char phase[8];       /* of the turn that is being written ... */
+    int32_t last_dot;    /* ... and the last product of the module, after which only weights are updated */
+    int layers_before;   /* that are not in the module, of the layers below that of the turn */
+    int layers;          /* that the turn stands for; and the layer of the one that stands for several */
+    int standing;
+    bool backward;
+    int depth;
+    struct status *st;
+};
+
+/* Values of the instructions of a computation, from its first one on. */
+struct frame {
+    const struct computation *computation;
+    struct value *value;
+    struct value argument;      /* of a body: its one parameter */
+    const struct frame *caller; /* of a call: parameters are operands of `site` there */
+    int32_t site;
+};
+
+static inline struct value walker_no_value(void)
+{
+    return (struct value){.op = -1, .item = -1};
+}
+
+static inline struct value walker_value(const struct frame *f, int32_t instruction)
+{
+    return f->value[instruction - f->computation->first];
+}
+
+static inline bool walker_overlaps(const struct walker *w)
+{
+    return w->lower->options->overlapped;
+}
+
+/* One op that ends when all elements of a value are there. */
+int32_t walker_op_of(struct walker *w, struct value value);
+
+/* What an instruction reads, as distinct ops; and what must come before it. */
+int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST]);
+
+/* Adds the ops that a value comes from, each once; only those that the queue has not waited for, if loose. Those that there is
+ * no room for are joined. */
+void walker_collect(struct walker *w, struct value value, bool loose, struct waits *waits);
+
+/* The same of all that an instruction reads; `waits` begins empty. */
+void walker_collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,
+                           struct waits *waits);
+
+/* An op ends after such an op of the queue; after all that it waits for; the queue waits for it with such an op. */
+void walker_pass(struct walker *w, int32_t op, int32_t after);
+void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits);
+void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue);
+
+/* Has the queue waited for it? */
+bool walker_is_passed(struct walker *w, int32_t op);
+
+/* Leaves out what the queue has waited for before something else of the list could be there. */
+void walker_leave_passed(struct walker *w, struct waits *waits);
+
+/* The op that was added last waits for them. */
+void walker_wait(struct walker *w, const struct waits *waits);
+
+/* Adds an op, unless it is none (-1). */
+void walker_add_wait(struct waits *waits, int32_t op);
+
+/* One op that ends when all of them have: a join where they are several; -1 of none. */
+int32_t walker_join(struct walker *w, const struct waits *waits);
+
+/* An execution of an instruction, with no op yet. */
+struct lowered *walker_item(struct walker *w, int32_t instruction);
+
+/* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
+int walker_label(const struct walker *w, int32_t instruction, const char *key);
+
+/* What the labels say of an instruction of an unrolled loop, or those of the conditional in whose branch it is: which loop and
+ * step, -1 of none; and whether its own say that it is issued by its data. */
+struct step_labels {
+    int loop, step;
+    bool by_data;
+};
+struct step_labels walker_step(const struct walker *w, int32_t instruction);
+
+/* All products of an unrolled loop are one stage, its permutes another; `kind` is what it is called, with the loop's number. */
+int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind);
+
+/* A compute on the queue: of its time, or of none to wait for something. */
+int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],
+                        int waits);
+
+/* A compute on the queue, as long as its cost says; what takes no time is only there when what it reads is. */
+int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* Issues the collective in an instruction; the value is what ends it. */
+int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* Nothing of the queue goes on until a collective has ended. */
+void walker_hold(struct walker *w, int32_t instruction, struct value value);
+
+/* What runs other computations: loops, conditionals, calls, fusions. */
+int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* Before an instruction of the entry: begins a turn where it is the first product of a layer, and counts for more where the
+ * layer stands for others. */
+int walker_turn(struct walker *w, int32_t instruction);
+
+/* All instructions of a computation. A body has its one parameter in `argument`; a call `caller` and where it is called. */
+int walker_computation(struct walker *w, int32_t computation, struct value argument,
+                       const struct frame *caller, int32_t site, struct value *result);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Finds the loops, and writes the entry with them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "compile/loop.h"
+
+static const char *const ways[] = {"naive", "uni", "bidi", "bidi-half", "auto", NULL};
+
+const char *pass_way_name(enum overlap_way way)
+{
+    return ways[way];
+}
+
+int pass_way_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, ways);
+    return index >= 0 ? index : text_unknown("strategy", name, ways, st);
+}
+
+static const char *const reduces[] = {"scatter-gather", "chunks", NULL};
+static const char *const loops[] = {"unrolled", "xla", NULL};
+
+int pass_reduce_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, reduces);
+    return index >= 0 ? index : text_unknown("way to all-reduce", name, reduces, st);
+}
+
+static const char *const gathers[] = {"auto", "before", "after", NULL};
+
+int pass_gather_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, gathers);
+    return index >= 0 ? index : text_unknown("place of the gather", name, gathers, st);
+}
+
+int pass_loop_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, loops);
+    return index >= 0 ? index : text_unknown("loop", name, loops, st);
+}
+
+/* What the entry says of an instruction: how many users it has, the first few of them. */
+struct uses {
+    int count;
+    int32_t user[LOOP_DOTS];
+};
+
+struct plan {
+    struct overlap *o;
+    const struct computation *entry;
+    struct uses *uses; /* [instructions of the entry] */
+};
+
+static struct uses *uses_of(const struct plan *p, int32_t at)
+{
+    return &p->uses[at - p->entry->first];
+}
+
+static enum opcode opcode_of(const struct plan *p, int32_t at)
+{
+    return module_at(p->o->from, at)->opcode;
+}
+
+static int find_uses(struct plan *p, struct status *st)
+{
+    const struct module *from = p->o->from;
+    p->uses = calloc((size_t)p->entry->count, sizeof *p->uses);
+    if (!p->uses)
+        return status_nomem(st);
+    for (int32_t at = p->entry->first; at < p->entry->first + p->entry->count; at++)
+        for (int o = 0; o < module_at(from, at)->operands; o++) {
+            struct uses *uses = uses_of(p, module_operand(from, at, o));
+            if (uses->count < LOOP_DOTS)
+                uses->user[uses->count] = at;
+            uses->count++;
+        }
+    uses_of(p, p->entry->root)->count++;
+    return 0;
+}
+
+static const enum attribute_key batch_key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH},
+                                contract_key[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING};
+
+/* How many dims of an operand before `dim` (all: -1) are neither batch nor contracted. */
+static int own_dims(const struct module *module, int32_t dot, int side, int dim)
+{
+    int batches, contracted, own = 0,
+                             dims = module_shape_of(module, module_operand(module, dot, side))->count;
+    const int64_t *batch = module_numbers(module, dot, batch_key[side], &batches);
+    const int64_t *contract = module_numbers(module, dot, contract_key[side], &contracted);
+    for (int d = 0; d < (dim < 0 ? dims : dim); d++)
+        own += module_dim_in(batch, batches, d) < 0 && module_dim_in(contract, contracted, d) < 0;
+    return own;
+}
+
+/* What dim `dim` of an operand is. */
+static struct loop_dot dot_by_operand(const struct module *module, int32_t dot, int side, int dim)
+{
+    struct loop_dot d = {
+        .dot = dot, .side = side, .dim = dim, .role = ROLE_FREE, .other_dim = -1, .out_dim = -1};
+    int n;
+    const int64_t *list = module_numbers(module, dot, batch_key[side], &n);
+    int at = module_dim_in(list, n, dim), batches = n;
+    if (at >= 0) {
+        d.role = ROLE_BATCH;
+        d.other_dim = (int)module_numbers(module, dot, batch_key[1 - side], &n)[at];
+        d.out_dim = at;
+        return d;
+    }
+    list = module_numbers(module, dot, contract_key[side], &n);
+    if ((at = module_dim_in(list, n, dim)) >= 0) {
+        d.role = ROLE_CONTRACTED;
+        d.other_dim = (int)module_numbers(module, dot, contract_key[1 - side], &n)[at];
+        return d;
+    }
+    d.out_dim = batches + (side ? own_dims(module, dot, 0, -1) : 0) + own_dims(module, dot, side, dim);
+    return d;
+}
+
+/* The operand and its dim that a dim of the result comes from. */
+static struct loop_dot dot_by_result(const struct module *module, int32_t dot, int out)
+{
+    for (int side = 0; side < 2; side++) {
+        int dims = module_shape_of(module, module_operand(module, dot, side))->count;
+        for (int d = 0; d < dims; d++) {
+            struct loop_dot found = dot_by_operand(module, dot, side, d);
+            if (found.out_dim == out)
+                return found;
+        }
+    }
+    return (struct loop_dot){.dot = -1};
+}
+
+/* Which piece is at which place of the ring, by the place of each device in the groups as listed, place[devices]: alike in all
+ * groups, or there is no loop. */
+static bool find_slots(struct loop *loop, const int place[])
+{
+    bool alike = true;
+    int n = loop->ring.size;
+    loop->straight = true;
+    for (int g = 0; g < loop->ring.count; g++)
+        for (int k = 0; k < n; k++) {
+            int at = place[loop->ring.member[g * n + k]], piece = at - g * n;
+            alike = alike && piece >= 0 && piece < n && (g == 0 || loop->slot[k] == piece);
+            loop->slot[k] = piece;
+            loop->straight = loop->straight && piece == k;
+        }
+    return alike;
+}
+
+/* A loop that is between the same groups; NULL: none. */
+static const struct loop *find_laid(const struct overlap *o, const struct loop *loop)
+{
+    int64_t groups = module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
+    enum module_ids ids = module_ids_of(o->from, loop->collective);
+    for (int l = 0; l < o->loops; l++)
+        if (module_number(o->from, o->loop[l].collective, ATTR_REPLICA_GROUPS, -1) == groups &&
+            module_ids_of(o->from, o->loop[l].collective) == ids)
+            return &o->loop[l];
+    return NULL;
+}
+
+/* Where the devices stand in the ring, and which piece is at which place. */
+static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
+{
+    const struct loop *laid = find_laid(o, loop);
+    if (laid) {
+        loop->ring = laid->ring;
+        loop->closed = laid->closed;
+        loop->straight = laid->straight;
+        loop->slot = laid->slot;
+        loop->borrows = *alike = true;
+        return 0;
+    }
+    int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
+    int *place = malloc(((size_t)o->from->partitions * (size_t)o->from->replicas + 1) * sizeof *place);
+    loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
+    loop->closed = n > 2;
+    if (code == 0 && (!place || !loop->slot))
+        code = status_nomem(st);
+    for (int i = 0; i < loop->ring.count * n && code == 0; i++)
+        place[loop->ring.member[i]] = i;
+    if (code == 0 && o->options->ring)
+        code =
+            o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
+    *alike = code == 0 && find_slots(loop, place);
+    free(place);
+    return code;
+}
+
+static void free_loop(struct loop *loop)
+{
+    if (loop->borrows)
+        return;
+    groups_free(&loop->ring);
+    free(loop->slot);
+}
+
+/* Adds a loop if it can be one; `dim` is the dim of the piece, `length` what it is of the whole. */
+static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct status *st)
+{
+    struct overlap *o = p->o;
+    bool alike = false;
+    loop->way = o->options->way(o->options->context, o->from, loop->collective);
+    if (loop->way == OVERLAP_NAIVE)
+        return 0;
+    int code = lay_ring(o, loop, &alike, st);
+    if (code < 0 || !alike || loop->ring.size < 2 || length % loop->ring.size) {
+        free_loop(loop);
+        return code;
+    }
+    loop->piece = length / loop->ring.size;
+    loop_legs(loop);
+    loop_label_permutes(o, loop);
+    struct loop *grown = realloc(o->loop, (size_t)(o->loops + 1) * sizeof *grown);
+    if (!grown) {
+        free_loop(loop);
+        return status_nomem(st);
+    }
+    o->loop = grown;
+    o->loop[o->loops] = *loop;
+    o->loop_of[loop->collective] = o->loops;
+    for (int d = 0; d < loop->dots; d++)
+        o->loop_of[loop->dot[d].dot] = o->loops;
+    o->loops++;
+    return 0;
+}
+
+static int64_t dim_of(const struct plan *p, int32_t at, int dim)
+{
+    return p->o->from->number[module_shape_of(p->o->from, at)->first + dim];
+}
+
+/* A gather is a loop with all products that use it, which have to be able to begin together. */
+static int plan_gather(struct plan *p, int32_t at, struct status *st)
+{
+    const struct module *from = p->o->from;
+    const struct uses *uses = uses_of(p, at);
+    struct loop loop = {.kind = LOOP_GATHER, .collective = at};
+    int dim = (int)module_number(from, at, ATTR_DIMENSIONS, 0);
+    if (uses->count < 1 || uses->count > LOOP_DOTS || module_at(from, at)->operands != 1)
+        return 0;
+    for (int u = 0; u < uses->count; u++) {
+        int32_t dot = uses->user[u], left = module_operand(from, dot, 0),
+                right = module_operand(from, dot, 1);
+        if (opcode_of(p, dot) != HLO_DOT || p->o->loop_of[dot] >= 0 || left == right ||
+            (left == at ? right : left) >= uses->user[0])
+            return 0;
+        loop.dot[loop.dots++] = dot_by_operand(from, dot, left == at ? 0 : 1, dim);
+    }
+    return add_loop(p, &loop, dim_of(p, at, dim), st);
+}
+
+/* Of the dims of a product that all devices reduce, the longest that divides. */
+static int longest_dim(const struct plan *p, int32_t dot, int parts)
+{
+    int best = -1;
+    for (int d = 0; d < module_shape_of(p->o->from, dot)->count; d++)
+        if (dim_of(p, dot, d) % parts == 0 && (best < 0 || dim_of(p, dot, d) > dim_of(p, dot, best)))
+            best = d;
+    return best;
+}
+
+static int plan_sum(struct plan *p, int32_t at, struct status *st)
+{
+    const struct module *from = p->o->from;
+    int32_t dot = module_operand(from, at, 0);
+    struct loop loop = {.kind = LOOP_SCATTER, .collective = at, .dots = 1};
+    int dim = (int)module_number(from, at, ATTR_DIMENSIONS, 0);
+    if (module_at(from, at)->operands != 1 || opcode_of(p, dot) != HLO_DOT || uses_of(p, dot)->count != 1 ||
+        p->o->loop_of[dot] >= 0)
+        return 0;
+    if (opcode_of(p, at) == HLO_ALL_REDUCE) {
+        struct groups groups;
+        if (module_groups_of(from, at, &groups, st) < 0)
+            return st->code;
+        loop.kind = LOOP_REDUCE;
+        dim = longest_dim(p, dot, groups.size);
+        groups_free(&groups);
+        if (dim < 0)
+            return 0;
+    }
+    loop.dot[0] = dot_by_result(from, dot, dim);
+    return loop.dot[0].dot < 0 ? 0 : add_loop(p, &loop, dim_of(p, dot, dim), st);
+}
+
+/* Gathers from the last to the first, so that of two beside one product the last one counts; then what comes after. */
+static int plan_loops(struct plan *p, struct status *st)
+{
+    int32_t first = p->entry->first, end = first + p->entry->count;
+    int code = 0;
+    for (int32_t at = end - 1; at >= first && code == 0; at--)
+        if (opcode_of(p, at) == HLO_ALL_GATHER)
+            code = plan_gather(p, at, st);
+    for (int32_t at = first; at < end && code == 0; at++)
+        if (opcode_of(p, at) == HLO_REDUCE_SCATTER || opcode_of(p, at) == HLO_ALL_REDUCE)
+            code = plan_sum(p, at, st);
+    return code;
+}
+
+static int32_t first_dot(const struct loop *loop)
+{
+    int32_t first = loop->dot[0].dot;
+    for (int d = 1; d < loop->dots; d++)
+        first = loop->dot[d].dot < first ? loop->dot[d].dot : first;
+    return first;
+}
+
+/* A loop stands where its first product stood: of which one an instruction is that; NULL: none. */
+static const struct loop *begins(const struct overlap *o, int32_t at)
+{
+    const struct loop *loop = o->loop_of[at] < 0 ? NULL : &o->loop[o->loop_of[at]];
+    return loop && at == first_dot(loop) ? loop : NULL;
+}
+
+/* In the order in which the entry calls them. */
+static void find_bodies(struct overlap *o)
+{
+    const struct computation *entry = &o->from->computation[o->from->entry];
+    for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++)
+        if (begins(o, at))
+            loop_find_bodies(o, begins(o, at));
+}
+
+static void write_entry(struct overlap *o)
+{
+    const struct computation *entry = &o->from->computation[o->from->entry];
+    o->self = -1;
+    edit_begin(&o->edit, o->from->entry);
+    for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++) {
+        if (o->loop_of[at] < 0)
+            edit_copy(&o->edit, at);
+        else if (begins(o, at))
+            loop_write(o, begins(o, at));
+    }
+}
+
+static int last_channel(const struct module *module)
+{
+    int64_t last = 0;
+    for (int32_t i = 0; i < module->instructions; i++) {
+        int64_t channel = module_number(module, i, ATTR_CHANNEL_ID, 0);
+        last = channel > last ? channel : last;
+    }
+    return (int)last;
+}
+
+static int write(struct overlap *o, struct module *out, struct status *st)
+{
+    int code = edit_open(&o->edit, o->from, out, st);
+    o->b = (struct builder){.module = out, .channels = last_channel(o->from)};
+    if (code == 0) {
+        edit_copy_called(&o->edit);
+        find_bodies(o);
+        loop_build_bodies(o);
+        write_entry(o);
+    }
+    builder_free(&o->b);
+    int closed = edit_close(&o->edit, st);
+    return code < 0 ? code : closed;
+}
+
+int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
+                 struct status *st)
+{
+    struct overlap o = {.options = options, .from = in, .st = st, .sent_shape = -1};
+    struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
+    *out = (struct module){0};
+    memset(o.scalar, -1, sizeof o.scalar);
+    o.loop_of = malloc(((size_t)in->instructions + 1) * sizeof *o.loop_of);
+    int code = o.loop_of ? find_uses(&plan, st) : status_nomem(st);
+    for (int32_t i = 0; i < in->instructions && code == 0; i++)
+        o.loop_of[i] = -1;
+    if (code == 0)
+        code = plan_loops(&plan, st);
+    if (code == 0)
+        code = write(&o, out, st);
+    for (int i = 0; i < o.loops; i++)
+        free_loop(&o.loop[i]);
+    free(o.body);
+    free(o.loop);
+    free(o.loop_of);
+    free(plan.uses);
+    return code;
+}

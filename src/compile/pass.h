@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * pass: functions from module to module. Each writes a new module that computes the same as the old one, otherwise
+ * scheduled: what goes in and what comes out stay as they are, and so do names and labels of what is kept.
+ *
+ * Passes look at labels (layer, phase, what: builder.h) where they have to know which layer something belongs to; what has
+ * none is left alone.
+ *
+ * Errors: STATUS_NOMEM, STATUS_LIMIT. Ownership: `out` is the caller's, freed with module_free(), safe after a failure.
+ */
+#ifndef ICISIM_PASS_H
+#define ICISIM_PASS_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "hlo/module.h"
+
+/* Finds reduce-scatters in disguise. XLA's partitioner writes a reduce-scatter as an all-reduce and the slice of this device:
+ * its offset is looked up in a table, or computed, from partition-id. TPUs run the pair as one reduce-scatter; modules dumped
+ * elsewhere still show it.
+ *
+ *     r = f32[4096,8] all-reduce(p), replica_groups=[1,4]<=[4]                  s = f32[1024,8] reduce-scatter(p),
+ *     o = s32[1] dynamic-slice(constant({0, 1024, 2048, 3072}), partition-id)       replica_groups=[1,4]<=[4],
+ *     s = f32[1024,8] dynamic-slice(r, reshape(o), 0)                               dimensions={0}
+ *
+ * It is one if nothing else reads the all-reduce, one dim is cut into as many parts as a group has devices, and each device
+ * takes the part of its place in the group. What only computed the offset goes too. Inside a fusion the pair is found as
+ * well. *found is how many were found; where that is none, `out` stays empty, and `in` is as it should be. */
+int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
+
+/* Leaves out what nothing needs: instructions that the root does not depend on, computations that nobody calls. */
+int pass_prune(const struct module *in, struct module *out, struct status *st);
+
+/* What the backward pass finds again rather than keeps:
+ *   none      what was gathered: it is gathered again
+ *   products  also what is cheap: all but results of products and of other collectives; kernels run again, as with JAX's
+ *             checkpoint_dots
+ *   full      also all of a layer but its inputs and what is labelled keep="true", from them
+ * What is found again is labelled again="true", and stands before its first use. */
+enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
+int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
+const char *pass_remat_name(enum remat remat);
+int pass_remat_by_name(const char *name, struct status *st);
+
+/* What is element by element runs with what reads it, as XLA fuses loops: a value that only instructions of that kind, and
+ * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Only labels
+ * change: hbm_bytes says what is left to read and write. */
+int pass_fuse(const struct module *in, struct module *out, struct status *st);
+
+/* Gathers of what the step was given start so many layers (1 or more) ahead of their use, and go on while others compute; a
+ * start stands before the first use of what the layer that far back gathered. Over the same groups they run in this order, one
+ * at a time. Found by the labels of phase and layer.
+ *   uniform layers of computes C and gathers A: A + (L-1) max(A, C) + C, where without it L (A + C) */
+int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st);
+/* Which instructions, ahead[in->instructions], are gathers that pass_prefetch() would start ahead. */
+int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st);
+
+/* Gathers of what the step was given as one, where they are for one layer and phase, over the same groups: all-gathers of several
+ * operands. What is gathered along another dim than most of them are is turned, which takes no time. */
+int pass_combine(const struct module *in, struct module *out, struct status *st);
+
+/* Gathers, scatters and all-reduces of the entry as starts that go by data (lower.h), and dones where they stood. Where there
+ * are none, `out` stays empty, and `in` is as it should be. */
+int pass_by_data(const struct module *in, struct module *out, struct status *st);
+
+/* All-to-alls of the entry, ragged or not, in two parts: each starts as soon as its operands are there, but not before its layer
+ * and phase begin, and is waited for where it is used first. Over the same groups they run in the order in which they start, so
+ * that chunks of an exchange go on while others are multiplied. */
+int pass_exchange(const struct module *in, struct module *out, struct status *st);
+
+/* How the collective beside a product is decomposed into permutes of pieces, so that the product of one piece overlaps the
+ * permute of the next (collective matmul). Naive: not at all. Uni: all pieces one way round the ring; bidi: whole pieces both
+ * ways; bidi-half: halves both ways. Where the ring does not close, the last two are the line algorithm. */
+enum overlap_way { OVERLAP_NAIVE, OVERLAP_UNI, OVERLAP_BIDI, OVERLAP_BIDI_HALF, OVERLAP_WAYS };
+
+struct overlap_options {
+    void *context; /* for the functions */
+    /* The way for a collective of the module: an all-gather before products, a reduce-scatter or all-reduce after one. */
+    enum overlap_way (*way)(void *context, const struct module *module, int32_t collective);
+    /* The ring that its permutes step round: the devices of each group in the ring's order, in place, and whether the last
+     * is a neighbour of the first; asked once for all collectives between the same groups. NULL: as the groups list them, closed from
+     * three devices on. */
+    int (*ring)(void *context, const struct module *module, int32_t collective, struct groups *groups,
+                bool *closed, struct status *st);
+    int chunks; /* all-reduces: so many chunks of the output; 0: scattered, then gathered */
+    bool
+        xla_loops; /* uni: the accumulator of a scatter moves first, as XLA writes it: N permutes, not N - 1 */
+};
+
+/* Writes products and the collectives beside them as loops, unrolled: a gather of which all users are products, a scatter or
+ * reduction of a product that nothing else uses. Of several beside one product the last gather, else what comes after. Each
+ * step multiplies in a fusion, which takes its piece of what is whole by the device's place in the ring. */
+int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
+                 struct status *st);
+/* Sums of gradients go on while the backward pass computes: they start where they stand, and what needs them comes so many
+ * layers later, at the latest at the end of the step. `later`, by instruction, becomes true for those. */
+int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st);
+int pass_find_postponed(const struct module *in, bool later[], struct status *st);
+
+/* How an all-reduce beside a product overlaps, and how a uni loop of sums is written. */
+enum overlap_reduce { REDUCE_SCATTER_GATHER, REDUCE_CHUNKS };
+enum overlap_loop { LOOP_UNROLLED, LOOP_XLA };
+enum { OVERLAP_CHUNKS = 256 }; /* at most */
+/* A matmul's output that is cut less than its operand is: the operand is gathered, in a loop with the product or before it,
+ * or each device multiplies what it has, and the output is gathered. */
+enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
+int pass_gather_by_name(const char *name, struct status *st);
+int pass_reduce_by_name(const char *name, struct status *st);
+int pass_loop_by_name(const char *name, struct status *st);
+const char *pass_way_name(enum overlap_way way);
+int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compile/placement.h"
+
+#include "compile/cores.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int placement_init(struct placement *placement, const struct slice *slice, int devices, int cores,
+                   const struct mesh *mesh, const int32_t chip_of[], struct status *st)
+{
+    char shape[SLICE_TEXT];
+    cores = placement_cores(slice, devices, mesh ? mesh->cores : cores);
+    *placement = (struct placement){.slice = slice, .devices = devices, .cores = cores};
+    if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
+        return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,
+                           mesh->devices);
+    if (devices != slice->chips * cores && !(mesh && devices == mesh->devices))
+        return status_fail(
+            st, STATUS_INPUT,
+            "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",
+            devices, slice_print_shape(slice, shape), slice->chips, devices);
+    placement->chip_of = malloc((size_t)devices * sizeof *placement->chip_of);
+    if (!placement->chip_of)
+        return status_nomem(st);
+    for (int d = 0; d < devices; d++)
+        placement->chip_of[d] = chip_of ? chip_of[d] : mesh ? mesh_chip(mesh, d) : d / cores;
+    return 0;
+}
+
+void placement_free(struct placement *placement)
+{
+    free(placement->chip_of);
+    placement->chip_of = NULL;
+}
+
+/* The chips of a group, if they are all that have one of some coordinates along each axis: a box, where these follow each other,
+ * or every second chip of one, or two of every four, and so on. */
+struct box {
+    int len[SLICE_AXES];
+    int *offset[SLICE_AXES]; /* [len]: from the lowest, ascending */
+};
+
+static void box_free(struct box *box)
+{
+    for (int a = 0; a < SLICE_AXES; a++)
+        free(box->offset[a]);
+    *box = (struct box){0};
+}
+
+static int box_init(struct box *box, const struct slice *slice, struct status *st)
+{
+    bool room = true;
+    *box = (struct box){0};
+    for (int a = 0; a < SLICE_AXES; a++) {
+        box->offset[a] = malloc((size_t)slice->len[a] * sizeof *box->offset[a]);
+        room = room && box->offset[a];
+    }
+    if (room)
+        return 0;
+    box_free(box);
+    return status_nomem(st);
+}
+
+/* The coordinates that a group's chips have along an axis. */
+static void bound(const struct placement *placement, const int member[], int n, int axis, struct box *box)
+{
+    const struct slice *slice = placement->slice;
+    int *seen = box->offset[axis], len = 0, low = 0, step = 1, whole = slice->len[axis];
+    for (int a = axis + 1; a < SLICE_AXES; a++)
+        step *= slice->len[a];
+    memset(seen, 0, (size_t)whole * sizeof *seen);
+    for (int i = 0; i < n; i++)
+        seen[placement->chip_of[member[i]] / step % whole] = 1;
+    for (int c = 0; c < whole; c++) {
+        if (!seen[c])
+            continue;
+        low = len == 0 ? c : low;
+        box->offset[axis][len++] = c - low; /* at c or before it: seen[] has been read there */
+    }
+    box->len[axis] = len;
+}
+
+/* Does a group have all chips of its coordinates? It does if there are as many. */
+static bool bound_all(const struct placement *placement, const int member[], int n, struct box *box)
+{
+    int64_t chips = 1;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        bound(placement, member, n, a, box);
+        chips *= box->len[a];
+    }
+    return chips == n;
+}
+
+static bool same_shape(const struct box *a, const struct box *b)
+{
+    for (int axis = 0; axis < SLICE_AXES; axis++)
+        if (a->len[axis] != b->len[axis] ||
+            memcmp(a->offset[axis], b->offset[axis], (size_t)a->len[axis] * sizeof *a->offset[axis]) != 0)
+            return false;
+    return true;
+}
+
+/* Do all groups have one shape? `box` is that of the first one. Returns 1, 0 or a negative code. */
+static int find_box(const struct placement *placement, const struct groups *groups, struct box *box,
+                    struct status *st)
+{
+    struct box other;
+    if (box_init(&other, placement->slice, st) < 0)
+        return st->code;
+    bool is_box = true;
+    for (int g = 0; g < groups->count && is_box; g++) {
+        const int *member = groups->member + (size_t)g * (size_t)groups->size;
+        is_box = bound_all(placement, member, groups->size, g == 0 ? box : &other) &&
+                 (g == 0 || same_shape(box, &other));
+    }
+    box_free(&other);
+    return is_box;
+}
+
+/* Lines along an axis, one after the other: of all chips, each line from its lowest coordinate up. Boxes of
+ * one shape that share no chip may lie anywhere, so a line starts where its box does. */
+static void list_lines(const struct placement *placement, const struct groups *groups, const struct box *box,
+                       int axis, int32_t chip[])
+{
+    const struct slice *slice = placement->slice;
+    int at = 0;
+    for (int g = 0; g < groups->count; g++) {
+        const int *member = groups->member + (size_t)g * (size_t)groups->size;
+        int low = slice->len[axis];
+        for (int i = 0; i < groups->size; i++) {
+            int c = slice_coord(slice, placement->chip_of[member[i]], axis);
+            low = c < low ? c : low;
+        }
+        for (int i = 0; i < groups->size; i++) {
+            int first = placement->chip_of[member[i]], coord[SLICE_AXES];
+            if (slice_coord(slice, first, axis) != low)
+                continue;
+            for (int a = 0; a < slice->axes; a++)
+                coord[a] = slice_coord(slice, first, a);
+            for (int k = 0; k < box->len[axis]; k++) {
+                coord[axis] = low + box->offset[axis][k];
+                chip[at++] = slice_chip(slice, coord);
+            }
+        }
+    }
+}
+
+/* How far apart neighbours are along an axis: the least, or the most. */
+static int step_of(const struct box *box, int axis, bool most)
+{
+    int found = box->offset[axis][1];
+    for (int k = 1; k < box->len[axis]; k++) {
+        int step = box->offset[axis][k] - box->offset[axis][k - 1];
+        if (most ? step > found : step < found)
+            found = step;
+    }
+    return found;
+}
+
+static void print_ring(struct layout *layout, const struct box *box, int axis)
+{
+    const struct ring *ring = &layout->ring[layout->rings];
+    int least = step_of(box, axis, false), most = step_of(box, axis, true);
+    size_t n = strlen(layout->text);
+    n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%c %s", layout->rings ? ", " : " (",
+                          slice_axis_name(axis), ring->closed ? "ring" : "line");
+    if (most > 1 && n < sizeof layout->text)
+        n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, " by %d", least);
+    if (most > least && n < sizeof layout->text)
+        snprintf(layout->text + n, sizeof layout->text - n, " to %d", most);
+}
+
+static int ring_on_axis(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                        const struct box *box, int axis, int32_t chip[], struct status *st)
+{
+    const struct slice *slice = placement->slice;
+    struct ring *ring = &layout->ring[layout->rings];
+    int n = box->len[axis];
+    if (n == slice->len[axis] && groups->count * groups->size == slice->chips) {
+        return ring_of_axis(ring, slice, axis, st);
+    }
+    list_lines(placement, groups, box, axis, chip);
+    return ring_of_groups(ring, slice, chip, groups->count * groups->size / n, n, st);
+}
+
+static int walk_box(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                    const struct box *box, int32_t chip[], struct status *st)
+{
+    const struct slice *slice = placement->slice;
+    const int *len = box->len;
+    size_t n =
+        (size_t)snprintf(layout->text, sizeof layout->text, "%s of ", groups->count > 1 ? "boxes" : "box");
+    for (int a = 0; a < slice->axes; a++)
+        n += (size_t)snprintf(layout->text + n, sizeof layout->text - n, "%s%d", a ? "x" : "", len[a]);
+    for (int a = 0; a < slice->axes; a++) {
+        if (len[a] < 2)
+            continue;
+        int code = ring_on_axis(layout, placement, groups, box, a, chip, st);
+        if (code < 0)
+            return code;
+        print_ring(layout, box, a);
+        layout->rings++;
+    }
+    n = strlen(layout->text);
+    snprintf(layout->text + n, sizeof layout->text - n, layout->rings ? ")" : "");
+    return 0;
+}
+
+static int walk_list(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                     int32_t chip[], struct status *st)
+{
+    for (int i = 0; i < groups->count * groups->size; i++)
+        chip[i] = placement->chip_of[groups->member[i]];
+    int code = ring_of_groups(&layout->ring[0], placement->slice, chip, groups->count, groups->size, st);
+    if (code < 0)
+        return code;
+    layout->rings = 1;
+    snprintf(layout->text, sizeof layout->text, "one %s of %d, edges of up to %d hops",
+             layout->ring[0].closed ? "ring" : "line", groups->size, layout->ring[0].edge_links);
+    return 0;
+}
+
+int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                struct status *st)
+{
+    struct box box = {0};
+    struct groups of_chips = {0};
+    *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
+    if (placement->cores > 1) {
+        if (cores_fold(layout, placement, groups, &of_chips, st) < 0) {
+            groups_free(&of_chips);
+            return st->code;
+        }
+        groups = &of_chips;
+    }
+    int32_t *chip = malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
+    int code = chip ? box_init(&box, placement->slice, st) : status_nomem(st);
+    if (code == 0)
+        code = find_box(placement, groups, &box, st);
+    layout->box = code > 0;
+    if (code >= 0)
+        code = layout->box ? walk_box(layout, placement, groups, &box, chip, st)
+                           : walk_list(layout, placement, groups, chip, st);
+    free(chip);
+    box_free(&box);
+    groups_free(&of_chips);
+    if (code < 0)
+        layout_free(layout);
+    return code;
+}
+
+void layout_free(struct layout *layout)
+{
+    for (int r = 0; r < COLLECTIVE_RINGS; r++)
+        ring_free(&layout->ring[r]);
+    layout->rings = 0;
+}

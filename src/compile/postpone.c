@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Sums of gradients, which go on while the backward pass computes.
+ *
+ * What leads to results of the step only, and through no product, is its tail: reduce-scatters and all-reduces of gradients,
+ * and what comes of them. A collective of the tail starts where it stands. What needs it comes p layers later, or p more for
+ * each collective that it waits for one after the other, and the rest at the end of the step. Layers are counted by the
+ * products of the backward pass.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/async.h"
+#include "compile/pass.h"
+#include "hlo/cost.h"
+
+struct follow {
+    bool tail;
+    int16_t depth; /* collectives of the tail that come before, one after the other */
+    int32_t start; /* of a collective of the tail, in the new module */
+};
+
+/* An instruction of the tail that is not written yet. */
+struct pending {
+    int32_t at, due;
+};
+
+struct postpone {
+    struct edit edit;
+    const struct module *from;
+    const struct computation *entry;
+    struct follow *follow; /* [instructions of the entry] */
+    struct pending *pending;
+    int32_t pendings;
+    int32_t block; /* layers of the backward pass that have begun */
+    char layer[24];
+    int layers;
+};
+
+static struct follow *follow_of(const struct postpone *p, int32_t at)
+{
+    return &p->follow[at - p->entry->first];
+}
+
+static bool sums(const struct module *module, int32_t at)
+{
+    enum opcode opcode = module_at(module, at)->opcode;
+    return opcode == HLO_REDUCE_SCATTER || opcode == HLO_ALL_REDUCE;
+}
+
+/* May it be part of a tail: nothing that the MXU runs, and no communication but sums. Kernels are what updates weights. */
+static bool may_follow(const struct module *module, int32_t at)
+{
+    enum opcode opcode = module_at(module, at)->opcode;
+    enum opcode_class class = opcode_info(opcode)->class;
+    return opcode == HLO_TUPLE || (sums(module, at) && module_is_backward(module, at)) ||
+           ((class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY ||
+             (class == CLASS_OPAQUE && !module_cost(module, at).product)) &&
+            opcode != HLO_PARAMETER && module_is_backward(module, at));
+}
+
+/* From the last instruction to the first: is all that uses it part of the tail? Then, from the first on, how deep it is: what
+ * stands before all sums is not postponed. */
+static void find_tail(struct postpone *p)
+{
+    int32_t first = p->entry->first, end = first + p->entry->count;
+    for (int32_t at = first; at < end; at++)
+        *follow_of(p, at) = (struct follow){.tail = may_follow(p->from, at), .start = -1};
+    for (int32_t at = end - 1; at >= first; at--)
+        for (int o = 0; o < module_at(p->from, at)->operands; o++)
+            if (!follow_of(p, at)->tail)
+                follow_of(p, module_operand(p->from, at, o))->tail = false;
+    for (int32_t at = first; at < end; at++) {
+        struct follow *follow = follow_of(p, at);
+        for (int o = 0; o < module_at(p->from, at)->operands; o++) {
+            int32_t operand = module_operand(p->from, at, o);
+            int deep = follow_of(p, operand)->depth + (follow_of(p, operand)->tail && sums(p->from, operand));
+            if (follow->tail && deep > follow->depth)
+                follow->depth = (int16_t)deep;
+        }
+    }
+}
+
+/* Writes an instruction, after the dones of what it needs. */
+static void write_one(struct postpone *p, int32_t at)
+{
+    struct follow *follow = follow_of(p, at);
+    for (int o = 0; o < module_at(p->from, at)->operands; o++) {
+        int32_t operand = module_operand(p->from, at, o);
+        if (p->edit.now[operand] == EDIT_GONE)
+            async_done(&p->edit, operand, follow_of(p, operand)->start);
+    }
+    if (follow->tail && sums(p->from, at))
+        follow->start = async_start(&p->edit, at, "");
+    else
+        edit_copy(&p->edit, at);
+}
+
+static void write_due(struct postpone *p, int32_t block)
+{
+    int32_t left = 0;
+    for (int32_t i = 0; i < p->pendings; i++)
+        if (p->pending[i].due <= block)
+            write_one(p, p->pending[i].at);
+        else
+            p->pending[left++] = p->pending[i];
+    p->pendings = left;
+}
+
+/* A product of the backward pass in another layer than the last one begins a block. */
+static void count_block(struct postpone *p, int32_t at)
+{
+    char layer[24] = "";
+    if (opcode_info(module_at(p->from, at)->opcode)->class != CLASS_MATMUL ||
+        !module_is_backward(p->from, at))
+        return;
+    module_label(p->from, at, "layer", layer, sizeof layer);
+    if (strcmp(layer, p->layer) == 0)
+        return;
+    memcpy(p->layer, layer, sizeof layer);
+    write_due(p, ++p->block);
+}
+
+static void write_entry(struct postpone *p)
+{
+    int32_t root = p->entry->root;
+    edit_begin(&p->edit, p->from->entry);
+    for (int32_t at = p->entry->first; at < p->entry->first + p->entry->count; at++) {
+        const struct follow *follow = follow_of(p, at);
+        if (at == root) {
+            write_due(p, INT32_MAX);
+        } else if (follow->tail && follow->depth > 0) {
+            p->pending[p->pendings++] = (struct pending){at, p->block + p->layers * follow->depth};
+            continue;
+        }
+        count_block(p, at);
+        write_one(p, at);
+    }
+}
+
+static int open_postpone(struct postpone *p, const struct module *in, int layers, struct status *st)
+{
+    const struct computation *entry = &in->computation[in->entry];
+    *p = (struct postpone){.from = in, .entry = entry, .layers = layers};
+    p->follow = malloc(((size_t)entry->count + 1) * sizeof *p->follow);
+    p->pending = malloc(((size_t)entry->count + 1) * sizeof *p->pending);
+    if (!p->follow || !p->pending)
+        return status_nomem(st);
+    find_tail(p);
+    return 0;
+}
+
+static void close_postpone(struct postpone *p)
+{
+    free(p->follow);
+    free(p->pending);
+}
+
+int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    struct postpone p;
+    int code = open_postpone(&p, in, layers, st), opened = edit_open(&p.edit, in, out, st);
+    if (code == 0 && opened == 0) {
+        edit_copy_called(&p.edit);
+        write_entry(&p);
+    }
+    close_postpone(&p);
+    int closed = edit_close(&p.edit, st);
+    return code < 0 ? code : opened < 0 ? opened : closed;
+}
+
+int pass_find_postponed(const struct module *in, bool later[], struct status *st)
+{
+    struct postpone p;
+    int code = open_postpone(&p, in, 1, st);
+    for (int32_t at = in->computation[in->entry].first; code == 0 && at < p.entry->first + p.entry->count;
+         at++)
+        later[at] = later[at] || (follow_of(&p, at)->tail && sums(in, at));
+    close_postpone(&p);
+    return code;
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Gathers of what the step was given, started layers ahead of their use.
+ *
+ * The gather of block i (given.h) starts before the first use of what block i - p gathers, and ends (its done) where it is
+ * used. Where a weight takes several gathers one after the other, each but the last starts one block earlier than the one
+ * that needs it, so that it has a whole block's time, too.
+ */
+#include <stdlib.h>
+
+#include "compile/async.h"
+#include "compile/given.h"
+#include "compile/pass.h"
+
+/* When a gather starts. */
+struct turn {
+    int32_t block;
+    int later;
+    int32_t gather;
+};
+
+struct prefetch {
+    struct edit edit;
+    struct gathers gathers;
+    int32_t *start; /* [instructions of the module] in the new one, -1 */
+    struct turn *turn;
+    int32_t turns;
+    int layers;
+};
+
+/* Blocks in their order; in one first what comes first of each weight, else in text order. */
+static int by_turn(const void *a, const void *b)
+{
+    const struct turn *left = a, *right = b;
+    if (left->block != right->block)
+        return left->block < right->block ? -1 : 1;
+    if (left->later != right->later)
+        return left->later > right->later ? -1 : 1;
+    return left->gather < right->gather ? -1 : left->gather > right->gather;
+}
+
+static void find_turns(struct prefetch *p)
+{
+    const struct gathers *g = &p->gathers;
+    for (int32_t at = g->entry->first; at < g->entry->first + g->entry->count; at++)
+        if (is_given_gather(g, at) && origin_of(g, at)->block >= 0)
+            p->turn[p->turns++] = (struct turn){origin_of(g, at)->block, origin_of(g, at)->later, at};
+    qsort(p->turn, (size_t)p->turns, sizeof *p->turn, by_turn);
+}
+
+static void write_value(struct prefetch *p, int32_t at);
+
+static void write_operands(struct prefetch *p, int32_t at)
+{
+    for (int o = 0; o < module_at(p->gathers.from, at)->operands; o++)
+        write_value(p, module_operand(p->gathers.from, at, o));
+}
+
+static void write_start(struct prefetch *p, int32_t gather)
+{
+    if (p->start[gather] >= 0)
+        return;
+    write_operands(p, gather);
+    p->start[gather] = async_start(&p->edit, gather, "");
+}
+
+/* What was not written yet: of a gather its done, under its own name. */
+static void write_value(struct prefetch *p, int32_t at)
+{
+    if (p->edit.now[at] != EDIT_GONE)
+        return;
+    if (!is_given_gather(&p->gathers, at)) {
+        write_operands(p, at);
+        edit_copy(&p->edit, at);
+        return;
+    }
+    write_start(p, at);
+    async_done(&p->edit, at, p->start[at]);
+}
+
+/* Starts what is due when block `now` begins; -1: when the step does. */
+static void write_starts(struct prefetch *p, int32_t now)
+{
+    for (int32_t t = 0; t < p->turns; t++) {
+        int32_t due = p->turn[t].block - p->layers - p->turn[t].later;
+        if ((due < 0 ? -1 : due) == now)
+            write_start(p, p->turn[t].gather);
+    }
+}
+
+static void write_entry(struct prefetch *p)
+{
+    const struct gathers *g = &p->gathers;
+    int32_t first = g->entry->first, end = first + g->entry->count;
+    edit_begin(&p->edit, p->gathers.from->entry);
+    for (int32_t at = first; at < end; at++)
+        if (module_at(g->from, at)->opcode == HLO_PARAMETER)
+            edit_copy(&p->edit, at);
+    write_starts(p, -1);
+    for (int32_t at = first; at < end; at++) {
+        const struct origin *origin = origin_of(g, at);
+        if (origin->moves)
+            continue;
+        write_operands(p, at);
+        if (origin->opens >= 0)
+            write_starts(p, origin->opens);
+        write_value(p, at);
+    }
+}
+
+static int open_prefetch(struct prefetch *p, const struct module *in, struct status *st)
+{
+    if (gathers_init(&p->gathers, in, st) < 0)
+        return st->code;
+    p->start = malloc(((size_t)in->instructions + 1) * sizeof *p->start);
+    p->turn = malloc(((size_t)p->gathers.entry->count + 1) * sizeof *p->turn);
+    if (!p->start || !p->turn)
+        return status_nomem(st);
+    for (int32_t i = 0; i < in->instructions; i++)
+        p->start[i] = -1;
+    find_turns(p);
+    return 0;
+}
+
+int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    struct prefetch p = {.layers = layers};
+    int code = edit_open(&p.edit, in, out, st);
+    if (code == 0)
+        code = open_prefetch(&p, in, st);
+    if (code == 0) {
+        edit_copy_called(&p.edit);
+        write_entry(&p);
+    }
+    gathers_free(&p.gathers);
+    free(p.start);
+    free(p.turn);
+    int closed = edit_close(&p.edit, st);
+    return code < 0 ? code : closed;
+}
+
+int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st)
+{
+    struct gathers gathers = {0};
+    int code = gathers_init(&gathers, in, st);
+    for (int32_t at = 0; at < in->instructions && code == 0; at++)
+        ahead[at] = module_at(in, at)->computation == in->entry && is_given_gather(&gathers, at);
+    gathers_free(&gathers);
+    return code;
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "compile/pass.h"
+#include "hlo/edit.h"
+#include "hlo/ragged_rows.h"
+
+static const char *const remats[] = {"none", "products", "full", NULL};
+
+const char *pass_remat_name(enum remat remat)
+{
+    return remats[remat];
+}
+
+int pass_remat_by_name(const char *name, struct status *st)
+{
+    int index = text_index(name, remats);
+    return index >= 0 ? index : text_unknown("remat", name, remats, st);
+}
+
+/* What the pass knows of each instruction of the entry. */
+struct fact {
+    bool backward;
+    bool gathered; /* by all-gathers, maybe in another type or shape, or beside each other */
+    bool keep;     /* labelled so */
+    int32_t layer; /* 0: none */
+    int32_t again; /* in the new module: found again, or -1 */
+};
+
+struct recompute {
+    struct edit edit;
+    const struct computation *entry; /* of the old module */
+    enum remat remat;
+    struct fact *fact; /* [instructions of the entry] */
+};
+
+static struct fact *fact_of(struct recompute *c, int32_t at)
+{
+    return &c->fact[at - c->entry->first];
+}
+
+/* Another name, type or shape for what the operand has. */
+static bool renames(enum opcode opcode)
+{
+    return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_SLICE || opcode == HLO_CONVERT ||
+           opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
+}
+
+/* Of what is all gathered, the same in other words. */
+static bool is_gathered(struct recompute *c, int32_t at)
+{
+    const struct module *from = c->edit.from;
+    const struct instruction *i = module_at(from, at);
+    bool gathered = renames(i->opcode) || i->opcode == HLO_CONCATENATE;
+    for (int o = 0; o < i->operands && gathered; o++)
+        gathered = fact_of(c, module_operand(from, at, o))->gathered;
+    return gathered || i->opcode == HLO_ALL_GATHER;
+}
+
+static void find_facts(struct recompute *c)
+{
+    const struct module *from = c->edit.from;
+    const struct computation *entry = c->entry;
+    for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
+        struct fact *fact = fact_of(c, at);
+        char text[24];
+        *fact = (struct fact){.again = -1};
+        fact->backward = module_is_backward(from, at);
+        fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
+        fact->keep = module_label(from, at, "keep", text, sizeof text);
+        fact->gathered = is_gathered(c, at);
+    }
+}
+
+/* Is a value of the forward pass kept for a user of some layer. */
+static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
+{
+    const struct fact *fact = fact_of(c, at);
+    enum opcode opcode = module_at(c->edit.from, at)->opcode;
+    enum opcode_class class = opcode_info(opcode)->class;
+    if (fact->backward || opcode == HLO_PARAMETER || opcode == HLO_CONSTANT)
+        return true;
+    if (fact->gathered)
+        return false;
+    if (c->remat == REMAT_NONE || (c->remat == REMAT_FULL && fact->keep) || fact->layer == 0 ||
+        (c->remat == REMAT_FULL && fact->layer != layer))
+        return true;
+    return c->remat == REMAT_PRODUCTS && (class == CLASS_MATMUL || class == CLASS_COLLECTIVE);
+}
+
+/* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
+static void label_again(struct recompute *c, int32_t at)
+{
+    static const char *const keys[] = {"layer", "what", RAGGED_ROWS_LABEL};
+    size_t room = strlen(module_value(c->edit.from, at, ATTR_FRONTEND_ATTRIBUTES)) + 64, used;
+    char *text = malloc(room), *value = malloc(room);
+    if (!text || !value) {
+        c->edit.to->error = STATUS_NOMEM;
+        free(text);
+        free(value);
+        return;
+    }
+    used = (size_t)snprintf(text, room, "{");
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            used += (size_t)snprintf(text + used, room - used, "phase=\"bwd\",");
+        if (module_label(c->edit.from, at, keys[i], value, (int)room))
+            used += (size_t)snprintf(text + used, room - used, "%s=\"%s\",", keys[i], value);
+    }
+    snprintf(text + used, room - used, "again=\"true\"}");
+    module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    free(text);
+    free(value);
+}
+
+/* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */
+static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
+{
+    struct fact *fact = fact_of(c, at);
+    if (is_kept(c, at, layer))
+        return c->edit.now[at];
+    if (fact->again >= 0)
+        return fact->again;
+    const struct module *from = c->edit.from;
+    const struct instruction *i = module_at(from, at);
+    char name[160];
+    snprintf(name, sizeof name, "%.140s.remat", module_word(from, i->name));
+    for (int o = 0; o < i->operands; o++)
+        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+    fact->again = edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
+    edit_attributes(&c->edit, at, false);
+    label_again(c, at);
+    return fact->again;
+}
+
+static void copy_backward(struct recompute *c, int32_t at)
+{
+    const struct module *from = c->edit.from;
+    const struct instruction *i = module_at(from, at);
+    int32_t layer = fact_of(c, at)->layer;
+    for (int o = 0; o < i->operands; o++)
+        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+    c->edit.now[at] = edit_add(&c->edit, i->opcode, module_word(from, i->name),
+                               edit_shape(&c->edit, i->shape), i->operands);
+    edit_attributes(&c->edit, at, true);
+}
+
+int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st)
+{
+    struct recompute c = {.remat = remat, .entry = &in->computation[in->entry]};
+    int code = edit_open(&c.edit, in, out, st);
+    c.fact = malloc((size_t)c.entry->count * sizeof *c.fact);
+    if (!c.fact && code == 0)
+        code = status_nomem(st);
+    if (code == 0) {
+        find_facts(&c);
+        edit_copy_called(&c.edit);
+        edit_begin(&c.edit, in->entry);
+    }
+    for (int32_t at = c.entry->first; at < c.entry->first + c.entry->count && code == 0; at++)
+        if (fact_of(&c, at)->backward)
+            copy_backward(&c, at);
+        else
+            edit_copy(&c.edit, at);
+    free(c.fact);
+    int closed = edit_close(&c.edit, st);
+    return code < 0 ? code : closed;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "compile/pass.h"
+#include "hlo/edit.h"
+#include "hlo/scalar.h"
+
+struct disguises {
+    const struct module *module;
+    int32_t *users;    /* [instructions] how many operands it is, and one more for a root */
+    int32_t *slice_of; /* [instructions] of an all-reduce the slice that goes with it, else -1 */
+    int32_t *dim;      /* the same: the dim that is scattered */
+    bool *gone;        /* [instructions] left out */
+    bool *released;    /* [instructions] it has lost a user */
+    int64_t *offset;   /* [devices] what instruction `known` is on each; many slices share one offset */
+    int32_t known;
+};
+
+static int count_users(struct disguises *d, struct status *st)
+{
+    const struct module *module = d->module;
+    size_t n = (size_t)module->instructions + 1,
+           devices = (size_t)module->replicas * (size_t)module->partitions;
+    d->users = calloc(n, sizeof *d->users);
+    d->slice_of = malloc(n * sizeof *d->slice_of);
+    d->dim = calloc(n, sizeof *d->dim);
+    d->gone = calloc(n, sizeof *d->gone);
+    d->released = calloc(n, sizeof *d->released);
+    d->offset = malloc(devices * sizeof *d->offset);
+    d->known = -1;
+    if (!d->users || !d->slice_of || !d->dim || !d->gone || !d->released || !d->offset)
+        return status_nomem(st);
+    for (int32_t i = 0; i < module->instructions; i++) {
+        d->slice_of[i] = -1;
+        for (int o = 0; o < module_at(module, i)->operands; o++)
+            d->users[module_operand(module, i, o)]++;
+    }
+    for (int32_t c = 0; c < module->computations; c++)
+        d->users[module->computation[c].root]++;
+    return 0;
+}
+
+/* Is the whole number that an instruction computes known on every device? Then it is in d->offset. */
+static bool find_offsets(struct disguises *d, int32_t instruction)
+{
+    const struct module *module = d->module;
+    if (d->known == instruction)
+        return true;
+    d->known = -1;
+    for (int device = 0; device < module->replicas * module->partitions; device++) {
+        struct scalar_place place = {module, SCALAR_UNKNOWN, device / module->partitions,
+                                     device % module->partitions, SCALAR_STEPS};
+        struct scalar found;
+        if (!scalar_find(&place, instruction, SCALAR_UNKNOWN, &found) || found.carried >= 0)
+            return false;
+        d->offset[device] = found.value;
+    }
+    d->known = instruction;
+    return true;
+}
+
+/* Does each device of the groups take the part of its place? The offset of a whole dim is 0 on all devices, or is clamped
+ * to that. */
+static bool takes_own_part(struct disguises *d, int32_t slice, int dim, const struct groups *groups,
+                           int64_t part)
+{
+    if (!find_offsets(d, module_operand(d->module, slice, 1 + dim)))
+        return false;
+    for (int i = 0; i < groups->count * groups->size; i++)
+        if (d->offset[groups->member[i]] != i % groups->size * part)
+            return false;
+    return true;
+}
+
+/* The one dim in which a slice is smaller than what it is taken from, by a factor; -1 if it is not one. */
+static int find_cut(const struct module *module, int32_t slice, int64_t factor)
+{
+    const struct shape *whole = module_shape_of(module, module_operand(module, slice, 0));
+    const struct shape *part = module_shape_of(module, slice);
+    int cut = -1;
+    if (factor < 2 || module_at(module, slice)->operands != 1 + whole->count)
+        return -1;
+    for (int d = 0; d < whole->count; d++) {
+        int64_t n = module->number[whole->first + d], m = module->number[part->first + d];
+        if (n == m)
+            continue;
+        if (cut >= 0 || m * factor != n)
+            return -1;
+        cut = d;
+    }
+    return cut;
+}
+
+static int examine(struct disguises *d, int32_t slice, int *found, struct status *st)
+{
+    const struct module *module = d->module;
+    int32_t reduce = module_at(module, slice)->operands > 0 ? module_operand(module, slice, 0) : slice;
+    struct groups groups;
+    if (module_at(module, slice)->opcode != HLO_DYNAMIC_SLICE ||
+        module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->users[reduce] != 1)
+        return 0;
+    int code = module_groups_of(module, reduce, &groups, st);
+    if (code < 0)
+        return code;
+    int dim = find_cut(module, slice, groups.size);
+    if (dim >= 0 &&
+        takes_own_part(d, slice, dim, &groups, module->number[module_shape_of(module, slice)->first + dim])) {
+        d->slice_of[reduce] = slice;
+        d->dim[reduce] = dim;
+        d->gone[slice] = true;
+        ++*found;
+    }
+    groups_free(&groups);
+    return 0;
+}
+
+/* One user less of each operand from `first` on. */
+static void release(struct disguises *d, int32_t instruction, int first)
+{
+    for (int o = first; o < module_at(d->module, instruction)->operands; o++) {
+        int32_t operand = module_operand(d->module, instruction, o);
+        d->users[operand]--;
+        d->released[operand] = true;
+    }
+}
+
+/* Offsets that nothing reads any more, and what only they read. */
+static void drop_offsets(struct disguises *d)
+{
+    for (int32_t i = d->module->instructions - 1; i >= 0; i--) {
+        enum opcode opcode = module_at(d->module, i)->opcode;
+        enum opcode_class class = opcode_info(opcode)->class;
+        bool idle = d->released[i] && d->users[i] == 0 && opcode != HLO_PARAMETER &&
+                    (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY);
+        if (d->gone[i])
+            release(d, i, 1);
+        else if (idle)
+            release(d, i, 0);
+        d->gone[i] |= idle;
+    }
+}
+
+/* The reduce-scatter has the name and the shape of the slice, and all else of the all-reduce. */
+static void write_scatter(struct edit *edit, const struct disguises *d, int32_t reduce)
+{
+    const struct module *from = edit->from;
+    const struct instruction *slice = module_at(from, d->slice_of[reduce]);
+    int64_t dim = d->dim[reduce];
+    int32_t operand = edit->now[module_operand(from, reduce, 0)];
+    int32_t made = module_add(edit->to, HLO_REDUCE_SCATTER, module_word(from, slice->name),
+                              edit_shape(edit, slice->shape), &operand, 1);
+    module_attribute(edit->to, ATTR_DIMENSIONS, &dim, 1);
+    edit_attributes(edit, reduce, true);
+    edit_replace(edit, reduce, made);
+    edit_replace(edit, d->slice_of[reduce], made);
+}
+
+static int write(const struct disguises *d, struct module *to, struct status *st)
+{
+    const struct module *from = d->module;
+    struct edit edit;
+    int code = edit_open(&edit, from, to, st);
+    for (int32_t c = 0; c < from->computations && code == 0; c++) {
+        const struct computation *computation = &from->computation[c];
+        edit_begin(&edit, c);
+        for (int32_t i = computation->first; i < computation->first + computation->count; i++)
+            if (d->slice_of[i] >= 0)
+                write_scatter(&edit, d, i);
+            else if (!d->gone[i])
+                edit_copy(&edit, i);
+    }
+    int closed = edit_close(&edit, st);
+    return code < 0 ? code : closed;
+}
+
+int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st)
+{
+    struct disguises d = {.module = in};
+    int code = count_users(&d, st);
+    *found = 0;
+    *out = (struct module){0};
+    for (int32_t i = 0; i < in->instructions && code == 0; i++)
+        code = examine(&d, i, found, st);
+    if (code == 0 && *found > 0) {
+        drop_offsets(&d);
+        code = write(&d, out, st);
+    }
+    free(d.users);
+    free(d.slice_of);
+    free(d.dim);
+    free(d.gone);
+    free(d.released);
+    free(d.offset);
+    return code;
+}

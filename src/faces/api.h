@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * api: the public library (include/icisim/): handles around the structs of the other folders, and no logic of
+ * its own.
+ *
+ * A public function that can fail, or that reads or writes numbers, is a call: from call_begin() to call_end()
+ * its thread is in the C locale, as all readers and writers of numbers expect, and its status is one of ours.
+ *
+ * Units: none. Errors: those of what is called. Ownership: a handle owns what it holds, but for what is marked
+ * borrowed.
+ */
+#ifndef API_H
+#define API_H
+
+#include <icisim/icisim.h>
+#include <locale.h>
+
+#include "base/status.h"
+#include "engine/trace.h"
+#include "machine/chip.h"
+#include "program/program.h"
+#include "settings/settings.h"
+#include "study/machine.h"
+#include "study/result.h"
+
+struct icisim_chip {
+    struct chip chip;
+};
+
+struct icisim_point {
+    struct settings settings; /* one value each */
+    struct catalog catalog;
+};
+
+struct icisim_result {
+    struct result result;
+};
+
+struct icisim_slice {
+    struct catalog catalog;
+    struct machine machine;
+    char mapping[MESH_TEXT];
+};
+
+struct icisim_program {
+    struct program program; /* the slice is borrowed */
+    int32_t stage;          /* of the ops added next */
+    struct status fault;    /* the first while building */
+};
+
+struct icisim_trace {
+    struct trace trace;
+};
+
+struct api_call {
+    struct status st;
+    locale_t before;
+};
+
+void api_begin(struct api_call *call);
+
+/* Tells the caller's status, which may be NULL. Returns `code`. */
+int api_end(struct api_call *call, int code, struct icisim_status *st);
+
+/* The point that the settings say. */
+int api_point(const struct icisim_point *point, struct point *said, struct status *st);
+
+/* Is the program whole: no fault while building, and its invariants hold? */
+int api_program_check(const struct icisim_program *program, struct status *st);
+
+/* Is there a link in one where there is one in the other? */
+bool api_same_slice(const struct slice *a, const struct slice *b);
+
+#endif

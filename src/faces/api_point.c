@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdlib.h>
+
+#include "engine/engine.h"
+#include "faces/api.h"
+#include "study/job.h"
+
+/* An option that a point has; the others are of commands. */
+static const struct option_row *find_option(const char *name, struct status *st)
+{
+    const struct option_row *option = option_by_name(name);
+    if (option && option->of_point)
+        return option;
+    status_fail(st, STATUS_INPUT, "'%s' is no option of a point; icisim_option_name() lists them", name);
+    return NULL;
+}
+
+static int set(struct icisim_point *point, const char *name, const char *text, struct status *st)
+{
+    const struct option_row *option = find_option(name, st);
+    if (!option)
+        return st->code;
+    struct settings given;
+    settings_init(&given);
+    int code = settings_add(&given, option, text, st);
+    struct setting *new = &given.of[option_index(option)];
+    if (code == 0 && new->count != 1)
+        code = status_fail(st, STATUS_INPUT, "%s '%s': a point has one value; set one after the other", name,
+                           text);
+    if (code == 0) {
+        struct setting *mine = &point->settings.of[option_index(option)], old = *mine;
+        *mine = *new;
+        *new = old;
+    }
+    settings_free(&given);
+    return code;
+}
+
+int icisim_point_set(struct icisim_point *point, const char *option, const char *text,
+                     struct icisim_status *st)
+{
+    struct api_call call;
+    api_begin(&call);
+    return api_end(&call, set(point, option, text, &call.st), st);
+}
+
+int icisim_point_unset(struct icisim_point *point, const char *name, struct icisim_status *st)
+{
+    struct api_call call;
+    api_begin(&call);
+    const struct option_row *option = find_option(name, &call.st);
+    if (option) {
+        struct settings old;
+        settings_init(&old);
+        struct setting *mine = &point->settings.of[option_index(option)];
+        old.of[option_index(option)] = *mine;
+        *mine = (struct setting){0};
+        settings_free(&old);
+    }
+    return api_end(&call, call.st.code, st);
+}
+
+const char *icisim_point_get(const struct icisim_point *point, const char *name)
+{
+    const struct option_row *option = option_by_name(name);
+    return option && option->of_point ? settings_text(&point->settings, name) : NULL;
+}
+
+int icisim_point_read(struct icisim_point *point, const char *path, struct icisim_status *st)
+{
+    struct api_call call;
+    api_begin(&call);
+    return api_end(&call, settings_read(&point->settings, path, &call.st), st);
+}
+
+struct icisim_point *icisim_point_new(struct icisim_status *st)
+{
+    struct api_call call;
+    api_begin(&call);
+    struct icisim_point *point = calloc(1, sizeof *point);
+    int code = point ? set(point, "engine", engine_fastest()->name, &call.st) : status_nomem(&call.st);
+    if (api_end(&call, code, st) == 0)
+        return point;
+    icisim_point_free(point);
+    return NULL;
+}
+
+void icisim_point_free(struct icisim_point *point)
+{
+    if (!point)
+        return;
+    settings_free(&point->settings);
+    catalog_free(&point->catalog);
+    free(point);
+}
+
+int api_point(const struct icisim_point *point, struct point *said, struct status *st)
+{
+    struct grid grid;
+    int code = grid_init(&grid, &point->settings, st);
+    if (code == 0 && grid.points > 1) /* of a workload file */
+        code =
+            status_fail(st, STATUS_INPUT, "the workload file has several values for an option; set that one");
+    if (code == 0)
+        grid_point(&grid, 0, said);
+    return code;
+}
+
+struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim_status *st)
+{
+    struct api_call call;
+    struct point said;
+    api_begin(&call);
+    struct icisim_result *result = calloc(1, sizeof *result);
+    int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
+    if (code == 0)
+        code = job_result(&said, &point->catalog, &result->result, &call.st);
+    settings_locate(&point->settings, &call.st);
+    if (api_end(&call, code, st) == 0)
+        return result;
+    icisim_result_free(result);
+    return NULL;
+}
+
+/* The option of a point with an index among those. */
+static const struct option_row *option_at(int index)
+{
+    for (int i = 0; i < option_count; i++)
+        if (option_table[i].of_point && index-- == 0)
+            return &option_table[i];
+    return NULL;
+}
+
+const char *icisim_option_name(int index)
+{
+    const struct option_row *option = option_at(index);
+    return option ? option->name : NULL;
+}
+
+const char *icisim_option_help(int index)
+{
+    const struct option_row *option = option_at(index);
+    return option ? option->doc : NULL;
+}

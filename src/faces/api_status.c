@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
+
+#include "base/version.h"
+#include "faces/api.h"
+
+_Static_assert((int)ICISIM_OK == (int)STATUS_OK && (int)ICISIM_INPUT == (int)STATUS_INPUT &&
+                   (int)ICISIM_LIMIT == (int)STATUS_LIMIT && (int)ICISIM_IO == (int)STATUS_IO &&
+                   (int)ICISIM_NOMEM == (int)STATUS_NOMEM && (int)ICISIM_ENGINE == (int)STATUS_ENGINE &&
+                   (int)ICISIM_CHECK == (int)STATUS_CHECK,
+               "public codes are ours");
+_Static_assert((int)ICISIM_STATUS_TEXT >= (int)sizeof(((struct status *)0)->text), "a text fits");
+
+void api_begin(struct api_call *call)
+{
+    *call = (struct api_call){0};
+    /* glibc has the C locale ready: this allocates nothing, and there is nothing to free */
+    call->before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+}
+
+int api_end(struct api_call *call, int code, struct icisim_status *st)
+{
+    uselocale(call->before);
+    if (st) {
+        st->code = code < 0 ? code : ICISIM_OK;
+        snprintf(st->text, sizeof st->text, "%s", code < 0 ? call->st.text : "");
+    }
+    return code;
+}
+
+const char *icisim_code_name(int code)
+{
+    return status_name(code);
+}
+
+const char *icisim_version(void)
+{
+    return version_parts[0].version;
+}
+
+struct icisim_built_with icisim_built_with(int index)
+{
+    struct icisim_built_with part = {0};
+    int last = 0;
+    while (version_parts[last + 1].name)
+        last++;
+    if (index >= 0 && index < last) {
+        part.name = version_parts[index + 1].name;
+        part.version = version_parts[index + 1].version;
+    }
+    return part;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim eval: a collective, or a model's step, on numbers, through the schedule that is simulated. */
+#include "faces/eval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "faces/command.h"
+#include "model/model.h"
+#include "notation/expr.h"
+#include "report/run_stations.h"
+
+/* What each call is in the option table. */
+static const enum op_set op_of_call[CALL_OPS_COUNT] = {
+    [CALL_NONE] = ON_NONE,
+    [CALL_PSUM] = ON_ALL_REDUCE,
+    [CALL_PMEAN] = ON_ALL_REDUCE,
+    [CALL_PMAX] = ON_ALL_REDUCE,
+    [CALL_PMIN] = ON_ALL_REDUCE,
+    [CALL_ALL_GATHER] = ON_ALL_GATHER,
+    [CALL_PSUM_SCATTER] = ON_REDUCE_SCATTER,
+    [CALL_ALL_TO_ALL] = ON_ALL_TO_ALL,
+    [CALL_PPERMUTE] = ON_PERMUTE,
+    [CALL_RING_SHIFT] = ON_SHIFT,
+    [CALL_BROADCAST] = ON_BROADCAST,
+    [CALL_RAGGED] = ON_RAGGED,
+};
+
+/* As NumPy counts them: -1 is the last dim. */
+static int dim_of(const struct settings *settings, const char *name, int dims)
+{
+    int dim = settings_integer(settings, name);
+    return dim < 0 && dim + dims >= 0 ? dim + dims : dim;
+}
+
+static int read_groups(struct eval *eval, const char *text, struct status *st)
+{
+    struct call *call = &eval->example.call;
+    if (!text)
+        return 0;
+    int n = axis_list_size(&call->axes, &eval->example.axes);
+    return groups_parse(text, n, &call->divide, st);
+}
+
+static int read_perm(struct call *call, const char *text, struct status *st)
+{
+    if (!text)
+        return status_fail(st, STATUS_INPUT, "ppermute needs --perm, such as --perm 0-1,1-0");
+    return call_parse_pairs(text, call, st) < 0 ? status_prefix(st, "--perm: ") : 0;
+}
+
+/* ragged_all_to_all: a matrix, rows from position to position. */
+static int read_rows(struct eval *eval, const char *text, struct status *st)
+{
+    struct call *call = &eval->example.call;
+    struct array rows = {0};
+    int n = axis_list_size(&call->axes, &eval->example.axes);
+    int code = text ? case_read_array(text, &rows, st) : 0;
+    if (code < 0)
+        return status_prefix(st, "--rows: ");
+    if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
+        code = status_fail(
+            st, STATUS_INPUT,
+            "ragged_all_to_all needs --rows, a matrix of %d x %d whole numbers: row i, column j says "
+            "how many rows position i sends to j",
+            n, n);
+    else if (!(call->rows = calloc((size_t)(n * n) + 1, sizeof *call->rows)))
+        code = status_nomem(st);
+    for (int i = 0; i < n * n && code == 0; i++) {
+        if (rows.data[i] >= 0 && rows.data[i] <= (double)ARRAY_ELEMENTS)
+            call->rows[i] = (int64_t)rows.data[i];
+        else
+            code = status_fail(st, STATUS_INPUT, "--rows: %.9g rows from %d to %d; write 0 to %lld",
+                               rows.data[i], i / n, i % n, (long long)ARRAY_ELEMENTS);
+    }
+    array_free(&rows);
+    return code;
+}
+
+static int read_call(struct eval *eval, const struct settings *settings, struct status *st)
+{
+    struct call *call = &eval->example.call;
+    int dims = eval->example.input.dims, code = 0;
+    if (call->op != CALL_NONE)
+        code = mesh_parse_axes(&eval->machine.mesh, settings_text(settings, "axis"), &call->axes, st);
+    if (code < 0)
+        return status_prefix(st, "--axis: ");
+    call->tiled = settings_flag(settings, "tiled");
+    if (call->op == CALL_ALL_GATHER)
+        call->dim = dim_of(settings, "dim", dims + !call->tiled);
+    if (call->op == CALL_PSUM_SCATTER)
+        call->dim = dim_of(settings, "scatter-dimension", dims);
+    call->split_axis = dim_of(settings, "split-axis", dims);
+    call->concat_axis = dim_of(settings, "concat-axis", dims);
+    call->offset = settings_integer(settings, "offset");
+    call->root = settings_integer(settings, "root");
+    if (call->op == CALL_PPERMUTE && (code = read_perm(call, settings_text(settings, "perm"), st)) < 0)
+        return code;
+    if (call->op == CALL_RAGGED && (code = read_rows(eval, settings_text(settings, "rows"), st)) < 0)
+        return code;
+    return read_groups(eval, settings_text(settings, "groups"), st);
+}
+
+/* Without --in, dim 0 is cut over the axes of the call (all, where nothing is sent). */
+static int read_in_spec(struct eval *eval, const char *text, struct status *st)
+{
+    struct example *example = &eval->example;
+    if (text)
+        return spec_parse(text, &example->axes, &example->in_spec, st) < 0 ? status_prefix(st, "--in: ") : 0;
+    example->in_spec.dims = 1;
+    example->in_spec.dim[0] = example->call.axes;
+    return example->call.op == CALL_NONE
+               ? mesh_parse_axes(&eval->machine.mesh, NULL, &example->in_spec.dim[0], st)
+               : 0;
+}
+
+/* The call has been checked, so that a spec can follow from it. */
+static int read_out_spec(struct eval *eval, const char *text, struct status *st)
+{
+    struct example *example = &eval->example;
+    eval->has_out_spec = text != NULL;
+    if (!text) {
+        example->out_spec = evaluate_out_spec(example);
+        return 0;
+    }
+    return spec_parse(text, &example->axes, &example->out_spec, st) < 0 ? status_prefix(st, "--out: ") : 0;
+}
+
+static int read_input(struct eval *eval, const struct settings *settings, struct status *st)
+{
+    const char *text = settings_text(settings, "input"), *local = settings_text(settings, "local");
+    if (!text)
+        return status_fail(
+            st, STATUS_INPUT,
+            "--input is missing: numbers, such as \"arange(8).reshape(2,4)\", or a .json or .csv file");
+    int code = case_read_array(text, &eval->example.input, st);
+    if (code < 0)
+        return status_prefix(st, "--input: ");
+    eval->local = local;
+    return local ? local_parse(local, &eval->example.local, st) : 0;
+}
+
+/* What JAX makes of such numbers, unless a type is asked for: it counts for the simulated time only. */
+static int read_plan(struct eval *eval, const struct settings *settings, const struct point *point,
+                     struct status *st)
+{
+    const char *usual = eval->example.input.integer ? "int32" : "float32";
+    int dtype = dtype_by_name(settings_count(settings, "dtype") > 0 ? point->dtype : usual, st);
+    if (dtype < 0)
+        return dtype;
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(eval->machine.chip->ring, st);
+    if (kind < 0)
+        return kind;
+    eval->dtype = dtype_info((enum dtype_id)dtype)->name;
+    eval->plan = (struct evaluate_plan){.kind = (enum ring_kind)kind,
+                                        .algorithm = (enum algorithm)point->algorithm,
+                                        .keep_ties = point->keep_ties,
+                                        .routes = point->routes,
+                                        .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,
+                                        .setup_s = eval->machine.chip->setup_s};
+    return 0;
+}
+
+static int open_one(struct eval *eval, const struct settings *settings, const struct point *point,
+                    struct catalog *catalog, struct status *st)
+{
+    if (!point->op)
+        return status_fail(
+            st, STATUS_INPUT,
+            "what is to run? name a collective, such as psum, or none, or give --cases FILE.json");
+    int op = call_by_name(point->op, st);
+    if (op < 0)
+        return op;
+    eval->example.call.op = (enum call_op)op;
+    int code = option_check(point, op_of_call[op], call_name((enum call_op)op), st);
+    if (code == 0)
+        code = machine_open(&eval->machine, point, catalog, st);
+    if (code < 0)
+        return code;
+    eval->example.axes = eval->machine.mesh.axes;
+    if ((code = read_input(eval, settings, st)) < 0 || (code = read_call(eval, settings, st)) < 0 ||
+        (code = read_in_spec(eval, settings_text(settings, "in"), st)) < 0)
+        return code;
+    return read_plan(eval, settings, point, st);
+}
+
+static int run_one(const struct settings *settings, const struct point *point, struct status *st)
+{
+    struct catalog catalog = {0};
+    struct eval eval = {0};
+    int code = open_one(&eval, settings, point, &catalog, st);
+    if (code == 0)
+        code = evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st);
+    if (code == 0)
+        code = read_out_spec(&eval, settings_text(settings, "out"), st);
+    if (code == 0)
+        code = eval_print(&eval, stdout, st);
+    evaluation_close(&eval.evaluation);
+    case_free(&eval.example);
+    machine_close(&eval.machine);
+    catalog_free(&catalog);
+    return code;
+}
+
+/* One point only: numbers are not swept. */
+static int check_single(const struct grid *grid, struct status *st)
+{
+    for (int d = 0; d < grid->dims; d++) {
+        const struct option_row *option = &option_table[grid->option[d]];
+        if (grid->count[d] > 1)
+            return status_fail(st, STATUS_INPUT, "eval takes one value of %s%s, not %d%s",
+                               option->positional ? "" : "--", option->name, grid->count[d],
+                               strcmp(option->name, "axis") == 0 ? "; several axes at once are --axis x,y"
+                                                                 : "");
+    }
+    return 0;
+}
+
+/* Numbers do not depend on the chip: a mesh of three axes has one that is wired in three, where none is asked for. */
+static const char *chip_for(const char *mesh)
+{
+    struct axes axes = {0};
+    struct status ignored = {0};
+    int long_ones = 0;
+    if (mesh && axes_parse(mesh, &axes, &ignored) >= 0)
+        for (int a = 0; a < axes.count; a++)
+            long_ones += axes.axis[a].n > 1;
+    return long_ones > 2 ? "v5p" : "v5e";
+}
+
+static int eval_run(struct settings *settings, struct status *st)
+{
+    struct grid grid;
+    struct point point;
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
+    if (code == 0)
+        code = check_single(&grid, st);
+    if (code < 0)
+        return code;
+    grid_point(&grid, 0, &point);
+    point.numbers = true;
+    if (settings_count(settings, "chip") == 0 && !point.slice)
+        point.chip = chip_for(point.mesh);
+    if (settings_text(settings, "cases"))
+        return eval_cases(settings, &point, stdout, st);
+    if (point.file && model_file_has(point.file, "meshes", NULL))
+        return eval_stations(&point, stdout, st);
+    if (point.file && model_file_has(point.file, "model", "experts"))
+        return eval_experts(&point, stdout, st);
+    if (point.op && option_op(point.op) == ON_MODEL)
+        return eval_model(&point, stdout, st);
+    struct slice_of_mesh of;
+    code = machine_slice_of_mesh(&point, &of, st);
+    if (code < 0)
+        return code;
+    return point.op && expr_is(point.op) ? eval_matmul(&point, stdout, st) : run_one(settings, &point, st);
+}
+
+const struct command command_eval = {
+    .name = "eval",
+    .arguments = "OP|MATMUL|WORKLOAD.yaml",
+    .what =
+        "runs a collective, a matmul or a model's step on numbers, through the schedule that is simulated",
+    .more =
+        "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
+        "ppermute, ring_shift, broadcast, ragged_all_to_all; or a matmul in sharding notation, which "
+        "multiplies "
+        "whole numbers of its own as its module does. Prints input, each device's block, each step, "
+        "the result, and whether it equals the definition; exits with 1 if it does not. Numbers are doubles "
+        "whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and gradients "
+        "by "
+        "their norms, and whether they are those of one device; exits with 1 if they are not.",
+    .bit = FOR_EVAL,
+    .run = eval_run,
+};

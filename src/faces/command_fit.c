@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim fit: the numbers of a machine from measured times. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "faces/command.h"
+#include "faces/rows.h"
+#include "study/fitting.h"
+
+/* Sizes to predict, of all --predict. */
+static int read_sizes(const struct settings *settings, uint64_t **size_bytes, int *sizes, struct status *st)
+{
+    const char *text = settings_text(settings, "predict");
+    *size_bytes = NULL;
+    *sizes = 0;
+    return text ? units_expand_bytes("--predict", text, size_bytes, sizes, st) : 0;
+}
+
+/* --operation says what --op says elsewhere, where it is a positional argument. */
+static int name_operation(struct settings *settings, struct status *st)
+{
+    const char *operation = settings_text(settings, "operation");
+    return operation ? settings_add(settings, option_by_name("op"), operation, st) : 0;
+}
+
+static int fit(struct settings *settings, struct status *st)
+{
+    struct fitting fitting = {0};
+    uint64_t *size_bytes = NULL;
+    int sizes = 0;
+    struct csv_writer csv = {0};
+    struct output profile = {0};
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = read_sizes(settings, &size_bytes, &sizes, st);
+    if (code == 0)
+        code = name_operation(settings, st);
+    if (code == 0)
+        code = rows_open(settings, "csv", &csv.output, st);
+    if (code == 0)
+        code = rows_open(settings, "write-profile", &profile, st);
+    if (code == 0)
+        code = fitting_init(&fitting, settings, st);
+    bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "write-profile");
+    if (code == 0 && table)
+        fitting_print(&fitting, size_bytes, sizes);
+    if (code == 0)
+        fitting_print_dropped(&fitting, table ? stdout : stderr);
+    if (code == 0 && csv.output.file)
+        fitting_write(&fitting, &csv, size_bytes, sizes);
+    if (code == 0 && profile.file)
+        code = fitting_write_profile(&fitting, profile.file, st);
+    if (code == 0)
+        code = csv_commit(&csv, st);
+    if (code == 0)
+        code = output_commit(&profile, st);
+    csv_abandon(&csv);
+    output_abandon(&profile);
+    fitting_free(&fitting);
+    free(size_bytes);
+    return code;
+}
+
+const struct command command_fit = {
+    .name = "fit",
+    .arguments = "FILE",
+    .what =
+        "fits alpha, bandwidth and a machine's overhead, hop latency and link bandwidth to measured times",
+    .more = "FILE is CSV with the columns operation,chip,slice,axes,ring,size_bytes,time_s (or a column run "
+            "with the "
+            "arguments of icisim run), or as nccl-tests or accelerator-microbenchmarks name them. What it "
+            "does not "
+            "say may be said by options. A line t = alpha + bytes/bandwidth is fitted to each collective and "
+            "slice; "
+            "overhead, hop latency and link bandwidth to all of a chip, where closed forms exist.",
+    .bit = FOR_FIT,
+    .run = fit,
+};

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim lower: the module that a workload is, as HLO text. */
+#include <stdio.h>
+
+#include "faces/command.h"
+#include "hlo/hlo_print.h"
+#include "notation/expr.h"
+#include "study/module_job.h"
+
+/* The one point that the settings are. */
+static int find_point(const struct settings *settings, struct grid *grid, struct point *point,
+                      struct status *st)
+{
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(grid, settings, st);
+    if (code < 0)
+        return code;
+    if (grid->points > 1)
+        return status_fail(st, STATUS_INPUT,
+                           "lower prints one module; these are %lld: give one value of each option",
+                           (long long)grid->points);
+    grid_point(grid, 0, point);
+    return 0;
+}
+
+static int read_module(const struct point *point, struct module *module, struct status *st)
+{
+    struct catalog catalog = {0};
+    char path[HLO_PATH];
+    int disguised;
+    if (!point->op)
+        return status_fail(
+            st, STATUS_INPUT,
+            "what is to lower? name a module of HLO text, the workload file of a model, or a matmul");
+    if (!module_job_matches(point) && !expr_is(point->op))
+        return status_fail(
+            st, STATUS_INPUT,
+            "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump directory, - for "
+            "stdin), the workload file of a model, or a matmul",
+            point->op);
+    int code = module_job_read(point, &catalog, module, path, &disguised, st);
+    catalog_free(&catalog);
+    return code;
+}
+
+static int lower(struct settings *settings, struct status *st)
+{
+    struct grid grid;
+    struct point point;
+    struct module module = {0};
+    int code = find_point(settings, &grid, &point, st);
+    if (code == 0)
+        code = read_module(&point, &module, st);
+    if (code == 0)
+        code = hlo_print(&module, stdout, st);
+    module_free(&module);
+    return code;
+}
+
+const struct command command_lower = {
+    .name = "lower",
+    .arguments = "FILE.hlo|DIR|WORKLOAD.yaml|MATMUL",
+    .what = "prints what one device of a workload runs, as HLO text",
+    .more = "The text can be run in its turn, and takes the same time to the bit. Reduce-scatters in "
+            "disguise are printed as "
+            "what they are, unless --as-written is given.",
+    .bit = FOR_LOWER,
+    .run = lower,
+};

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim topology: what a slice is made of, and the slice as a SimGrid platform. */
+#include <math.h>
+#include <string.h>
+
+#include "base/output.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "engine/platform.h"
+#include "faces/command.h"
+#include "machine/defects.h"
+#include "report/sheet.h"
+#include "study/machine.h"
+
+static const char *print_lengths(const int len[], int axes, char text[static SLICE_TEXT])
+{
+    int n = 0;
+    for (int a = 0; a < axes; a++)
+        n += snprintf(text + n, (size_t)(SLICE_TEXT - n), "%s%d", a ? "x" : "", len[a]);
+    return text;
+}
+
+static void show_axes(const struct slice *slice)
+{
+    printf("axes       ");
+    for (int a = 0; a < slice->axes; a++) {
+        const char *kind = slice->len[a] == 1 ? "alone" : slice_is_ring(slice, a) ? "ring" : "line";
+        printf("%s%c=%d (%s)", a ? ", " : "", slice_axis_name(a), slice->len[a], kind);
+    }
+    putchar('\n');
+}
+
+static void show_links(const struct chip *chip, const struct slice *slice)
+{
+    char link[UNITS_TEXT], nominal[UNITS_TEXT], hop[UNITS_TEXT], cut[UNITS_TEXT];
+    int links = slice_count_links(slice), least = 2 * SLICE_AXES, most = 0;
+    for (int c = 0; c < slice->chips; c++) {
+        int ports = slice_count_ports(slice, c);
+        least = ports < least ? ports : least;
+        most = ports > most ? ports : most;
+    }
+    printf("links      %d one-way (%d cables); ", links, links / 2);
+    printf(least == most ? "%d out of each chip\n" : "%d to %d out of a chip\n", least, most);
+    printf("each link  %s one way, %s a hop", units_print_bandwidth(slice->link_Bps, link),
+           units_print_time(slice->hop_latency_s, hop));
+    if (!isnan(chip->link_nominal_Bps))
+        printf(" (nominal %s)", units_print_bandwidth(chip->link_nominal_Bps, nominal));
+    printf("\nbisection  %s one way over the cheapest plane cut\n",
+           units_print_bandwidth(slice_bisection_Bps(slice), cut));
+}
+
+/* The host's shape along the slice's axes, which may name them in another order: v5e's hosts of 4x2 lie as 2x4 in a
+ * slice of 2x8. Returns false where whole hosts do not fill the slice. */
+static bool lay_hosts(const struct chip *chip, const struct slice *slice, int host[static SLICE_AXES])
+{
+    static const int order[][SLICE_AXES] = {{0, 1, 2}, {1, 0, 2}, {0, 2, 1}, {2, 1, 0}, {1, 2, 0}, {2, 0, 1}};
+    for (size_t o = 0; o < sizeof order / sizeof *order; o++) {
+        bool fills = true;
+        for (int a = 0; a < SLICE_AXES; a++) {
+            host[a] = order[o][a] < chip->axes ? chip->host[order[o][a]] : 1;
+            fills &= slice->len[a] % host[a] == 0;
+        }
+        if (fills)
+            return true;
+    }
+    return false;
+}
+
+static void show_host(const struct slice *slice, const int host[], int index, const int at[])
+{
+    printf("host %-5d chips", index);
+    for (int c = 0; c < slice->chips; c++) {
+        bool inside = true;
+        for (int a = 0; a < SLICE_AXES; a++)
+            inside &= slice_coord(slice, c, a) / host[a] == at[a];
+        if (inside)
+            printf(" %d", c);
+    }
+    putchar('\n');
+}
+
+/* Large slices are only counted: nobody reads a thousand hosts. */
+static void show_hosts(const struct chip *chip, const struct slice *slice)
+{
+    enum { LISTED = 16 };
+    char shape[SLICE_TEXT];
+    int host[SLICE_AXES], hosts = 1;
+    if (!lay_hosts(chip, slice, host)) {
+        printf("hosts      of %s chips; they do not fill this slice\n",
+               print_lengths(chip->host, chip->axes, shape));
+        return;
+    }
+    for (int a = 0; a < SLICE_AXES; a++)
+        hosts *= slice->len[a] / host[a];
+    printf("hosts      %d of %s chips\n", hosts, print_lengths(host, slice->axes, shape));
+    for (int h = 0; h < hosts && hosts <= LISTED; h++) {
+        int at[SLICE_AXES], rest = h;
+        for (int a = SLICE_AXES - 1; a >= 0; a--) {
+            at[a] = rest % (slice->len[a] / host[a]);
+            rest /= slice->len[a] / host[a];
+        }
+        show_host(slice, host, h, at);
+    }
+}
+
+static int show_sources(const struct chip *chip, struct status *st)
+{
+    struct sheet sheet = {0};
+    printf("# the chip's numbers (%s profile) and where they are from\n", chip_profile_names[chip->profile]);
+    sheet_text_column(&sheet, "number");
+    sheet_text_column(&sheet, "value");
+    sheet_text_column(&sheet, "source");
+    for (int i = 0; i < chip->facts; i++) {
+        const struct chip_fact *fact = &chip->fact[i];
+        sheet_text(&sheet, fact->key);
+        sheet_text(&sheet, fact->value);
+        sheet_text(&sheet, fact->source);
+    }
+    int code = sheet_print(&sheet, stdout, st);
+    sheet_free(&sheet);
+    return code;
+}
+
+static int show(const struct machine *machine, const struct point *point, struct status *st)
+{
+    struct axis_list list = {0};
+    if (point->axis && mesh_parse_axes(&machine->mesh, point->axis, &list, st) < 0)
+        return status_prefix(st, "--axis: ");
+    const struct chip *chip = machine->chip;
+    const struct slice *slice = &machine->slice;
+    char shape[SLICE_TEXT], pod[SLICE_TEXT], wrap[SLICE_TEXT];
+    printf("slice      %s %s, %d chips (pod %s)\n", chip->name, slice_print_shape(slice, shape), slice->chips,
+           print_lengths(chip->pod, chip->axes, pod));
+    show_axes(slice);
+    printf("wrap       %s (by itself: %s)\n", slice_print_wrap(slice, wrap), chip_wrap_name(chip->wrap));
+    show_links(chip, slice);
+    defects_show(slice, stdout);
+    show_hosts(chip, slice);
+    int code = point->mesh || point->axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
+    return code < 0 ? code : show_sources(chip, st);
+}
+
+/* SimGrid's hosts need a speed; ours is that of bf16, if the chip has one. */
+static int export(const struct machine *machine, const char *path, struct status *st)
+{
+    struct output output = {0};
+    double flops;
+    int code = chip_peak(machine->chip, DTYPE_BF16, &flops, st);
+    if (code == 0)
+        code = output_open(&output, path, st);
+    if (code == 0)
+        code = platform_write(&machine->slice, flops, output.file, st);
+    if (code == 0)
+        code = output_commit(&output, st);
+    output_abandon(&output);
+    return code;
+}
+
+static int topology(struct settings *settings, struct status *st)
+{
+    static const char *const actions[] = {"show", "export", NULL};
+    const char *action = settings_text(settings, "action");
+    struct catalog catalog = {0};
+    struct machine machine = {0};
+    struct grid grid;
+    if (!action)
+        return status_fail(st, STATUS_INPUT,
+                           "topology: show or export? write icisim topology show --slice 4x4");
+    if (text_index(action, actions) < 0)
+        return text_unknown("action of topology", action, actions, st);
+    if (strcmp(action, "export") == 0 && settings_count(settings, "axis") > 0)
+        return status_fail(st, STATUS_INPUT, "--axis does not apply to topology export; leave it out");
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = grid_init(&grid, settings, st);
+    for (int64_t i = 0; i < grid.points && code == 0; i++) {
+        struct point point;
+        grid_point(&grid, i, &point);
+        code = machine_open(&machine, &point, &catalog, st);
+        if (code == 0 && strcmp(action, "show") == 0)
+            code = show(&machine, &point, st);
+        else if (code == 0)
+            code = export(&machine, settings_text(settings, "output"), st);
+        machine_close(&machine);
+    }
+    catalog_free(&catalog);
+    return code;
+}
+
+const struct command command_topology = {
+    .name = "topology",
+    .arguments = "show|export",
+    .what = "shows a slice: chips, axes, wraps, links, bisection, hosts, the sources of its numbers",
+    .more =
+        "--mesh shows which chip is where and what each edge of its rings costs in links; --axis tp,dp those "
+        "of the "
+        "ring over both, in that order. export writes the slice as a SimGrid platform (XML 4.1) to --output.",
+    .bit = FOR_TOPOLOGY,
+    .run = topology,
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim validate: simulation against closed forms, engine against engine, and what others have published. */
+#include <string.h>
+
+#include "faces/command.h"
+#include "faces/rows.h"
+#include "study/validate.h"
+
+/* The parts asked for; all if none is named. Measurements are met on the measured profile unless one is asked for. */
+static int run_parts(const struct settings *settings, struct checks *checks, struct status *st)
+{
+    bool formulas = settings_flag(settings, "formulas"), engines = settings_flag(settings, "engines");
+    bool published = settings_flag(settings, "published");
+    const struct setting *runs = &settings->of[option_index(option_of_command("steps", FOR_VALIDATE))];
+    const char *steps = runs->count > 0 ? runs->text[runs->count - 1] : NULL;
+    bool all = !formulas && !engines && !published && !steps;
+    enum chip_profile profile = CHIP_MEASURED;
+    if (settings_count(settings, "profile") > 0 && !published && !all)
+        return status_fail(st, STATUS_INPUT,
+                           "--profile does not apply without --published; leave it out or add that");
+    if (settings_count(settings, "profile") > 0 && strcmp(settings_text(settings, "profile"), "spec") == 0)
+        profile = CHIP_SPEC;
+    int code = 0;
+    if (formulas || all)
+        code = validate_formulas(checks, true, st);
+    if (code == 0 && (engines || all))
+        code = validate_engines(checks, st);
+    if (code == 0 && (published || all))
+        code = validate_published(checks, profile, NULL, st);
+    if (code == 0 && (published || all))
+        code = validate_runs(checks, profile, NULL, st);
+    if (code == 0 && steps)
+        code = validate_runs(checks, CHIP_MEASURED, steps, st);
+    if (code == 0 && (published || all))
+        code = validate_worked(checks, NULL, st);
+    return code;
+}
+
+static int validate(struct settings *settings, struct status *st)
+{
+    struct checks checks = {0};
+    struct csv_writer csv = {0};
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = rows_open(settings, "csv", &csv.output, st);
+    if (code == 0)
+        code = run_parts(settings, &checks, st);
+    if (code == 0 && csv.output.file)
+        checks_write(&checks, &csv);
+    if (code == 0)
+        code = csv_commit(&csv, st);
+    csv_abandon(&csv);
+    if (code == 0 && !rows_take_stdout(settings, "csv")) {
+        if (!settings_flag(settings, "summary"))
+            checks_print(&checks, stdout);
+        checks_print_summary(&checks, stdout);
+    }
+    int out = checks_out(&checks);
+    if (code == 0 && out > 0)
+        code = status_fail(st, STATUS_CHECK, "%d of %d checks are out of their tolerance", out, checks.count);
+    checks_free(&checks);
+    return code;
+}
+
+const struct command command_validate = {
+    .name = "validate",
+    .arguments = "",
+    .what = "checks simulation against formulas, engine against engine, and what others have published",
+    .more = "Without --formulas, --engines, --published or --steps it does the first three. Published "
+            "measurements are held "
+            "against "
+            "the measured profiles; --profile spec holds them against the book's numbers. Exit status 1 if "
+            "any check "
+            "is out.",
+    .bit = FOR_VALIDATE,
+    .run = validate,
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c and
+ * eval_steps.c show it, eval_cases.c runs a file of them; eval_model.c runs the step of a model. */
+#ifndef CLI_EVAL_H
+#define CLI_EVAL_H
+
+#include "numbers/evaluate.h"
+#include "settings/settings.h"
+#include "study/machine.h"
+
+struct eval {
+    struct machine machine;
+    const char *dtype; /* its name, for the heading and the simulated time */
+    struct example example;
+    const char *local; /* as given, or NULL */
+    bool has_out_spec; /* --out was given */
+    struct evaluate_plan plan;
+    struct evaluation evaluation;
+};
+
+/* Runs it, printing as it goes: input, blocks, steps, result, verdict. STATUS_CHECK where the result is wrong. */
+int eval_print(struct eval *eval, FILE *out, struct status *st);
+
+/* Runs the evaluation and prints what was delivered, step by step. */
+int eval_steps(struct evaluation *evaluation, FILE *out, struct status *st);
+
+/* `--cases FILE`: every case through its program, by every schedule that is not fixed by an option. */
+int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st);
+
+/* A step with experts: what is sent and dropped, and what comes out; whether it is what the file's data says of y. */
+int eval_experts(const struct point *point, FILE *out, struct status *st);
+
+/* The step of a model: what comes out, and whether it is what one device gets. STATUS_CHECK where it is not. */
+int eval_model(const struct point *point, FILE *out, struct status *st);
+
+/* A matmul: whole numbers through the module that runs, on virtual devices, against the plain product. STATUS_CHECK where they
+ * differ. */
+int eval_matmul(const struct point *point, FILE *out, struct status *st);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim eval --cases: a file of examples, each through its program by every schedule. */
+#include <string.h>
+
+#include "faces/eval.h"
+
+/* What stands in the file, or is chosen for each case. */
+static const char *const in_file[] = {"op",
+                                      "mesh",
+                                      "axis",
+                                      "groups",
+                                      "input",
+                                      "in",
+                                      "out",
+                                      "local",
+                                      "tiled",
+                                      "dim",
+                                      "scatter-dimension",
+                                      "split-axis",
+                                      "concat-axis",
+                                      "perm",
+                                      "offset",
+                                      "root",
+                                      "rows"};
+
+static int check_options(const struct settings *settings, struct status *st)
+{
+    for (size_t i = 0; i < sizeof in_file / sizeof *in_file; i++)
+        if (settings_count(settings, in_file[i]) > 0)
+            return status_fail(st, STATUS_INPUT, "--cases: each case has its own %s; leave it out",
+                               in_file[i]);
+    return 0;
+}
+
+static const char *const pace_names[EXECUTE_PACES] = {
+    [EXECUTE_LATE] = "late", [EXECUTE_EARLY] = "early", [EXECUTE_MIXED] = "mixed"};
+
+/* One schedule, at every pace of the executor. */
+static int run_plan(const struct example *example, const struct machine *machine,
+                    const struct evaluate_plan *plan, struct status *st)
+{
+    struct evaluation evaluation;
+    int code = evaluation_open(&evaluation, example, &machine->mesh, plan, st);
+    for (int pace = 0; pace < EXECUTE_PACES && code == 0; pace++) {
+        struct execute_options options = {.pace = (enum execute_pace)pace, .seed = (uint64_t)pace};
+        code = evaluation_run(&evaluation, &options, st);
+        if (code == 0)
+            code = evaluation_check_output(&evaluation, st);
+        if (code < 0)
+            status_prefix(st, "%s pace: ", pace_names[pace]);
+    }
+    evaluation_close(&evaluation);
+    return code;
+}
+
+/* Every ring and every algorithm, unless one is asked for. */
+static int run_plans(const struct example *example, const struct machine *machine, const struct point *point,
+                     bool any_algorithm, struct status *st)
+{
+    int code = 0;
+    for (int kind = 0; kind < RING_KINDS && code == 0; kind++)
+        for (int algorithm = 0; algorithm < ALGORITHMS && code == 0; algorithm++) {
+            if ((point->ring != CHOICE_OPEN && kind != point->ring) ||
+                (!any_algorithm && algorithm != point->algorithm))
+                continue;
+            struct evaluate_plan plan = {.kind = (enum ring_kind)kind,
+                                         .algorithm = (enum algorithm)algorithm,
+                                         .keep_ties = point->keep_ties,
+                                         .routes = point->routes};
+            code = run_plan(example, machine, &plan, st);
+            if (code < 0)
+                status_prefix(st, "ring %s, ", ring_kind_name(plan.kind));
+        }
+    return code;
+}
+
+static int run_case(const struct example *example, const struct point *asked, bool any_algorithm,
+                    struct catalog *catalog, struct status *st)
+{
+    char mesh[AXES_TEXT];
+    struct point point = *asked;
+    struct machine machine = {0};
+    struct slice_of_mesh of;
+    point.mesh = axes_print(&example->axes, mesh);
+    int code = machine_slice_of_mesh(&point, &of, st);
+    if (code == 0)
+        code = machine_open(&machine, &point, catalog, st);
+    if (code == 0)
+        code = run_plans(example, &machine, &point, any_algorithm && example->call.op == CALL_ALL_TO_ALL, st);
+    machine_close(&machine);
+    return code;
+}
+
+int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st)
+{
+    const char *path = settings_text(settings, "cases");
+    struct cases cases = {0};
+    struct catalog catalog = {0};
+    int failed = 0, code = check_options(settings, st);
+    if (code == 0)
+        code = cases_load(&cases, path, st);
+    if (code < 0)
+        return code;
+    for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
+        struct status wrong = {0};
+        const struct example *example = &cases.item[i];
+        code = run_case(example, point, settings_count(settings, "algorithm") == 0, &catalog, &wrong);
+        if (code < 0 && code != STATUS_NOMEM) {
+            fprintf(out, "%s: %s:%d: %s\n", example->id, path, example->line, wrong.text);
+            failed++;
+        }
+    }
+    if (code == STATUS_NOMEM) /* no fault of the case's */
+        code = status_nomem(st);
+    else
+        fprintf(out, "%d passed, %d failed\n", cases.count - failed, failed);
+    if (failed > 0 && code != STATUS_NOMEM)
+        code = status_fail(st, STATUS_CHECK, "%s: %d of %d cases failed", path, failed, cases.count);
+    cases_free(&cases);
+    catalog_free(&catalog);
+    return code;
+}

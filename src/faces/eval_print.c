@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `icisim eval` shows. Devices are numbered in mesh order, as JAX numbers them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "faces/eval.h"
+
+#include "base/text.h"
+#include "base/units.h"
+#include "engine/timing.h"
+#include "numbers/shard.h"
+
+enum { LINE_ROOM = 72, LABEL = 160 };
+
+/* The array's lines as one; *line is NULL where that is too long. */
+static int on_one_line(const char *text, char **line, struct status *st)
+{
+    char *to = *line = malloc(strlen(text) + 1);
+    if (!to)
+        return status_nomem(st);
+    for (const char *at = text; *at; at++) {
+        if (*at != '\n') {
+            *to++ = *at;
+            continue;
+        }
+        at += strspn(at, "\n ") - 1; /* the indent of the next row, or the end */
+        if (at[1])
+            *to++ = ' ';
+    }
+    *to = '\0';
+    if (to - *line > LINE_ROOM) {
+        free(*line);
+        *line = NULL;
+    }
+    return 0;
+}
+
+/* After a label that is `width` wide: on its line if it fits, else below. */
+static int print_array(const char *label, int width, const struct array *array, FILE *out, struct status *st)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return status_nomem(st);
+    array_print(array, memory);
+    if (!text_end(memory, &text))
+        return status_nomem(st);
+    char *line, *rest = text, *row;
+    int code = on_one_line(text, &line, st);
+    if (code < 0) {
+        free(text);
+        return code;
+    }
+    if (line) {
+        fprintf(out, "%-*s  %s\n", width, label, line);
+    } else {
+        fprintf(out, "%s\n", label);
+        while ((row = strsep(&rest, "\n")))
+            if (*row || (rest && *rest))
+                fprintf(out, "    %s\n", row);
+    }
+    free(line);
+    free(text);
+    return 0;
+}
+
+/* "  device 5 (dp 2, tp 1)", and where it lies if the mesh is not laid row by row. */
+static void print_label(const struct mesh *mesh, int device, char text[static LABEL])
+{
+    size_t used = (size_t)snprintf(text, LABEL, "  device %d (", device);
+    for (int a = 0; a < mesh->axes.count && used < LABEL; a++)
+        used += (size_t)snprintf(text + used, LABEL - used, "%s%s %d", a ? ", " : "", mesh->axes.axis[a].name,
+                                 axes_coord(&mesh->axes, device, a));
+    if (used < LABEL)
+        used += (size_t)snprintf(text + used, LABEL - used, ")");
+    if (mesh->chip_of && used < LABEL)
+        snprintf(text + used, LABEL - used, " on chip %d", mesh_chip(mesh, device));
+}
+
+static int print_blocks(const struct mesh *mesh, const struct array block[], FILE *out, struct status *st)
+{
+    char label[LABEL];
+    int width = 0, code = 0;
+    for (int device = 0; device < mesh->devices; device++) {
+        print_label(mesh, device, label);
+        width = (int)strlen(label) > width ? (int)strlen(label) : width;
+    }
+    for (int device = 0; device < mesh->devices && code == 0; device++) {
+        print_label(mesh, device, label);
+        code = print_array(label, width, &block[device], out, st);
+    }
+    return code;
+}
+
+static void print_heading(const struct eval *eval, FILE *out)
+{
+    const struct mesh *mesh = &eval->machine.mesh;
+    const struct call *call = &eval->example.call;
+    char shape[SLICE_TEXT], wrap[SLICE_TEXT], axes[AXES_TEXT], sizes[AXES_TEXT], mapping[MESH_TEXT];
+    fprintf(out, "# %s", call_name(call->op));
+    if (call->op != CALL_NONE)
+        fprintf(out, " over %s%s", axis_list_print(&call->axes, &mesh->axes, axes),
+                call->divide.count > 0 ? " in groups" : "");
+    fprintf(out, " of %s on %s %s (wrap: %s), mesh %s: %s", eval->dtype, eval->machine.chip->name,
+            slice_print_shape(mesh->slice, shape), slice_print_wrap(mesh->slice, wrap),
+            axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
+    bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.algorithm == ALGORITHM_DIRECT;
+    if (call->op == CALL_ALL_TO_ALL)
+        fprintf(out, ", algorithm %s", algorithm_name(eval->plan.algorithm));
+    if (eval->evaluation.rings > 0 && call->op != CALL_RAGGED && !direct)
+        fprintf(out, ", ring %s", ring_kind_name(eval->plan.kind));
+    fputc('\n', out);
+}
+
+/* The blocks as the spec cuts them, and after the local step if there is one. */
+static int print_start(const struct eval *eval, FILE *out, struct status *st)
+{
+    const struct example *example = &eval->example;
+    const struct evaluation *e = &eval->evaluation;
+    char shape[ARRAY_TEXT], spec[SPEC_TEXT], label[LABEL + ARRAY_TEXT];
+    snprintf(label, sizeof label, "input, %s", array_print_shape(&example->input, shape));
+    int code = print_array(label, 0, &example->input, out, st);
+    if (code < 0)
+        return code;
+    spec_print(&example->in_spec, &example->axes, spec);
+    if (!eval->local) {
+        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&e->start[0], shape));
+        return print_blocks(e->mesh, e->start, out, st);
+    }
+    struct array *block = calloc((size_t)e->mesh->devices, sizeof *block);
+    code =
+        block ? spec_shard(&example->in_spec, &example->axes, &example->input, block, st) : status_nomem(st);
+    if (code == 0) {
+        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&block[0], shape));
+        code = print_blocks(e->mesh, block, out, st);
+    }
+    if (code == 0) {
+        fprintf(out, "blocks after %s, %s each\n", eval->local, array_print_shape(&e->start[0], shape));
+        code = print_blocks(e->mesh, e->start, out, st);
+    }
+    case_free_blocks(block, e->mesh->devices);
+    return code;
+}
+
+/* Where nothing was sent, the blocks stand above already. */
+static int print_result(const struct eval *eval, FILE *out, struct status *st)
+{
+    const struct example *example = &eval->example;
+    const struct evaluation *e = &eval->evaluation;
+    char shape[ARRAY_TEXT], spec[SPEC_TEXT], label[LABEL + ARRAY_TEXT + SPEC_TEXT];
+    bool even = evaluation_is_even(e);
+    int code = 0;
+    if (example->call.op != CALL_NONE) {
+        fprintf(out, "blocks of the result%s%s\n",
+                even ? ", " : "; their shapes differ, so that they make no global array",
+                even ? array_print_shape(&e->got[0], shape) : "");
+        code = print_blocks(e->mesh, e->got, out, st);
+    }
+    if (code < 0 || !even)
+        return code;
+    struct array result;
+    if ((code = spec_assemble(&example->out_spec, &example->axes, e->got, &result, st)) == 0) {
+        snprintf(label, sizeof label, "result by %s, %s",
+                 spec_print(&example->out_spec, &example->axes, spec), array_print_shape(&result, shape));
+        code = print_array(label, 0, &result, out, st);
+    }
+    array_free(&result);
+    return code;
+}
+
+/* Simulated, on the slice and by the schedule that the numbers took. */
+static int print_time(const struct evaluation *e, FILE *out, struct status *st)
+{
+    double time_s;
+    char time[UNITS_TEXT];
+    long long transfers = program_transfers(&e->program);
+    if (transfers == 0)
+        return 0;
+    int steps = program_steps(&e->program, st);
+    int code = steps < 0 ? steps : program_time(&e->program, &time_s, st);
+    if (code == 0)
+        fprintf(out, "# takes %s: %d step%s, %lld transfer%s, %.9g B over links\n",
+                units_print_time(time_s, time), steps, steps == 1 ? "" : "s", transfers,
+                transfers == 1 ? "" : "s", program_link_bytes(&e->program));
+    return code;
+}
+
+/* Does the result that must come out have the sharding asked for? If it does not, the input is wrong. */
+static int check_out_spec(const struct eval *eval, struct status *st)
+{
+    const struct example *example = &eval->example;
+    const struct evaluation *e = &eval->evaluation;
+    struct status own = {0};
+    struct array result = {0};
+    char text[SPEC_TEXT];
+    for (int device = 1; device < e->mesh->devices; device++)
+        if (!array_same_shape(&e->want[device], &e->want[0]))
+            return eval->has_out_spec
+                       ? status_fail(st, STATUS_INPUT,
+                                     "--out: blocks of several shapes make no array; leave it out")
+                       : 0;
+    if (e->want[0].dims == 0 && example->out_spec.dims > 0)
+        return status_fail(st, STATUS_INPUT,
+                           "each device's result is a number without dims, which nothing joins; keep a dim "
+                           "with --tiled");
+    int code = case_result(example, e->want, &result, &own);
+    array_free(&result);
+    if (code == 0)
+        return 0;
+    return status_fail(st, own.code == STATUS_CHECK ? STATUS_INPUT : own.code, "--out %s%s: %s",
+                       spec_print(&example->out_spec, &example->axes, text),
+                       eval->has_out_spec ? "" : " (by default)", own.text);
+}
+
+int eval_print(struct eval *eval, FILE *out, struct status *st)
+{
+    struct evaluation *e = &eval->evaluation;
+    struct status wrong = {0};
+    int code = check_out_spec(eval, st);
+    if (code < 0)
+        return code;
+    print_heading(eval, out);
+    if ((code = print_start(eval, out, st)) < 0 || (code = eval_steps(e, out, st)) < 0 ||
+        (code = print_result(eval, out, st)) < 0)
+        return code;
+    if (evaluation_check(e, &wrong) == 0) {
+        fputs("# equals the definition\n", out);
+        return print_time(e, out, st);
+    }
+    fprintf(out, "# differs from the definition: %s\n", wrong.text);
+    return status_fail(st, STATUS_CHECK, "the result differs from the definition: %s", wrong.text);
+}

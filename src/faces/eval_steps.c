@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The steps of `icisim eval`: who sends which slice to whom. They are the steps of `run --steps`, from 0: how many sends,
+ * each waiting for the one before, come before an op. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "faces/eval.h"
+
+enum { VALUES_MOST = 12 };
+
+/* One payload that was delivered. */
+struct moved {
+    int32_t step, op;
+    int from, to; /* chips */
+    int64_t elements;
+    double value[VALUES_MOST]; /* if there are no more */
+};
+
+struct moves {
+    const struct program *program;
+    int32_t *depth; /* [ops] */
+    int64_t count, room;
+    struct moved *item;
+    bool nomem;
+};
+
+/* What the buffers of the steps below are. */
+static void print_buffers(const struct evaluation *e, FILE *out)
+{
+    const struct call *call = &e->example->call;
+    int n = e->groups.size;
+    switch (call->op) {
+    case CALL_ALL_GATHER:
+        fprintf(out, "# in: %d chunks, the block of each position", n);
+        break;
+    case CALL_PSUM_SCATTER:
+        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position", n, call->dim);
+        break;
+    case CALL_ALL_TO_ALL:
+        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position; out: one from each",
+                n, call->split_axis);
+        break;
+    case CALL_RAGGED:
+        fputs("# in: rows for each position; out: rows from each", out);
+        break;
+    case CALL_PPERMUTE:
+    case CALL_RING_SHIFT:
+        fputs("# in: the block; out: what arrives", out);
+        break;
+    default:
+        fputs("# in: the block", out);
+        break;
+    }
+    bool in_order = true;
+    for (int i = 0; i < n; i++)
+        in_order &= e->order[i] == i;
+    if (!in_order) {
+        fputs("; in the order of the ring, positions", out);
+        for (int i = 0; i < n; i++)
+            fprintf(out, " %d", e->order[i]);
+    }
+    fputc('\n', out);
+}
+
+static void record(void *user, const struct execute_move *move)
+{
+    struct moves *moves = user;
+    if (!GROW(moves->item, moves->count, moves->room)) {
+        moves->nomem = true;
+        return;
+    }
+    /* An op's depth counts itself if it crosses links; what stays on its chip goes along with the sends that wait for as
+     * much. */
+    bool crosses = op_crosses_links(moves->program, &moves->program->op[move->op]);
+    struct moved *moved = &moves->item[moves->count++];
+    *moved =
+        (struct moved){moves->depth[move->op] - crosses, move->op, move->from, move->to, move->elements, {0}};
+    if (move->elements <= VALUES_MOST)
+        memcpy(moved->value, move->value, (size_t)move->elements * sizeof *move->value);
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const struct moved *m = a, *k = b;
+    int difference = (m->step > k->step) - (m->step < k->step);
+    difference = difference ? difference : (m->op > k->op) - (m->op < k->op);
+    return difference ? difference : (m->from > k->from) - (m->from < k->from);
+}
+
+static void print_values(const struct moved *moved, bool integer, FILE *out)
+{
+    if (moved->elements > VALUES_MOST) {
+        fprintf(out, " (%lld elements)", (long long)moved->elements);
+        return;
+    }
+    fputs(" = [", out);
+    for (int64_t i = 0; i < moved->elements; i++)
+        fprintf(out, integer ? "%s%.0f" : "%s%.9g", i ? " " : "", moved->value[i]);
+    fputc(']', out);
+}
+
+static int print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
+{
+    static const char *const does[] = {"put in", "added to", "largest with", "smallest with"};
+    const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
+    char from[MEMORY_TEXT], to[MEMORY_TEXT];
+    int code = memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
+    if (code == 0)
+        code = memory_print_view(&e->program, &payload->to, moved->from, moved->to, to);
+    if (code < 0)
+        return code;
+    fprintf(out, "  %d ", mesh_device(e->mesh, moved->from));
+    if (moved->from != moved->to)
+        fprintf(out, "-> %d  %s", mesh_device(e->mesh, moved->to), from);
+    else
+        fprintf(out, "keeps  %s", from);
+    print_values(moved, e->start[0].integer, out);
+    if (moved->from == moved->to || payload->combine != COMBINE_COPY || strcmp(from, to) != 0)
+        fprintf(out, ", %s %s", does[payload->combine], to);
+    fputc('\n', out);
+    return 0;
+}
+
+/* The sends of one step from item i on; returns where the next one begins. Chunks that an array is too short for are
+ * sent all the same, as SPMD programs pad. A negative code if memory is out. */
+static int64_t print_step(const struct evaluation *e, const struct moves *moves, int64_t i, FILE *out)
+{
+    int32_t step = moves->item[i].step;
+    int64_t empty = 0;
+    fprintf(out, "step %d\n", step);
+    for (; i < moves->count && moves->item[i].step == step; i++) {
+        int code = moves->item[i].elements > 0 ? print_moved(e, &moves->item[i], out) : 0;
+        if (code < 0)
+            return code;
+        empty += moves->item[i].elements <= 0;
+    }
+    if (empty > 0)
+        fprintf(out, "  and %lld send%s without elements\n", (long long)empty, empty == 1 ? "" : "s");
+    return i;
+}
+
+int eval_steps(struct evaluation *e, FILE *out, struct status *st)
+{
+    struct moves moves = {.program = &e->program};
+    moves.depth = malloc(((size_t)e->program.ops + 1) * sizeof *moves.depth);
+    if (!moves.depth)
+        return status_nomem(st);
+    program_depths(&e->program, moves.depth);
+    struct execute_options options = {.on_move = record, .user = &moves};
+    int code = evaluation_run(e, &options, st);
+    if (code == 0 && moves.nomem)
+        code = status_nomem(st);
+    if (code == 0 && moves.count > 0) {
+        print_buffers(e, out);
+        qsort(moves.item, (size_t)moves.count, sizeof *moves.item, by_step);
+    }
+    for (int64_t i = 0; i < moves.count && code == 0;)
+        if ((i = print_step(e, &moves, i, out)) < 0)
+            code = status_nomem(st);
+    if (code == 0 && moves.count == 0)
+        fputs("# no transfer: nothing leaves its device\n", out);
+    free(moves.item);
+    free(moves.depth);
+    return code;
+}

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+# cmake --install: nothing in it knows its own path, so that the tree may be moved. The SimGrid module is a component of
+# its own, as all else runs without it.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME icisim)
+install(TARGETS icisim icisim_shared)
+install(FILES ${static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/icisim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY topologies workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/icisim)
+install(TARGETS icisim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/icisim COMPONENT simgrid)
+
+file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
+configure_file(src/faces/install/icisim.pc.in ${CMAKE_BINARY_DIR}/icisim.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/icisim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Manual pages and shell completions, from the tables of options, columns and closed forms.
+set(manual_files)
+function(manual template folder)
+  string(REGEX REPLACE "\\.in$" "" name ${template})
+  set(file ${CMAKE_BINARY_DIR}/manual/${name})
+  if(${folder} MATCHES "man")
+    set(compress COMMAND gzip -9nf ${name})
+    set(made ${file}.gz)
+  else()
+    set(made ${file})
+  endif()
+  add_custom_command(OUTPUT ${made}
+    COMMAND icisim manual ${PROJECT_SOURCE_DIR}/src/faces/install/${template} --output ${file} ${compress}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/manual DEPENDS icisim src/faces/install/${template} VERBATIM)
+  install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} ${ARGN})
+  set(manual_files ${manual_files} ${made} PARENT_SCOPE)
+endfunction()
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/manual)
+manual(icisim.1.in man/man1)
+manual(icisim-workload.5.in man/man5)
+manual(icisim.bash.in bash-completion/completions RENAME icisim)
+manual(_icisim.in zsh/site-functions)
+add_custom_target(manuals ALL DEPENDS ${manual_files})

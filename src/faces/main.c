@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* icisim COMMAND ...: finds the command, runs it, and prints the one line of a fault. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "faces/command.h"
+#include "faces/manifest.h"
+
+static void print_help(void)
+{
+    puts("icisim: how long does it take on that TPU slice, and where does the time go?\n\n"
+         "usage: icisim COMMAND ...\n");
+    for (const struct command *const *command = command_list; *command; command++)
+        if (!(*command)->hidden)
+            printf("  %-10s %s\n", (*command)->name, (*command)->what);
+    puts("\nicisim COMMAND --help lists the options of a command; man icisim says what they mean.");
+}
+
+static void print_version(void)
+{
+    const struct version_part *part = version_parts;
+    printf("%s %s\nbuilt with", part->name, part->version);
+    for (part++; part->name; part++)
+        printf(" %s %s%s", part->name, part->version, part[1].name ? "," : "\n");
+}
+
+/* Everything printed to stdout has got there? */
+static int flush_stdout(struct status *st)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    return status_fail(st, STATUS_IO, "stdout: %s", strerror(errno));
+}
+
+static int run_command(int argc, char **argv, struct status *st)
+{
+    struct settings settings;
+    struct manifest manifest = {0};
+    const struct command *command = command_by_name(argv[1], st);
+    if (!command)
+        return st->code;
+    settings_init(&settings);
+    int code = command_parse(command, argc - 1, argv + 1, &settings, st);
+    if (code == 0 && settings_text(&settings, "manifest"))
+        code = manifest_open(&manifest, command->name, &settings, st);
+    if (code == 0)
+        code = command->run(&settings, st);
+    if (status_exit(code) < status_exit(STATUS_INPUT))
+        code = manifest_commit(&manifest, code, st);
+    manifest_abandon(&manifest);
+    settings_locate(&settings, st);
+    settings_free(&settings);
+    return code;
+}
+
+/* A descriptor of 0 to 2 that is closed would be given to the next file that is opened, and the table would go into
+ * the CSV. */
+static void fill_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        close(fd);
+}
+
+int main(int argc, char **argv)
+{
+    struct status st = {0};
+    fill_descriptors();
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is a fault like a full disk */
+    if (argc > 1 &&
+        (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0))
+        print_help();
+    else if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        print_version();
+    else if (argc > 1)
+        run_command(argc, argv, &st);
+    else
+        status_fail(&st, STATUS_INPUT, "which command? run, compare, sweep, ...; icisim --help lists them");
+    if (st.code == 0)
+        flush_stdout(&st);
+    if (st.code < 0)
+        fprintf(stderr, "icisim: %s\n", st.text);
+    return status_exit(st.code);
+}

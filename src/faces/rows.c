@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "faces/rows.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+int rows_fail_open(const char *option, const struct status *why, struct status *st)
+{
+    const char *cure =
+        why->code == STATUS_IO ? "; name a file in a folder that is there, or - for stdout" : "";
+    return status_fail(st, why->code, "--%s: %s%s", option, why->text, cure);
+}
+
+int rows_open_path(const char *option, const char *path, struct output *output, struct status *st)
+{
+    struct status own = {0};
+    return output_open(output, path, &own) == 0 ? 0 : rows_fail_open(option, &own, st);
+}
+
+int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st)
+{
+    const char *path = settings_text(settings, option);
+    return path ? rows_open_path(option, path, output, st) : 0;
+}
+
+bool rows_take_stdout(const struct settings *settings, const char *option)
+{
+    const char *path = settings_text(settings, option);
+    return path && strcmp(path, "-") == 0;
+}
+
+int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result)
+{
+    if (!*result->reference)
+        return -1;
+    const struct option_row *option = option_by_name(result->reference_option);
+    int value = grid_find(grid, option, result->reference);
+    return value < 0 ? -1 : grid_with(grid, index, option, value);
+}
+
+void rows_compare(const struct grid *grid, struct result result[])
+{
+    for (int64_t i = 0; i < grid->points; i++) {
+        int64_t reference = rows_reference(grid, i, &result[i]);
+        if (reference >= 0)
+            result_compare(&result[i], result[reference].time_s);
+    }
+}
+
+int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
+                   const struct result *result, struct status *st)
+{
+    char *command = grid_command(grid, index);
+    if (!command)
+        return status_nomem(st);
+    columns_write(csv, result, command);
+    free(command);
+    return 0;
+}
+
+int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
+               struct status *st)
+{
+    int code = 0;
+    columns_write_names(csv);
+    for (int64_t i = 0; i < grid->points && code == 0; i++)
+        code = rows_write_one(csv, grid, i, &result[i], st);
+    return code;
+}
+
+void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
+               struct result *result)
+{
+    struct point point;
+    struct status died = {0};
+    grid_point(grid, index, &point);
+    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
+    job_result_failed(&point, catalog, result, &died);
+}
+
+void rows_say_points(const struct grid *grid)
+{
+    if (grid->settings->placed)
+        fprintf(stderr, "icisim: points to simulate: %" PRId64 "; %s: %d\n", grid->points,
+                grid->settings->tied ? "ways to lay the mesh" : "slices",
+                settings_count(grid->settings, "slice"));
+}

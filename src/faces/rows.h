@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * rows: the results of a grid's points, and the speed-ups between them.
+ *
+ * A result is compared with the one of the point that has the reference schedule and is the same otherwise, if
+ * the grid holds it.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "settings/settings.h"
+#include "study/job.h"
+
+/* Opens the file that an option names ("csv"); where none was given `output` stays as it is. It is opened before the
+ * work begins, so that a path that cannot be written is found then. The same of any path; and how both fail. */
+int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st);
+int rows_open_path(const char *option, const char *path, struct output *output, struct status *st);
+int rows_fail_open(const char *option, const struct status *why, struct status *st);
+
+/* Does that file go to stdout, which then has nothing else? */
+bool rows_take_stdout(const struct settings *settings, const char *option);
+
+/* Index of the point that a result compares with, -1 if there is none in the grid. */
+int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);
+
+/* Speed-ups of all of them. */
+void rows_compare(const struct grid *grid, struct result result[]);
+
+/* One row, with the command that makes it; or all of them, below the names of the columns. */
+int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
+                   const struct result *result, struct status *st);
+int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
+               struct status *st);
+
+/* The row of a point whose worker died, which says how. */
+void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
+               struct result *result);
+
+/* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
+void rows_say_points(const struct grid *grid);
+
+#endif

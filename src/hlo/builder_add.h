@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* builder_add: what the files of the builder share. */
+#ifndef BUILDER_ADD_H
+#define BUILDER_ADD_H
+
+#include "hlo/builder.h"
+
+/* The first fault stays, until module_close() reports it. */
+void builder_fail(struct builder *b, int code);
+
+/* Appends an instruction that varies along the axes that its operands vary along; builder_label() comes after its other
+ * attributes and returns it. */
+int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const int32_t operand[],
+                    int operands);
+int32_t builder_label(struct builder *b, int32_t value);
+
+/* Makes the instruction added last a collective over mesh axes. */
+void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *over);
+
+/* Shape of a type and dims; of the same type as a value. */
+int32_t builder_shape(struct builder *b, enum dtype_id dtype, const int64_t dim[], int dims);
+int32_t builder_like(struct builder *b, int32_t value, const int64_t dim[], int dims);
+
+#endif

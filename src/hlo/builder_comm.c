@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Collectives over mesh axes, and what a device takes by its position. */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/builder_add.h"
+
+static unsigned set_of(const struct axis_list *list)
+{
+    unsigned set = 0;
+    for (int i = 0; i < list->count; i++)
+        set |= 1u << list->axis[i];
+    return set;
+}
+
+/* How many letters of an axis's name are before ":(8)2", which says which part of an axis it is. */
+static int base_length(const struct axes *axes, int axis)
+{
+    return (int)strcspn(axes->axis[axis].name, ":");
+}
+
+static bool same_base(const struct axes *axes, int a, int c)
+{
+    int n = base_length(axes, a);
+    return n == base_length(axes, c) && strncmp(axes->axis[a].name, axes->axis[c].name, (size_t)n) == 0;
+}
+
+/* How many axes from this one on are parts of one axis. */
+static int parts_from(const struct axes *axes, int first)
+{
+    int n = 1;
+    while (first + n < axes->count && same_base(axes, first, first + n))
+        n++;
+    return n;
+}
+
+/* Do all parts of the axis stand in the list from place i on? */
+static bool lists_whole(const struct axes *axes, const struct axis_list *over, int i)
+{
+    int first = over->axis[i], parts = parts_from(axes, first);
+    if (first > 0 && same_base(axes, first - 1, first))
+        return false;
+    for (int p = 0; p < parts; p++)
+        if (i + p >= over->count || over->axis[i + p] != first + p)
+            return false;
+    return true;
+}
+
+/* mesh['dp'=4,'tp'=2] {'dp'} */
+static void print_groups(const struct axes *axes, const struct axis_list *over, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "mesh[");
+    for (int a = 0, parts; a < axes->count && used < room; a += parts) {
+        int n = 1;
+        parts = parts_from(axes, a);
+        for (int p = 0; p < parts; p++)
+            n *= axes->axis[a + p].n;
+        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'=%d", a ? "," : "", base_length(axes, a),
+                                 axes->axis[a].name, n);
+    }
+    used += (size_t)snprintf(text + used, room - used, "] {");
+    for (int i = 0; i < over->count && used < room; i++) {
+        int axis = over->axis[i], n = base_length(axes, axis);
+        bool whole = lists_whole(axes, over, i);
+        used += (size_t)snprintf(text + used, room - used, "%s'%.*s'%s", i ? "," : "", n,
+                                 axes->axis[axis].name, whole ? "" : axes->axis[axis].name + n);
+        i += whole ? parts_from(axes, axis) - 1 : 0;
+    }
+    snprintf(text + used, room - used, "}");
+}
+
+static int32_t groups_of(struct builder *b, const struct axis_list *over)
+{
+    char text[2 * AXES_TEXT];
+    struct groups groups;
+    struct status st = {0};
+    print_groups(b->axes, over, text, sizeof text);
+    for (int32_t g = 0; g < b->module->groupings; g++)
+        if (strcmp(module_word(b->module, b->module->groups[g].text), text) == 0)
+            return g;
+    if (groups_over_axes(b->axes, over, &groups, &st) < 0) {
+        builder_fail(b, st.code);
+        return 0;
+    }
+    int32_t made = module_groups(b->module, text, &groups);
+    groups_free(&groups);
+    return made;
+}
+
+static int size_of(const struct builder *b, const struct axis_list *over)
+{
+    return axis_list_size(over, b->axes);
+}
+
+/* Axes of one device are no axes. */
+static struct axis_list real_axes(const struct builder *b, const struct axis_list *over)
+{
+    struct axis_list real = {0};
+    for (int i = 0; i < over->count; i++)
+        if (b->axes->axis[over->axis[i]].n > 1)
+            real.axis[real.count++] = over->axis[i];
+    return real;
+}
+
+void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *over)
+{
+    if (b->module->error < 0)
+        return;
+    b->note[made].over = *over;
+    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
+    module_attribute(b->module, ATTR_REPLICA_GROUPS, &(int64_t){groups_of(b, over)}, 1);
+    module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
+}
+
+/* Appends a collective whose dim `dim` (-1: no dim of its own) is of another size. */
+static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, const struct axis_list *list,
+                          int dim, int64_t times, int64_t parts)
+{
+    int64_t size[BUILDER_DIMS];
+    struct axis_list over = real_axes(b, list);
+    int dims = builder_dims(b, a, size);
+    if (over.count == 0)
+        return a;
+    if (dim >= 0) {
+        assert(size[dim] * times % parts == 0);
+        size[dim] = size[dim] * times / parts;
+    }
+    int32_t made = builder_add(b, opcode, builder_like(b, a, size, dims), &a, 1);
+    if (b->module->error < 0)
+        return 0;
+    builder_over_axes(b, made, &over);
+    if (dim >= 0)
+        module_attribute(b->module, ATTR_DIMENSIONS, &(int64_t){dim}, 1);
+    return made;
+}
+
+int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *over, int dim)
+{
+    int32_t made = collective(b, HLO_ALL_GATHER, a, over, dim, size_of(b, over), 1);
+    if (made == a)
+        return a;
+    b->note[made].differs &= ~set_of(over);
+    return builder_label(b, made);
+}
+
+static void add_reducer(struct builder *b, int32_t a)
+{
+    int32_t sum = b->sum[builder_dtype(b, a)];
+    assert(sum >= 0);
+    module_attribute(b->module, ATTR_TO_APPLY, &(int64_t){sum}, 1);
+}
+
+int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_list *over, int dim)
+{
+    int32_t made = collective(b, HLO_REDUCE_SCATTER, a, over, dim, 1, size_of(b, over));
+    if (made == a)
+        return a;
+    add_reducer(b, a);
+    b->note[made].varies |= set_of(&b->note[made].over);
+    b->note[made].differs |= set_of(&b->note[made].over);
+    return builder_label(b, made);
+}
+
+int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *over)
+{
+    int32_t made = collective(b, HLO_ALL_REDUCE, a, over, -1, 1, 1);
+    if (made == a)
+        return a;
+    add_reducer(b, a);
+    b->note[made].varies &= ~set_of(over);
+    b->note[made].differs &= ~set_of(over);
+    return builder_label(b, made);
+}
+
+int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *over, int dim)
+{
+    int32_t made = collective(b, HLO_ALL_TO_ALL, a, over, dim, 1, 1);
+    return made == a ? a : builder_label(b, made);
+}
+
+int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs)
+{
+    int32_t made = builder_add(b, HLO_COLLECTIVE_PERMUTE, module_at(b->module, a)->shape, &a, 1);
+    module_attribute(b->module, ATTR_CHANNEL_ID, &(int64_t){++b->channels}, 1);
+    module_attribute(b->module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    return builder_label(b, made);
+}
+
+int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[])
+{
+    struct groups groups;
+    struct status st = {0};
+    int64_t *pair = malloc(2 * (size_t)axes_devices(b->axes) * sizeof *pair);
+    if (!pair || groups_over_axes(b->axes, over, &groups, &st) < 0) {
+        builder_fail(b, STATUS_NOMEM);
+        free(pair);
+        return 0;
+    }
+    int pairs = 0;
+    for (int g = 0; g < groups.count; g++)
+        for (int p = 0; p < groups.size; p++) {
+            pair[2 * pairs] = groups.member[g * groups.size + p];
+            pair[2 * pairs++ + 1] = groups.member[g * groups.size + target[p]];
+        }
+    int32_t made = build_permute_pairs(b, a, pair, pairs);
+    groups_free(&groups);
+    free(pair);
+    return made;
+}
+
+/* The first element of the block of each device, by its position in the list. */
+static int32_t block_start(struct builder *b, const struct axis_list *over, int64_t block)
+{
+    int devices = axes_devices(b->axes);
+    int64_t *start = malloc((size_t)devices * sizeof *start);
+    if (!start) {
+        builder_fail(b, STATUS_NOMEM);
+        return 0;
+    }
+    for (int d = 0; d < devices; d++)
+        start[d] = block * axis_list_position(over, b->axes, d);
+    int32_t table = build_table(b, start, devices);
+    free(start);
+    int32_t self = builder_add(b, HLO_PARTITION_ID, builder_shape(b, DTYPE_U32, NULL, 0), NULL, 0);
+    int32_t one = builder_add(b, HLO_DYNAMIC_SLICE, builder_shape(b, DTYPE_S32, &(int64_t){1}, 1),
+                              (int32_t[]){table, self}, 2);
+    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
+    return builder_add(b, HLO_RESHAPE, builder_shape(b, DTYPE_S32, NULL, 0), &one, 1);
+}
+
+int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *list, int dim)
+{
+    struct axis_list over = real_axes(b, list);
+    int64_t size[BUILDER_DIMS];
+    int32_t operand[1 + BUILDER_DIMS] = {a};
+    int dims = builder_dims(b, a, size), parts = size_of(b, &over);
+    if (over.count == 0)
+        return a;
+    assert(size[dim] % parts == 0);
+    size[dim] /= parts;
+    int32_t start = block_start(b, &over, size[dim]);
+    for (int d = 0; d < dims; d++)
+        operand[1 + d] = d == dim ? start : build_scalar(b, DTYPE_S32, 0);
+    int32_t made = builder_add(b, HLO_DYNAMIC_SLICE, builder_like(b, a, size, dims), operand, 1 + dims);
+    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
+    if (b->module->error < 0)
+        return 0;
+    b->note[made].over = over;
+    b->note[made].varies |= set_of(&over);
+    b->note[made].differs |= set_of(&over);
+    return builder_label(b, made);
+}

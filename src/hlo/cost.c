@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hlo/cost.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/window.h"
+
+static double operand_bytes(const struct module *module, int32_t at, int which)
+{
+    return shape_hbm_bytes(module, module_at(module, module_operand(module, at, which))->shape);
+}
+
+static double result_bytes(const struct module *module, int32_t at)
+{
+    return shape_hbm_bytes(module, module_at(module, at)->shape);
+}
+
+static double all_bytes(const struct module *module, int32_t at)
+{
+    double bytes = result_bytes(module, at);
+    for (int o = 0; o < module_at(module, at)->operands; o++)
+        bytes += operand_bytes(module, at, o);
+    return bytes;
+}
+
+static const struct shape *operand_shape(const struct module *module, int32_t at, int which)
+{
+    return module_shape_of(module, module_operand(module, at, which));
+}
+
+/* The product of the sizes of the dims that an attribute lists. */
+static double dims_product(const struct module *module, const struct shape *shape, int32_t at,
+                           enum attribute_key key)
+{
+    int count;
+    const int64_t *dim = module_numbers(module, at, key, &count);
+    double product = 1;
+    for (int i = 0; i < count; i++)
+        if (dim[i] >= 0 && dim[i] < shape->count)
+            product *= (double)module->number[shape->first + dim[i]];
+    return product;
+}
+
+static enum dtype_id wider_type(const struct module *module, int32_t at)
+{
+    int32_t left = operand_shape(module, at, 0)->dtype, right = operand_shape(module, at, 1)->dtype;
+    if (left < 0 || right < 0)
+        return DTYPE_BF16;
+    return (enum dtype_id)(
+        dtype_info((enum dtype_id)right)->bytes > dtype_info((enum dtype_id)left)->bytes ? right : left);
+}
+
+static struct cost dot_cost(const struct module *module, int32_t at)
+{
+    double left = shape_elements(module, module_at(module, module_operand(module, at, 0))->shape);
+    double right = shape_elements(module, module_at(module, module_operand(module, at, 1))->shape);
+    double k = dims_product(module, operand_shape(module, at, 0), at, ATTR_LHS_CONTRACTING);
+    double batch = dims_product(module, operand_shape(module, at, 0), at, ATTR_LHS_BATCH);
+    struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
+    cost.m = k > 0 ? left / k : 0;
+    cost.k = k;
+    cost.n = k > 0 && batch > 0 ? right / k / batch : 0;
+    cost.flops = 2 * cost.m * cost.k * cost.n;
+    return cost;
+}
+
+static double dim_of(const struct module *module, const struct shape *shape, int dim)
+{
+    return dim < shape->count ? (double)module->number[shape->first + dim] : 0;
+}
+
+struct cost module_ragged_cost(const struct module *module, int32_t at, double rows)
+{
+    struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
+    const struct shape *a = operand_shape(module, at, 0), *result = module_shape_of(module, at);
+    bool outer = module_number(module, at, ATTR_LHS_CONTRACTING, 1) == 0;
+    double all = dim_of(module, a, 0), left = rows < 0 || rows > all ? 0 : all - rows;
+    double other = outer ? operand_bytes(module, at, 1) : result_bytes(module, at);
+    cost.m = outer ? dim_of(module, a, 1) : all - left;
+    cost.k = outer ? all - left : dim_of(module, a, 1);
+    cost.n = dim_of(module, result, outer ? 2 : 1);
+    cost.flops = 2 * cost.m * cost.k * cost.n;
+    cost.hbm_bytes -= all > 0 ? (operand_bytes(module, at, 0) + other) * (left / all) : 0;
+    return cost;
+}
+
+static struct cost convolution_cost(const struct module *module, int32_t at)
+{
+    struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
+    window_convolution_flops(module, at, &cost.flops, NULL);
+    return cost;
+}
+
+/* Reads "flops" or "bytes" out of {"flops":1.5e9,"bytes":"4096"}. */
+double module_config_number(const struct module *module, int32_t instruction, const char *key)
+{
+    const char *config = module_value(module, instruction, ATTR_BACKEND_CONFIG);
+    size_t n = strlen(key);
+    for (const char *at = config; (at = strstr(at, key)); at += n) {
+        if (at == config || at[-1] != '"' || at[n] != '"')
+            continue;
+        const char *value = at + n + 1;
+        value += strspn(value, " :\"");
+        char *end;
+        double number = strtod(value, &end);
+        if (end > value && number >= 0 && isfinite(number))
+            return number;
+    }
+    return NAN;
+}
+
+static struct cost opaque_cost(const struct module *module, int32_t at)
+{
+    double flops = module_config_number(module, at, "flops"),
+           bytes = module_config_number(module, at, "bytes");
+    struct cost cost = {.uncosted = isnan(flops) && isnan(bytes), .dtype = DTYPE_BF16};
+    const struct shape *shape = module_shape_of(module, at);
+    if (module_at(module, at)->operands > 0)
+        shape = operand_shape(module, at, 0);
+    if (shape->dtype >= 0)
+        cost.dtype = (enum dtype_id)shape->dtype;
+    cost.flops = isnan(flops) ? 0 : flops;
+    cost.hbm_bytes = isnan(bytes) ? 0 : bytes;
+    cost.product = cost.flops > 0;
+    return cost;
+}
+
+/* Bytes that an update writes: into operand 0, of the size of the update. */
+static int update_operand(enum opcode opcode)
+{
+    return opcode == HLO_DYNAMIC_UPDATE_SLICE ? 1 : opcode == HLO_SCATTER ? 2 : -1;
+}
+
+static bool takes_slices(enum opcode opcode)
+{
+    return opcode == HLO_SLICE || opcode == HLO_DYNAMIC_SLICE || opcode == HLO_GATHER;
+}
+
+static bool is_row_major(const struct module *module, const struct shape *shape)
+{
+    const char *layout = module_word(module, shape->layout);
+    if (strchr(layout, ':'))
+        return false; /* tiled */
+    int64_t before = INT64_MAX;
+    for (const char *at = layout; *at; at++)
+        if (*at >= '0' && *at <= '9') {
+            char *end;
+            int64_t dim = strtoll(at, &end, 10);
+            if (dim > before)
+                return false;
+            before = dim;
+            at = end - 1;
+        }
+    return true;
+}
+
+static bool only_renames(const struct module *module, int32_t at)
+{
+    return module_at(module, at)->opcode == HLO_RESHAPE &&
+           is_row_major(module, module_shape_of(module, at)) &&
+           is_row_major(module, operand_shape(module, at, 0));
+}
+
+static double memory_bytes(const struct module *module, int32_t at)
+{
+    enum opcode opcode = module_at(module, at)->opcode;
+    int update = update_operand(opcode);
+    if (only_renames(module, at))
+        return 0;
+    if (takes_slices(opcode))
+        return 2 * result_bytes(module, at);
+    if (update >= 0 && module_at(module, at)->operands > update)
+        return 2 * operand_bytes(module, at, update);
+    return all_bytes(module, at);
+}
+
+/* The called computation of a fusion, -1 if it has none. */
+static int32_t body_of(const struct module *module, int32_t at)
+{
+    return (int32_t)module_number(module, at, ATTR_CALLS, -1);
+}
+
+/* What a body reads of its parameter: the slices, if it takes nothing else of it. In-place updates read nothing. */
+static double parameter_bytes(const struct module *module, int32_t body, int32_t parameter)
+{
+    const struct computation *c = &module->computation[body];
+    double whole = result_bytes(module, parameter), sliced = 0;
+    for (int32_t at = parameter + 1; at < c->first + c->count; at++) {
+        const struct instruction *user = module_at(module, at);
+        for (int o = 0; o < user->operands; o++) {
+            if (module_operand(module, at, o) != parameter)
+                continue;
+            if (takes_slices(user->opcode) && o == 0)
+                sliced += result_bytes(module, at);
+            else if (!(update_operand(user->opcode) >= 0 && o == 0))
+                return whole;
+        }
+    }
+    return fmin(sliced, whole);
+}
+
+/* What a body writes as the value of an instruction: of an update in place, the update. */
+static double written_bytes(const struct module *module, int32_t at)
+{
+    const struct instruction *i = module_at(module, at);
+    int update = update_operand(i->opcode);
+    if (i->opcode == HLO_TUPLE) {
+        double bytes = 0;
+        for (int o = 0; o < i->operands; o++)
+            bytes += written_bytes(module, module_operand(module, at, o));
+        return bytes;
+    }
+    if (i->opcode == HLO_BITCAST && i->operands == 1)
+        return written_bytes(module, module_operand(module, at, 0));
+    if (update >= 0 && i->operands > update) {
+        int32_t into =
+            module_operand(module, at, 0); /* updates one after the other of the same array all count */
+        double before =
+            update_operand(module_at(module, into)->opcode) >= 0 ? written_bytes(module, into) : 0;
+        return before + shape_bytes(module, module_at(module, module_operand(module, at, update))->shape);
+    }
+    return result_bytes(module, at);
+}
+
+static struct cost fusion_cost(const struct module *module, int32_t at)
+{
+    int32_t body = body_of(module, at);
+    struct cost cost = {.dtype = DTYPE_BF16};
+    if (body < 0)
+        return (struct cost){.uncosted = true};
+    const struct computation *c = &module->computation[body];
+    for (int32_t inner = c->first; inner < c->first + c->count; inner++) {
+        enum opcode opcode = module_at(module, inner)->opcode;
+        if (opcode == HLO_PARAMETER)
+            cost.hbm_bytes += parameter_bytes(module, body, inner);
+        if (opcode_info(opcode)->class != CLASS_MATMUL && opcode != HLO_FUSION)
+            continue;
+        struct cost own = module_cost(module, inner);
+        bool first = !cost.product;
+        if (!own.product)
+            continue;
+        cost.flops += own.flops;
+        cost.m = first ? own.m : 0;
+        cost.k = first ? own.k : 0;
+        cost.n = first ? own.n : 0;
+        cost.dtype = own.dtype;
+        cost.product = true;
+    }
+    /* A result of the fusion in a memory space of its own is not in HBM, whatever its body says. */
+    double out = result_bytes(module, at);
+    cost.hbm_bytes += out > 0 ? fmin(out, written_bytes(module, c->root)) : 0;
+    return cost;
+}
+
+struct cost module_cost_unlabelled(const struct module *module, int32_t instruction)
+{
+    enum opcode opcode = module_at(module, instruction)->opcode;
+    switch (opcode) {
+    case HLO_DOT:
+        return dot_cost(module, instruction);
+    case HLO_RAGGED_DOT:
+        return module_ragged_cost(module, instruction, -1);
+    case HLO_CONVOLUTION:
+        return convolution_cost(module, instruction);
+    case HLO_FUSION:
+        return fusion_cost(module, instruction);
+    default:
+        break;
+    }
+    switch (opcode_info(opcode)->class) {
+    case CLASS_ELEMENTWISE:
+    case CLASS_MEMORY:
+        return (struct cost){.hbm_bytes = memory_bytes(module, instruction)};
+    case CLASS_OPAQUE:
+        return opaque_cost(module, instruction);
+    default:
+        return (struct cost){0};
+    }
+}
+
+struct cost module_cost_labelled(const struct module *module, int32_t instruction, struct cost cost)
+{
+    char bytes[32];
+    if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
+        cost.hbm_bytes = strtod(bytes, NULL);
+    return cost;
+}
+
+struct cost module_cost(const struct module *module, int32_t instruction)
+{
+    return module_cost_labelled(module, instruction, module_cost_unlabelled(module, instruction));
+}

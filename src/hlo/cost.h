@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * cost: what an instruction computes and moves on one device: operations of its products, and bytes to and from HBM.
+ *
+ *   dot          2 m k n per batch, by the shapes on the device
+ *   ragged-dot   2 m k n, with the rows that its operand has
+ *   convolution  2 x output features x input features of a group x batch x the taps of the window that meet an element
+ *                of the input (a TPU writes einsums as convolutions whose window reaches far over the edge)
+ *   fusion       the products of its body; bytes of operands and result at its border. Of an operand that the body only
+ *                slices, the slices count; of a result that updates an operand in place, the update
+ *   others       operands and result; of slices, gathers and updates what is moved, not what it is taken from
+ *   free         tuples, parameters, constants, bitcasts, and reshapes that only rename row-major elements
+ *
+ * What is in a memory space of its own, S(1) in its layout, is not in HBM. Products are what the MXU runs; other arithmetic
+ * is fed by HBM and does not count. Only its author knows what a custom call costs: it says so in its backend_config,
+ * {"flops":1.5e9,"bytes":4096}, or is uncosted. The label hbm_bytes says of any instruction what it moves, where that does not
+ * follow from its shapes: of an addition whose operands another instruction pays for, "0".
+ *
+ * Units: operations, bytes. Errors: none. Ownership: plain values.
+ */
+#ifndef ICISIM_COST_H
+#define ICISIM_COST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "hlo/module.h"
+
+struct cost {
+    double flops, hbm_bytes;
+    bool product;        /* flops are of the MXU, in ... */
+    enum dtype_id dtype; /* ... the wider type of its operands */
+    double m, k, n;      /* of a single dot, all batches in m; 0 of anything else */
+    bool uncosted;       /* nobody said */
+};
+
+/* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
+struct cost module_cost(const struct module *module, int32_t instruction);
+
+/* Its two parts: what follows from the instruction, of a fusion from its shape and the computation that it calls; and that with
+ * what the label says instead. */
+struct cost module_cost_unlabelled(const struct module *module, int32_t instruction);
+struct cost module_cost_labelled(const struct module *module, int32_t instruction, struct cost unlabelled);
+
+/* Of a ragged-dot on a device that has so many rows in all groups (negative: as many as the operand): [m,k] . [groups,k,n],
+ * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
+struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);
+
+/* A number of a custom call's backend_config by its key; NaN if it is not there. */
+double module_config_number(const struct module *module, int32_t instruction, const char *key);
+
+#endif

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hlo/edit.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int32_t copy_text(struct edit *edit, int32_t text)
+{
+    return text ? module_text(edit->to, module_word(edit->from, text), -1) : 0;
+}
+
+static void out_of_memory(struct edit *edit)
+{
+    if (edit->to->error == 0)
+        edit->to->error = STATUS_NOMEM;
+}
+
+int edit_open(struct edit *edit, const struct module *from, struct module *to, struct status *st)
+{
+    *edit = (struct edit){.from = from, .to = to};
+    module_init(to, module_word(from, from->name), from->partitions);
+    edit->now = malloc(((size_t)from->instructions + 1) * sizeof *edit->now);
+    edit->computation = malloc(((size_t)from->computations + 1) * sizeof *edit->computation);
+    if (!edit->now || !edit->computation) {
+        out_of_memory(edit); /* edit_close() looks at nothing then */
+        return status_nomem(st);
+    }
+    for (int32_t i = 0; i < from->instructions; i++)
+        edit->now[i] = EDIT_GONE;
+    for (int32_t c = 0; c < from->computations; c++)
+        edit->computation[c] = EDIT_GONE;
+    to->replicas = from->replicas;
+    to->scheduled = from->scheduled;
+    to->header = copy_text(edit, from->header);
+    return 0;
+}
+
+void edit_begin(struct edit *edit, int32_t computation)
+{
+    edit->computation[computation] =
+        module_begin(edit->to, module_word(edit->from, edit->from->computation[computation].name));
+}
+
+void edit_copy_computation(struct edit *edit, int32_t computation)
+{
+    const struct computation *c = &edit->from->computation[computation];
+    edit_begin(edit, computation);
+    for (int32_t i = c->first; i < c->first + c->count; i++)
+        edit_copy(edit, i);
+}
+
+void edit_copy_called(struct edit *edit)
+{
+    for (int32_t c = 0; c < edit->from->computations; c++)
+        if (c != edit->from->entry)
+            edit_copy_computation(edit, c);
+}
+
+int32_t edit_shape(struct edit *edit, int32_t shape)
+{
+    struct shape s = edit->from->shape[shape];
+    const int64_t *number = edit->from->number + s.first;
+    if (s.dtype == SHAPE_TUPLE) {
+        int32_t *part = malloc(((size_t)s.count + 1) * sizeof *part);
+        for (int32_t i = 0; part && i < s.count; i++)
+            part[i] = edit_shape(edit, (int32_t)number[i]);
+        int32_t made = part ? module_tuple(edit->to, part, s.count) : 0;
+        if (!part)
+            out_of_memory(edit);
+        free(part);
+        return made;
+    }
+    s.layout = copy_text(edit, s.layout);
+    return module_shape(edit->to, s, number);
+}
+
+/* The same computations, by their new numbers. */
+static void copy_called(struct edit *edit, const struct attribute *attribute)
+{
+    int64_t *called = malloc(((size_t)attribute->count + 1) * sizeof *called);
+    for (int32_t i = 0; called && i < attribute->count; i++)
+        called[i] = edit->computation[edit->from->number[attribute->first + i]];
+    if (called)
+        module_attribute(edit->to, attribute->key, called, attribute->count);
+    else
+        out_of_memory(edit);
+    free(called);
+}
+
+/* Those of the instructions named that are still there. */
+static void copy_predecessors(struct edit *edit, const struct attribute *attribute)
+{
+    int64_t *kept = malloc(((size_t)attribute->count + 1) * sizeof *kept);
+    int count = 0;
+    for (int32_t i = 0; kept && i < attribute->count; i++) {
+        int32_t now = edit->now[edit->from->number[attribute->first + i]];
+        if (now != EDIT_GONE)
+            kept[count++] = now;
+    }
+    if (count > 0)
+        module_attribute(edit->to, attribute->key, kept, count);
+    else if (!kept)
+        out_of_memory(edit);
+    free(kept);
+}
+
+static void copy_attribute(struct edit *edit, const struct attribute *attribute)
+{
+    const int64_t *number = edit->from->number + attribute->first;
+    if (attribute->text) {
+        module_attribute_word(edit->to, attribute->key, copy_text(edit, attribute->name),
+                              copy_text(edit, attribute->text));
+    } else if (attribute_info(attribute->key)->kind == VALUE_GROUPS) {
+        const struct module_groups *groups = &edit->from->groups[*number];
+        int64_t entry = module_groups(edit->to, module_word(edit->from, groups->text), &groups->groups);
+        module_attribute(edit->to, attribute->key, &entry, 1);
+    } else if (attribute_info(attribute->key)->kind == VALUE_INSTRUCTIONS) {
+        copy_predecessors(edit, attribute);
+    } else if (attribute_info(attribute->key)->kind == VALUE_COMPUTATIONS) {
+        copy_called(edit, attribute);
+    } else {
+        module_attribute(edit->to, attribute->key, number, attribute->count);
+    }
+}
+
+void edit_attributes(struct edit *edit, int32_t instruction, bool labels)
+{
+    const struct instruction *i = module_at(edit->from, instruction);
+    for (int32_t a = 0; a < i->attributes; a++) {
+        const struct attribute *attribute = &edit->from->attribute[i->first_attribute + a];
+        if (labels || attribute->key != ATTR_FRONTEND_ATTRIBUTES)
+            copy_attribute(edit, attribute);
+    }
+}
+
+void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key key)
+{
+    const struct attribute *attribute = module_find(edit->from, instruction, key);
+    if (attribute)
+        copy_attribute(edit, attribute);
+}
+
+void edit_push(struct edit *edit, int32_t operand)
+{
+    if (edit->pushes == edit->room) {
+        int32_t room = 2 * edit->room + 64;
+        int32_t *grown = realloc(edit->pushed, (size_t)room * sizeof *grown);
+        if (!grown) {
+            out_of_memory(edit);
+            return;
+        }
+        edit->pushed = grown;
+        edit->room = room;
+    }
+    edit->pushed[edit->pushes++] = operand;
+}
+
+int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_t shape, int operands)
+{
+    if (edit->to->error < 0)
+        return 0;
+    edit->pushes -= operands;
+    const int32_t *last = operands > 0 ? &edit->pushed[edit->pushes] : NULL;
+    return module_add(edit->to, opcode, name, shape, last, operands);
+}
+
+int32_t edit_copy(struct edit *edit, int32_t instruction)
+{
+    const struct instruction *i = module_at(edit->from, instruction);
+    for (int o = 0; o < i->operands; o++) {
+        int32_t operand = edit->now[module_operand(edit->from, instruction, o)];
+        assert(operand != EDIT_GONE || edit->to->error < 0);
+        edit_push(edit, operand);
+    }
+    int32_t made =
+        edit_add(edit, i->opcode, module_word(edit->from, i->name), edit_shape(edit, i->shape), i->operands);
+    edit_attributes(edit, instruction, true);
+    edit_replace(edit, instruction, made);
+    return made;
+}
+
+void edit_replace(struct edit *edit, int32_t instruction, int32_t now)
+{
+    edit->now[instruction] = now;
+}
+
+int edit_close(struct edit *edit, struct status *st)
+{
+    const struct module *from = edit->from;
+    for (int32_t c = 0; c < from->computations && edit->to->error == 0; c++)
+        if (edit->computation[c] != EDIT_GONE)
+            edit->to->computation[edit->computation[c]].root = edit->now[from->computation[c].root];
+    if (edit->to->error == 0)
+        edit->to->entry = edit->computation[from->entry];
+    free(edit->now);
+    free(edit->computation);
+    free(edit->pushed);
+    edit->now = edit->computation = edit->pushed = NULL;
+    return module_close(edit->to, st);
+}
+
+void edit_label(struct edit *edit, int32_t instruction, const char *more)
+{
+    const char *labels = module_value(edit->from, instruction, ATTR_FRONTEND_ATTRIBUTES);
+    size_t length = strlen(labels), room = length + strlen(more) + 4; /* {layer="3"} */
+    bool some = length > 2;
+    if (!some && !*more)
+        return;
+    char *text = module_text_room(edit->to, room);
+    if (!text)
+        return;
+    char *end = stpcpy(text, "{");
+    if (some) {
+        memcpy(end, labels + 1, length - 2);
+        end += length - 2;
+    }
+    end = stpcpy(end, some && *more ? "," : "");
+    stpcpy(stpcpy(end, more), "}");
+    module_attribute_word(edit->to, ATTR_FRONTEND_ATTRIBUTES, 0, module_text_made(edit->to));
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * edit: a module made from another, instruction by instruction: what passes are written with.
+ *
+ *     edit_open(&edit, from, to, st);
+ *     for each computation c of `from` that stays: edit_begin(&edit, c), then for each of its instructions, in any order
+ *         that keeps operands first: edit_copy(), or edit_add() and edit_replace(), or neither, where nothing uses it
+ *     edit_close(&edit, st);
+ *
+ * Computations of the pass's own are added before those that call them (module_begin). Operands, control predecessors,
+ * groups and called computations are those of the new module. An instruction that is gone is left out of the control
+ * predecessors of others.
+ *
+ * Units: none. Errors: status.h; memory sticks in the module until edit_close(). Ownership: edit_close() frees the edit,
+ * also after an error; the modules are the caller's.
+ */
+#ifndef ICISIM_EDIT_H
+#define ICISIM_EDIT_H
+
+#include "hlo/module.h"
+
+struct edit {
+    const struct module *from;
+    struct module *to;
+    int32_t *now;         /* [from->instructions] what stands for each in `to`, or EDIT_GONE */
+    int32_t *computation; /* [from->computations] the same */
+    int32_t *pushed;      /* operands of what is added next */
+    int32_t pushes, room;
+};
+enum { EDIT_GONE = -1 };
+
+/* Initialises `to`, with all that the header says. */
+int edit_open(struct edit *edit, const struct module *from, struct module *to, struct status *st);
+/* Ends building; entry and roots are those of `from`. */
+int edit_close(struct edit *edit, struct status *st);
+
+void edit_begin(struct edit *edit, int32_t computation);
+/* All of a computation; or of all but the entry. */
+void edit_copy_computation(struct edit *edit, int32_t computation);
+void edit_copy_called(struct edit *edit);
+/* The same instruction in `to`, with its attributes; returns it. */
+int32_t edit_copy(struct edit *edit, int32_t instruction);
+/* Says what stands for an instruction from now on. */
+void edit_replace(struct edit *edit, int32_t instruction, int32_t now);
+
+/* An instruction of the pass's own: its operands are pushed one by one, first to last. What is pushed and added in between
+ * does not disturb them. A NULL name is made from the opcode. */
+void edit_push(struct edit *edit, int32_t operand);
+int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_t shape, int operands);
+
+/* Parts of an instruction, for one that is made anew. edit_attributes()
+ * copies those of an old one to the one added last, with its labels or without. */
+int32_t edit_shape(struct edit *edit, int32_t shape);
+void edit_attributes(struct edit *edit, int32_t instruction, bool labels);
+/* The labels of an old instruction, and more of them (issue="data"), for the one added last. */
+void edit_label(struct edit *edit, int32_t instruction, const char *more);
+/* One of them, if it is there. */
+void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key key);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What only the whole module can tell: how many devices there are, whether all fits together, how often loops run. */
+#include <stdio.h>
+#include <string.h>
+
+#include "hlo/hlo_reader.h"
+#include "hlo/module_check.h"
+
+static int fail_at(struct hlo_reader *r, int32_t instruction)
+{
+    return instruction < 0 ? status_prefix(r->lexer.st, "%s: ", r->lexer.file)
+                           : hlo_fail_at(&r->lexer, r->lexer.text + r->place[instruction]);
+}
+
+/* One more than the largest id that an instruction's groups or pairs name; 0 if they name none. */
+static int64_t count_ids(const struct module *module, int32_t instruction)
+{
+    int numbers;
+    const int64_t *number = module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    int64_t entry = module_number(module, instruction, ATTR_REPLICA_GROUPS, -1), most = 0;
+    for (int i = 0; i < numbers; i++)
+        most = number[i] + 1 > most ? number[i] + 1 : most;
+    const struct groups *groups = entry < 0 ? NULL : &module->groups[entry].groups;
+    for (int i = 0; groups && i < groups->count * groups->size; i++)
+        most = groups->member[i] + 1 > most ? groups->member[i] + 1 : most;
+    return most;
+}
+
+/* XLA leaves out counts of one, and tools that cut modules out leave out more: then the groups say how many. */
+static int count_devices(struct hlo_reader *r)
+{
+    struct module *module = r->module;
+    bool said = module->partitions > 1 || module->replicas > 1;
+    int64_t replicas = 1, partitions = 1;
+    for (int32_t i = 0; i < module->instructions && !said; i++) {
+        enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
+        if (opcode_info(whole)->class != CLASS_COLLECTIVE)
+            continue;
+        enum module_ids ids = module_ids_of(module, i);
+        int64_t n = count_ids(module, i);
+        int64_t *most = ids == IDS_PARTITIONS || ids == IDS_FLATTENED ? &partitions : &replicas;
+        *most = n > *most ? n : *most;
+        if (replicas * partitions > GROUPS_DEVICES_MAX) {
+            status_fail(r->lexer.st, STATUS_INPUT,
+                        "the groups name %lld partitions of %lld replicas; a module has %d devices at most",
+                        (long long)partitions, (long long)replicas, GROUPS_DEVICES_MAX);
+            return fail_at(r, i);
+        }
+    }
+    module->replicas = said && module->replicas ? module->replicas : (int)replicas;
+    module->partitions = said && module->partitions ? module->partitions : (int)partitions;
+    return 0;
+}
+
+static int check_trips(struct hlo_reader *r)
+{
+    const struct module *module = r->module;
+    for (int32_t i = 0; i < module->instructions; i++)
+        if (module_at(module, i)->opcode == HLO_WHILE && module_trip_count(module, i) < 0) {
+            const char *name = module_word(module, module_at(module, i)->name);
+            status_fail(r->lexer.st, STATUS_INPUT,
+                        "how often %s runs is not in the text; say it with --trip-count %s=N", name, name);
+            return fail_at(r, i);
+        }
+    return 0;
+}
+
+/* {devices=[2,4]<=[8]} or {mesh['x'=2,'y'=4], [{'x'}, {}]}, and not {replicated} or {mesh['x'=2,'y'=4], replicated} */
+static bool is_cut(const char *sharding)
+{
+    return strstr(sharding, "devices=[") || (strstr(sharding, "mesh[") && strstr(sharding, "{'"));
+}
+
+/* A program for many devices that never communicates has not been through the partitioner, if its arrays are cut. */
+static int check_partitioned(struct hlo_reader *r)
+{
+    const struct module *module = r->module;
+    int32_t cut = -1;
+    for (int32_t i = 0; i < module->instructions; i++) {
+        enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
+        if (opcode_info(whole)->class == CLASS_COLLECTIVE)
+            return 0;
+        if (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING)))
+            cut = i;
+    }
+    if (cut < 0)
+        return 0;
+    status_fail(r->lexer.st, STATUS_INPUT,
+                "shardings, but no collectives: this is HLO before SPMD partitioning; dump it after, as "
+                "compiled.as_text() is");
+    return fail_at(r, cut);
+}
+
+int hlo_read_end(struct hlo_reader *r)
+{
+    int32_t where;
+    r->lexer.at = r->lexer.text; /* nothing is cut any more */
+    int code = count_devices(r);
+    if (code < 0)
+        return code;
+    if (module_check(r->module, &where, r->lexer.st) < 0)
+        return fail_at(r, where);
+    if ((code = hlo_check_given(r)) == 0 && (code = check_partitioned(r)) == 0)
+        code = check_trips(r);
+    return code;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * hlo_print: a module as HLO text, which hlo_read() reads back as the same module, and XLA's tools read too.
+ *
+ * One instruction a line, names with %, the number of partitions always, everything else as XLA prints it.
+ *
+ * Units: none. Errors: STATUS_IO for a file that cannot be written. Ownership: the file is the caller's.
+ */
+#ifndef ICISIM_HLO_PRINT_H
+#define ICISIM_HLO_PRINT_H
+
+#include <stdio.h>
+
+#include "hlo/module.h"
+
+int hlo_print(const struct module *module, FILE *out, struct status *st);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The devices that a collective's groups are. How XLA means the ids of replica_groups ("collective op group modes"):
+ *
+ *                           no channel_id   channel_id                     and use_global_device_ids=true
+ *   all-gather, all-reduce, replicas of     replicas, with all partitions  flattened: replica * partitions
+ *   reduce-scatter          a partition     of each                        + partition
+ *   all-to-all, permute,    replicas of     partitions of
+ *   broadcast               a partition     a replica
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/module.h"
+
+enum module_ids module_ids_of(const struct module *module, int32_t instruction)
+{
+    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    bool channel = module_number(module, instruction, ATTR_CHANNEL_ID, 0) > 0;
+    bool global = module_number(module, instruction, ATTR_USE_GLOBAL_DEVICE_IDS, 0) != 0;
+    if (!channel)
+        return IDS_REPLICAS;
+    if (whole != HLO_ALL_GATHER && whole != HLO_ALL_REDUCE && whole != HLO_REDUCE_SCATTER)
+        return IDS_PARTITIONS;
+    return global ? IDS_FLATTENED : IDS_REPLICAS_ALL_PARTITIONS;
+}
+
+int module_ids(const struct module *module, enum module_ids ids)
+{
+    switch (ids) {
+    case IDS_REPLICAS:
+    case IDS_REPLICAS_ALL_PARTITIONS:
+        return module->replicas;
+    case IDS_PARTITIONS:
+        return module->partitions;
+    case IDS_FLATTENED:
+        break;
+    }
+    return module->replicas * module->partitions;
+}
+
+/* What is written, as groups of ids: {} and nothing at all are one group of all. A permute's are its pairs. */
+static int read_ids(const struct module *module, int32_t instruction, int ids, struct groups *made,
+                    struct status *st)
+{
+    int pairs;
+    const int64_t *pair = module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &pairs);
+    int64_t entry = module_number(module, instruction, ATTR_REPLICA_GROUPS, -1);
+    const struct groups *written = entry < 0 ? NULL : &module->groups[entry].groups;
+    int code;
+    *made = (struct groups){0};
+    if (opcode_info(module_at(module, instruction)->opcode)->whole == HLO_COLLECTIVE_PERMUTE) {
+        if ((code = groups_init(made, pairs / 2, 2, st)) == 0)
+            for (int i = 0; i < pairs; i++)
+                made->member[i] = (int)pair[i];
+        return code;
+    }
+    bool all = !written || written->count == 0;
+    if ((code = groups_init(made, all ? 1 : written->count, all ? ids : written->size, st)) < 0)
+        return code;
+    for (int i = 0; all && i < ids; i++)
+        made->member[i] = i;
+    if (!all)
+        memcpy(made->member, written->member,
+               (size_t)written->count * (size_t)written->size * sizeof *made->member);
+    return 0;
+}
+
+/* Sources once, targets once, all in range. */
+static int check_pairs(const struct groups *pairs, int ids, struct status *st)
+{
+    unsigned char *seen = calloc(2 * (size_t)ids + 1, 1);
+    const int *member = pairs->member;
+    int at = 0, members = 2 * pairs->count;
+    if (!seen)
+        return status_nomem(st);
+    for (; at < members; at++) {
+        unsigned char *role = seen + (at % 2 ? ids : 0);
+        if (member[at] < 0 || member[at] >= ids || role[member[at]])
+            break;
+        role[member[at]] = 1;
+    }
+    free(seen);
+    if (at == members)
+        return 0;
+    if (member[at] < 0 || member[at] >= ids)
+        return status_fail(st, STATUS_INPUT, "source_target_pairs: there is no device %d; they are 0 to %d",
+                           member[at], ids - 1);
+    return status_fail(st, STATUS_INPUT, "source_target_pairs: device %d is twice a %s", member[at],
+                       at % 2 ? "target" : "source");
+}
+
+/* Id `id`, on each of the `spread` partitions or replicas that it stands for. */
+static int flatten(enum module_ids ids, int partitions, int id, int other)
+{
+    switch (ids) {
+    case IDS_REPLICAS:
+    case IDS_REPLICAS_ALL_PARTITIONS:
+        return id * partitions + other;
+    case IDS_PARTITIONS:
+        return other * partitions + id;
+    case IDS_FLATTENED:
+        break;
+    }
+    return id;
+}
+
+int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
+                     struct status *st)
+{
+    enum module_ids ids = module_ids_of(module, instruction);
+    int n = module_ids(module, ids), code;
+    int spread = ids == IDS_FLATTENED ? 1 : ids == IDS_PARTITIONS ? module->replicas : module->partitions;
+    bool pairs = opcode_info(module_at(module, instruction)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    bool joined = ids == IDS_REPLICAS_ALL_PARTITIONS;
+    struct groups written;
+    *groups = (struct groups){0};
+    code = read_ids(module, instruction, n, &written, st);
+    if (code == 0)
+        code = pairs ? check_pairs(&written, n, st) : groups_check(&written, n, st);
+    if (code == 0 && spread == 1) { /* each stands for itself */
+        *groups = written;
+        return 0;
+    }
+    if (code == 0)
+        code = groups_init(groups, written.count * (joined ? 1 : spread),
+                           written.size * (joined ? spread : 1), st);
+    /* of each group, the others one after the other: as groups of their own, or after each member */
+    for (int g = 0; code == 0 && g < written.count; g++)
+        for (int other = 0; other < spread; other++)
+            for (int m = 0; m < written.size; m++) {
+                int at = joined ? (g * written.size + m) * spread + other
+                                : (g * spread + other) * written.size + m;
+                groups->member[at] =
+                    flatten(ids, module->partitions, written.member[g * written.size + m], other);
+            }
+    groups_free(&written);
+    return code;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a module says of its instructions and shapes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "hlo/module.h"
+
+const struct instruction module_no_instruction = {0};
+const struct shape module_no_shape = {0};
+
+#define ALONE "products=\"alone\""
+
+void module_say_alone(struct module *module)
+{
+    module->header = module_text(module, "frontend_attributes={" ALONE "}", -1);
+}
+
+bool module_products_alone(const struct module *module)
+{
+    return strstr(module_word(module, module->header), ALONE) != NULL;
+}
+
+const struct attribute *module_find(const struct module *module, int32_t instruction, enum attribute_key key)
+{
+    const struct instruction *i = module_at(module, instruction);
+    for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++)
+        if (module->attribute[a].key == key)
+            return &module->attribute[a];
+    return NULL;
+}
+
+const int64_t *module_numbers(const struct module *module, int32_t instruction, enum attribute_key key,
+                              int *count)
+{
+    const struct attribute *attribute = module_find(module, instruction, key);
+    *count = attribute ? attribute->count : 0;
+    return attribute ? module->number + attribute->first : NULL;
+}
+
+int64_t module_number(const struct module *module, int32_t instruction, enum attribute_key key,
+                      int64_t fallback)
+{
+    int count;
+    const int64_t *number = module_numbers(module, instruction, key, &count);
+    return count > 0 ? number[0] : fallback;
+}
+
+const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key)
+{
+    const struct attribute *attribute = module_find(module, instruction, key);
+    return module_word(module, attribute ? attribute->text : 0);
+}
+
+int32_t module_result(const struct module *module, int32_t instruction)
+{
+    const struct instruction *i = module_at(module, instruction);
+    const struct shape *shape = &module->shape[i->shape];
+    if (opcode_info(i->opcode)->class != CLASS_START || i->opcode == HLO_ALL_REDUCE_START ||
+        shape->dtype != SHAPE_TUPLE || shape->count < 2)
+        return i->shape;
+    return (int32_t)module->number[shape->first + (i->opcode == HLO_COPY_START ? 0 : 1)];
+}
+
+int32_t module_called(const struct module *module, int32_t instruction, int which)
+{
+    const struct instruction *i = module_at(module, instruction);
+    enum opcode whole = opcode_info(i->opcode)->whole;
+    if (whole != HLO_FUSION && whole != HLO_CALL && whole != HLO_WHILE && whole != HLO_CONDITIONAL &&
+        whole != HLO_ASYNC_START)
+        return -1;
+    for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++) {
+        const struct attribute *attribute = &module->attribute[a];
+        if (attribute_info(attribute->key)->kind != VALUE_COMPUTATIONS)
+            continue;
+        if (which < attribute->count)
+            return (int32_t)module->number[attribute->first + which];
+        which -= attribute->count;
+    }
+    return -1;
+}
+
+struct module_labels module_labels(const struct module *module, int32_t instruction)
+{
+    return (struct module_labels){.at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES)};
+}
+
+/* {layer="3",phase="fwd"} */
+bool module_next_label(struct module_labels *labels)
+{
+    const char *at = labels->at;
+    while (*at && *at != '{' && *at != ',')
+        at++;
+    labels->key = at += *at != '\0';
+    at = strchrnul(at, '"');
+    labels->key_length = at > labels->key && at[-1] == '=' ? (size_t)(at - labels->key) - 1 : 0;
+    labels->value = at += *at != '\0';
+    labels->at = strchrnul(at, '"');
+    labels->value_length = (size_t)(labels->at - at);
+    return *labels->key != '\0';
+}
+
+bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
+{
+    struct module_labels labels = module_labels(module, instruction);
+    size_t n = strlen(key), most = (size_t)room - 1;
+    if (!strstr(labels.at, key)) /* mostly there is none, and this is found fast */
+        return false;
+    while (module_next_label(&labels))
+        if (labels.key_length == n && memcmp(labels.key, key, n) == 0) {
+            size_t length = labels.value_length < most ? labels.value_length : most;
+            memcpy(value, labels.value, length);
+            value[length] = '\0';
+            return true;
+        }
+    return false;
+}
+
+/* What stands before a label is a brace or a comma; a value has no quotes, so that it holds no label. */
+bool module_has_label(const struct module *module, int32_t instruction, const char *label)
+{
+    const char *text = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), *at = strstr(text, label);
+    while (at && (at == text || (at[-1] != '{' && at[-1] != ',')))
+        at = strstr(at + 1, label);
+    return at;
+}
+
+bool module_is_backward(const struct module *module, int32_t instruction)
+{
+    return module_has_label(module, instruction, "phase=\"bwd\"");
+}
+
+double shape_elements(const struct module *module, int32_t shape)
+{
+    const struct shape *s = &module->shape[shape];
+    double elements = s->dtype == SHAPE_TOKEN ? 0 : s->dtype == SHAPE_TUPLE ? 0 : 1;
+    for (int32_t i = 0; i < s->count; i++) {
+        int64_t n = module->number[s->first + i];
+        if (s->dtype == SHAPE_TUPLE)
+            elements += shape_elements(module, (int32_t)n);
+        else
+            elements *= (double)n;
+    }
+    return elements;
+}
+
+static double bytes_of(const struct module *module, int32_t shape, bool hbm_only)
+{
+    const struct shape *s = &module->shape[shape];
+    if (s->dtype >= 0)
+        return hbm_only && s->on_chip
+                   ? 0
+                   : shape_elements(module, shape) * dtype_info((enum dtype_id)s->dtype)->bytes;
+    double bytes = 0;
+    for (int32_t i = 0; i < s->count; i++)
+        bytes += bytes_of(module, (int32_t)module->number[s->first + i], hbm_only);
+    return bytes;
+}
+
+double shape_bytes(const struct module *module, int32_t shape)
+{
+    return bytes_of(module, shape, false);
+}
+
+double shape_hbm_bytes(const struct module *module, int32_t shape)
+{
+    return bytes_of(module, shape, true);
+}

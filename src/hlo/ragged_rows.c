@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hlo/ragged_rows.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+int ragged_rows_init(struct ragged_rows *rows, int devices, int each, struct status *st)
+{
+    *rows = (struct ragged_rows){.devices = devices, .each = each};
+    rows->row = calloc((size_t)devices * (size_t)each + 1, sizeof *rows->row);
+    return rows->row ? 0 : status_nomem(st);
+}
+
+void ragged_rows_free(struct ragged_rows *rows)
+{
+    free(rows->row);
+    *rows = (struct ragged_rows){0};
+}
+
+/* Whole numbers with commas between, as many as there are; returns what stands after the last. */
+static const char *read_rows(const char *at, struct ragged_rows *rows, int *read)
+{
+    int most = rows->devices * rows->each;
+    for (*read = 0; *read < most; (*read)++) {
+        char *end;
+        errno = 0;
+        int64_t row = strtoll(at, &end, 10);
+        if (end == at || row < 0 || errno)
+            return at;
+        rows->row[*read] = row;
+        at = end;
+        if (*read < most - 1 && *at != ',')
+            break;
+        at += *read < most - 1;
+    }
+    return at;
+}
+
+int ragged_rows_of(const struct module *module, int32_t instruction, int each, struct ragged_rows *rows,
+                   struct status *st)
+{
+    int read = 0, devices = module->partitions * module->replicas;
+    const char *attributes = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
+    size_t room = strlen(attributes) + 1;
+    char *text = malloc(room);
+    *rows = (struct ragged_rows){0};
+    if (!text)
+        return status_nomem(st);
+    int code = 0;
+    if (module_label(module, instruction, RAGGED_ROWS_LABEL, text, (int)room) &&
+        (code = ragged_rows_init(rows, devices, each, st)) == 0 &&
+        (*read_rows(text, rows, &read) || read < devices * each)) {
+        ragged_rows_free(rows);
+        code = status_fail(
+            st, STATUS_INPUT, "%s: rows=\"...\" must be %d whole numbers, %d for each of %d devices",
+            module_word(module, module_at(module, instruction)->name), devices * each, each, devices);
+    }
+    free(text);
+    return code;
+}
+
+int ragged_rows_turned(const struct ragged_rows *rows, const int member[], struct ragged_rows *turned,
+                       struct status *st)
+{
+    int n = rows->each;
+    if (ragged_rows_init(turned, rows->devices, n, st) < 0)
+        return st->code;
+    for (int first = 0; first < rows->devices; first += n)
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < n; j++)
+                turned->row[member[first + i] * n + j] = rows->row[member[first + j] * n + i];
+    return 0;
+}
+
+char *ragged_rows_print(const struct ragged_rows *rows)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    for (int i = 0; i < rows->devices * rows->each; i++)
+        fprintf(out, "%s%" PRId64, i ? "," : "", rows->row[i]);
+    text_end(out, &text);
+    return text;
+}

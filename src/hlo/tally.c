@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hlo/tally.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+char *tally_axes(const struct module *module, int32_t instruction, char text[static TALLY_AXES])
+{
+    int64_t entry = module_number(module, instruction, ATTR_REPLICA_GROUPS, -1);
+    const char *groups = entry < 0 ? "" : module_word(module, module->groups[entry].text);
+    const char *list = strncmp(groups, "mesh[", 5) == 0 ? strchr(groups, '{') : NULL;
+    size_t used = 0;
+    if (!list) {
+        snprintf(text, TALLY_AXES, "%s", groups);
+        return text;
+    }
+    for (const char *c = list; *c && used + 1 < TALLY_AXES; c++)
+        if (isalnum((unsigned char)*c) || strchr("_,:()", *c))
+            text[used++] = *c;
+    text[used] = '\0';
+    return text;
+}
+
+static int describe(const struct module *module, int32_t at, struct tally_row *row, struct status *st)
+{
+    struct groups groups;
+    *row = (struct tally_row){.opcode = opcode_info(module_at(module, at)->opcode)->whole};
+    char again[TALLY_WORD] = "";
+    module_label(module, at, "phase", row->phase, sizeof row->phase);
+    module_label(module, at, "what", row->what, sizeof row->what);
+    row->again = module_label(module, at, "again", again, sizeof again);
+    tally_axes(module, at, row->axes);
+    if (row->opcode != HLO_COLLECTIVE_PERMUTE) {
+        if (module_groups_of(module, at, &groups, st) < 0)
+            return st->code;
+        row->groups = groups.count;
+        row->group = groups.size;
+        groups_free(&groups);
+    }
+    row->count = 1;
+    /* of a ragged-all-to-all the first operand is the data, the others say where it is */
+    int operands = row->opcode == HLO_RAGGED_ALL_TO_ALL ? 1 : module_at(module, at)->operands;
+    for (int o = 0; o < operands; o++)
+        row->in_bytes += shape_bytes(module, module_at(module, module_operand(module, at, o))->shape);
+    row->out_bytes = shape_bytes(module, module_result(module, at));
+    return 0;
+}
+
+static bool alike(const struct tally_row *a, const struct tally_row *b)
+{
+    return a->opcode == b->opcode && a->again == b->again && a->group == b->group && a->groups == b->groups &&
+           strcmp(a->phase, b->phase) == 0 && strcmp(a->what, b->what) == 0 && strcmp(a->axes, b->axes) == 0;
+}
+
+static int add(struct tally *tally, const struct tally_row *one, double times, struct status *st)
+{
+    int r = 0;
+    while (r < tally->rows && !alike(&tally->row[r], one))
+        r++;
+    if (r == tally->rows) {
+        if (!GROW(tally->row, tally->rows, tally->room))
+            return status_nomem(st);
+        tally->row[tally->rows++] = *one;
+        tally->row[r].count = tally->row[r].in_bytes = tally->row[r].out_bytes = 0;
+    }
+    tally->row[r].count += times;
+    tally->row[r].in_bytes += times * one->in_bytes;
+    tally->row[r].out_bytes += times * one->out_bytes;
+    return 0;
+}
+
+static bool communicates(enum opcode opcode)
+{
+    const struct opcode_info *info = opcode_info(opcode);
+    bool started = info->class == CLASS_START && opcode != HLO_COPY_START && opcode != HLO_ASYNC_START;
+    return info->class == CLASS_COLLECTIVE || started;
+}
+
+static int walk(const struct module *module, int32_t computation, double times, struct tally *tally,
+                struct status *st)
+{
+    const struct computation *c = &module->computation[computation];
+    int code = 0;
+    for (int32_t at = c->first; at < c->first + c->count && code == 0; at++) {
+        struct tally_row one;
+        enum opcode opcode = module_at(module, at)->opcode;
+        double trips = 1;
+        int32_t called;
+        if (communicates(opcode) && (code = describe(module, at, &one, st)) == 0)
+            code = add(tally, &one, times, st);
+        if (opcode == HLO_WHILE) {
+            int64_t known = module_trip_count(module, at);
+            tally->unknown_trips = tally->unknown_trips || known < 0;
+            trips = known < 0 ? 1 : (double)known;
+        }
+        for (int i = 0; code == 0 && (called = module_called(module, at, i)) >= 0; i++)
+            code = walk(module, called, times * trips, tally, st);
+    }
+    return code;
+}
+
+int tally_collectives(const struct module *module, struct tally *tally, struct status *st)
+{
+    *tally = (struct tally){.rows = 0};
+    int code = walk(module, module->entry, 1, tally, st);
+    if (code < 0)
+        tally_free(tally);
+    return code;
+}
+
+void tally_free(struct tally *tally)
+{
+    free(tally->row);
+    *tally = (struct tally){0};
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/boxes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_size(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return *x - *y;
+}
+
+/* Lengths in rising order. */
+static void sort(const int len[], int sorted[SLICE_AXES])
+{
+    memcpy(sorted, len, SLICE_AXES * sizeof *sorted);
+    qsort(sorted, SLICE_AXES, sizeof *sorted, by_size);
+}
+
+static bool is_multiple(const int len[], const int of[])
+{
+    for (int a = 0; a < SLICE_AXES; a++)
+        if (len[a] % of[a] != 0)
+            return false;
+    return true;
+}
+
+/* Does the cloud offer it? Then in the order of axes that the chip's file has. */
+static void look_up(const struct chip *chip, struct box *box)
+{
+    const struct chip_offers *offers = &chip->offers;
+    box->offered = offers->shapes == 0;
+    for (int i = 0; i < offers->shapes && !box->offered; i++) {
+        int sorted[SLICE_AXES];
+        sort(offers->len[i], sorted);
+        if (memcmp(sorted, box->len, sizeof sorted) == 0) {
+            memcpy(box->len, offers->len[i], sizeof box->len);
+            box->offered = true;
+        } else if (offers->multiples && i == offers->shapes - 1) {
+            box->offered = is_multiple(box->len, sorted);
+        }
+    }
+}
+
+bool box_is_offered(const struct chip *chip, const int len[SLICE_AXES])
+{
+    struct box box;
+    sort(len, box.len);
+    look_up(chip, &box);
+    return box.offered;
+}
+
+static int by_cubicity(const void *a, const void *b)
+{
+    int x[SLICE_AXES], y[SLICE_AXES], order = 0;
+    sort(((const struct box *)a)->len, x);
+    sort(((const struct box *)b)->len, y);
+    for (int i = SLICE_AXES - 1; i >= 0 && order == 0; i--)
+        order = x[i] - y[i];
+    return order;
+}
+
+int boxes_of(const struct chip *chip, int chips, struct box box[static BOXES_MAX])
+{
+    int pod[SLICE_AXES] = {1, 1, 1}, sorted[SLICE_AXES], boxes = 0;
+    memcpy(pod, chip->pod, (size_t)chip->axes * sizeof *pod);
+    sort(pod, sorted);
+    for (int i = 1; i <= sorted[0] && i <= chips; i++) {
+        if (chips % i != 0)
+            continue;
+        for (int j = i; j <= sorted[1] && (long long)i * j * j <= chips; j++) {
+            int k = chips / i / j;
+            if (chips / i % j != 0 || k > sorted[2])
+                continue;
+            if (boxes < BOXES_MAX) {
+                /* An axis of one chip, which a chip of two axes has no name for, stands last. */
+                box[boxes] = (struct box){.len = {i, j, k}};
+                look_up(chip, &box[boxes]);
+            }
+            boxes++;
+        }
+    }
+    int kept = boxes < BOXES_MAX ? boxes : BOXES_MAX;
+    if (kept > 0)
+        qsort(box, (size_t)kept, sizeof *box, by_cubicity);
+    return boxes;
+}
+
+char *box_print(const struct box *box, const struct chip *chip, char text[static SLICE_TEXT])
+{
+    int skip = SLICE_AXES - chip->axes, n = 0; /* so many sides of 1 chip are no axes */
+    for (int a = 0; a < SLICE_AXES; a++) {
+        if (box->len[a] == 1 && skip > 0) {
+            skip--;
+            continue;
+        }
+        n += snprintf(text + n, (size_t)(SLICE_TEXT - n), "%s%d", n ? "x" : "", box->len[a]);
+    }
+    return text;
+}
+
+static bool find_offered(const struct chip *chip, int chips, struct box *found)
+{
+    struct box box[BOXES_MAX];
+    int boxes = boxes_of(chip, chips, box);
+    for (int b = 0; b < boxes && b < BOXES_MAX; b++)
+        if (box[b].offered) {
+            *found = box[b];
+            return true;
+        }
+    return false;
+}
+
+int boxes_offered(const struct chip *chip, int chips, struct box *box, struct status *st)
+{
+    char less_text[SLICE_TEXT] = "", more_text[SLICE_TEXT] = "";
+    int less = chips - 1, more = chips + 1, pod = 1;
+    struct box smaller, larger;
+    if (find_offered(chip, chips, box))
+        return 0;
+    for (int a = 0; a < chip->axes; a++)
+        pod *= chip->pod[a];
+    less = less < pod ? less : pod;
+    while (less > 0 && !find_offered(chip, less, &smaller))
+        less--;
+    while (more <= pod && !find_offered(chip, more, &larger))
+        more++;
+    if (less > 0)
+        snprintf(less_text, sizeof less_text, "%d", less);
+    if (more <= pod)
+        snprintf(more_text, sizeof more_text, "%d", more);
+    return status_fail(
+        st, STATUS_INPUT,
+        "no slice of %d chips is offered of %s; the nearest have %s%s%s. Say which with --slice", chips,
+        chip->name, less_text, *less_text && *more_text ? " and " : "", more_text);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/chip.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const wrap_names[] = {
+#define CHIP_WRAP_TEXT(id, text) text,
+    CHIP_WRAPS(CHIP_WRAP_TEXT)
+#undef CHIP_WRAP_TEXT
+        NULL,
+};
+
+const char *chip_wrap_name(enum chip_wrap wrap)
+{
+    return wrap_names[wrap];
+}
+
+const struct chip_fact *chip_fact(const struct chip *chip, const char *key)
+{
+    for (int i = 0; i < chip->facts; i++)
+        if (strcmp(chip->fact[i].key, key) == 0)
+            return &chip->fact[i];
+    return NULL;
+}
+
+const char *chip_source(const struct chip *chip, const char *key)
+{
+    const struct chip_fact *fact = chip_fact(chip, key);
+    return fact && fact->source[0] ? fact->source : NULL;
+}
+
+int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struct status *st)
+{
+    const struct dtype *info = dtype_info(dtype);
+    double own = chip->peak_flops[dtype], lent = chip->peak_flops[info->rate];
+    if (isnan(own) && isnan(lent))
+        return status_fail(
+            st, STATUS_INPUT,
+            "%s: the %s profile has no peak rate for %s; give one, such as --peak %s=100Tflops", chip->name,
+            chip_profile_names[chip->profile], info->name, info->name);
+    *flops = isnan(own) ? lent : own;
+    return 0;
+}
+
+/* Between two steps the time, work / efficiency, goes in a straight line, so that more work never takes less time, as it
+ * may where the efficiency itself is interpolated. Below the first step the line goes on: it says what a product
+ * costs whose work is nothing. */
+static double efficiency_of(const struct chip_efficiency *e, double work)
+{
+    int last = e->steps - 1, i = 0;
+    if (e->steps == 0)
+        return 1;
+    if (last == 0 || work >= e->work[last])
+        return e->frac[last];
+    while (work >= e->work[i + 1])
+        i++;
+    double first = e->work[i] / e->frac[i], second = e->work[i + 1] / e->frac[i + 1];
+    double slope = (second - first) / (e->work[i + 1] - e->work[i]);
+    double fixed = first - slope * e->work[i];
+    bool small = work < e->work[0];
+    return small && (fixed <= 0 || !(work > 0)) ? e->frac[0] : work / (fixed + slope * work);
+}
+
+double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop)
+{
+    return efficiency_of(&chip->efficiency[dtype], flop);
+}
+
+double chip_hbm_efficiency(const struct chip *chip, double bytes)
+{
+    return efficiency_of(&chip->hbm_efficiency, bytes);
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x < *y) - (*x > *y);
+}
+
+/* Lengths in falling order: a slice may be named in any order of its axes. */
+static void sort_lengths(const int len[], int axes, int sorted[SLICE_AXES])
+{
+    for (int a = 0; a < SLICE_AXES; a++)
+        sorted[a] = a < axes ? len[a] : 1;
+    qsort(sorted, SLICE_AXES, sizeof *sorted, by_length);
+}
+
+int chip_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES])
+{
+    int slice[SLICE_AXES], pod[SLICE_AXES];
+    sort_lengths(len, axes, slice);
+    sort_lengths(chip->pod, chip->axes, pod);
+    bool cubes = axes == SLICE_AXES, full_pod = memcmp(slice, pod, sizeof slice) == 0;
+    for (int a = 0; a < axes; a++)
+        cubes = cubes && len[a] % 4 == 0;
+    int wraps = 0;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        bool joined = false;
+        switch (chip->wrap) {
+        case CHIP_WRAP_FULL_POD:
+            joined = full_pod;
+            break;
+        case CHIP_WRAP_CUBES:
+            joined = cubes;
+            break;
+        case CHIP_WRAP_AXIS_16:
+            joined = a < axes && len[a] == 16;
+            break;
+        case CHIP_WRAP_ALWAYS:
+            joined = true;
+            break;
+        case CHIP_WRAP_NEVER:
+            break;
+        }
+        wrap[a] = joined && a < axes && len[a] > 2;
+        wraps += wrap[a];
+    }
+    return wraps;
+}
+
+/* Reads what --wrap takes: "none", "all", or the names of axes, "x,z". */
+static int parse_wrap(const char *text, int axes, bool wrap[static SLICE_AXES], struct status *st)
+{
+    bool all = strcmp(text, "all") == 0;
+    for (int a = 0; a < SLICE_AXES; a++)
+        wrap[a] = all && a < axes;
+    if (all || strcmp(text, "none") == 0)
+        return 0;
+    for (const char *at = text;; at += 2) {
+        int axis = slice_axis_by_name(at[0]);
+        if (axis < 0 || (at[1] && at[1] != ','))
+            return status_fail(st, STATUS_INPUT, "wrap '%s': write none, all, or axes such as x,z", text);
+        if (axis >= axes)
+            return status_fail(st, STATUS_INPUT, "wrap '%s': axis %c is not there; the slice has x to %c",
+                               text, at[0], slice_axis_name(axes - 1));
+        wrap[axis] = true;
+        if (!at[1])
+            return 0;
+    }
+}
+
+/* Does a shape exist in the pod of this chip: in some order of its axes. */
+static int check_pod(const struct chip *chip, const char *shape, int axes, const int len[], struct status *st)
+{
+    int slice[SLICE_AXES], pod[SLICE_AXES];
+    char pod_text[SLICE_TEXT];
+    struct slice box = {.axes = chip->axes};
+    memcpy(box.span, chip->pod, sizeof box.span);
+    slice_print_shape(&box, pod_text);
+    if (axes > chip->axes)
+        return status_fail(
+            st, STATUS_INPUT,
+            "slice %s has %d axes, but %s has %d; write a shape such as 4x4, up to the pod of %s", shape,
+            axes, chip->name, chip->axes, pod_text);
+    sort_lengths(len, axes, slice);
+    sort_lengths(chip->pod, chip->axes, pod);
+    for (int a = 0; a < SLICE_AXES; a++)
+        if (slice[a] > pod[a])
+            return status_fail(st, STATUS_INPUT,
+                               "slice %s is larger than the %s pod of %s (in any order of its axes)", shape,
+                               chip->name, pod_text);
+    return 0;
+}
+
+int chip_slice(const struct chip *chip, const char *shape, const char *wrap, double link_Bps,
+               double hop_latency_s, struct slice *slice, struct status *st)
+{
+    int len[SLICE_AXES];
+    bool joined[SLICE_AXES];
+    *slice = (struct slice){0};
+    int axes = slice_parse_shape(shape, len, st);
+    const struct topology *topology = axes < 0 ? NULL : slice_parse_topology(shape, st);
+    int code = topology ? check_pod(chip, shape, axes, len, st) : st->code;
+    if (code < 0)
+        return code;
+    chip_wraps(chip, axes, len, joined);
+    if (wrap)
+        code = parse_wrap(wrap, axes, joined, st);
+    if (code < 0)
+        return code;
+    code = slice_init(slice, axes, len, joined, isnan(link_Bps) ? chip->link_Bps : link_Bps,
+                      isnan(hop_latency_s) ? chip->hop_latency_s : hop_latency_s, st);
+    slice->topology = topology;
+    slice->reduce_Bps = chip->reduce_Bps;
+    return code;
+}

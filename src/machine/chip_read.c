@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Values of a chip file. */
+#include "machine/chip_read.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+
+/* How a value is read, and where it goes. */
+enum field_kind {
+    FIELD_BANDWIDTH,
+    FIELD_TIME,
+    FIELD_BYTES,
+    FIELD_INT,
+    FIELD_SHAPE,
+    FIELD_OFFERS,
+    FIELD_WRAP,
+    FIELD_RING,
+    FIELD_FRAC,
+    FIELD_SHARES, /* by bytes */
+    FIELD_PEAKS,
+    FIELD_EFFICIENCIES,
+};
+
+#define CHIP_FIELDS(X)                                                                                       \
+    X(pod, FIELD_SHAPE, pod)                                                                                 \
+    X(slices, FIELD_OFFERS, offers)                                                                          \
+    X(host, FIELD_SHAPE, host)                                                                               \
+    X(cores, FIELD_INT, cores)                                                                               \
+    X(wrap, FIELD_WRAP, wrap)                                                                                \
+    X(peak, FIELD_PEAKS, peak_flops)                                                                         \
+    X(matmul_efficiency, FIELD_EFFICIENCIES, efficiency)                                                     \
+    X(step_efficiency, FIELD_FRAC, step_efficiency)                                                          \
+    X(hbm_capacity, FIELD_BYTES, hbm_bytes)                                                                  \
+    X(hbm_bandwidth, FIELD_BANDWIDTH, hbm_Bps)                                                               \
+    X(hbm_efficiency, FIELD_SHARES, hbm_efficiency)                                                          \
+    X(link_bandwidth, FIELD_BANDWIDTH, link_Bps)                                                             \
+    X(link_nominal, FIELD_BANDWIDTH, link_nominal_Bps)                                                       \
+    X(reduce_rate, FIELD_BANDWIDTH, reduce_Bps)                                                              \
+    X(hop_latency, FIELD_TIME, hop_latency_s)                                                                \
+    X(pcie_bandwidth, FIELD_BANDWIDTH, pcie_Bps)                                                             \
+    X(dcn_bandwidth, FIELD_BANDWIDTH, dcn_Bps)                                                               \
+    X(setup, FIELD_TIME, setup_s)                                                                            \
+    X(launch_overhead, FIELD_TIME, launch_overhead_s)                                                        \
+    X(mxu_tile, FIELD_INT, mxu_tile)                                                                         \
+    X(ring, FIELD_RING, ring)
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    size_t offset; /* in struct chip */
+};
+
+static const struct field fields[] = {
+#define CHIP_FIELD_ROW(name, kind, member) {#name, kind, offsetof(struct chip, member)},
+    CHIP_FIELDS(CHIP_FIELD_ROW)
+#undef CHIP_FIELD_ROW
+};
+
+static const char *const field_names[] = {
+#define CHIP_FIELD_NAME(name, kind, member) #name,
+    CHIP_FIELDS(CHIP_FIELD_NAME)
+#undef CHIP_FIELD_NAME
+        NULL,
+};
+
+static const char *const wrap_names[] = {
+#define CHIP_WRAP_TEXT(id, text) text,
+    CHIP_WRAPS(CHIP_WRAP_TEXT)
+#undef CHIP_WRAP_TEXT
+        NULL,
+};
+
+static const char *const ring_names[] = {"uni", "bidi", "bidi-half", NULL};
+
+/* Places a value under its key among the facts; a measured one takes the place of the book's. */
+static int note_fact(struct chip *chip, const struct node *node, struct chip_fact fact, struct status *st)
+{
+    for (int i = 0; i < chip->facts; i++) {
+        if (strcmp(chip->fact[i].key, fact.key) == 0) {
+            chip->fact[i] = fact;
+            return 0;
+        }
+    }
+    if (chip->facts == CHIP_FACTS)
+        return node_fail(node, st, STATUS_LIMIT, "more than %d values", CHIP_FACTS);
+    chip->fact[chip->facts++] = fact;
+    return 0;
+}
+
+/* Reads what stands beside a value: {value: ..., source: ..., how: ..., fitted_on: [...]}, or a bare value.
+ * `value` gets the node of the value or, where there is none, of the `steps`. */
+static int read_fact(struct chip *chip, const struct node *node, const char *key, bool measured,
+                     const struct node **value, struct status *st)
+{
+    static const char *const names[] = {"value", "steps", "source", "how", "fitted_on", NULL};
+    struct chip_fact fact = {.value = "", .source = "", .how = "", .measured = measured};
+    memccpy(fact.key, key, '\0', sizeof fact.key - 1);
+    *value = node;
+    int code = 0;
+    if (node_kind(node) == NODE_MAPPING) {
+        const struct node *source = node_get(node, "source"), *how = node_get(node, "how");
+        const struct node *steps = node_get(node, "steps");
+        *value = steps;
+        code = node_only(node, names, st);
+        if (code == 0 && !steps)
+            code = node_need(node, "value", value, st);
+        if (code == 0 && source)
+            code = node_text(source, "source", &fact.source, st);
+        if (code == 0 && how)
+            code = node_text(how, "how", &fact.how, st);
+        fact.fitted_on = node_get(node, "fitted_on");
+        if (code == 0 && fact.fitted_on)
+            code = node_is_sequence(fact.fitted_on, "fitted_on", st);
+    }
+    if (code == 0 && measured && (!fact.source[0] || !fact.how[0]))
+        code = node_fail(
+            node, st, STATUS_INPUT,
+            "measured %s needs its source and how it was found: {value: ..., source: ..., how: ...}", key);
+    if (code == 0 && node_kind(*value) == NODE_SCALAR)
+        code = node_text(*value, key, &fact.value, st);
+    else if (code == 0)
+        fact.value = "steps";
+    return code < 0 ? code : note_fact(chip, node, fact, st);
+}
+
+/* One of a list of names; its index. */
+static int read_choice(const struct node *node, const char *what, const char *text, const char *const names[],
+                       struct status *st)
+{
+    int i = text_index(text, names);
+    return i >= 0 ? i : node_prefix(node, st, text_unknown(what, text, names, st));
+}
+
+/* Quantities that must be more than nothing: a link without bandwidth moves nothing, ever. */
+static int above_zero(const struct node *node, const char *what, const char *text, double value,
+                      struct status *st)
+{
+    return value > 0 ? 0 : node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0", what, text);
+}
+
+static int read_shape(struct chip *chip, const struct node *node, const char *text, int len[SLICE_AXES],
+                      struct status *st)
+{
+    int axes = slice_parse_shape(text, len, st);
+    if (axes < 0)
+        return node_prefix(node, st, axes);
+    if (len == chip->pod)
+        chip->axes = axes;
+    return 0;
+}
+
+/* "2x2x1 2x2x2 multiples of 4x4x4" */
+static int read_offers(const struct node *node, const char *text, struct chip_offers *offers,
+                       struct status *st)
+{
+    static const char multiples[] = "multiples of ";
+    *offers = (struct chip_offers){0};
+    for (const char *at = text; *at && !offers->multiples;) {
+        char shape[SLICE_TEXT];
+        if (strncmp(at, multiples, sizeof multiples - 1) == 0) {
+            offers->multiples = true;
+            at += sizeof multiples - 1;
+        }
+        size_t n = strcspn(at, " ");
+        snprintf(shape, sizeof shape, "%.*s", (int)n, at);
+        at += n + strspn(at + n, " ");
+        if (offers->shapes == CHIP_OFFERS || (offers->multiples && *at))
+            return node_fail(node, st, STATUS_INPUT,
+                             "slices '%s': write at most %d shapes, the last maybe as 'multiples of 4x4x4'",
+                             text, CHIP_OFFERS);
+        if (slice_parse_shape(shape, offers->len[offers->shapes++], st) < 0)
+            return node_prefix(node, st, st->code);
+    }
+    return 0;
+}
+
+/* A field that is one value. */
+static int read_value(struct chip *chip, const struct field *field, const struct node *node,
+                      struct status *st)
+{
+    void *to = (char *)chip + field->offset;
+    const char *text;
+    double real = 0;
+    int64_t whole = 0;
+    int code = node_text(node, field->name, &text, st);
+    if (code < 0)
+        return code;
+    switch (field->kind) {
+    case FIELD_BANDWIDTH:
+        code = node_prefix(node, st, units_parse_bandwidth(field->name, text, &real, st));
+        *(double *)to = real;
+        return code < 0 ? code : above_zero(node, field->name, text, real, st);
+    case FIELD_TIME:
+        code = node_prefix(node, st, units_parse_time(field->name, text, &real, st));
+        *(double *)to = real;
+        return code;
+    case FIELD_BYTES:
+        return node_prefix(node, st, units_parse_bytes(field->name, text, to, st));
+    case FIELD_INT:
+        code = node_integer(node, field->name, &whole, st);
+        if (code == 0 && (whole < 1 || whole > 65536))
+            code = node_fail(node, st, STATUS_INPUT, "%s '%s' must be 1 to 65536", field->name, text);
+        *(int *)to = (int)whole;
+        return code;
+    case FIELD_SHAPE:
+        return read_shape(chip, node, text, to, st);
+    case FIELD_OFFERS:
+        return read_offers(node, text, to, st);
+    case FIELD_WRAP:
+        code = read_choice(node, "wrap rule", text, wrap_names, st);
+        *(enum chip_wrap *)to = code < 0 ? CHIP_WRAP_NEVER : (enum chip_wrap)code;
+        return code < 0 ? code : 0;
+    case FIELD_RING:
+        code = read_choice(node, "ring", text, ring_names, st);
+        *(const char **)to = code < 0 ? NULL : ring_names[code];
+        return code < 0 ? code : 0;
+    default:
+        return node_fail(node, st, STATUS_INPUT, "%s is a mapping by dtype", field->name);
+    }
+}
+
+static int read_peak(struct chip *chip, const struct node *node, const char *key, int dtype,
+                     struct status *st)
+{
+    const char *text;
+    double flops = 0;
+    int code = node_text(node, key, &text, st);
+    if (code == 0)
+        code = node_prefix(node, st, units_parse_rate(key, text, &flops, st));
+    if (code == 0)
+        code = above_zero(node, key, text, flops, st);
+    chip->peak_flops[dtype] = flops;
+    return code;
+}
+
+static int read_frac(const struct node *node, const char *key, double *frac, struct status *st)
+{
+    const char *text;
+    int code = node_text(node, key, &text, st);
+    if (code == 0)
+        code = node_prefix(node, st, units_parse_fraction(key, text, frac, st));
+    return code < 0 ? code : above_zero(node, key, text, *frac, st);
+}
+
+/* What efficiencies are stepped by. */
+typedef int parse_work(const char *what, const char *text, double *work, struct status *st);
+
+static int parse_bytes(const char *what, const char *text, double *bytes, struct status *st)
+{
+    uint64_t whole = 0;
+    int code = units_parse_bytes(what, text, &whole, st);
+    *bytes = (double)whole;
+    return code;
+}
+
+/* One step, [1Gflop, 0.5], above the step before it. */
+static int read_step(const struct node *step, const char *key, parse_work *parse, struct chip_efficiency *e,
+                     struct status *st)
+{
+    const char *text;
+    if (node_kind(step) != NODE_SEQUENCE || node_count(step) != 2)
+        return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [%s, 0.5]", key,
+                         parse == parse_bytes ? "1MiB" : "1Gflop");
+    const struct node *work = node_child(step, 0);
+    int code = node_text(work, key, &text, st);
+    if (code == 0)
+        code = node_prefix(work, st, parse(key, text, &e->work[e->steps], st));
+    if (code == 0 && !(e->work[e->steps] > (e->steps ? e->work[e->steps - 1] : 0)))
+        code = node_fail(work, st, STATUS_INPUT, "steps of %s must rise; '%s' does not", key, text);
+    if (code == 0)
+        code = read_frac(node_child(step, 1), key, &e->frac[e->steps], st);
+    if (code < 0)
+        return code;
+    int i = e->steps++;
+    if (i > 0 && !(e->work[i] / e->frac[i] > e->work[i - 1] / e->frac[i - 1]))
+        return node_fail(step, st, STATUS_INPUT,
+                         "by the steps of %s work of %s takes no longer than the smaller one before it", key,
+                         text);
+    return 0;
+}
+
+static int read_efficiency(const struct node *node, const char *key, parse_work *parse,
+                           struct chip_efficiency *e, struct status *st)
+{
+    *e = (struct chip_efficiency){0};
+    if (node_kind(node) == NODE_SCALAR) {
+        *e = (struct chip_efficiency){.steps = 1, .work = {1}};
+        return read_frac(node, key, &e->frac[0], st);
+    }
+    int n = node_count(node);
+    if (n < 1 || n > CHIP_STEPS)
+        return node_fail(node, st, STATUS_LIMIT, "%s must have 1 to %d steps", key, CHIP_STEPS);
+    int code = 0;
+    for (int i = 0; i < n && code == 0; i++)
+        code = read_step(node_child(node, i), key, parse, e, st);
+    return code;
+}
+
+/* A field that is a mapping from dtypes to values; efficiencies know `all` too. */
+static int read_by_dtype(struct chip *chip, const struct field *field, const struct node *node, bool measured,
+                         struct status *st)
+{
+    int code = node_is_mapping(node, field->name, st);
+    for (int i = 0; i < node_count(node) && code == 0; i++) {
+        const char *name = node_name(node, i);
+        const struct node *value = node_child(node, i);
+        bool all = field->kind == FIELD_EFFICIENCIES && strcmp(name, "all") == 0;
+        int dtype = all ? 0 : dtype_by_name(name, st);
+        if (dtype < 0)
+            return node_prefix(value, st, dtype);
+        char key[CHIP_KEY];
+        snprintf(key, sizeof key, "%s.%s", field->name, all ? "all" : dtype_info((enum dtype_id)dtype)->name);
+        code = read_fact(chip, value, key, measured, &value, st);
+        if (code == 0)
+            code = field->kind == FIELD_PEAKS
+                       ? read_peak(chip, value, key, dtype, st)
+                       : read_efficiency(value, key, units_parse_work, &chip->efficiency[dtype], st);
+        for (int d = 1; all && d < DTYPE_COUNT; d++)
+            chip->efficiency[d] = chip->efficiency[0];
+    }
+    return code;
+}
+
+int chip_read_section(struct chip *chip, const struct node *section, bool measured, struct status *st)
+{
+    int code = node_only(section, field_names, st);
+    for (size_t f = 0; f < sizeof fields / sizeof fields[0] && code == 0; f++) {
+        const struct node *node = node_get(section, fields[f].name);
+        if (!node)
+            continue;
+        if (fields[f].kind == FIELD_PEAKS || fields[f].kind == FIELD_EFFICIENCIES) {
+            code = read_by_dtype(chip, &fields[f], node, measured, st);
+            continue;
+        }
+        code = read_fact(chip, node, fields[f].name, measured, &node, st);
+        void *to = (char *)chip + fields[f].offset;
+        if (code == 0 && fields[f].kind == FIELD_SHARES)
+            code = read_efficiency(node, fields[f].name, parse_bytes, to, st);
+        else if (code == 0 && fields[f].kind == FIELD_FRAC)
+            code = read_frac(node, fields[f].name, to, st);
+        else if (code == 0)
+            code = read_value(chip, &fields[f], node, st);
+    }
+    return code;
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How a laying is written, and what lines it makes. */
+#include "machine/laying.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void add_side(struct laying *laying, int mesh_axis, int axis, int n)
+{
+    laying->side[mesh_axis][laying->sides[mesh_axis]++] = (struct side){axis, n, 1};
+}
+
+static bool has_side(const struct laying *laying, int mesh_axis, int axis)
+{
+    for (int s = 0; s < laying->sides[mesh_axis]; s++)
+        if (laying->side[mesh_axis][s].axis == axis)
+            return true;
+    return false;
+}
+
+void laying_of_slice(struct laying *laying, const struct slice *slice)
+{
+    memset(laying, 0, sizeof *laying);
+    for (int a = 0; a < slice->axes; a++)
+        add_side(laying, a, a, slice->len[a]);
+}
+
+/* Reads "x" or "y:2" at *at, and moves behind it. Returns false where there is none. */
+static bool read_side(const char **at, const char *end, const struct slice *slice, struct laying *laying,
+                      int mesh_axis)
+{
+    int axis = *at < end ? slice_axis_by_name(**at) : -1;
+    if (axis < 0 || axis >= slice->axes || has_side(laying, mesh_axis, axis))
+        return false;
+    long n = slice->len[axis];
+    if (++*at < end && **at == ':') {
+        char *rest;
+        if (!isdigit((unsigned char)(*at)[1]))
+            return false;
+        n = strtol(*at + 1, &rest, 10);
+        *at = rest;
+    }
+    if (n < 1 || n > slice->len[axis])
+        return false;
+    add_side(laying, mesh_axis, axis, (int)n);
+    return true;
+}
+
+/* Reads the value of "NAME=x*y:2". Returns the number of its sides, 0 if the value is a number, or a failure. */
+static int read_sides(const char *value, const char *end, const struct slice *slice, struct laying *laying,
+                      int mesh_axis, struct status *st)
+{
+    const char *at = value;
+    while (at < end && isspace((unsigned char)*at))
+        at++;
+    if (at == end || isdigit((unsigned char)*at) || *at == '-')
+        return 0;
+    while (read_side(&at, end, slice, laying, mesh_axis)) {
+        if (at == end)
+            return laying->sides[mesh_axis];
+        if (*at++ != '*')
+            break;
+    }
+    return status_fail(
+        st, STATUS_INPUT,
+        "mesh: '%.*s' is neither a size nor axes of the slice, each once; write 8, x*y or x:2*y",
+        (int)(end - value), value);
+}
+
+/* Parts on the same physical axis lie inside each other, that of the last mesh axis innermost; they must fill it. */
+static int set_strides(struct laying *laying, const char *text, const struct slice *slice, int axes,
+                       struct status *st)
+{
+    int filled[SLICE_AXES] = {1, 1, 1};
+    for (int a = axes - 1; a >= 0; a--)
+        for (int s = 0; s < laying->sides[a]; s++) {
+            struct side *side = &laying->side[a][s];
+            side->stride = filled[side->axis];
+            filled[side->axis] *= side->n;
+        }
+    for (int p = 0; p < slice->axes; p++)
+        if (filled[p] != slice->len[p])
+            return status_fail(
+                st, STATUS_INPUT,
+                "mesh '%s' takes %d chips along axis %c, which has %d; each axis is used once, "
+                "or in parts that multiply to it",
+                text, filled[p], slice_axis_name(p), slice->len[p]);
+    return 0;
+}
+
+int laying_parse(struct laying *laying, const char *text, const struct slice *slice, struct axes *axes,
+                 struct status *st)
+{
+    char sizes[AXES_TEXT] = "";
+    int named = 0, item = 0;
+    size_t used = 0;
+    memset(laying, 0, sizeof *laying);
+    for (const char *at = text; *at; item++) {
+        size_t length = strcspn(at, ","), name = strcspn(at, "=,");
+        const char *value = name < length ? at + name + 1 : at + length, *end = at + length;
+        int sides = item < AXES_MAX ? read_sides(value, end, slice, laying, item, st) : 0, n = 1;
+        if (sides < 0)
+            return sides;
+        for (int s = 0; s < sides; s++)
+            n *= laying->side[item][s].n;
+        named += sides > 0;
+        int wrote =
+            sides
+                ? snprintf(sizes + used, sizeof sizes - used, "%s%.*s=%d", item ? "," : "", (int)name, at, n)
+                : snprintf(sizes + used, sizeof sizes - used, "%s%.*s", item ? "," : "", (int)length, at);
+        used += (size_t)wrote;
+        if (used >= sizeof sizes)
+            return status_fail(st, STATUS_INPUT, "mesh '%.40s...': too long; it has at most %d axes", text,
+                               AXES_MAX);
+        at += length + (at[length] == ',');
+    }
+    int code = axes_parse(sizes, axes, st);
+    int unnamed = 0;
+    for (int a = 0; code >= 0 && a < axes->count; a++)
+        unnamed += laying->sides[a] == 0 && axes->axis[a].n > 1;
+    if (code >= 0 && named > 0 && unnamed == 0)
+        code = set_strides(laying, text, slice, axes->count, st);
+    return code < 0 ? code : named;
+}
+
+char *laying_print(const struct laying *laying, const struct slice *slice, int mesh_axis,
+                   char text[static LAYING_TEXT])
+{
+    size_t used = 0;
+    for (int s = 0; s < laying->sides[mesh_axis]; s++) {
+        const struct side *side = &laying->side[mesh_axis][s];
+        used += (size_t)snprintf(text + used, LAYING_TEXT - used, "%s%c", s ? "*" : "",
+                                 slice_axis_name(side->axis));
+        if (side->n != slice->len[side->axis])
+            used += (size_t)snprintf(text + used, LAYING_TEXT - used, ":%d", side->n);
+    }
+    if (used == 0)
+        snprintf(text, LAYING_TEXT, "one chip");
+    return text;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct side *x = a, *y = b;
+    return x->axis != y->axis ? x->axis - y->axis : (x->stride > y->stride) - (x->stride < y->stride);
+}
+
+int laying_lines(const struct laying *laying, const struct axis_list *list,
+                 struct side line[static LAYING_LINES])
+{
+    int sides = 0, lines = 0;
+    for (int i = 0; i < list->count; i++)
+        for (int s = 0; s < laying->sides[list->axis[i]]; s++)
+            if (laying->side[list->axis[i]][s].n > 1)
+                line[sides++] = laying->side[list->axis[i]][s];
+    if (sides > 0)
+        qsort(line, (size_t)sides, sizeof *line, by_place);
+    for (int i = 0; i < sides; i++) {
+        struct side *last = lines > 0 ? &line[lines - 1] : NULL;
+        if (last && last->axis == line[i].axis && last->stride * last->n == line[i].stride)
+            last->n *= line[i].n;
+        else
+            line[lines++] = line[i];
+    }
+    return lines;
+}

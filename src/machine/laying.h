@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * laying: which physical axes of a slice, or which parts of them, each logical axis of a mesh takes.
+ *
+ * Logical axes get physical ones as jax.experimental.mesh_utils.create_device_mesh gives them (with
+ * allow_split_physical_axes): the last axis, which communicates most, chooses first. It takes whole physical axes whose
+ * lengths multiply to its size, three before two before one, lower ones first. Where some axis finds none, all choose again
+ * and may take parts: whole axes still count most, and the parts of the last axis are next to each other.
+ *
+ *     4x4x4, X=16,Y=4                 Y on x, X on y*z
+ *     16x16, fsdp=32,tp=8             fsdp on x:2*y, tp on x:8      fsdp steps over tp: 8 links
+ *     16x16, tp=8,fsdp=32             tp on y:8, fsdp on x*y:2      one link
+ *
+ * Units: none; strides are in links. Errors: status.h. Ownership: plain values.
+ */
+#ifndef ICISIM_LAYING_H
+#define ICISIM_LAYING_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "machine/slice.h"
+#include "notation/axes.h"
+
+/* A side of a mesh axis: n places on a physical axis, `stride` links apart. */
+struct side {
+    int axis, n, stride;
+};
+
+/* What every mesh axis is laid on; the first side of one varies slowest. No side: a single chip, or listed chips. */
+struct laying {
+    int sides[AXES_MAX];
+    struct side side[AXES_MAX][SLICE_AXES];
+};
+
+/* Lays axes, whose sizes multiply to the slice's chips, as JAX does. Returns false where they do not. */
+bool laying_find(struct laying *laying, const struct slice *slice, const struct axes *axes);
+
+/* One mesh axis for each of the slice's. */
+void laying_of_slice(struct laying *laying, const struct slice *slice);
+
+/* Reads "X=x*y:2,Z=y:4": axes of the slice, or parts of them, the part of a later mesh axis inside that of an earlier one.
+ * `axes` gets the names and sizes. "X=8" is read too, and lays nothing. Returns how many mesh axes are written as axes of
+ * the slice. Errors: texts that are neither, an axis whose parts do not multiply to its length. */
+int laying_parse(struct laying *laying, const char *text, const struct slice *slice, struct axes *axes,
+                 struct status *st);
+
+/* "x:2*y", what a mesh axis is laid on; "one chip". Returns `text`. */
+enum { LAYING_TEXT = 32 };
+char *laying_print(const struct laying *laying, const struct slice *slice, int mesh_axis,
+                   char text[static LAYING_TEXT]);
+
+/* The lines that some mesh axes have on the slice together, lower axes and smaller strides first: parts that follow each
+ * other on a physical axis are one line. Returns their number; 0 also where the chips were listed. */
+enum { LAYING_LINES = AXES_MAX * SLICE_AXES };
+int laying_lines(const struct laying *laying, const struct axis_list *list,
+                 struct side line[static LAYING_LINES]);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* JAX's rule: create_device_mesh, with and without physical axes that are split (jax/_src/mesh_utils.py). */
+#include <string.h>
+
+#include "machine/laying.h"
+
+/* The part of each physical axis that a mesh axis takes. */
+struct parts {
+    int n[SLICE_AXES];
+};
+
+/* Whole axes that nobody has taken, whose lengths multiply to n: as many axes as can be, lower ones first. Returns the
+ * set, 0 where there is none. */
+static unsigned choose_whole(const struct slice *slice, unsigned taken, int n)
+{
+    static const unsigned sets[] = {7, 3, 5, 6, 1, 2, 4};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        int product = 1;
+        bool fits = !(sets[i] & taken);
+        for (int p = 0; p < SLICE_AXES; p++)
+            if (sets[i] >> p & 1) {
+                fits &= p < slice->axes && slice->len[p] > 1;
+                product *= slice->len[p];
+            }
+        if (fits && product == n)
+            return sets[i];
+    }
+    return 0;
+}
+
+static bool lay_whole(const struct slice *slice, const struct axes *axes, struct parts parts[])
+{
+    unsigned taken = 0;
+    for (int a = axes->count - 1; a >= 0; a--) {
+        unsigned set = choose_whole(slice, taken, axes->axis[a].n);
+        if (!set && axes->axis[a].n > 1)
+            return false;
+        for (int p = 0; p < SLICE_AXES; p++)
+            parts[a].n[p] = set >> p & 1 ? slice->len[p] : 1;
+        taken |= set;
+    }
+    return true;
+}
+
+/* What parts are judged by, the first most. JAX's comment on the third says that axes which nobody has taken are better;
+ * its code prefers those that somebody has, and so do we. */
+struct merit {
+    int whole_size, whole_axes, shared_size;
+};
+
+static struct merit judge(const struct slice *slice, const struct parts *parts, const int taken[])
+{
+    struct merit merit = {1, 0, 1};
+    for (int p = 0; p < slice->axes; p++) {
+        bool whole = parts->n[p] == slice->len[p];
+        merit.whole_size *= whole ? parts->n[p] : 1;
+        merit.whole_axes += whole && parts->n[p] > 1;
+        merit.shared_size *= taken[p] > 1 ? parts->n[p] : 1;
+    }
+    return merit;
+}
+
+static bool is_better(const struct slice *slice, const struct parts *x, const struct parts *y,
+                      const int taken[])
+{
+    struct merit a = judge(slice, x, taken), b = judge(slice, y, taken);
+    if (a.whole_size != b.whole_size)
+        return a.whole_size > b.whole_size;
+    if (a.whole_axes != b.whole_axes)
+        return a.whole_axes > b.whole_axes;
+    if (a.shared_size != b.shared_size)
+        return a.shared_size > b.shared_size;
+    for (int p = 0; p < slice->axes; p++)
+        if (x->n[p] != y->n[p])
+            return x->n[p] > y->n[p];
+    return false;
+}
+
+/* The best parts of what is left that multiply to n. */
+static bool choose_parts(const struct slice *slice, const int taken[], int n, struct parts *best)
+{
+    int left[SLICE_AXES];
+    bool found = false;
+    for (int p = 0; p < SLICE_AXES; p++)
+        left[p] = slice->len[p] / taken[p];
+    for (int i = 1; i <= left[0]; i++) {
+        for (int j = 1; left[0] % i == 0 && n % i == 0 && j <= left[1]; j++) {
+            if (left[1] % j != 0 || n % (i * j) != 0 || left[2] % (n / (i * j)) != 0)
+                continue;
+            struct parts parts = {{i, j, n / (i * j)}};
+            if (!found || is_better(slice, &parts, best, taken))
+                *best = parts;
+            found = true;
+        }
+    }
+    return found;
+}
+
+static bool lay_parts(const struct slice *slice, const struct axes *axes, struct parts parts[])
+{
+    int taken[SLICE_AXES] = {1, 1, 1};
+    for (int a = axes->count - 1; a >= 0; a--) {
+        if (!choose_parts(slice, taken, axes->axis[a].n, &parts[a]))
+            return false;
+        for (int p = 0; p < SLICE_AXES; p++)
+            taken[p] *= parts[a].n[p];
+    }
+    return true;
+}
+
+bool laying_find(struct laying *laying, const struct slice *slice, const struct axes *axes)
+{
+    struct parts parts[AXES_MAX];
+    int inner[SLICE_AXES] = {1, 1, 1};
+    memset(laying, 0, sizeof *laying);
+    if (!lay_whole(slice, axes, parts) && !lay_parts(slice, axes, parts))
+        return false;
+    for (int a = axes->count - 1; a >= 0; a--)
+        for (int p = 0; p < SLICE_AXES; p++) {
+            if (parts[a].n[p] == 1)
+                continue;
+            laying->side[a][laying->sides[a]++] = (struct side){p, parts[a].n[p], inner[p]};
+            inner[p] *= parts[a].n[p];
+        }
+    return true;
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/mesh.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/snake.h"
+
+static void describe(struct mesh *mesh)
+{
+    for (int a = 0; a < mesh->axes.count; a++) {
+        const struct side *side = &mesh->laying.side[a][0];
+        bool whole = mesh->laying.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
+        mesh->lay[a].physical = whole ? side->axis : -1;
+        laying_print(&mesh->laying, mesh->slice, a, mesh->lay[a].how);
+    }
+}
+
+/* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. Several sides are snaked.
+ */
+static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
+{
+    const struct laying *laying = &mesh->laying;
+    int n = mesh->axes.axis[a].n, sides = laying->sides[a], len[SLICE_AXES];
+    bool closed[SLICE_AXES];
+    memset(coord, 0, (size_t)n * SLICE_AXES * sizeof *coord);
+    if (sides == 0)
+        return 0;
+    for (int s = 0; s < sides; s++) {
+        const struct side *side = &laying->side[a][s];
+        len[s] = side->n;
+        closed[s] = slice_is_ring(mesh->slice, side->axis) && side->n == mesh->slice->len[side->axis];
+    }
+    int32_t *order = malloc((size_t)n * sizeof *order);
+    if (!order)
+        return status_nomem(st);
+    int code = snake_order(sides, len, closed, order, st);
+    for (int i = 0; i < n && code == 0; i++) {
+        int point = order[i];
+        for (int s = sides - 1; s >= 0; s--) {
+            coord[i * SLICE_AXES + laying->side[a][s].axis] = point % len[s] * laying->side[a][s].stride;
+            point /= len[s];
+        }
+    }
+    free(order);
+    return code;
+}
+
+/* Numbers the chips: every device's coordinates are the sums of what its places along the axes add. Axis by axis: each device so
+ * far becomes as many as the axis has, from the last to the first, which keeps its number. */
+static int number_chips(struct mesh *mesh, struct status *st)
+{
+    size_t chips = (size_t)mesh->slice->chips, rows = 0;
+    for (int a = 0; a < mesh->axes.count; a++)
+        rows = (size_t)mesh->axes.axis[a].n > rows ? (size_t)mesh->axes.axis[a].n : rows;
+    int *coord = malloc((rows + 1) * SLICE_AXES * sizeof *coord), code = 0, devices = 1;
+    mesh->chip_of = malloc(chips * sizeof *mesh->chip_of);
+    mesh->device_of = malloc(chips * sizeof *mesh->device_of);
+    if (!coord || !mesh->chip_of || !mesh->device_of)
+        code = status_nomem(st);
+    if (code == 0)
+        mesh->chip_of[0] = 0;
+    for (int a = 0; a < mesh->axes.count && code == 0; a++) {
+        int n = mesh->axes.axis[a].n;
+        code = places(mesh, a, coord, st);
+        for (int at = devices - 1; at >= 0 && code == 0; at--)
+            for (int k = n - 1; k >= 0; k--)
+                mesh->chip_of[at * n + k] =
+                    mesh->chip_of[at] + slice_chip(mesh->slice, coord + k * SLICE_AXES);
+        devices *= n;
+    }
+    for (int device = 0; device < devices && code == 0; device++)
+        mesh->device_of[mesh->chip_of[device]] = device;
+    free(coord);
+    return code;
+}
+
+/* One mesh axis per physical one, of its name; the numbering is the slice's. */
+static int mesh_of_slice(struct mesh *mesh, struct status *st)
+{
+    int code = 0;
+    for (int a = 0; a < mesh->slice->axes && code == 0; a++) {
+        char name[2] = {slice_axis_name(a), '\0'};
+        code = axes_add(&mesh->axes, name, mesh->slice->len[a], st);
+    }
+    laying_of_slice(&mesh->laying, mesh->slice);
+    describe(mesh);
+    return code < 0 ? code : 0;
+}
+
+static bool is_identity(const struct mesh *mesh)
+{
+    int last = -1;
+    for (int a = 0; a < mesh->axes.count; a++) {
+        if (mesh->laying.sides[a] == 0)
+            continue;
+        if (mesh->lay[a].physical <= last)
+            return false;
+        last = mesh->lay[a].physical;
+    }
+    return true;
+}
+
+int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st)
+{
+    *mesh = (struct mesh){.slice = slice, .devices = slice->chips, .cores = 1};
+    if (!text || !*text)
+        return mesh_of_slice(mesh, st);
+    int named = laying_parse(&mesh->laying, text, slice, &mesh->axes, st);
+    if (named < 0)
+        return named;
+    char shape[SLICE_TEXT];
+    slice_print_shape(slice, shape);
+    int devices = axes_devices(&mesh->axes);
+    if (devices != slice->chips)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
+                           devices, shape, slice->chips);
+    int unnamed = 0; /* of a single chip there is nothing to name */
+    for (int a = 0; a < mesh->axes.count; a++)
+        unnamed += mesh->laying.sides[a] == 0 && mesh->axes.axis[a].n > 1;
+    if (named > 0 && unnamed > 0)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s",
+                           text, shape);
+    bool laid = named > 0 || laying_find(&mesh->laying, slice, &mesh->axes);
+    assert(laid); /* sizes that multiply to the chips can always be laid in parts */
+    (void)laid;
+    describe(mesh);
+    return is_identity(mesh) ? 0 : number_chips(mesh, st);
+}
+
+/* Takes the list over; every chip of the slice learns which device it is. */
+static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
+{
+    const struct slice *slice = mesh->slice;
+    mesh->chip_of = malloc(((size_t)mesh->devices + 1) * sizeof *mesh->chip_of);
+    mesh->device_of = malloc((size_t)slice->chips * sizeof *mesh->device_of);
+    if (!mesh->chip_of || !mesh->device_of)
+        return status_nomem(st);
+    memset(mesh->device_of, -1, (size_t)slice->chips * sizeof *mesh->device_of);
+    for (int device = 0; device < mesh->devices; device++) {
+        int32_t c = chip[device];
+        if (c < 0 || c >= slice->chips)
+            return status_fail(st, STATUS_INPUT, "chip %d is not on the slice; its chips are 0 to %d", (int)c,
+                               slice->chips - 1);
+        if (mesh->device_of[c] >= 0)
+            return status_fail(st, STATUS_INPUT, "chip %d is listed twice; a mesh has each chip once",
+                               (int)c);
+        mesh->chip_of[device] = c;
+        mesh->device_of[c] = device;
+    }
+    return 0;
+}
+
+int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
+                 int chips, struct status *st)
+{
+    *mesh = (struct mesh){.slice = slice, .devices = chips, .cores = 1};
+    int code = axes_parse(text, &mesh->axes, st), devices = code < 0 ? 0 : axes_devices(&mesh->axes);
+    if (code < 0)
+        return code;
+    if (devices != chips)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' has %d devices, but %d chips are listed; they must be equal", text,
+                           devices, chips);
+    for (int a = 0; a < mesh->axes.count; a++) {
+        mesh->lay[a].physical = -1;
+        snprintf(mesh->lay[a].how, LAYING_TEXT, "listed chips");
+    }
+    return keep_list(mesh, chip, st);
+}
+
+/* The device that stands there on the mesh before an axis of it had `cores` times as many. */
+static int device_before(const struct axes *axes, int device, int axis, int cores)
+{
+    int before = 0;
+    for (int a = 0; a < axes->count; a++) {
+        int inner = a == axis ? cores : 1;
+        before = before * (axes->axis[a].n / inner) + axes_coord(axes, device, a) / inner;
+    }
+    return before;
+}
+
+int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
+{
+    struct mesh chips = *mesh;
+    size_t n = (size_t)mesh->slice->chips;
+    size_t used = mesh->axes.axis[axis].n > 1 ? strlen(mesh->lay[axis].how) : 0;
+    mesh->chip_of = malloc((size_t)(mesh->devices * cores) * sizeof *mesh->chip_of);
+    mesh->device_of = malloc(n * sizeof *mesh->device_of);
+    mesh->axes.axis[axis].n *= cores;
+    mesh->devices *= cores;
+    mesh->cores = cores;
+    mesh->core_axis = axis;
+    mesh->lay[axis].physical = -1;
+    snprintf(mesh->lay[axis].how + used, LAYING_TEXT - used, "%s", used ? "*cores" : "cores");
+    if (mesh->chip_of && mesh->device_of)
+        memset(mesh->device_of, -1, n * sizeof *mesh->device_of);
+    for (int device = mesh->devices - 1; device >= 0 && mesh->chip_of && mesh->device_of; device--) {
+        mesh->chip_of[device] = mesh_chip(&chips, device_before(&mesh->axes, device, axis, cores));
+        mesh->device_of[mesh->chip_of[device]] = device;
+    }
+    mesh_free(&chips);
+    return mesh->chip_of && mesh->device_of ? 0 : status_nomem(st);
+}
+
+int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st)
+{
+    size_t n = (size_t)mesh->slice->chips;
+    *chips = *mesh;
+    chips->cores = 1;
+    chips->devices /= mesh->cores;
+    if (mesh->cores > 1)
+        chips->axes.axis[mesh->core_axis].n /= mesh->cores;
+    chips->chip_of = malloc((size_t)chips->devices * sizeof *chips->chip_of);
+    chips->device_of = malloc(n * sizeof *chips->device_of);
+    if (!chips->chip_of || !chips->device_of)
+        return status_nomem(st);
+    memset(chips->device_of, -1, n * sizeof *chips->device_of);
+    for (int device = 0; device < mesh->devices; device++) {
+        int on_chips = device_before(&mesh->axes, device, mesh->core_axis, mesh->cores);
+        chips->chip_of[on_chips] = mesh_chip(mesh, device);
+        chips->device_of[mesh_chip(mesh, device)] = on_chips;
+    }
+    return 0;
+}
+
+void mesh_free(struct mesh *mesh)
+{
+    free(mesh->chip_of);
+    free(mesh->device_of);
+    mesh->chip_of = mesh->device_of = NULL;
+}
+
+char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT])
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int a = 0; a < mesh->axes.count && used < MESH_TEXT; a++)
+        used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s%s on %s", a ? ", " : "",
+                                 mesh->axes.axis[a].name, mesh->lay[a].how);
+    return text;
+}
+
+int mesh_parse_axes(const struct mesh *mesh, const char *text, struct axis_list *list, struct status *st)
+{
+    if (text && *text)
+        return axis_list_parse(text, &mesh->axes, list, st);
+    *list = (struct axis_list){.count = mesh->axes.count};
+    for (int a = 0; a < list->count; a++)
+        list->axis[a] = a;
+    return 0;
+}
+
+void mesh_groups(const struct mesh *mesh, const struct axis_list *list, int32_t chip[])
+{
+    axis_list_groups(list, &mesh->axes, chip);
+    for (int at = 0; at < mesh->devices; at++)
+        chip[at] = mesh_chip(mesh, chip[at]);
+}
+
+void mesh_mask(const struct mesh *mesh, uint8_t mask[])
+{
+    for (int chip = 0; chip < mesh->slice->chips; chip++)
+        mask[chip] = mesh_device(mesh, chip) >= 0;
+}
+
+unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)
+{
+    struct side line[LAYING_LINES];
+    int lines = laying_lines(&mesh->laying, list, line), chips = 1;
+    unsigned axes = 0;
+    if (mesh->cores > 1)
+        return 0;
+    for (int i = 0; i < lines; i++) {
+        if (line[i].n != mesh->slice->len[line[i].axis])
+            return 0;
+        axes |= 1u << line[i].axis;
+        chips *= line[i].n;
+    }
+    return chips == axis_list_size(list, &mesh->axes) ? axes : 0;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A mesh for people, and its invariants. */
+#include <stdlib.h>
+
+#include "machine/mesh.h"
+#include "machine/route.h"
+
+static void show_devices(const struct mesh *mesh, FILE *out)
+{
+    fprintf(out, "# device  chip  at");
+    for (int a = 0; a < mesh->axes.count; a++)
+        fprintf(out, "  %s", mesh->axes.axis[a].name);
+    fputc('\n', out);
+    for (int device = 0; device < mesh->devices; device++) {
+        int chip = mesh_chip(mesh, device);
+        fprintf(out, "%8d  %4d  (", device, chip);
+        for (int a = 0; a < mesh->slice->axes; a++)
+            fprintf(out, "%s%d", a ? "," : "", slice_coord(mesh->slice, chip, a));
+        fputc(')', out);
+        for (int a = 0; a < mesh->axes.count; a++)
+            fprintf(out, "  %d", axes_coord(&mesh->axes, device, a));
+        fputc('\n', out);
+    }
+}
+
+/* The edges of the first group; all others are moved copies of it. */
+static void show_ring(const struct mesh *mesh, const struct ring *ring, const char *name, const char *how,
+                      FILE *out)
+{
+    fprintf(out, "# ring over %s (on %s): %d chips, %s; links of each edge:", name, how, ring->n,
+            ring->n < 2    ? "nothing to do"
+            : ring->closed ? "closed"
+                           : "a line");
+    int chip = 0;
+    while (ring_position(ring, mesh->slice, chip) != 0)
+        chip++;
+    for (int i = 0; i < ring->n && ring->n > 1; i++) {
+        int to = ring_next(ring, mesh->slice, chip);
+        struct hop hop[ROUTE_HOPS];
+        int hops = route_between(mesh->slice, chip, to, hop, NULL);
+        fprintf(out, " %s%d", i == ring->n - 1 ? "back " : "", hops < 0 ? hops : route_length(hop, hops));
+        chip = to;
+    }
+    fputc('\n', out);
+}
+
+/* The ring over several axes in logical order: what was slow to vary is far to go. */
+static int show_logical_ring(const struct mesh *mesh, const struct axis_list *list, FILE *out,
+                             struct status *st)
+{
+    int n = axis_list_size(list, &mesh->axes);
+    char name[AXES_TEXT];
+    struct ring ring;
+    int32_t *chip = malloc((size_t)mesh->devices * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    mesh_groups(mesh, list, chip);
+    int code = ring_of_groups(&ring, mesh->slice, chip, mesh->devices / n, n, st);
+    free(chip);
+    if (code < 0)
+        return code;
+    show_ring(mesh, &ring, axis_list_print(list, &mesh->axes, name), "the mesh, in this order", out);
+    ring_free(&ring);
+    return 0;
+}
+
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st)
+{
+    char mapping[MESH_TEXT], sizes[AXES_TEXT];
+    fprintf(out, "# mesh %s: %s\n", axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
+    show_devices(mesh, out);
+    for (int a = 0; a < mesh->axes.count; a++) {
+        struct ring ring;
+        if (ring_along(&ring, mesh, a, st) < 0)
+            return st->code;
+        show_ring(mesh, &ring, mesh->axes.axis[a].name, mesh->lay[a].how, out);
+        ring_free(&ring);
+    }
+    return list && list->count > 1 ? show_logical_ring(mesh, list, out, st) : 0;
+}
+
+int mesh_check(const struct mesh *mesh, struct status *st)
+{
+    int devices = 0;
+    for (int chip = 0; chip < mesh->slice->chips; chip++)
+        devices += mesh_device(mesh, chip) >= 0 ? mesh->cores : 0;
+    if (devices != mesh->devices || axes_devices(&mesh->axes) != devices)
+        return status_fail(st, STATUS_CHECK, "mesh: its chips are %d of its %d devices, its axes make %d",
+                           devices, mesh->devices, axes_devices(&mesh->axes));
+    for (int device = 0; device < mesh->devices; device++) {
+        int chip = mesh_chip(mesh, device);
+        int first = chip < 0 || chip >= mesh->slice->chips ? -1 : mesh_device(mesh, chip);
+        if (first < 0 || first > device || (mesh->cores == 1 && first != device))
+            return status_fail(st, STATUS_CHECK, "mesh: device %d is on chip %d, which is device %d", device,
+                               chip, first);
+    }
+    for (int a = 0; a < mesh->axes.count && mesh->cores == 1; a++) {
+        struct ring ring;
+        if (ring_along(&ring, mesh, a, st) < 0)
+            return st->code;
+        int bad = -1;
+        for (int device = 0; device < mesh->devices && bad < 0; device++) {
+            int chip = mesh_chip(mesh, device), at = ring_piece(&ring, mesh->slice, chip);
+            int next = ring_piece(&ring, mesh->slice, ring_next(&ring, mesh->slice, chip));
+            if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, device, a) != at)
+                bad = chip;
+        }
+        ring_free(&ring);
+        if (bad >= 0)
+            return status_fail(st, STATUS_CHECK, "mesh axis %s: chip %d is not where its ring has it",
+                               mesh->axes.axis[a].name, bad);
+    }
+    return 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/places.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "machine/mesh.h"
+
+/* Open axes of one mesh: their orders are tried, too. */
+enum { OPEN_MAX = 4 };
+
+/* A mesh some of whose sizes are open, 0; and how it is laid so far. */
+struct pattern {
+    int count, open;
+    int cored; /* the axis that has the devices of a chip innermost, -1: a chip is one */
+    char name[AXES_MAX][AXIS_NAME];
+    int n[AXES_MAX];
+    int part[AXES_MAX][SLICE_AXES]; /* of each physical axis */
+};
+
+bool places_is_open_slice(const char *slice)
+{
+    return slice && (strcmp(slice, "all") == 0 || strcmp(slice, "offered") == 0);
+}
+
+bool places_is_open_mesh(const char *mesh)
+{
+    return mesh && strchr(mesh, '?');
+}
+
+void places_free(struct places *places)
+{
+    free(places->place);
+    *places = (struct places){0};
+}
+
+static int add(struct places *places, const char *slice, const char *mesh, struct status *st)
+{
+    if (places->count == PLACES_MAX)
+        return status_fail(st, STATUS_LIMIT,
+                           "there are more than %d ways to lay the mesh; give some axes a size, such as tp=8",
+                           PLACES_MAX);
+    if (!GROW(places->place, places->count, places->room))
+        return status_nomem(st);
+    struct place *place = &places->place[places->count++];
+    snprintf(place->slice, sizeof place->slice, "%s", slice);
+    int n = snprintf(place->mesh, sizeof place->mesh, "%s", mesh);
+    return n < PLACE_MESH
+               ? 0
+               : status_fail(st, STATUS_LIMIT, "mesh '%.40s...': too long; use shorter names", mesh);
+}
+
+/* Reads "dp=?,tp=8": sizes are checked as those of any mesh, with 1 for what is open. */
+static int read_pattern(const char *text, struct pattern *pattern, struct status *st)
+{
+    char closed[AXES_TEXT];
+    struct axes axes;
+    *pattern = (struct pattern){.cored = -1};
+    size_t n = 0;
+    for (; text[n] && n + 1 < sizeof closed; n++)
+        closed[n] = text[n] == '?' ? '1' : text[n];
+    closed[n] = '\0';
+    for (const char *at = strchr(text, '?'); at; at = strchr(at + 1, '?'))
+        if (at == text || at[-1] != '=' || (at[1] && at[1] != ','))
+            return status_fail(st, STATUS_INPUT, "mesh '%s': write '?' for a whole size, as in dp=?,tp=8",
+                               text);
+    if (strpbrk(text, "*:"))
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s': sizes may be open, or axes of the slice named, but not both", text);
+    int code = axes_parse(closed, &axes, st);
+    if (code < 0)
+        return code;
+    const char *at = text;
+    for (pattern->count = 0; pattern->count < axes.count; pattern->count++, at += strcspn(at, ",") + 1) {
+        int a = pattern->count;
+        bool open = at[strcspn(at, "=") + 1] == '?';
+        snprintf(pattern->name[a], AXIS_NAME, "%s", axes.axis[a].name);
+        pattern->n[a] = open ? 0 : axes.axis[a].n;
+        pattern->open += open;
+    }
+    return axes.count <= OPEN_MAX
+               ? 0
+               : status_fail(st, STATUS_LIMIT, "mesh '%s': with open sizes it has %d axes at most", text,
+                             OPEN_MAX);
+}
+
+/* Which mesh axes share a physical one, in an order of them: two orders with the same answer lie alike. */
+static int shared_in(const struct pattern *pattern, const int order[], int key[SLICE_AXES * OPEN_MAX])
+{
+    int n = 0;
+    for (int p = 0; p < SLICE_AXES; p++) {
+        for (int i = 0; i < pattern->count; i++)
+            if (pattern->part[order[i]][p] > 1)
+                key[n++] = order[i];
+        key[n++] = -1;
+    }
+    return n;
+}
+
+static void print_mesh(const struct pattern *pattern, const int order[], const struct slice *slice,
+                       char text[static PLACE_MESH])
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < pattern->count; i++) {
+        const int *part = pattern->part[order[i]];
+        int sides = 0;
+        used +=
+            (size_t)snprintf(text + used, PLACE_MESH - used, "%s%s=", i ? "," : "", pattern->name[order[i]]);
+        for (int p = 0; p < slice->axes && used < PLACE_MESH; p++) {
+            if (part[p] == 1)
+                continue;
+            used += (size_t)snprintf(text + used, PLACE_MESH - used, "%s%c", sides++ ? "*" : "",
+                                     slice_axis_name(p));
+            if (part[p] < slice->len[p] && used < PLACE_MESH)
+                used += (size_t)snprintf(text + used, PLACE_MESH - used, ":%d", part[p]);
+        }
+        const char *last = order[i] != pattern->cored ? "1" : sides ? "*cores" : "cores";
+        if ((sides == 0 || order[i] == pattern->cored) && used < PLACE_MESH)
+            used += (size_t)snprintf(text + used, PLACE_MESH - used, "%s", last);
+        if (used >= PLACE_MESH)
+            return;
+    }
+}
+
+/* The next order of the axes in that of dictionaries; false after the last. */
+static bool next_order(int order[], int n)
+{
+    int i = n - 1, j = n - 1;
+    while (i > 0 && order[i - 1] > order[i])
+        i--;
+    if (i <= 0)
+        return false;
+    while (order[j] < order[i - 1])
+        j--;
+    int swapped = order[j];
+    order[j] = order[i - 1];
+    order[i - 1] = swapped;
+    for (int low = i, high = n - 1; low < high; low++, high--) {
+        swapped = order[low];
+        order[low] = order[high];
+        order[high] = swapped;
+    }
+    return true;
+}
+
+/* The parts are chosen: adds them in each order of the mesh axes that nests them in another way. */
+static int add_orders(struct places *places, const struct pattern *pattern, const struct slice *slice,
+                      const char *shape, struct status *st)
+{
+    enum { ORDERS = 24, KEY = SLICE_AXES * OPEN_MAX + SLICE_AXES };
+    int key[ORDERS][KEY], order[OPEN_MAX] = {0, 1, 2, 3}, keys = 0, code = 0;
+    do {
+        char mesh[PLACE_MESH];
+        int n = shared_in(pattern, order, key[keys]);
+        bool known = false;
+        for (int k = 0; k < keys && !known; k++)
+            known = memcmp(key[k], key[keys], (size_t)n * sizeof **key) == 0;
+        if (known)
+            continue;
+        keys++;
+        print_mesh(pattern, order, slice, mesh);
+        code = add(places, shape, mesh, st);
+    } while (code == 0 && next_order(order, pattern->count));
+    return code;
+}
+
+/* Are the parts of an axis, from the first mesh axis on, not more than those of an axis before that is like it? Else the
+ * same comes once more with the two axes exchanged. */
+static bool is_first_of_alike(const struct pattern *pattern, const struct slice *slice, int p)
+{
+    for (int q = 0; q < p; q++) {
+        if (slice->len[q] != slice->len[p] || slice->wrap[q] != slice->wrap[p])
+            continue;
+        int a = 0;
+        while (a < pattern->count && pattern->part[a][q] == pattern->part[a][p])
+            a++;
+        if (a < pattern->count && pattern->part[a][q] < pattern->part[a][p])
+            return false;
+    }
+    return true;
+}
+
+static bool sizes_fit(const struct pattern *pattern)
+{
+    for (int a = 0; a < pattern->count; a++) {
+        int n = 1;
+        for (int p = 0; p < SLICE_AXES; p++)
+            n *= pattern->part[a][p];
+        if (pattern->n[a] > 0 && pattern->n[a] != n)
+            return false;
+    }
+    return true;
+}
+
+/* Hands what is left of physical axis p to mesh axis a and those after it, in every way; then the axes after p. */
+static int choose_parts(struct places *places, struct pattern *pattern, const struct slice *slice,
+                        const char *shape, int p, int a, int left, struct status *st)
+{
+    if (p == slice->axes)
+        return sizes_fit(pattern) ? add_orders(places, pattern, slice, shape, st) : 0;
+    if (a == pattern->count - 1) {
+        pattern->part[a][p] = left;
+        if (!is_first_of_alike(pattern, slice, p))
+            return 0;
+        int next = p + 1 < slice->axes ? slice->len[p + 1] : 1;
+        return choose_parts(places, pattern, slice, shape, p + 1, 0, next, st);
+    }
+    int code = 0;
+    for (int n = left; n >= 1 && code == 0; n--) {
+        if (left % n != 0 || (pattern->n[a] > 0 && pattern->n[a] % n != 0))
+            continue;
+        pattern->part[a][p] = n;
+        code = choose_parts(places, pattern, slice, shape, p, a + 1, left / n, st);
+    }
+    return code;
+}
+
+/* All ways to lay a pattern; where chips are several devices, with these in each axis that they divide. */
+static int choose_all(struct places *places, const struct pattern *open, int cores, const struct slice *slice,
+                      const char *shape, struct status *st)
+{
+    int code = 0;
+    for (int a = cores > 1 ? 0 : -1; a < (cores > 1 ? open->count : 0) && code == 0; a++) {
+        struct pattern pattern = *open;
+        pattern.cored = a;
+        if (a >= 0 && pattern.n[a] % cores)
+            continue;
+        if (a >= 0)
+            pattern.n[a] /= cores;
+        code = choose_parts(places, &pattern, slice, shape, 0, 0, slice->len[0], st);
+    }
+    return code;
+}
+
+/* The mesh, laid on one slice. */
+static int lay(struct places *places, const struct chip *chip, const struct places_query *query,
+               const char *shape, struct status *st)
+{
+    struct pattern pattern;
+    struct slice slice;
+    if (!places_is_open_mesh(query->mesh))
+        return add(places, shape, query->mesh ? query->mesh : "", st);
+    int code = read_pattern(query->mesh, &pattern, st);
+    if (code == 0)
+        code = chip_slice(chip, shape, query->wrap, NAN, NAN, &slice, st);
+    if (code < 0)
+        return code;
+    for (int a = 0; a < AXES_MAX; a++)
+        for (int p = 0; p < SLICE_AXES; p++)
+            pattern.part[a][p] = 1;
+    int before = places->count;
+    code = choose_all(places, &pattern, query->cores, &slice, shape, st);
+    slice_free(&slice);
+    if (code == 0 && places->count == before && !places_is_open_slice(query->slice))
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' cannot be laid on slice %s: no sizes multiply to its %s", query->mesh,
+                           shape, query->cores > 1 ? "devices" : "chips");
+    return code;
+}
+
+/* How many chips the query is about, 0 where only the slice says it. */
+static int count_chips(const struct places_query *query, int *chips, struct status *st)
+{
+    struct axes axes;
+    *chips = query->chips;
+    if (*chips > 0 || !query->mesh || strpbrk(query->mesh, "?*:"))
+        return 0;
+    int code = axes_parse(query->mesh, &axes, st);
+    *chips = code < 0 ? 0 : axes_devices(&axes);
+    return code < 0 ? code : 0;
+}
+
+/* The slices of so many chips. */
+static int lay_on_boxes(struct places *places, const struct chip *chip, const struct places_query *query,
+                        int chips, struct status *st)
+{
+    struct box box[BOXES_MAX];
+    char shape[SLICE_TEXT];
+    bool all = query->slice && strcmp(query->slice, "all") == 0;
+    int boxes = boxes_of(chip, chips, box), before = places->count, code = 0;
+    if (!query->slice) {
+        boxes = 1;
+        code = boxes_offered(chip, chips, &box[0], st);
+    }
+    for (int b = 0; b < boxes && b < BOXES_MAX && code == 0; b++)
+        if (all || box[b].offered)
+            code = lay(places, chip, query, box_print(&box[b], chip, shape), st);
+    if (code < 0 || places->count > before)
+        return code;
+    if (!all && boxes_offered(chip, chips, &box[0], st) < 0)
+        return st->code;
+    return status_fail(st, STATUS_INPUT, "no box of %d chips fits the pod of %s%s%s", chips, chip->name,
+                       query->mesh ? ", or none has the mesh " : "", query->mesh ? query->mesh : "");
+}
+
+int places_find(struct places *places, const struct chip *chip, const struct places_query *query,
+                struct status *st)
+{
+    int chips, len[SLICE_AXES], code = count_chips(query, &chips, st);
+    if (code < 0)
+        return code;
+    if (query->slice && !places_is_open_slice(query->slice)) {
+        int axes = slice_parse_shape(query->slice, len, st), n = 1;
+        for (int a = 0; a < axes; a++)
+            n *= len[a];
+        if (axes > 0 && query->chips > 0 && n != query->chips)
+            return status_fail(st, STATUS_INPUT, "--chips %d: slice %s has %d; leave one of them out",
+                               query->chips, query->slice, n);
+        return axes < 0 ? axes : lay(places, chip, query, query->slice, st);
+    }
+    if (chips < 1)
+        return status_fail(st, STATUS_INPUT, "how many chips? add --chips, such as --chips 64");
+    return lay_on_boxes(places, chip, query, chips, st);
+}

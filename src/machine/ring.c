@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/mesh.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/route.h"
+#include "machine/snake.h"
+
+void ring_free(struct ring *ring)
+{
+    free(ring->position);
+    free(ring->next);
+    free(ring->piece);
+    free(ring->slot);
+    ring->position = ring->next = ring->piece = ring->slot = NULL;
+}
+
+/* A step of a ring: its links, the longer way of the two; and whether a dead link makes it longer than it was built. */
+struct edge {
+    int links, built_links;
+};
+
+static int measure_edge(const struct slice *slice, int from, int to, struct edge *edge, struct status *st)
+{
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    struct hop hop[ROUTE_HOPS];
+    route_minimal(slice, from, to, minimal);
+    edge->links = edge->built_links = route_length(minimal[0].hop, minimal[0].hops);
+    for (int back = 0; back < 2 && slice->link; back++) {
+        int hops = back ? route_between(slice, to, from, hop, st) : route_between(slice, from, to, hop, st);
+        if (hops < 0)
+            return hops;
+        int links = route_length(hop, hops);
+        edge->links = links > edge->links ? links : edge->links;
+    }
+    return 0;
+}
+
+/* The longest steps of all groups, but for the last of each and of these: edge[0] and edge[1]. */
+static int measure_ring(const struct slice *slice, const int32_t chip[], int groups, int n,
+                        struct edge edge[2], struct status *st)
+{
+    edge[0] = edge[1] = (struct edge){0};
+    for (const int32_t *group = chip; group < chip + groups * n; group += n)
+        for (int i = 0; i < n; i++) {
+            bool closes = i == n - 1;
+            struct edge one, *most = &edge[closes];
+            if (measure_edge(slice, group[i], group[closes ? 0 : i + 1], &one, st) < 0)
+                return st->code;
+            most->links = one.links > most->links ? one.links : most->links;
+            most->built_links = one.built_links > most->built_links ? one.built_links : most->built_links;
+        }
+    return 0;
+}
+
+static bool is_closed(int n, const struct edge edge[2])
+{
+    return n > 2 && edge[1].built_links <= edge[0].built_links;
+}
+
+/* The position after the step that dead links make longest: there a group's line begins. 0 where none does. */
+static int find_break(const struct slice *slice, const int32_t chip[], int n, bool *broken, struct status *st)
+{
+    int start = 0, most = 0;
+    for (int i = 0; i < n; i++) {
+        struct edge edge;
+        if (measure_edge(slice, chip[i], chip[(i + 1) % n], &edge, st) < 0)
+            return st->code;
+        if (edge.links > edge.built_links && edge.links > most) {
+            most = edge.links;
+            start = (i + 1) % n;
+            *broken = true;
+        }
+    }
+    return start;
+}
+
+/* Makes lines of rings that dead links break: turns every group in `order` so that its break comes last. */
+static int open_broken(struct ring *ring, const struct slice *slice, int32_t order[], int groups,
+                       struct status *st)
+{
+    int n = ring->n, code = 0;
+    int32_t *turned = malloc((size_t)n * sizeof *turned);
+    ring->piece = malloc((size_t)slice->chips * sizeof *ring->piece);
+    if (!turned || !ring->piece) {
+        code = status_nomem(st);
+        goto out;
+    }
+    memset(ring->piece, -1, (size_t)slice->chips * sizeof *ring->piece);
+    for (int g = 0; g < groups && code == 0; g++) {
+        int32_t *chip = order + (size_t)g * (size_t)n;
+        int start = find_break(slice, chip, n, &ring->broken, st);
+        code = start < 0 ? start : 0;
+        for (int i = 0; i < n && code == 0; i++) {
+            turned[i] = chip[(start + i) % n];
+            ring->piece[chip[i]] = i;
+        }
+        if (code == 0)
+            memcpy(chip, turned, (size_t)n * sizeof *chip);
+    }
+out:
+    free(turned);
+    if (!ring->broken) {
+        free(ring->piece);
+        ring->piece = NULL;
+    }
+    return code;
+}
+
+/* Writes who stands where and who is next, from the order of every group. */
+static void place(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups)
+{
+    int n = ring->n;
+    memset(ring->position, -1, (size_t)slice->chips * sizeof *ring->position);
+    memset(ring->next, -1, (size_t)slice->chips * sizeof *ring->next);
+    for (const int32_t *group = chip; group < chip + groups * n; group += n)
+        for (int i = 0; i < n; i++) {
+            ring->position[group[i]] = i;
+            ring->next[group[i]] = group[i == n - 1 ? 0 : i + 1];
+        }
+}
+
+/* How many steps pass the link that most pass; that of a line from its last to its first is none. */
+static int count_overlap(struct ring *ring, const struct slice *slice, struct status *st)
+{
+    int32_t *steps = calloc((size_t)slice_link_ids(slice) + 1, sizeof *steps);
+    int *link = malloc((size_t)slice_link_ids(slice) * sizeof *link), code = 0;
+    if (!steps || !link)
+        code = status_nomem(st);
+    for (int chip = 0; chip < slice->chips && code == 0; chip++) {
+        struct hop hop[ROUTE_HOPS];
+        if (ring->next[chip] < 0 || (!ring->closed && ring->position[chip] == ring->n - 1))
+            continue;
+        int hops = route_between(slice, chip, ring->next[chip], hop, st);
+        code = hops < 0 ? hops : 0;
+        if (code == 0)
+            route_walk(slice, chip, hop, hops, link);
+        for (int l = 0; code == 0 && l < route_length(hop, hops); l++)
+            ring->overlap = ++steps[link[l]] > ring->overlap ? steps[link[l]] : ring->overlap;
+    }
+    free(steps);
+    free(link);
+    return code;
+}
+
+int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
+                   struct status *st)
+{
+    size_t chips = (size_t)slice->chips, listed = (size_t)groups * (size_t)n;
+    struct edge edge[2];
+    *ring = (struct ring){.n = n, .axis = -1};
+    int32_t *order = malloc((listed + 1) * sizeof *order);
+    ring->position = malloc(chips * sizeof *ring->position);
+    ring->next = malloc(chips * sizeof *ring->next);
+    int code = order && ring->position && ring->next ? 0 : status_nomem(st);
+    if (code == 0) {
+        memcpy(order, chip, listed * sizeof *order);
+        code = measure_ring(slice, order, groups, n, edge, st);
+    }
+    bool closed = code == 0 && is_closed(n, edge);
+    if (closed && slice->link)
+        code = open_broken(ring, slice, order, groups, st);
+    if (code == 0 && ring->broken)
+        code = measure_ring(slice, order, groups, n, edge, st);
+    if (code == 0) {
+        place(ring, slice, order, groups);
+        ring->closed = closed && !ring->broken;
+        ring->edge_links = edge[0].links;
+        ring->closing_links = edge[1].links;
+        ring->overlap = 1;
+    }
+    if (code == 0 && ring->edge_links > 1)
+        code = count_overlap(ring, slice, st);
+    if (code < 0)
+        ring_free(ring);
+    free(order);
+    return code;
+}
+
+/* Can every step along a physical axis be taken as it was built? */
+static bool is_alive(const struct slice *slice, int axis)
+{
+    for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
+        if (slice->link[id].kind == LINK_DEAD && slice_link_axis(slice, id) == axis)
+            return false;
+    return true;
+}
+
+int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st)
+{
+    int at = 0;
+    int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    for (int first = 0; first < slice->chips; first++) {
+        int coord[SLICE_AXES];
+        for (int a = 0; a < slice->axes; a++)
+            coord[a] = slice_coord(slice, first, a);
+        if (coord[part->axis] / part->stride % part->n != 0)
+            continue;
+        for (int i = 0; i < part->n; i++, coord[part->axis] += part->stride)
+            chip[at++] = slice_chip(slice, coord);
+    }
+    int code = ring_of_groups(ring, slice, chip, slice->chips / part->n, part->n, st);
+    free(chip);
+    return code;
+}
+
+int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
+{
+    int n = slice->len[axis];
+    if (!is_alive(slice, axis))
+        return ring_of_part(ring, slice, &(struct side){.axis = axis, .n = n, .stride = 1}, st);
+    bool closed = slice_is_ring(slice, axis);
+    *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
+    ring->closing_links = closed ? 1 : n - 1;
+    return 0;
+}
+
+int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)
+{
+    struct axis_list list = {.count = 1, .axis = {axis}};
+    return ring_through(ring, mesh, &list, st);
+}
+
+int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
+{
+    if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0)
+        return ring_of_axis(ring, mesh->slice, mesh->lay[list->axis[0]].physical, st);
+    int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
+    bool closed[AXES_MAX];
+    *ring = (struct ring){.axis = -1};
+    int32_t *chip = malloc((size_t)chips * sizeof *chip), *ordered = malloc((size_t)chips * sizeof *ordered);
+    int32_t *slot = malloc((size_t)n * sizeof *slot);
+    if (!chip || !ordered || !slot) {
+        code = status_nomem(st);
+        goto out;
+    }
+    mesh_groups(mesh, list, chip);
+    for (int i = 0; i < n; i++)
+        slot[i] = i;
+    if (list->count > 1) {
+        for (int i = 0; i < list->count && code == 0; i++) {
+            struct ring side;
+            code = ring_along(&side, mesh, list->axis[i], st);
+            sides[i] = side.n;
+            closed[i] = side.closed;
+            ring_free(&side);
+        }
+        if (code == 0)
+            code = snake_order(list->count, sides, closed, slot, st);
+    }
+    for (int group = 0; group < chips && code == 0; group += n)
+        for (int i = 0; i < n; i++)
+            ordered[group + i] = chip[group + slot[i]];
+    if (code == 0)
+        code = ring_of_groups(ring, mesh->slice, ordered, chips / n, n, st);
+    if (code == 0 && list->count > 1) {
+        ring->slot = slot;
+        slot = NULL;
+    }
+out:
+    free(chip);
+    free(ordered);
+    free(slot);
+    return code;
+}
+
+int ring_next(const struct ring *ring, const struct slice *slice, int chip)
+{
+    if (ring->axis < 0)
+        return ring->next[chip];
+    int coord[SLICE_AXES];
+    for (int a = 0; a < slice->axes; a++)
+        coord[a] = slice_coord(slice, chip, a);
+    coord[ring->axis] = (coord[ring->axis] + 1) % ring->n;
+    return slice_chip(slice, coord);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/roofline.h"
+
+#include <math.h>
+
+#include "base/text.h"
+
+static const char *const bounds[BOUND_KINDS] = {"MXU", "HBM", "launch"};
+
+const char *bound_kind_name(enum bound_kind bound)
+{
+    return bounds[bound];
+}
+
+int precision_by_name(const char *name, struct status *st)
+{
+    static const char *const names[] = {"default", "high", "highest", NULL};
+    int index = text_index(name, names);
+    return index >= 0 ? index : text_unknown("precision", name, names, st);
+}
+
+int precision_passes(enum precision precision)
+{
+    return precision == PRECISION_HIGHEST ? 6 : precision == PRECISION_HIGH ? 3 : 1;
+}
+
+void roofline_init(struct roofline *roofline, const struct chip *chip)
+{
+    *roofline = (struct roofline){.chip = chip,
+                                  .efficiency = NAN,
+                                  .hbm_Bps = chip->hbm_Bps,
+                                  .launch_s = chip->launch_overhead_s,
+                                  .passes = 1,
+                                  .cores = 1};
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        roofline->peak_flops[d] = NAN;
+}
+
+bool roofline_takes_passes(const struct roofline *roofline, enum dtype_id dtype)
+{
+    return dtype == DTYPE_F32 && isnan(roofline->peak_flops[dtype]) &&
+           isnan(roofline->chip->peak_flops[dtype]);
+}
+
+int roofline_peak(const struct roofline *roofline, enum dtype_id dtype, double *flops, struct status *st)
+{
+    if (!isnan(roofline->peak_flops[dtype])) {
+        *flops = roofline->peak_flops[dtype] / roofline->cores;
+        return 0;
+    }
+    int code = chip_peak(roofline->chip, dtype, flops, st);
+    if (code < 0)
+        return code;
+    *flops /= roofline->cores * (roofline_takes_passes(roofline, dtype) ? roofline->passes : 1);
+    return 0;
+}
+
+double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype, double flops)
+{
+    if (!isnan(roofline->efficiency))
+        return roofline->efficiency;
+    if (!isnan(roofline->peak_flops[dtype]))
+        return 1;
+    if (roofline->step && !isnan(roofline->chip->step_efficiency))
+        return roofline->chip->step_efficiency;
+    return chip_matmul_efficiency(roofline->chip, dtype, flops * roofline->cores);
+}
+
+static double tiles(double n, int tile)
+{
+    return ceil(n / tile) * tile;
+}
+
+double roofline_product_flops(const struct roofline *roofline, double m, double k, double n)
+{
+    int tile = roofline->chip->mxu_tile;
+    if (!roofline->mxu_padding || tile <= 0)
+        return 2 * m * k * n;
+    return 2 * tiles(m, 8) * tiles(k, tile) * tiles(n, tile);
+}
+
+double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes)
+{
+    double chip_bytes = hbm_bytes * roofline->cores;
+    return roofline->hbm_Bps > 0
+               ? chip_bytes / (roofline->hbm_Bps * chip_hbm_efficiency(roofline->chip, chip_bytes))
+               : 0;
+}
+
+double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
+{
+    return roofline_hbm_s(roofline, hbm_bytes) + roofline->launch_s;
+}
+
+int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
+                       double *seconds, enum bound_kind *bound, struct status *st)
+{
+    double peak_flops;
+    int code = roofline_peak(roofline, dtype, &peak_flops, st);
+    if (code < 0)
+        return code;
+    double compute_s = flops / (peak_flops * roofline_efficiency(roofline, dtype, flops));
+    double memory_s = roofline_hbm_s(roofline, hbm_bytes);
+    *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
+    if (bound)
+        *bound = roofline->launch_s > fmax(compute_s, memory_s) ? BOUND_LAUNCH
+                 : memory_s > compute_s                         ? BOUND_HBM
+                                                                : BOUND_MXU;
+    return 0;
+}
+
+double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes)
+{
+    struct roofline best = *roofline;
+    struct status unused = {0};
+    double seconds = NAN;
+    const struct chip_efficiency *steps = &best.chip->efficiency[dtype];
+    best.efficiency = roofline_efficiency(roofline, dtype, flops);
+    for (int i = 0; i < steps->steps && steps->work[i] < flops;
+         i++) /* straight between the steps: largest at one */
+        best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
+    roofline_product_s(&best, dtype, flops, hbm_bytes, &seconds, NULL, &unused);
+    return seconds;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/schedule.h"
+
+#include <stddef.h>
+
+#include "base/text.h"
+
+static const char *const ring_kinds[RING_KINDS + 1] = {"uni", "bidi", "bidi-half", NULL};
+
+const char *ring_kind_name(enum ring_kind kind)
+{
+    return ring_kinds[kind];
+}
+
+int ring_kind_by_name(const char *name, struct status *st)
+{
+    int kind = text_index(name, ring_kinds);
+    return kind >= 0 ? kind : text_unknown("ring", name, ring_kinds, st);
+}

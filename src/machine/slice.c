@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "machine/slice.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/decimal.h"
+#include "machine/topology.h"
+
+enum { CHIPS_MAX = 1 << 24 };
+
+static const char axis_names[] = "xyz";
+
+char slice_axis_name(int axis)
+{
+    assert(axis >= 0 && axis < SLICE_AXES);
+    return axis_names[axis];
+}
+
+int slice_axis_by_name(char name)
+{
+    const char *at = name ? strchr(axis_names, name) : NULL;
+    return at ? (int)(at - axis_names) : -1;
+}
+
+int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st)
+{
+    int axes = 0;
+    const char *at = text;
+    for (;;) {
+        char *end = NULL;
+        long n = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
+        if (n < 1 || n > CHIPS_MAX || axes == SLICE_AXES)
+            break;
+        len[axes++] = (int)n;
+        if (*end == '\0' || *end == '_') {
+            for (int a = axes; a < SLICE_AXES; a++)
+                len[a] = 1;
+            return axes;
+        }
+        if (*end != 'x')
+            break;
+        at = end + 1;
+    }
+    return status_fail(st, STATUS_INPUT,
+                       "slice '%s': not a shape; write one to three lengths, such as 16, 4x4 or 4x4x8", text);
+}
+
+int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
+               double hop_latency_s, struct status *st)
+{
+    *slice = (struct slice){
+        .topology = topologies[0], .axes = axes, .link_Bps = link_Bps, .hop_latency_s = hop_latency_s};
+    if (axes < 1 || axes > SLICE_AXES)
+        return status_fail(st, STATUS_INPUT, "a slice has one to three axes, not %d", axes);
+    int64_t chips = 1;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        slice->len[a] = slice->span[a] = a < axes ? len[a] : 1;
+        slice->wrap[a] = a < axes && wrap[a] && len[a] > 2;
+        if (slice->len[a] < 1)
+            return status_fail(st, STATUS_INPUT, "axis %c has %d chips; the least is 1", slice_axis_name(a),
+                               slice->len[a]);
+        chips *= slice->len[a];
+        if (chips > CHIPS_MAX)
+            return status_fail(st, STATUS_LIMIT, "the slice has more than %d chips", CHIPS_MAX);
+    }
+    slice->chips = (int)chips;
+    if (!(link_Bps > 0) || isinf(link_Bps))
+        return status_fail(st, STATUS_INPUT, "link bandwidth %g B/s; it must be above 0", link_Bps);
+    if (!(hop_latency_s >= 0) || isinf(hop_latency_s))
+        return status_fail(st, STATUS_INPUT, "hop latency %g s; it must be 0 or above", hop_latency_s);
+    return 0;
+}
+
+void slice_free(struct slice *slice)
+{
+    free(slice->link);
+    free(slice->chip_frac);
+    slice->link = NULL;
+    slice->chip_frac = NULL;
+}
+
+char *slice_print_lengths(const int len[], int axes, char *text)
+{
+    char number[DECIMAL_TEXT];
+    for (int a = 0; a < axes; a++) {
+        if (a > 0)
+            *text++ = 'x';
+        decimal_whole(number, len[a]);
+        text = stpcpy(text, number);
+    }
+    return text;
+}
+
+char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
+{
+    char *end = slice_print_lengths(slice->span, slice->axes, text);
+    if (slice->topology && slice->topology != topologies[0])
+        snprintf(end, (size_t)(SLICE_TEXT - (end - text)), "_%s", slice->topology->name);
+    return text;
+}
+
+char *slice_print_wrap(const struct slice *slice, char text[static SLICE_TEXT])
+{
+    int wraps = 0;
+    char *at = text;
+    for (int a = 0; a < slice->axes; a++) {
+        if (!slice->wrap[a])
+            continue;
+        if (wraps++)
+            *at++ = ',';
+        *at++ = slice_axis_name(a);
+    }
+    *at = '\0';
+    if (wraps == 0)
+        strcpy(text, "none");
+    else if (wraps == slice->axes)
+        strcpy(text, "all");
+    return text;
+}
+
+int slice_coord(const struct slice *slice, int chip, int axis)
+{
+    for (int a = SLICE_AXES - 1; a > axis; a--)
+        chip /= slice->len[a];
+    return chip % slice->len[axis];
+}
+
+int slice_chip(const struct slice *slice, const int coord[])
+{
+    int chip = 0;
+    for (int a = 0; a < slice->axes; a++)
+        chip = chip * slice->len[a] + coord[a];
+    return chip;
+}
+
+char *slice_print_place(const struct slice *slice, int chip, char text[static SLICE_PLACE])
+{
+    int n = 0;
+    for (int a = 0; a < slice->axes; a++)
+        n +=
+            snprintf(text + n, (size_t)(SLICE_PLACE - n), "%c%d", a ? ',' : '(', slice_coord(slice, chip, a));
+    snprintf(text + n, (size_t)(SLICE_PLACE - n), ")");
+    return text;
+}
+
+int slice_link_built(const struct slice *slice, int chip, int axis, int sign)
+{
+    sign = slice->span[axis] == 2 ? 1 : sign;
+    if (slice->topology->neighbour(slice, chip, axis, sign) < 0)
+        return -1;
+    return (chip * slice->axes + axis) * 2 + (sign < 0);
+}
+
+int slice_link(const struct slice *slice, int chip, int axis, int sign)
+{
+    if (!slice->link)
+        return slice_link_built(slice, chip, axis, sign);
+    int id = (chip * slice->axes + axis) * 2 + (sign < 0 && slice->span[axis] != 2);
+    return slice->link[id].kind == LINK_ICI ? id : -1;
+}
+
+struct slice_link slice_link_row(const struct slice *slice, int link)
+{
+    if (slice->link)
+        return slice->link[link];
+    int from = slice_link_start(slice, link), axis = slice_link_axis(slice, link);
+    int sign = slice_link_sign(link);
+    int to = slice->span[axis] == 2 && sign < 0 ? -1 : slice->topology->neighbour(slice, from, axis, sign);
+    if (to < 0)
+        return (struct slice_link){.from = from, .to = from, .kind = LINK_NONE};
+    return (struct slice_link){from, to, LINK_ICI, slice->link_Bps, slice->hop_latency_s};
+}
+
+bool slice_is_link(const struct slice *slice, int link)
+{
+    return slice_link(slice, slice_link_start(slice, link), slice_link_axis(slice, link),
+                      slice_link_sign(link)) == link;
+}
+
+int slice_link_end(const struct slice *slice, int link)
+{
+    if (slice->link)
+        return slice->link[link].to;
+    return slice->topology->neighbour(slice, slice_link_start(slice, link), slice_link_axis(slice, link),
+                                      slice_link_sign(link));
+}
+
+static int make_table(struct slice *slice, struct status *st)
+{
+    if (slice->link)
+        return 0;
+    struct slice_link *row = calloc((size_t)slice_link_ids(slice) + 1, sizeof *row);
+    if (!row)
+        return status_nomem(st);
+    slice->topology->fill(slice, row);
+    slice->link = row;
+    return 0;
+}
+
+int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st)
+{
+    if (!(link_Bps > 0) || !(latency_s >= 0))
+        return status_fail(st, STATUS_INPUT, "link %d: %g B/s and %g s; a link needs a bandwidth above 0",
+                           link, link_Bps, latency_s);
+    int code = make_table(slice, st);
+    if (code < 0)
+        return code;
+    slice->link[link].kind = LINK_ICI;
+    slice->link[link].bandwidth_Bps = link_Bps;
+    slice->link[link].latency_s = latency_s;
+    return 0;
+}
+
+int slice_kill_link(struct slice *slice, int link, struct status *st)
+{
+    int code = make_table(slice, st);
+    if (code < 0)
+        return code;
+    slice->link[link].kind = LINK_DEAD;
+    slice->link[link].bandwidth_Bps = 0;
+    return 0;
+}
+
+int slice_slow_chip(struct slice *slice, int chip, double frac, struct status *st)
+{
+    if (!(frac > 0 && frac <= 1))
+        return status_fail(st, STATUS_INPUT, "chip %d at %g of its speed; write a share above 0, at most 1",
+                           chip, frac);
+    if (!slice->chip_frac) {
+        slice->chip_frac = malloc((size_t)slice->chips * sizeof *slice->chip_frac);
+        if (!slice->chip_frac)
+            return status_nomem(st);
+        for (int c = 0; c < slice->chips; c++)
+            slice->chip_frac[c] = 1;
+    }
+    slice->chip_frac[chip] = frac;
+    return 0;
+}
+
+int slice_count_ports(const struct slice *slice, int chip)
+{
+    int ports = 0;
+    for (int a = 0; a < slice->axes; a++) {
+        int plus = slice_link(slice, chip, a, 1), minus = slice_link(slice, chip, a, -1);
+        ports += (plus >= 0) + (minus >= 0 && minus != plus);
+    }
+    return ports;
+}
+
+int slice_period(const struct slice *slice, int axis)
+{
+    return slice->topology->period(slice, axis);
+}
+
+/* Chips that a translation maps onto each other have as many ports: one of them is asked for all. */
+static int count_links_built(const struct slice *slice)
+{
+    int period[SLICE_AXES] = {1, 1, 1}, alike = 1, links = 0;
+    for (int a = 0; a < slice->axes; a++) {
+        period[a] = slice_period(slice, a);
+        alike *= slice->len[a] / period[a];
+    }
+    for (int x = 0; x < period[0]; x++)
+        for (int y = 0; y < period[1]; y++)
+            for (int z = 0; z < period[2]; z++)
+                links += slice_count_ports(slice, slice_chip(slice, (int[]){x, y, z}));
+    return links * alike;
+}
+
+int slice_count_links(const struct slice *slice)
+{
+    if (!slice->link)
+        return count_links_built(slice);
+    int links = 0;
+    for (int id = 0; id < slice_link_ids(slice); id++)
+        links += slice->link[id].kind == LINK_ICI;
+    return links;
+}
+
+double slice_cut_Bps(const struct slice *slice, int axis, int plane)
+{
+    double cut_Bps = 0;
+    for (int id = 0; id < slice_link_ids(slice); id++) {
+        struct slice_link link = slice_link_row(slice, id);
+        if (link.kind == LINK_ICI && slice_coord(slice, link.from, axis) < plane &&
+            slice_coord(slice, link.to, axis) >= plane)
+            cut_Bps += link.bandwidth_Bps;
+    }
+    return cut_Bps;
+}
+
+double slice_bisection_Bps(const struct slice *slice)
+{
+    double least_Bps = INFINITY;
+    for (int a = 0; a < slice->axes; a++)
+        if (slice->len[a] > 1)
+            least_Bps = fmin(least_Bps, slice_cut_Bps(slice, a, slice->len[a] / 2));
+    return isinf(least_Bps) ? 0 : least_Bps;
+}
+
+static int check_link(const struct slice *slice, int id, struct status *st)
+{
+    struct slice_link link = slice_link_row(slice, id);
+    int axis = slice_link_axis(slice, id), sign = slice_link_sign(id);
+    int built = slice_link_built(slice, slice_link_start(slice, id), axis, sign);
+    if ((built == id) != (link.kind != LINK_NONE))
+        return status_fail(st, STATUS_CHECK, "link %d is in the table but not in the %s, or the reverse", id,
+                           slice->topology->name);
+    if (link.kind == LINK_NONE)
+        return 0;
+    if (link.from != slice_link_start(slice, id) ||
+        link.to != slice->topology->neighbour(slice, link.from, axis, sign))
+        return status_fail(st, STATUS_CHECK, "link %d leads from chip %d to chip %d", id, link.from, link.to);
+    int back = slice_link_built(slice, link.to, axis, -sign);
+    if (back < 0 || slice_link_row(slice, back).to != link.from)
+        return status_fail(st, STATUS_CHECK, "link %d has no link back", id);
+    if ((link.kind == LINK_DEAD) != !(link.bandwidth_Bps > 0) || !(link.latency_s >= 0))
+        return status_fail(st, STATUS_CHECK, "link %d has %g B/s and %g s", id, link.bandwidth_Bps,
+                           link.latency_s);
+    return 0;
+}
+
+int slice_check(const struct slice *slice, struct status *st)
+{
+    int links = 0, ports = 0;
+    for (int id = 0; id < slice_link_ids(slice); id++) {
+        if (check_link(slice, id, st) < 0)
+            return st->code;
+        links += slice_is_link(slice, id);
+    }
+    for (int chip = 0; chip < slice->chips; chip++)
+        ports += slice_count_ports(slice, chip);
+    bool folded = memcmp(slice->len, slice->span, sizeof slice->len) != 0;
+    if (links != ports || (!folded && links != slice_count_links(slice)))
+        return status_fail(st, STATUS_CHECK, "%d links by id, %d by chip, %d in all", links, ports,
+                           slice_count_links(slice));
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * topology: what the wires of a slice look like, as a const struct of functions.
+ *
+ * The torus is one such struct; a twisted torus is another: a file with its functions and a row in the list.
+ * Nothing else knows which chip a link leads to. A slice's shape names its topology, "4x4x8" the first of the
+ * list and "4x4x8_NAME" any other. Dead and slow links are no business of a topology: it speaks of the slice
+ * as it is built, and route.h goes round what is dead.
+ *
+ * Units: hops count links. Errors: none. Ownership: constant; arrays are the caller's.
+ */
+#ifndef TOPOLOGY_H
+#define TOPOLOGY_H
+
+#include "machine/route.h"
+#include "machine/slice.h"
+
+struct topology {
+    const char *name;
+    /* The chip that the link of a chip along an axis leads to, by + or by -; -1 where there is no link. An axis
+     * of two chips is asked for + only. */
+    int (*neighbour)(const struct slice *slice, int chip, int axis, int sign);
+    /* Writes the rows of all slice_link_ids() links; topology_fill() does where neighbour() knows them all. */
+    void (*fill)(const struct slice *slice, struct slice_link row[]);
+    /* The shortest routes between two chips that are chosen from: 2^k of them, where k choices tie. Returns the
+     * set of axes that tie; bit i of a route's index says which way it goes on the i-th of them, 0 is +. */
+    unsigned (*routes)(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES]);
+    /* The symmetries: the fewest places by which all chips can move along an axis, coordinates taken modulo its
+     * length, so that links come to lie on links. The axis' length where there are none. */
+    int (*period)(const struct slice *slice, int axis);
+};
+
+void topology_fill(const struct slice *slice, struct slice_link row[]);
+
+/* All of them, ended by NULL; the first is a slice's without a name. */
+extern const struct topology *const topologies[];
+extern const struct topology topology_torus; /* torus.c */
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The torus, and the mesh without wraps: links join chips whose coordinates differ by one. */
+#include "machine/topology.h"
+
+static int stride_of(const struct slice *slice, int axis)
+{
+    int stride = 1;
+    for (int a = axis + 1; a < SLICE_AXES; a++)
+        stride *= slice->len[a];
+    return stride;
+}
+
+static int neighbour(const struct slice *slice, int chip, int axis, int sign)
+{
+    if (slice->span[axis] == 1)
+        return -1;
+    int stride = stride_of(slice, axis), len = slice->len[axis];
+    int at = chip / stride % len, to = at + sign;
+    if (to < 0 || to >= len) {
+        /* An axis of two has one cable; from its second chip + leads back over it. */
+        if (!slice->wrap[axis] && slice->span[axis] != 2)
+            return -1;
+        to = to < 0 ? len - 1 : 0;
+    }
+    return chip + (to - at) * stride;
+}
+
+/* Shortest signed distance along an axis between two places on it, a tie by +. */
+static int distance(const struct slice *slice, int axis, int from, int to)
+{
+    int n = slice->len[axis], d = to - from;
+    if (slice->span[axis] == 2)
+        return d != 0; /* one cable: + and - are the same link */
+    if (!slice_is_ring(slice, axis))
+        return d;
+    d = d < 0 ? d + n : d;
+    return 2 * d <= n ? d : d - n;
+}
+
+/* Dimension-ordered: x, then y, then z. Half way round, both ways tie. */
+static unsigned routes(const struct slice *slice, int from, int to,
+                       struct minimal_route minimal[static MINIMAL_ROUTES])
+{
+    unsigned ties = 0;
+    int ways = 1, at[SLICE_AXES], end[SLICE_AXES];
+    minimal[0].hops = 0;
+    for (int a = slice->axes - 1; a > 0; a--) {
+        at[a] = from % slice->len[a];
+        end[a] = to % slice->len[a];
+        from /= slice->len[a];
+        to /= slice->len[a];
+    }
+    at[0] = from;
+    end[0] = to;
+    for (int a = 0; a < slice->axes; a++) {
+        if (at[a] == end[a])
+            continue;
+        int d = distance(slice, a, at[a], end[a]);
+        bool tie = slice_is_ring(slice, a) && 2 * d == slice->len[a];
+        if (tie) {
+            ties |= 1u << a;
+            for (int w = 0; w < ways; w++) {
+                minimal[ways + w] = minimal[w];
+                minimal[ways + w].hop[minimal[w].hops] = (struct hop){a, -d};
+                minimal[ways + w].hops++;
+            }
+        }
+        for (int w = 0; w < ways; w++)
+            minimal[w].hop[minimal[w].hops++] = (struct hop){a, d};
+        ways = tie ? 2 * ways : ways;
+    }
+    return ties;
+}
+
+static int period(const struct slice *slice, int axis)
+{
+    return slice_is_ring(slice, axis) || slice->span[axis] == 2 ? 1 : slice->len[axis];
+}
+
+const struct topology topology_torus = {
+    .name = "torus", .neighbour = neighbour, .fill = topology_fill, .routes = routes, .period = period};

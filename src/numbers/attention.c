@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The kernel of attention that a transformer calls, and the one that goes back (model/transformer_attention.c), by definition:
+ *
+ *   p[s, t] = exp(q[s] . k[t] / sqrt(w)) / sum over t of the same, of one sequence and head; causal: t <= s only
+ *   y[s]    = sum over t of p[s, t] v[t]
+ *
+ * and, of dy and dp[s, t] = dy[s] . v[t],
+ *
+ *   ds[s, t] = p[s, t] (dp[s, t] - sum over t of p[s, t] dp[s, t])
+ *   dv[t] = sum over s of p[s, t] dy[s]    dq[s] = sum over t of ds[s, t] k[t] / sqrt(w)    dk[t] = ... of ds[s, t] q[s] / sqrt(w)
+ *
+ * A kernel differs from them in what it keeps in memory, not in its numbers. Rows are tokens, of a row the heads follow one
+ * another, each of width w; a head of k and v is that of several heads of q that follow one another.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/cost.h"
+#include "numbers/frame.h"
+
+struct attention {
+    const double *q, *k, *v, *dy; /* dy: going back */
+    int64_t batch, sequence, heads, kv, width;
+    bool causal;
+    double *p, *ds; /* [sequence]: a row */
+};
+
+bool attention_knows(const struct module *module, int32_t instruction)
+{
+    return module_at(module, instruction)->opcode == HLO_CUSTOM_CALL &&
+           strstr(module_value(module, instruction, ATTR_CUSTOM_CALL_TARGET), "flash_attention") != NULL &&
+           module_config_number(module, instruction, "sequence") > 0 &&
+           module_config_number(module, instruction, "head_dim") > 0;
+}
+
+/* Where a token's head begins in an array of so many heads a row. */
+static int64_t at(const struct attention *a, int64_t batch, int64_t token, int64_t head, int64_t heads)
+{
+    return ((batch * a->sequence + token) * heads + head) * a->width;
+}
+
+static double dot(const double left[], const double right[], int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += left[i] * right[i];
+    return sum;
+}
+
+static void add(double factor, const double from[], double to[], int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        to[i] += factor * from[i];
+}
+
+/* The p of a token to those that it looks at; returns how many these are. */
+static int64_t weigh(const struct attention *a, int64_t batch, int64_t token, int64_t head)
+{
+    int64_t n = a->causal ? token + 1 : a->sequence, of_k = head / (a->heads / a->kv);
+    double most = -INFINITY, sum = 0;
+    for (int64_t t = 0; t < n; t++) {
+        a->p[t] =
+            dot(a->q + at(a, batch, token, head, a->heads), a->k + at(a, batch, t, of_k, a->kv), a->width) /
+            sqrt((double)a->width);
+        most = fmax(most, a->p[t]);
+    }
+    for (int64_t t = 0; t < n; t++)
+        sum += a->p[t] = exp(a->p[t] - most);
+    for (int64_t t = 0; t < n; t++)
+        a->p[t] /= sum;
+    return n;
+}
+
+static void go_forward(const struct attention *a, int64_t batch, int64_t token, int64_t head,
+                       struct array out[])
+{
+    int64_t n = weigh(a, batch, token, head), of_k = head / (a->heads / a->kv);
+    double *y = out[0].data + at(a, batch, token, head, a->heads);
+    for (int64_t t = 0; t < n; t++)
+        add(a->p[t], a->v + at(a, batch, t, of_k, a->kv), y, a->width);
+}
+
+static void go_back(const struct attention *a, int64_t batch, int64_t token, int64_t head, struct array out[])
+{
+    int64_t n = weigh(a, batch, token, head), of_k = head / (a->heads / a->kv);
+    int64_t of_q = at(a, batch, token, head, a->heads);
+    double mean = 0, scale = 1 / sqrt((double)a->width);
+    for (int64_t t = 0; t < n; t++) {
+        a->ds[t] = dot(a->dy + of_q, a->v + at(a, batch, t, of_k, a->kv), a->width);
+        mean += a->p[t] * a->ds[t];
+    }
+    for (int64_t t = 0; t < n; t++) {
+        int64_t other = at(a, batch, t, of_k, a->kv);
+        double due = a->p[t] * (a->ds[t] - mean) * scale;
+        add(due, a->k + other, out[0].data + of_q, a->width);
+        add(due, a->q + of_q, out[1].data + other, a->width);
+        add(a->p[t], a->dy + of_q, out[2].data + other, a->width);
+    }
+}
+
+static int check(const struct frame *frame, int32_t instruction, const struct attention *a, int operands,
+                 const struct array *const of[])
+{
+    bool fits = (operands == 3 || operands == 4) && of[0]->dims == 2 && of[1]->dims == 2 && a->kv > 0 &&
+                of[0]->shape[0] % a->sequence == 0 && of[0]->shape[1] % a->width == 0 &&
+                of[1]->shape[1] % a->width == 0 && a->heads % a->kv == 0 &&
+                of[1]->shape[0] == of[0]->shape[0] && array_elements(of[2]) == array_elements(of[1]) &&
+                (operands == 3 || array_elements(of[3]) == array_elements(of[0]));
+    return fits ? 0
+                : interpret_fail(frame->module, instruction, frame->st,
+                                 "attention needs q[tokens, heads * w], k and v[tokens, kv * w], whole "
+                                 "sequences of tokens, and going back what is due to its result");
+}
+
+/* The result: y, or a tuple of what is due to q, k and v. */
+static struct value *make_value(struct array out[], bool back, struct status *st)
+{
+    struct value *part[3] = {NULL}, *all;
+    if (!back)
+        return value_of(&out[0], st);
+    for (int i = 0; i < 3; i++)
+        part[i] = value_of(&out[i], st);
+    all = part[0] && part[1] && part[2] ? value_tuple(part, 3, st) : NULL;
+    for (int i = 0; i < 3; i++)
+        value_drop(part[i]);
+    return all;
+}
+
+static int run_all(struct frame *frame, int32_t instruction, struct attention *a, struct array out[])
+{
+    bool back = a->dy != NULL;
+    int code = 0;
+    for (int o = 0; o < (back ? 3 : 1) && code == 0; o++)
+        code = interpret_array(frame->module,
+                               module_at(frame->module, module_operand(frame->module, instruction, o))->shape,
+                               &out[o], frame->st);
+    a->p = malloc((size_t)a->sequence * sizeof *a->p);
+    a->ds = malloc((size_t)a->sequence * sizeof *a->ds);
+    if (code == 0 && (!a->p || !a->ds))
+        code = status_nomem(frame->st);
+    for (int64_t b = 0; b < a->batch && code == 0; b++)
+        for (int64_t head = 0; head < a->heads; head++)
+            for (int64_t s = 0; s < a->sequence; s++)
+                (back ? go_back : go_forward)(a, b, s, head, out);
+    free(a->p);
+    free(a->ds);
+    return code;
+}
+
+int attention_run(struct frame *frame, int32_t instruction, int device)
+{
+    const struct module *module = frame->module;
+    int operands = module_at(module, instruction)->operands;
+    const struct array *of[4] = {NULL};
+    struct array out[3] = {{0}};
+    for (int o = 0; o < operands && o < 4; o++)
+        of[o] = &frame_operand(frame, instruction, o, device)->array;
+    struct attention a = {
+        .sequence = (int64_t)module_config_number(module, instruction, "sequence"),
+        .width = (int64_t)module_config_number(module, instruction, "head_dim"),
+        .causal = strstr(module_value(module, instruction, ATTR_CUSTOM_CALL_TARGET), "causal") != NULL};
+    if (operands >= 3 && of[0]->dims == 2 && of[1]->dims == 2) {
+        a.batch = of[0]->shape[0] / a.sequence;
+        a.heads = of[0]->shape[1] / a.width;
+        a.kv = of[1]->shape[1] / a.width;
+    }
+    int code = check(frame, instruction, &a, operands, of);
+    if (code < 0)
+        return code;
+    a.q = of[0]->data;
+    a.k = of[1]->data;
+    a.v = of[2]->data;
+    a.dy = operands == 4 ? of[3]->data : NULL;
+    code = run_all(frame, instruction, &a, out);
+    struct value *value = code == 0 ? make_value(out, a.dy != NULL, frame->st) : NULL;
+    for (int o = 0; o < 3 && code < 0; o++)
+        array_free(&out[o]);
+    *frame_slot(frame, instruction, device) = value;
+    return value ? 0 : frame->st->code;
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "numbers/call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+
+static const char *const names[CALL_OPS_COUNT][2] = {
+#define CALL_NAMES(op, jax, xla) [op] = {jax, xla},
+    CALL_OPS(CALL_NAMES)
+#undef CALL_NAMES
+};
+
+void call_free(struct call *call)
+{
+    free(call->pair);
+    free(call->rows);
+    groups_free(&call->divide);
+    *call = (struct call){0};
+}
+
+const char *call_name(enum call_op op)
+{
+    return names[op][0];
+}
+
+int call_by_name(const char *name, struct status *st)
+{
+    const char *known[CALL_OPS_COUNT + 1] = {0};
+    for (int op = 0; op < CALL_OPS_COUNT; op++) {
+        if (strcmp(name, names[op][0]) == 0 || text_has_word(names[op][1], name))
+            return op;
+        known[op] = names[op][0];
+    }
+    return text_unknown("collective", name, known, st);
+}
+
+bool call_reduces(enum call_op op)
+{
+    return op == CALL_PSUM || op == CALL_PMEAN || op == CALL_PMAX || op == CALL_PMIN ||
+           op == CALL_PSUM_SCATTER;
+}
+
+static int add_pair(struct cursor *c, struct call *call)
+{
+    int64_t from = 0, to = 0;
+    const char *close = cursor_accept(c, "(") ? ")" : cursor_accept(c, "[") ? "]" : "";
+    int code = cursor_integer(c, "a source", 0, AXES_DEVICES_MAX, &from);
+    if (code < 0 || (code = cursor_expect(c, *close ? "," : "-")) < 0 ||
+        (code = cursor_integer(c, "a destination", 0, AXES_DEVICES_MAX, &to)) < 0 ||
+        (code = cursor_expect(c, close)) < 0)
+        return code;
+    int(*moved)[2] = realloc(call->pair, (size_t)(call->pairs + 1) * sizeof *moved);
+    if (!moved)
+        return status_nomem(c->st);
+    call->pair = moved;
+    moved[call->pairs][0] = (int)from;
+    moved[call->pairs++][1] = (int)to;
+    return 0;
+}
+
+int call_parse_pairs(const char *text, struct call *call, struct status *st)
+{
+    struct cursor c = cursor_of("pairs", text, st);
+    const char *close = cursor_accept(&c, "[") ? "]" : "";
+    call->pairs = 0;
+    if (*close && cursor_accept(&c, close))
+        return cursor_end(&c);
+    do {
+        int code = add_pair(&c, call);
+        if (code < 0)
+            return code;
+    } while (cursor_accept(&c, ","));
+    int code = cursor_expect(&c, close);
+    return code < 0 ? code : cursor_end(&c);
+}
+
+/* A permutation may leave positions out on either side, but use none twice. */
+static int check_pairs(const struct call *call, int n, struct status *st)
+{
+    static const char *const does[2] = {"sends", "receives"};
+    unsigned char *seen = calloc((size_t)n, 2);
+    if (!seen)
+        return status_nomem(st);
+    int code = 0;
+    for (int i = 0; i < 2 * call->pairs && code == 0; i++) {
+        int side = i % 2, position = call->pair[i / 2][side];
+        if (position < 0 || position >= n)
+            code = status_fail(st, STATUS_INPUT, "ppermute: there is no position %d; they are 0 to %d",
+                               position, n - 1);
+        else if (seen[side * n + position]++)
+            code = status_fail(
+                st, STATUS_INPUT,
+                "ppermute: position %d %s twice; each may be once a source and once a destination", position,
+                does[side]);
+    }
+    free(seen);
+    return code;
+}
+
+static int check_ragged(const struct call *call, int n, struct status *st)
+{
+    if (!call->rows)
+        return status_fail(st, STATUS_INPUT, "ragged_all_to_all needs the rows of each pair, %d x %d of them",
+                           n, n);
+    for (int i = 0; i < n * n; i++)
+        if (call->rows[i] < 0 || call->rows[i] > ARRAY_ELEMENTS)
+            return status_fail(st, STATUS_INPUT,
+                               "ragged_all_to_all: %lld rows from %d to %d; write 0 to %lld",
+                               (long long)call->rows[i], i / n, i % n, (long long)ARRAY_ELEMENTS);
+    return 0;
+}
+
+int call_groups(const struct call *call, const struct axes *axes, struct groups *groups, struct status *st)
+{
+    struct axis_list list = call->op == CALL_PPERMUTE ? axis_list_sorted(&call->axes) : call->axes;
+    int code = groups_over_axes(axes, &list, groups, st);
+    if (code == 0 && call->divide.count > 0) {
+        struct groups outer = *groups;
+        *groups = (struct groups){0};
+        if (call->op == CALL_PPERMUTE)
+            code =
+                status_fail(st, STATUS_INPUT, "ppermute takes no groups; list its pairs over the whole axis");
+        else
+            code = groups_divide(&outer, &call->divide, groups, st);
+        groups_free(&outer);
+    }
+    if (code < 0)
+        return code;
+    int n = groups->size;
+    if (call->op == CALL_PPERMUTE)
+        code = check_pairs(call, n, st);
+    else if (call->op == CALL_RAGGED)
+        code = check_ragged(call, n, st);
+    else if (call->op == CALL_BROADCAST && (call->root < 0 || call->root >= n))
+        code =
+            status_fail(st, STATUS_INPUT, "broadcast from position %d; they are 0 to %d", call->root, n - 1);
+    if (code < 0)
+        groups_free(groups);
+    return code;
+}
+
+int call_source(const struct call *call, int n, int position)
+{
+    if (call->op == CALL_BROADCAST)
+        return call->root;
+    if (call->op == CALL_RING_SHIFT)
+        return (position + n - (call->offset % n + n) % n) % n;
+    for (int i = 0; i < call->pairs; i++)
+        if (call->pair[i][1] == position)
+            return call->pair[i][0];
+    return -1;
+}
+
+static int check_dim(const struct call *call, const char *what, int dim, const struct array *block, int dims,
+                     struct status *st)
+{
+    char text[ARRAY_TEXT];
+    if (dim >= 0 && dim < dims)
+        return 0;
+    if (dims == 0)
+        return status_fail(st, STATUS_INPUT, "%s: %s %d of a block that is a scalar; it needs a dim",
+                           call_name(call->op), what, dim);
+    return status_fail(st, STATUS_INPUT, "%s: %s %d for blocks of shape %s; it must be from 0 to %d",
+                       call_name(call->op), what, dim, array_print_shape(block, text), dims - 1);
+}
+
+/* The dim that is handed out in n parts: divisible if tiled, else exactly n long. */
+static int check_split(const struct call *call, const char *what, int dim, int n, const struct array *block,
+                       struct status *st)
+{
+    int code = check_dim(call, what, dim, block, block->dims, st);
+    if (code < 0)
+        return code;
+    long long length = (long long)block->shape[dim];
+    if (call->tiled && length % n)
+        return status_fail(
+            st, STATUS_INPUT,
+            "%s: %s %d has length %lld, which does not divide by the %d devices of a group; take a "
+            "multiple of %d",
+            call_name(call->op), what, dim, length, n, n);
+    if (!call->tiled && length != n)
+        return status_fail(
+            st, STATUS_INPUT,
+            "%s, not tiled: %s %d has length %lld, not %d, the devices of a group; say tiled or take "
+            "a dim of %d",
+            call_name(call->op), what, dim, length, n, n);
+    return 0;
+}
+
+static void remove_dim(int *dims, int64_t shape[], int dim)
+{
+    memmove(shape + dim, shape + dim + 1, (size_t)(*dims - dim - 1) * sizeof *shape);
+    --*dims;
+}
+
+static void insert_dim(int *dims, int64_t shape[], int dim, int64_t length)
+{
+    memmove(shape + dim + 1, shape + dim, (size_t)(*dims - dim) * sizeof *shape);
+    shape[dim] = length;
+    ++*dims;
+}
+
+/* All blocks of a group have one shape; ragged ones differ in dim 0, whose rows must be the sum of the cuts.
+ */
+static int check_blocks(const struct call *call, int n, const int member[], const struct array block[],
+                        struct status *st)
+{
+    bool ragged = call->op == CALL_RAGGED;
+    char first[ARRAY_TEXT], other[ARRAY_TEXT];
+    for (int k = 0; k < n; k++) {
+        struct array a = block[member[0]], b = block[member[k]];
+        if (ragged) {
+            int code = check_dim(call, "dim", 0, &b, b.dims, st);
+            int64_t rows = 0;
+            for (int to = 0; to < n; to++)
+                rows += call->rows[k * n + to];
+            if (code < 0)
+                return code;
+            if (b.shape[0] != rows)
+                return status_fail(
+                    st, STATUS_INPUT,
+                    "ragged_all_to_all: position %d holds %lld rows and sends %lld; send them all", k,
+                    (long long)b.shape[0], (long long)rows);
+            a.shape[0] = rows;
+        }
+        if (!array_same_shape(&a, &b))
+            return status_fail(st, STATUS_INPUT, "%s: blocks of shape %s and %s; all must be alike",
+                               call_name(call->op), array_print_shape(&a, first),
+                               array_print_shape(&b, other));
+    }
+    return 0;
+}
+
+int call_shape(const struct call *call, int n, const int member[], const struct array block[], int position,
+               int *dims, int64_t shape[static ARRAY_DIMS], struct status *st)
+{
+    const struct array *mine = &block[member[position]];
+    int code = check_blocks(call, n, member, block, st);
+    *dims = mine->dims;
+    memcpy(shape, mine->shape, sizeof mine->shape);
+    if (code < 0)
+        return code;
+    switch (call->op) {
+    case CALL_ALL_GATHER:
+        if ((code = check_dim(call, "dim", call->dim, mine, mine->dims + !call->tiled, st)) < 0)
+            return code;
+        if (!call->tiled && mine->dims == ARRAY_DIMS)
+            return status_fail(st, STATUS_LIMIT, "all_gather, not tiled, adds a dim; at most %d fit",
+                               ARRAY_DIMS);
+        if (call->tiled)
+            shape[call->dim] *= n;
+        else
+            insert_dim(dims, shape, call->dim, n);
+        return 0;
+    case CALL_PSUM_SCATTER:
+        if ((code = check_split(call, "scatter_dimension", call->dim, n, mine, st)) < 0)
+            return code;
+        shape[call->dim] /= n;
+        if (!call->tiled)
+            remove_dim(dims, shape, call->dim);
+        return 0;
+    case CALL_ALL_TO_ALL:
+        if ((code = check_split(call, "split_axis", call->split_axis, n, mine, st)) < 0 ||
+            (code = check_dim(call, "concat_axis", call->concat_axis, mine, mine->dims, st)) < 0)
+            return code;
+        if (call->tiled) {
+            shape[call->split_axis] /= n;
+            shape[call->concat_axis] *= n;
+        } else {
+            remove_dim(dims, shape, call->split_axis);
+            insert_dim(dims, shape, call->concat_axis, n);
+        }
+        return 0;
+    case CALL_RAGGED:
+        shape[0] = 0;
+        for (int k = 0; k < n; k++)
+            shape[0] += call->rows[k * n + position];
+        return 0;
+    default:
+        return 0;
+    }
+}

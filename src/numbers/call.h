@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * call: one call of a jax.lax collective inside a shard_map or a pmap: what it does, over which axes, how.
+ *
+ * The axes make groups of devices (groups.h); within a group a device is known by its position. Over several
+ * axes positions follow the order of the axes as given, except for ppermute, which numbers them in mesh order
+ * whatever order the axes are given in: a ring over (tp,dp) is a ring_shift, and a ppermute that wants to be
+ * one must say so in mesh numbers.
+ *
+ *   op                     result of a device at position p of n (in_k: block of position k)
+ *   psum pmean pmax pmin   in_0 + ... + in_(n-1); over n; largest; smallest, element by element
+ *   all_gather             tiled: in_0 ... in_(n-1) joined along `dim`; else stacked along a new dim `dim`
+ *   psum_scatter           part p of n of the sum along `dim`; not tiled: the dim has length n and goes away
+ *   all_to_all             part p along `split_axis` of every in_k, joined along `concat_axis`; not tiled: the
+ *                          split axis has length n and goes away, and the parts are stacked along a new
+ *                          `concat_axis`
+ *   ppermute               in_k of the pair (k, p); zeros where no pair ends in p
+ *   ring_shift             in_((p - offset) mod n)
+ *   broadcast              in_root
+ *   ragged_all_to_all      dim 0 of in_k is cut into rows[k][0], rows[k][1], ... rows; the result joins those
+ *                          for p
+ *
+ * Errors: STATUS_INPUT with what would be right. Ownership: call_free() frees pairs, groups and rows.
+ */
+#ifndef ICISIM_CALL_H
+#define ICISIM_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "notation/axes.h"
+#include "notation/groups.h"
+#include "numbers/array.h"
+
+/* op, JAX's name, XLA's and how others spell it */
+#define CALL_OPS(X)                                                                                          \
+    X(CALL_NONE, "none", "")                                                                                 \
+    X(CALL_PSUM, "psum", "all-reduce all_reduce allreduce")                                                  \
+    X(CALL_PMEAN, "pmean", "")                                                                               \
+    X(CALL_PMAX, "pmax", "")                                                                                 \
+    X(CALL_PMIN, "pmin", "")                                                                                 \
+    X(CALL_ALL_GATHER, "all_gather", "all-gather allgather")                                                 \
+    X(CALL_PSUM_SCATTER, "psum_scatter", "reduce-scatter reduce_scatter reducescatter")                      \
+    X(CALL_ALL_TO_ALL, "all_to_all", "all-to-all alltoall")                                                  \
+    X(CALL_PPERMUTE, "ppermute", "collective-permute")                                                       \
+    X(CALL_RING_SHIFT, "ring_shift", "ring-shift")                                                           \
+    X(CALL_BROADCAST, "broadcast", "pbroadcast")                                                             \
+    X(CALL_RAGGED, "ragged_all_to_all", "ragged-all-to-all")
+
+enum call_op {
+#define CALL_ENUM(op, jax, xla) op,
+    CALL_OPS(CALL_ENUM)
+#undef CALL_ENUM
+        CALL_OPS_COUNT
+};
+
+/* A zeroed call is "none" over no axes. JAX's defaults: not tiled, dims 0. */
+struct call {
+    enum call_op op;
+    struct axis_list axes;
+    bool tiled;
+    int dim; /* all_gather's axis, psum_scatter's scatter_dimension */
+    int split_axis, concat_axis;
+    int offset;
+    int root;
+    int pairs;
+    int (*pair)[2];       /* ppermute: source and destination positions */
+    struct groups divide; /* axis_index_groups: positions over `axes`; count 0 if there are none */
+    int64_t *rows;        /* ragged: [n][n] rows from position to position */
+};
+
+void call_free(struct call *call);
+
+const char *call_name(enum call_op op);
+/* By JAX's or XLA's name; a negative code and the nearest names if there is none. */
+int call_by_name(const char *name, struct status *st);
+
+/* Does it reduce (psum, pmean, pmax, pmin, psum_scatter). */
+bool call_reduces(enum call_op op);
+
+/* Reads "0-1,1-2" or "[(0,1),(1,2)]" or "[[0,1],[1,2]]" into `pair`. */
+int call_parse_pairs(const char *text, struct call *call, struct status *st);
+
+/* The groups that do it together, in the order of their positions. Also checks what does not depend on the
+ * blocks: the pairs (no position sends or receives twice), the root, that groups are given where they may be.
+ */
+int call_groups(const struct call *call, const struct axes *axes, struct groups *groups, struct status *st);
+
+/* Position that sends to `position`, -1 if none does: ppermute, ring_shift and broadcast. */
+int call_source(const struct call *call, int n, int position);
+
+/* Shape of the result at a position, from the blocks of its group: block[member[k]] is position k's. Checks
+ * the dims of the call against the blocks. */
+int call_shape(const struct call *call, int n, const int member[], const struct array block[], int position,
+               int *dims, int64_t shape[static ARRAY_DIMS], struct status *st);
+
+#endif

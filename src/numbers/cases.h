@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * cases: a whole example of a collective: mesh, specs, call, local step, input, and what must come out.
+ *
+ * It is what the command line describes when it evaluates one collective, and what a file of cases holds many
+ * of (tests/golden/jax_collectives.json; the fields stand in src/data/cases.c). Two styles: `shard_map` cuts
+ * a global array by in_spec and joins the results by out_spec; with `pmap` dim 0 of input and output is the
+ * device.
+ *
+ *     blocks of the input -> local step -> collective -> result from the blocks
+ *
+ * The middle is done by definition_apply(), or by a program and the executor; this module does the ends.
+ *
+ * Errors: STATUS_INPUT with file:line:column. Ownership: the caller's structs, freed with case_free() and
+ * cases_free(), safe when zeroed; blocks are arrays of axes_devices() that the caller frees.
+ */
+#ifndef ICISIM_CASES_H
+#define ICISIM_CASES_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "notation/axes.h"
+#include "notation/spec.h"
+#include "numbers/array.h"
+#include "numbers/call.h"
+#include "numbers/local.h"
+
+enum { CASE_ID = 64 };
+
+struct example {
+    char id[CASE_ID];
+    int line; /* in its file, 0 if there is none */
+    bool pmap;
+    struct axes axes;
+    struct call call;
+    struct local local;
+    struct spec in_spec, out_spec; /* shard_map */
+    struct array input;
+    struct array output; /* what must come out */
+};
+
+struct cases {
+    int count;
+    struct example *item;
+};
+
+void case_free(struct example *example);
+
+/* Reads a file of cases. */
+int cases_load(struct cases *cases, const char *path, struct status *st);
+void cases_free(struct cases *cases);
+
+/* What each device holds when the collective starts: the cut input, after the local step. */
+int case_blocks(const struct example *example, struct array block[], struct status *st);
+
+/* The result from what each device holds at the end. For shard_map it fails where devices differ along an
+ * axis that out_spec does not name. */
+int case_result(const struct example *example, const struct array block[], struct array *result,
+                struct status *st);
+
+/* Both ends with the definition between them: what the example's result is. */
+int case_define(const struct example *example, struct array *result, struct status *st);
+
+/* Frees the blocks and the array that holds them. */
+void case_free_blocks(struct array *block, int devices);
+
+/* Reads an array from a `.json` file of nested lists or a `.csv` file (a header row, then rows of numbers),
+ * or from the text itself (array_parse()). */
+int case_read_array(const char *text_or_path, struct array *array, struct status *st);
+
+#endif

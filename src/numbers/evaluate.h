@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * evaluate: an example of a collective (cases.h) carried through the program that a builder writes for it.
+ *
+ *     blocks -> pack -> memory of the program -> executor -> memory -> unpack -> blocks
+ *                              ^ written by the builder of the collective, on the rings of the mesh
+ *
+ * Every number that comes out has travelled along the program's sends; the definition is only held against it.
+ * A device of the example is a chip of the mesh, by the mesh's numbering. Chunks of buffers stand in the order
+ * of ring positions, which need not be that of the group: `order` and `chunk` translate.
+ *
+ * Whole numbers must come out exact. Sums of fractions may differ in what rounding leaves when a ring adds up
+ * in another order than the definition.
+ *
+ * Units: bytes, seconds. Errors: STATUS_INPUT where the example does not fit its mesh or its call; STATUS_CHECK
+ * where the schedule is wrong. Ownership: the caller's struct, ended by evaluation_close(), safe when zeroed and
+ * after a failure; example and mesh are borrowed and outlive it.
+ */
+#ifndef ICISIM_EVALUATE_H
+#define ICISIM_EVALUATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "collective/collective.h"
+#include "machine/mesh.h"
+#include "numbers/cases.h"
+#include "numbers/execute.h"
+#include "program/program.h"
+
+/* Which schedule the builder is to write. Zeroed: uni rings, direct all-to-all, one byte an element. */
+struct evaluate_plan {
+    enum ring_kind kind;
+    enum algorithm algorithm;
+    bool keep_ties;
+    bool one_ring; /* several axes are one ring through all of them, not a ring each */
+    int routes;    /* ppermute and ring_shift; 0 counts as 1 */
+    double elem_bytes;
+    double setup_s;
+};
+
+struct evaluation {
+    const struct example *example;
+    const struct mesh *mesh;
+    struct groups groups; /* devices that do it together, in the order of their positions */
+    int rings;            /* 0 where no ring is walked */
+    struct ring ring[COLLECTIVE_RINGS];
+    int32_t *order; /* [devices]: in each group, the position whose chunk is number i */
+    int32_t *chunk; /* [devices]: the chunk that is a device's own */
+    struct program program;
+    struct array *start; /* [devices]: what each holds when the collective starts */
+    struct array *want;  /* [devices]: what each must hold at the end, by definition */
+    struct array *got;   /* [devices]: what it does hold; empty before evaluation_run() */
+};
+
+/* Cuts the input, applies the definition and builds the program; nothing has moved yet. "none" has a program
+ * without ops. */
+int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
+                    const struct evaluate_plan *plan, struct status *st);
+void evaluation_close(struct evaluation *evaluation);
+
+/* Moves the numbers, from the start each time. `options` as execute() takes them. */
+int evaluation_run(struct evaluation *evaluation, const struct execute_options *options, struct status *st);
+
+/* Does every device hold what the definition says? STATUS_CHECK names the first device and element. */
+int evaluation_check(const struct evaluation *evaluation, struct status *st);
+
+/* Is the result of the run the example's output? JAX prints fractions as float32, so these may differ by as
+ * much as float32 rounds. */
+int evaluation_check_output(const struct evaluation *evaluation, struct status *st);
+
+/* Do all devices hold blocks of one shape, so that they make a global array? */
+bool evaluation_is_even(const struct evaluation *evaluation);
+
+/* The sharding of the result that follows from in_spec and the call, for an example that evaluation_open() takes
+ * but that has none:
+ *
+ *   all_gather, psum and its like, broadcast   the axes of the call leave the spec: all devices hold the same
+ *   psum_scatter                               they cut scatter_dimension instead
+ *   all_to_all, ragged_all_to_all              they cut split_axis (dim 0) instead; not tiled, concat_axis, if
+ *                                              their dim went away
+ *   all others                                 in_spec
+ *
+ * With groups the axes stay, as groups hold different results. */
+struct spec evaluate_out_spec(const struct example *example);
+
+#endif

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The program of an evaluation: its rings, its chunks and the collective on them. */
+#ifndef EVALUATE_BUILD_H
+#define EVALUATE_BUILD_H
+
+#include "numbers/evaluate.h"
+
+/* Fills in rings, order, chunk and program; groups and start are there. */
+int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struct status *st);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Moves elements: every such instruction walks one array in steps of its own while it walks another. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "numbers/frame.h"
+
+void stride_steps(const struct array *array, int64_t step[ARRAY_DIMS])
+{
+    int64_t at = 1;
+    for (int d = array->dims - 1; d >= 0; d--) {
+        step[d] = at;
+        at *= array->shape[d];
+    }
+}
+
+void stride_copy(const struct stride_walk *walk, const double src[], double dst[])
+{
+    int64_t index[ARRAY_DIMS] = {0}, from = walk->from, to = walk->to;
+    for (int d = 0; d < walk->dims; d++)
+        if (walk->count[d] == 0)
+            return;
+    for (;;) {
+        dst[to] = src[from];
+        int d = walk->dims - 1;
+        for (; d >= 0; d--) {
+            from += walk->from_step[d];
+            to += walk->to_step[d];
+            if (++index[d] < walk->count[d])
+                break;
+            from -= walk->count[d] * walk->from_step[d];
+            to -= walk->count[d] * walk->to_step[d];
+            index[d] = 0;
+        }
+        if (d < 0)
+            return;
+    }
+}
+
+static const int64_t *numbers(const struct local *local, enum attribute_key key)
+{
+    int count;
+    return module_numbers(local->module, local->instruction, key, &count);
+}
+
+/* A walk over all elements of the result, in its order. */
+static struct stride_walk over(const struct array *out)
+{
+    struct stride_walk walk = {.dims = out->dims};
+    memcpy(walk.count, out->shape, sizeof walk.count);
+    stride_steps(out, walk.to_step);
+    return walk;
+}
+
+static int apply_same(const struct local *local, struct array *out)
+{
+    memcpy(out->data, local->operand[0]->data, (size_t)array_elements(out) * sizeof *out->data);
+    return 0;
+}
+
+static int apply_broadcast(const struct local *local, struct array *out)
+{
+    struct stride_walk walk = over(out);
+    const struct array *in = local->operand[0];
+    const int64_t *at = numbers(local, ATTR_DIMENSIONS);
+    int64_t step[ARRAY_DIMS];
+    stride_steps(in, step);
+    for (int d = 0; d < in->dims; d++)
+        walk.from_step[at[d]] = step[d];
+    stride_copy(&walk, in->data, out->data);
+    return 0;
+}
+
+static int apply_transpose(const struct local *local, struct array *out)
+{
+    struct stride_walk walk = over(out);
+    const int64_t *order = numbers(local, ATTR_DIMENSIONS);
+    int64_t step[ARRAY_DIMS];
+    stride_steps(local->operand[0], step);
+    for (int d = 0; d < out->dims; d++)
+        walk.from_step[d] = step[order[d]];
+    stride_copy(&walk, local->operand[0]->data, out->data);
+    return 0;
+}
+
+static int apply_slice(const struct local *local, struct array *out)
+{
+    struct stride_walk walk = over(out);
+    const int64_t *range = numbers(local, ATTR_SLICE);
+    int64_t step[ARRAY_DIMS];
+    stride_steps(local->operand[0], step);
+    for (int d = 0; d < out->dims; d++) {
+        walk.from += range[3 * d] * step[d];
+        walk.from_step[d] = range[3 * d + 2] * step[d];
+    }
+    stride_copy(&walk, local->operand[0]->data, out->data);
+    return 0;
+}
+
+static int apply_reverse(const struct local *local, struct array *out)
+{
+    struct stride_walk walk = over(out);
+    int count;
+    const int64_t *turned = module_numbers(local->module, local->instruction, ATTR_DIMENSIONS, &count);
+    stride_steps(local->operand[0], walk.from_step);
+    for (int i = 0; i < count; i++) {
+        walk.from += (out->shape[turned[i]] - 1) * walk.from_step[turned[i]];
+        walk.from_step[turned[i]] *= -1;
+    }
+    stride_copy(&walk, local->operand[0]->data, out->data);
+    return 0;
+}
+
+/* Where a block of `size` begins in `whole`: the starts of operands first ..., each moved so that the block fits. */
+static int64_t block_start(const struct local *local, int first, const struct array *whole,
+                           const int64_t size[])
+{
+    int64_t step[ARRAY_DIMS], at = 0;
+    stride_steps(whole, step);
+    for (int d = 0; d < whole->dims; d++) {
+        int64_t start = (int64_t)local->operand[first + d]->data[0], last = whole->shape[d] - size[d];
+        at += (start < 0 ? 0 : start > last ? last : start) * step[d];
+    }
+    return at;
+}
+
+static int apply_dynamic_slice(const struct local *local, struct array *out)
+{
+    struct stride_walk walk = over(out);
+    stride_steps(local->operand[0], walk.from_step);
+    walk.from = block_start(local, 1, local->operand[0], out->shape);
+    stride_copy(&walk, local->operand[0]->data, out->data);
+    return 0;
+}
+
+static int apply_dynamic_update(const struct local *local, struct array *out)
+{
+    const struct array *update = local->operand[1];
+    struct stride_walk walk = over(update);
+    apply_same(local, out);
+    stride_steps(update, walk.from_step);
+    stride_steps(out, walk.to_step);
+    walk.to = block_start(local, 2, out, update->shape);
+    stride_copy(&walk, update->data, out->data);
+    return 0;
+}
+
+static int apply_concatenate(const struct local *local, struct array *out)
+{
+    int64_t dim = *numbers(local, ATTR_DIMENSIONS), low = 0;
+    for (int o = 0; o < local->operands; o++) {
+        const struct array *part = local->operand[o];
+        struct stride_walk walk = over(part);
+        stride_steps(part, walk.from_step);
+        stride_steps(out, walk.to_step);
+        walk.to = low * walk.to_step[dim];
+        stride_copy(&walk, part->data, out->data);
+        low += part->shape[dim];
+    }
+    return 0;
+}
+
+/* Padding may be negative: only elements that land inside are written. */
+static int apply_pad(const struct local *local, struct array *out)
+{
+    const struct array *in = local->operand[0];
+    const int64_t *range = numbers(local, ATTR_PADDING);
+    struct stride_walk walk = over(in);
+    int64_t n = array_elements(out), from_step[ARRAY_DIMS];
+    for (int64_t i = 0; i < n; i++)
+        out->data[i] = local->operand[1]->data[0];
+    stride_steps(in, from_step);
+    stride_steps(out, walk.to_step);
+    for (int d = 0; d < in->dims; d++) {
+        int64_t low = range[3 * d], step = range[3 * d + 2] + 1,
+                first = low < 0 ? (-low + step - 1) / step : 0;
+        int64_t last = in->shape[d] - 1;
+        while (last >= first && low + last * step >= out->shape[d])
+            last--;
+        walk.count[d] = last - first + 1;
+        walk.from += first * from_step[d];
+        walk.to += (low + first * step) * walk.to_step[d];
+        walk.from_step[d] = from_step[d];
+        walk.to_step[d] *= step;
+    }
+    stride_copy(&walk, in->data, out->data);
+    return 0;
+}
+
+static int apply_iota(const struct local *local, struct array *out)
+{
+    int64_t step[ARRAY_DIMS], n = array_elements(out);
+    int64_t dim = module_number(local->module, local->instruction, ATTR_IOTA_DIMENSION, 0);
+    stride_steps(out, step);
+    for (int64_t i = 0; i < n; i++)
+        out->data[i] = (double)(i / step[dim] % out->shape[dim]);
+    return 0;
+}
+
+/* The numbers of a literal, in row-major order whatever its brackets. */
+static int read_literal(const struct local *local, const char *text, struct array *out)
+{
+    int64_t n = array_elements(out), i = 0;
+    for (const char *at = text; i < n; i++) {
+        char *end;
+        at += strspn(at, "{}, \n");
+        double value = strncmp(at, "true", 4) == 0 ? 1 : strncmp(at, "false", 5) == 0 ? 0 : strtod(at, &end);
+        if (*at == 't' || *at == 'f')
+            end = (char *)at + (*at == 't' ? 4 : 5);
+        if (end == at)
+            return interpret_fail(local->module, local->instruction, local->st,
+                                  "its literal has %lld of %lld numbers", (long long)i, (long long)n);
+        out->data[i] = value;
+        at = end;
+    }
+    return 0;
+}
+
+static int apply_constant(const struct local *local, struct array *out)
+{
+    int count;
+    const int64_t *number = module_numbers(local->module, local->instruction, ATTR_LITERAL, &count);
+    if (count == 0)
+        return read_literal(local, module_value(local->module, local->instruction, ATTR_LITERAL), out);
+    int64_t n = array_elements(out);
+    for (int64_t i = 0; i < n; i++)
+        out->data[i] = (double)number[i];
+    return 0;
+}
+
+const struct local_rule shaping_rules[] = {
+    {HLO_BITCAST, .apply = apply_same},
+    {HLO_RESHAPE, .apply = apply_same},
+    {HLO_COPY, .apply = apply_same},
+    {HLO_OPTIMIZATION_BARRIER, .apply = apply_same},
+    {HLO_BROADCAST, .apply = apply_broadcast},
+    {HLO_TRANSPOSE, .apply = apply_transpose},
+    {HLO_SLICE, .apply = apply_slice},
+    {HLO_REVERSE, .apply = apply_reverse},
+    {HLO_DYNAMIC_SLICE, .apply = apply_dynamic_slice},
+    {HLO_DYNAMIC_UPDATE_SLICE, .apply = apply_dynamic_update},
+    {HLO_CONCATENATE, .apply = apply_concatenate},
+    {HLO_PAD, .apply = apply_pad},
+    {HLO_IOTA, .apply = apply_iota},
+    {HLO_CONSTANT, .apply = apply_constant},
+    {HLO_OPCODES, .apply = NULL},
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * shard: a global array as the blocks that devices hold by a spec (notation/spec.h), and back.
+ *
+ * The way back joins the blocks of the devices whose coordinate on every axis not named is 0.
+ *
+ * Units: none. Errors: STATUS_INPUT for more entries than dims, or a dim that does not divide. Ownership: blocks are the
+ * caller's arrays, one a device in mesh order.
+ */
+#ifndef ICISIM_SHARD_H
+#define ICISIM_SHARD_H
+
+#include "base/status.h"
+#include "notation/spec.h"
+#include "numbers/array.h"
+
+/* The global array as blocks, block[axes_devices()]. */
+int spec_shard(const struct spec *spec, const struct axes *axes, const struct array *global,
+               struct array block[], struct status *st);
+
+/* The blocks, of one shape, as the global array. */
+int spec_assemble(const struct spec *spec, const struct axes *axes, const struct array block[],
+                  struct array *global, struct status *st);
+
+/* Do devices that differ only along axes not named hold the same block (to within `relative`: array_near()),
+ * as the spec promises? STATUS_CHECK names the first two that do not and the axis to reduce over or to name.
+ */
+int spec_check_replicas(const struct spec *spec, const struct axes *axes, const struct array block[],
+                        double relative, struct status *st);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What `icisim fit` prints, and its CSV. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/units.h"
+#include "study/fitting.h"
+
+static const char *const names[MACHINE_PARAMETERS] = {"overhead", "hop latency", "link, one-way"};
+
+typedef char *print_function(double value, char text[static UNITS_TEXT]);
+
+/* "alpha        13.7 us   [13.1 us, 14.3 us]" */
+static void print_parameter(const char *name, const struct fit_parameter *p, bool held, print_function *print)
+{
+    char value[UNITS_TEXT], low[UNITS_TEXT], high[UNITS_TEXT];
+    printf("  %-14s %12s", name, print(p->value, value));
+    if (held)
+        printf("   held");
+    else if (isnan(p->low))
+        printf("   no interval: as many unknowns as points");
+    else
+        printf("   95 %%: %s to %s", print(p->low, low),
+               isfinite(p->high) ? print(p->high, high) : "no limit");
+    putchar('\n');
+}
+
+/* Intervals may reach below 0, which no measured time does. */
+static char *print_time(double time_s, char text[static UNITS_TEXT])
+{
+    if (time_s >= 0)
+        return units_print_time(time_s, text);
+    char rest[UNITS_TEXT];
+    snprintf(text, UNITS_TEXT, "-%.*s", UNITS_TEXT - 2, units_print_time(-time_s, rest));
+    return text;
+}
+
+/* In per cent, to two places; what rounds to nothing has no sign. */
+static double per_cent(double value, double reference)
+{
+    double difference = 100 * (value / reference - 1);
+    return fabs(difference) < 0.005 ? 0 : difference;
+}
+
+static void print_row(const struct fitting_row *row, bool with_machine)
+{
+    char size[UNITS_TEXT], measured[UNITS_TEXT], fitted[UNITS_TEXT], machine[UNITS_TEXT];
+    double time_s = row->measured->time_s;
+    printf("  line %-5d %12s %12s", row->measured->line,
+           units_print_bytes((uint64_t)row->measured->size_bytes, size), units_print_time(time_s, measured));
+    if (!isnan(row->line.value))
+        printf(" %12s %+7.2f %%", print_time(row->line.value, fitted), per_cent(time_s, row->line.value));
+    if (with_machine && !isnan(row->machine_s))
+        printf(" %12s %+7.2f %%", units_print_time(row->machine_s, machine),
+               per_cent(time_s, row->machine_s));
+    printf("%s\n", row->outlier ? "  outlier" : "");
+}
+
+static void print_predictions(const struct fitting_group *group, const uint64_t size_bytes[], int sizes)
+{
+    char size[UNITS_TEXT];
+    for (int i = 0; i < sizes && group->fitted; i++) {
+        struct fit_parameter p = fit_line_predict(&group->line, (double)size_bytes[i]);
+        snprintf(size, sizeof size, "%s", units_print_bytes(size_bytes[i], (char[UNITS_TEXT]){0}));
+        char name[UNITS_TEXT + 16];
+        snprintf(name, sizeof name, "at %s", size);
+        print_parameter(name, &p, false, print_time);
+    }
+}
+
+static bool contains_0(const struct fit_parameter *p)
+{
+    return p->low <= 0 && p->high >= 0;
+}
+
+/* What to measure in addition, so that a line gets its two numbers. */
+static void print_doubts_of_line(const struct fit_line *line)
+{
+    if (contains_0(&line->fit.parameter[0]))
+        puts("  warning: the interval of alpha contains 0, so latency is not known; measure smaller sizes");
+    if (contains_0(&line->fit.parameter[1]))
+        puts("  warning: the bandwidth has no upper limit; measure larger sizes");
+}
+
+static void print_group(const struct fitting *f, int g, const uint64_t size_bytes[], int sizes)
+{
+    const struct fitting_group *group = &f->group[g];
+    char crossover[UNITS_TEXT];
+    printf("%s: %d point%s\n", group->name, group->points, group->points == 1 ? "" : "s");
+    if (group->fitted) {
+        const struct fit_line *line = &group->line;
+        print_parameter("alpha", &line->fit.parameter[0], false, print_time);
+        print_parameter("bandwidth", &line->bandwidth_Bps, false, units_print_bandwidth);
+        printf("  %-14s %12.6f\n", "R^2", line->fit.r2);
+        if (!isnan(line->fit.spread))
+            printf("  %-14s %10.2f %%\n", "scatter", 100 * line->fit.spread);
+        if (line->crossover_bytes > 0)
+            printf("  %-14s %12s   below it latency costs more than bandwidth\n", "crossover",
+                   units_print_about_bytes(line->crossover_bytes, crossover));
+        print_doubts_of_line(line);
+        print_predictions(group, size_bytes, sizes);
+    } else {
+        printf("  no line: %s\n", group->reason);
+    }
+    for (int i = 0; i < f->rows; i++)
+        if (f->row[i].group == g)
+            print_row(&f->row[i], true);
+}
+
+void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out)
+{
+    static const char *const more[MACHINE_PARAMETERS] = {
+        "measure smaller sizes", "measure rings of more sizes", "measure larger sizes"};
+    const struct fit_parameter *p = chip->machine.fit.parameter;
+    char nominal[UNITS_TEXT];
+    for (int k = 0; k < MACHINE_PARAMETERS; k++)
+        if (!chip->machine.held[k] && contains_0(&p[k]))
+            fprintf(out, "%sthe interval of the %s contains 0, so it is not known; %s\n", begin, names[k],
+                    more[k]);
+    if (p[MACHINE_LINK].value > chip->nominal_Bps)
+        fprintf(out, "%sthe link is above its nominal %s; was another ring or slice measured than is said?\n",
+                begin, units_print_bandwidth(chip->nominal_Bps, nominal));
+}
+
+static void print_chip(const struct fitting_chip *chip)
+{
+    printf("machine from %d point%s of %s", chip->points, chip->points == 1 ? "" : "s", chip->name);
+    if (chip->left_out)
+        printf(", %d outlier%s left out", chip->left_out, chip->left_out == 1 ? "" : "s");
+    putchar('\n');
+    if (!chip->fitted) {
+        printf("  not fitted: %s\n", chip->reason);
+        return;
+    }
+    for (int k = 0; k < MACHINE_PARAMETERS; k++)
+        print_parameter(names[k], &chip->machine.fit.parameter[k], chip->machine.held[k],
+                        k == MACHINE_LINK ? units_print_bandwidth : print_time);
+    if (!isnan(chip->machine.fit.spread))
+        printf("  %-14s %10.2f %%\n", "scatter", 100 * chip->machine.fit.spread);
+    if (chip->machine.note)
+        printf("  note: %s\n", chip->machine.note);
+    fitting_print_doubts(chip, "  warning: ", stdout);
+}
+
+void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int sizes)
+{
+    printf("# %d of %d times in %s (columns of %s)\n", f->rows, f->measured.rows, f->file, f->measured.kind);
+    printf("# each row: size, measured, by the line t = alpha + bytes/bandwidth, difference%s\n",
+           f->chips ? "; by the machine, difference" : "");
+    for (int g = 0; g < f->groups; g++)
+        print_group(f, g, size_bytes, sizes);
+    for (int c = 0; c < f->chips; c++)
+        print_chip(&f->chip[c]);
+}
+
+/* "# left out for want of a time: lines 3, 8, 9" */
+static void print_lines(const char *reason, const int line[], int lines, FILE *out)
+{
+    enum { SHOWN = 20 };
+    for (int i = 0; i < lines && i < SHOWN; i++) {
+        if (i == 0)
+            fprintf(out, "# left out for want of a %s: line%s", reason, lines == 1 ? "" : "s");
+        fprintf(out, "%s %d", i ? "," : "", line[i]);
+    }
+    if (lines > SHOWN)
+        fprintf(out, " and %d more", lines - SHOWN);
+    if (lines > 0)
+        fputc('\n', out);
+}
+
+void fitting_print_dropped(const struct fitting *f, FILE *out)
+{
+    print_lines("time", f->measured.timeless, f->measured.timeless_rows, out);
+    print_lines("size", f->sizeless, f->sizeless_rows, out);
+}
+
+static void write_group(struct csv_writer *csv, const struct fitting *f, int g, double size_bytes)
+{
+    csv_text(csv, f->group[g].name);
+    csv_bytes(csv, (uint64_t)size_bytes);
+}
+
+static void write_row(struct csv_writer *csv, const struct fitting *f, const struct fitting_row *row)
+{
+    double time_s = row->measured->time_s, formula_s = row->has_case ? formula_exact_s(&row->formula) : NAN;
+    csv_count(csv, row->measured->line);
+    write_group(csv, f, row->group, row->measured->size_bytes);
+    csv_real(csv, time_s);
+    csv_real(csv, row->line.value);
+    csv_real(csv, row->line.low);
+    csv_real(csv, row->line.high);
+    csv_real(csv, time_s / row->line.value - 1);
+    csv_text(csv, row->outlier ? "outlier" : "");
+    csv_real(csv, row->machine_s);
+    csv_real(csv, time_s / row->machine_s - 1);
+    csv_real(csv, formula_s);
+    csv_real(csv, time_s / formula_s - 1);
+    csv_end_row(csv);
+}
+
+static void write_prediction(struct csv_writer *csv, const struct fitting *f, int g, uint64_t size_bytes)
+{
+    struct fit_parameter p = fit_line_predict(&f->group[g].line, (double)size_bytes);
+    csv_empty(csv);
+    write_group(csv, f, g, (double)size_bytes);
+    csv_empty(csv);
+    csv_real(csv, p.value);
+    csv_real(csv, p.low);
+    csv_real(csv, p.high);
+    for (int i = 0; i < 6; i++)
+        csv_empty(csv);
+    csv_end_row(csv);
+}
+
+void fitting_write(const struct fitting *f, struct csv_writer *csv, const uint64_t size_bytes[], int sizes)
+{
+    static const char *const columns[] = {"line",
+                                          "group",
+                                          "size_bytes",
+                                          "time_s",
+                                          "fitted_s",
+                                          "low_s",
+                                          "high_s",
+                                          "residual_frac",
+                                          "outlier",
+                                          "machine_s",
+                                          "machine_residual_frac",
+                                          "formula_exact_s",
+                                          "formula_error_frac"};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        csv_text(csv, columns[i]);
+    csv_end_row(csv);
+    for (int i = 0; i < f->rows; i++)
+        write_row(csv, f, &f->row[i]);
+    for (int g = 0; g < f->groups; g++)
+        for (int i = 0; i < sizes && f->group[g].fitted; i++)
+            write_prediction(csv, f, g, size_bytes[i]);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/run_draws.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/chance.h"
+#include "base/workers.h"
+#include "report/sheet.h"
+#include "study/draws.h"
+
+struct draws {
+    struct point point;
+    struct catalog catalog;
+    struct draw_result *result;
+};
+
+struct outcome {
+    struct draw_result result;
+    struct status status;
+};
+
+static void work(void *context, int64_t index, void *result)
+{
+    struct draws *draws = context;
+    struct outcome *outcome = result;
+    *outcome = (struct outcome){0};
+    draws_one(&draws->point, &draws->catalog, (int)index, &outcome->result, &outcome->status);
+}
+
+static int take(void *context, int64_t index, const void *result, const char *how, struct status *st)
+{
+    struct draws *draws = context;
+    const struct outcome *outcome = result;
+    if (!outcome)
+        return status_fail(st, STATUS_ENGINE, "draw %lld: %s", (long long)index, how);
+    if (outcome->status.code < 0)
+        return status_fail(st, outcome->status.code, "%s", outcome->status.text);
+    draws->result[index] = outcome->result;
+    return 0;
+}
+
+static double time_of(const struct draw_result *r)
+{
+    return r->time_s * 1e6;
+}
+static double dropped_of(const struct draw_result *r)
+{
+    return r->dropped_frac * 100;
+}
+static double imbalance_of(const struct draw_result *r)
+{
+    return r->imbalance;
+}
+static double bytes_of(const struct draw_result *r)
+{
+    return r->bytes;
+}
+
+static const struct {
+    const char *what, *unit;
+    double (*of)(const struct draw_result *r);
+} rows[] = {{"time", "us", time_of},
+            {"dropped", "%", dropped_of},
+            {"imbalance", "of mean", imbalance_of},
+            {"tokens sent", "B", bytes_of}};
+
+static int print_summary(const struct draw_result result[], int draws, struct status *st)
+{
+    static const char *const columns[] = {"mean", "5 %", "50 %", "95 %", "least", "most"};
+    struct sheet sheet = {0};
+    double *value = malloc(((size_t)draws + 1) * sizeof *value);
+    if (!value)
+        return status_nomem(st);
+    printf("# %d draws of the experts' routing: the exchange of tokens, by itself\n", draws);
+    sheet_text_column(&sheet, "what");
+    sheet_text_column(&sheet, "unit");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        sheet_column(&sheet, columns[i], "");
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        for (int i = 0; i < draws; i++)
+            value[i] = rows[r].of(&result[i]);
+        struct chance_summary s = chance_summarise(value, draws);
+        const double cell[] = {s.mean, s.low, s.median, s.high, s.least, s.most};
+        sheet_text(&sheet, rows[r].what);
+        sheet_text(&sheet, rows[r].unit);
+        for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
+            sheet_real(&sheet, "%.6g", cell[i]);
+    }
+    int code = sheet_print(&sheet, stdout, st);
+    sheet_free(&sheet);
+    free(value);
+    return code;
+}
+
+static void write_rows(const struct draw_result result[], int draws, struct csv_writer *csv)
+{
+    static const char *const names[] = {"draw",         "time_s",    "size_bytes",
+                                        "dropped_frac", "imbalance", "hot_chip"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        csv_text(csv, names[i]);
+    csv_end_row(csv);
+    for (int i = 0; i < draws; i++) {
+        csv_count(csv, i);
+        csv_real(csv, result[i].time_s);
+        csv_real(csv, result[i].bytes);
+        csv_real(csv, result[i].dropped_frac);
+        csv_real(csv, result[i].imbalance);
+        csv_count(csv, result[i].hot_chip);
+        csv_end_row(csv);
+    }
+}
+
+/* A worker for each processor: what comes out does not depend on how many there are. */
+static int processors(void)
+{
+    long online = sysconf(_SC_NPROCESSORS_ONLN);
+    return online < 1 ? 1 : online > WORKERS_MAX ? WORKERS_MAX : (int)online;
+}
+
+int draws_run(const struct grid *grid, int count, struct csv_writer *csv, bool table, struct status *st)
+{
+    struct draws draws = {.result = calloc((size_t)count + 1, sizeof *draws.result)};
+    struct workers_task task = {.count = count,
+                                .result_bytes = sizeof(struct outcome),
+                                .context = &draws,
+                                .work = work,
+                                .done = take};
+    if (!draws.result)
+        return status_nomem(st);
+    int code = 0;
+    if (grid->points > 1)
+        code = status_fail(st, STATUS_INPUT,
+                           "--draws takes one point; these are %lld: give one value of each option",
+                           (long long)grid->points);
+    grid_point(grid, 0, &draws.point);
+    if (code == 0 && (code = workers_run(&task, processors(), st)) == WORKERS_STOPPED)
+        code = status_fail(st, STATUS_STOPPED, "stopped before all draws were made");
+    if (code == 0 && table)
+        code = print_summary(draws.result, count, st);
+    if (code == 0 && csv->output.file)
+        write_rows(draws.result, count, csv);
+    free(draws.result);
+    catalog_free(&draws.catalog);
+    return code;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/budget.h"
+
+#include "base/memory_limit.h"
+#include "base/units.h"
+
+/* Measured on all-to-alls of 64x64x64 (262,143 sends, folded: 130 MB to build, 401 MB to run, 6.4 s) and 8x8x16 (1.2
+ * million transfers, not folded: 329 MB, 4.6 s). Times are a quarter of that: other machines are faster. */
+static const double op_bytes = 500, op_run_bytes = 1000, transfer_bytes = 250;
+static const double op_s = 6e-6, transfer_s = 1e-6;
+/* Every machine has that much free: to ask it takes longer than to simulate a small point. */
+static const double little_bytes = 16e6;
+
+/* So long a bound is kept before the system is asked again. */
+static const double hold_s = 0.1;
+
+/* What one of so many workers may take for a point. */
+static uint64_t most_for(const struct point *point, int workers)
+{
+    return point->memory_limit_bytes ? point->memory_limit_bytes : memory_free_bytes() / (uint64_t)workers;
+}
+
+void budget_hold(struct budget_hold *held, const struct point *point, int workers)
+{
+    if (held->holds && held->limit_bytes == point->memory_limit_bytes &&
+        stopwatch_wall_s(&held->since) < hold_s)
+        return;
+    *held = (struct budget_hold){
+        .holds = true, .limit_bytes = point->memory_limit_bytes, .since = stopwatch_start_wall()};
+    memory_hold(most_for(point, workers));
+}
+
+static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
+
+static int check_memory(const struct point *point, double bytes, struct status *st)
+{
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    if (!point->memory_limit_bytes && bytes < little_bytes)
+        return 0;
+    uint64_t most_bytes = most_for(point, 1);
+    if (bytes <= (double)most_bytes)
+        return 0;
+    return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
+                       units_print_about_bytes(bytes, need),
+                       units_print_about_bytes((double)most_bytes, have),
+                       point->memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
+}
+
+static int check(const struct point *point, double bytes, double seconds, struct status *st)
+{
+    char have[UNITS_TEXT];
+    if (check_memory(point, bytes, st) < 0)
+        return st->code;
+    /* What takes less than a second is soon found to take longer than it may. */
+    if (point->time_limit_s > 0 && seconds >= 1 && seconds > point->time_limit_s &&
+        !(point->tolerance_frac > 0))
+        return status_fail(
+            st, STATUS_LIMIT,
+            "this takes more than %.0f s, and may take %s; allow more time (--time-limit), or %s", seconds,
+            units_print_time(point->time_limit_s, have), cure);
+    return 0;
+}
+
+int budget_build(const struct point *point, double sends, struct status *st)
+{
+    return check(point, sends * (op_bytes + op_run_bytes), sends * op_s, st);
+}
+
+/* Does an op start with the program, or when computes or set-ups have ended? */
+static bool starts_at_once(const struct program *program, const struct op *op)
+{
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++)
+        if (op_crosses_links(program, &program->op[program->after[a].op]))
+            return false;
+    return op_crosses_links(program, op);
+}
+
+int budget_run(const struct point *point, const struct program *program, struct status *st)
+{
+    double transfers = 0, most = (double)program->ops * program->slice->chips;
+    if (!point->memory_limit_bytes && most * transfer_bytes < little_bytes && most * transfer_s < 1)
+        return 0; /* were all under way at once */
+    for (int32_t o = 0; o < program->ops; o++)
+        if (starts_at_once(program, &program->op[o]))
+            transfers += (double)op_takers(program, &program->op[o]);
+    return check(point, transfers * transfer_bytes, transfers * transfer_s, st);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/collective_job.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "settings/option.h"
+
+/* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the
+ * nearest ones. */
+static bool collective_matches(const struct point *point)
+{
+    return strcspn(point->op, " .[/") == strlen(point->op);
+}
+
+/* Elements of the whole array. */
+static int read_size(struct collective_job *c, const struct point *point, struct status *st)
+{
+    char text[UNITS_TEXT], least[UNITS_TEXT];
+    if (point->size_bytes == 0)
+        return status_fail(st, STATUS_INPUT, "--size is missing; give %s of %s, such as --size 64MiB",
+                           c->collective->size, c->collective->name);
+    double elements = (double)point->size_bytes / c->dtype->bytes;
+    if (elements > 0x1p60)
+        return status_fail(st, STATUS_LIMIT, "--size %s is beyond any slice; give 2^60 elements or fewer, %s",
+                           units_print_bytes(point->size_bytes, text),
+                           units_print_bytes((uint64_t)(0x1p60 * c->dtype->bytes), least));
+    c->elements = (int64_t)elements;
+    if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
+        return status_fail(st, STATUS_INPUT,
+                           "--size %s is not a whole number of %s elements; write a multiple of %s",
+                           units_print_bytes(point->size_bytes, text), c->dtype->name,
+                           units_print_bytes((uint64_t)c->dtype->bytes, least));
+    return 0;
+}
+
+/* The schedule: asked for, or the profile's. */
+static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    const struct collective *collective = c->collective;
+    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->algorithm].uses_ring
+                                              : collective->uses_ring;
+    if (collective->has_targets && point->routes < 1)
+        return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
+    if (!c->uses_ring)
+        return 0;
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
+    if (st->code < 0)
+        return status_prefix(st, "chip %s: ", job->machine.chip->name);
+    c->kind = (enum ring_kind)kind;
+    return 0;
+}
+
+/* "x,y", as --axis reads it. */
+static void print_axes(struct collective_job *c, const struct job *job)
+{
+    char *text = c->axes_text;
+    axis_list_print(&c->axes, &job->machine.mesh.axes, text);
+    size_t n = strlen(text);
+    if (*text == '(') {
+        memmove(text, text + 1, n - 2);
+        text[n - 2] = '\0';
+    }
+}
+
+static int collective_open(struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    struct collective_job *c = calloc(1, sizeof *c);
+    if (!c)
+        return status_nomem(st);
+    job->state = c;
+    if (!(c->collective = collective_by_name(point->op, st)))
+        return st->code;
+    if (option_check(point, (enum op_set)(1 << c->collective->id), c->collective->name, st) < 0)
+        return st->code;
+    int dtype = dtype_by_name(point->dtype, st);
+    if (dtype < 0)
+        return dtype;
+    c->dtype = dtype_info((enum dtype_id)dtype);
+    int code = read_size(c, point, st);
+    if (code == 0)
+        code = read_schedule(c, job, st);
+    if (code == 0)
+        code = members_open(c, job, st);
+    print_axes(c, job);
+    return code;
+}
+
+/* Which rings are walked, and how the array is cut for them, may have been chosen by what they take. */
+static int collective_vary(struct job *job, struct status *st)
+{
+    struct collective_job *c = job->state;
+    if (c->walks.weighed || c->pair_elements)
+        return 0;
+    int code = read_size(c, job->point, st);
+    return code < 0 ? code : 1;
+}
+
+static void collective_close(struct job *job)
+{
+    struct collective_job *c = job->state;
+    if (!c)
+        return;
+    walks_close(&c->walks);
+    spanning_free(&c->spanning);
+    free(c->target);
+    free(c->pair_elements);
+    free(c);
+    job->state = NULL;
+}
+
+static enum combine combine_of(const char *op)
+{
+    return strcmp(op, "pmax") == 0 ? COMBINE_MAX : strcmp(op, "pmin") == 0 ? COMBINE_MIN : COMBINE_SUM;
+}
+
+struct collective_spec collective_job_spec(const struct job *job)
+{
+    const struct collective_job *c = job->state;
+    struct collective_spec spec = {.kind = c->kind,
+                                   .algorithm = (enum algorithm)job->point->algorithm,
+                                   .elements = c->elements,
+                                   .elem_bytes = c->dtype->bytes,
+                                   .combine = combine_of(job->point->op),
+                                   .setup_s = job->machine.chip->setup_s,
+                                   .keep_ties = job->point->keep_ties,
+                                   .root = job->point->root,
+                                   .target = c->target,
+                                   .routes = job->point->routes,
+                                   .pair_elements = c->pair_elements,
+                                   .timing_only = !job->has_data};
+    return spec;
+}
+
+/* Without rings, all that a chip sends is under way at once: a send to every other. */
+static double collective_sends(const struct job *job)
+{
+    const struct collective_job *c = job->state;
+    return c->collective->has_algorithms && !c->uses_ring ? c->group_chips - 1 : 0;
+}
+
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st)
+{
+    struct collective_job *c = job->state;
+    const struct mesh *mesh = &job->machine.mesh;
+    struct collective_spec spec = collective_job_spec(job);
+    spec.timing_only = timing_only;
+    int code = walks_settle(c, job, mesh, st);
+    if (code == 0)
+        code = walks_spec(c, mesh, &spec, st);
+    return code < 0 ? code : c->collective->build(&spec, program, before, after, st);
+}
+
+static int collective_build(struct job *job, struct status *st)
+{
+    return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
+}
+
+static int collective_describe(const struct job *job, struct work *work, struct status *st)
+{
+    struct collective_job *c = job->state;
+    struct formula_case formula;
+    int code = collective_case(c, job, &formula, st);
+    if (code == 0)
+        code = collective_bound(c, job, &work->bound_s, st);
+    if (code == 0)
+        code = edges_print(c, job, work->edges, st);
+    if (code < 0)
+        return code;
+    if ((job->point->mesh || c->walks.form == WALK_RING) && !job->point->groups && !c->target)
+        walks_print(c, &job->machine.mesh, work->rings);
+    work->op = c->collective->name;
+    work->dtype = c->dtype->name;
+    work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";
+    work->strategy =
+        c->collective->has_algorithms ? algorithm_name((enum algorithm)job->point->algorithm) : "";
+    if (c->uses_ring) {
+        work->reference_option = "ring";
+        work->reference = ring_kind_name(RING_UNI);
+    }
+    work->axes = job->point->groups ? job->point->groups : c->axes_text;
+    work->size_bytes = job->point->size_bytes;
+    work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
+    work->busbw_factor = c->collective->busbw_factor(c->group_chips);
+    work->exact_id = formula_exact_find(&formula, &work->formula_exact_s);
+    work->rule_id = formula_rule_find(&formula, &work->formula_rule_s);
+    return 0;
+}
+
+static const char *collective_variants(const struct point *point, const char **values)
+{
+    struct status unknown = {0};
+    const struct collective *c = collective_by_name(point->op, &unknown);
+    if (!c)
+        c = &collectives[0]; /* job_open() will say that there is none */
+    *values = c->variant_values;
+    return c->variants;
+}
+
+const struct workload workload_collective = {.name = "collective",
+                                             .matches = collective_matches,
+                                             .open = collective_open,
+                                             .vary = collective_vary,
+                                             .sends = collective_sends,
+                                             .build = collective_build,
+                                             .describe = collective_describe,
+                                             .close = collective_close,
+                                             .variants = collective_variants};

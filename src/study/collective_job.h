@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The workload "collective": one collective on one slice. What its point asks for is read in collective.c;
+ * who sends to whom in members.c; what formulas need to know of it is gathered in collective_case.c.
+ */
+#ifndef WORKLOAD_COLLECTIVE_H
+#define WORKLOAD_COLLECTIVE_H
+
+#include "base/dtype.h"
+#include "collective/collective.h"
+#include "formula/formula.h"
+#include "formula/spanning.h"
+#include "notation/axes.h"
+#include "study/job.h"
+#include "study/walks.h"
+
+struct collective_job {
+    const struct collective *collective;
+    const struct dtype *dtype;
+    struct axis_list axes;     /* it runs over; none where groups are given */
+    char axes_text[AXES_TEXT]; /* "x,y" */
+    int group_chips;
+    struct walks walks;
+    enum ring_kind kind;
+    bool uses_ring;
+    int64_t elements;
+    int32_t *target;          /* permutes; or NULL */
+    int64_t *pair_elements;   /* ragged; or NULL */
+    struct spanning spanning; /* of its bound, if that is of this kind; filled when it is first asked for */
+    bool has_spanning;
+};
+
+/* What the builder is to write for a job that is open, which it borrows from; without its rings (walks_spec()). */
+struct collective_spec collective_job_spec(const struct job *job);
+
+/* Appends the collective to a program on the job's slice, as builders do. */
+int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
+                          int32_t *after, struct status *st);
+
+/* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
+int members_open(struct collective_job *c, const struct job *job, struct status *st);
+
+/* The collective as formulas see it; the job's program is there already. */
+int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
+                    struct status *st);
+
+/* A time that no schedule of it can beat. */
+int collective_bound(struct collective_job *c, const struct job *job, double *bound_s, struct status *st);
+
+#endif

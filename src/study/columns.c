@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/result.h"
+
+#include <math.h>
+
+#define OF(member)   .offset = offsetof(struct result, member)
+#define TEXT(member) .name = #member, .kind = COLUMN_TEXT, OF(member)
+#define REAL(member) .name = #member, .kind = COLUMN_REAL, OF(member)
+#define IN_US        .unit = "(us)", .scale = 1e6, .decimals = 2
+#define IN_GBPS      .unit = "(GB/s)", .scale = 1e-9, .decimals = 2
+#define IN_PERCENT   .unit = "(%)", .scale = 100
+
+/* A row is a few lines, not one for each field. */
+/* clang-format off */
+const struct column columns[] = {
+    {TEXT(op), .place = 20, .heading = "op", .common = "%s",
+     .meaning = "XLA's name of the collective, or the matmul in JAX's notation"},
+    {TEXT(chip), .place = 22, .heading = "chip", .common = "on %s", .meaning = "chip generation"},
+    {TEXT(slice), .place = 23, .heading = "slice", .common = "%s",
+     .meaning = "chips along each physical axis"},
+    {TEXT(wrap), .place = 25, .heading = "wrap", .common = "(wrap: %s),",
+     .meaning = "axes whose ends are joined"},
+    {TEXT(mesh), .place = 26, .heading = "mesh", .common = "mesh %s,",
+     .meaning = "logical axes and their sizes"},
+    {TEXT(axes), .place = 28, .heading = "axes", .common = "axes %s,",
+     .meaning = "mesh axes that the collective runs over"},
+    {TEXT(ring), .place = 32, .heading = "ring", .common = "ring %s,",
+     .meaning = "schedule: uni, bidi or bidi-half"},
+    {TEXT(strategy), .place = 31, .heading = "strategy", .common = "strategy %s,",
+     .meaning = "how a matmul and its collective overlap"},
+    {TEXT(engine), .place = 30, .heading = "engine", .common = "engine %s,",
+     .meaning = "the engine that ran it"},
+    {TEXT(dtype), .place = 21, .heading = "dtype", .common = "of %s", .meaning = "element type"},
+    {.name = "size_bytes", .kind = COLUMN_BYTES, OF(size_bytes), .place = 10, .when = WHEN_SIZED,
+     .heading = "size", .unit = "(B)", .meaning = "the whole array V (WORDS, size)"},
+    {.name = "chips", .kind = COLUMN_COUNT, OF(chips), .meaning = "chips of the slice"},
+    {REAL(time_s), .place = 40, .heading = "time", IN_US, .meaning = "simulated time T"},
+    {REAL(formula_exact_s), .place = 43, .when = WHEN_SIZED, .heading = "formula", IN_US,
+     .meaning = "closed form of this schedule, where there is one"},
+    {REAL(formula_rule_s), .place = 45, .when = WHEN_SIZED, .heading = "rule", IN_US,
+     .meaning = "rule of thumb, where there is one"},
+    {REAL(bound_s), .place = 50, .heading = "bound", IN_US,
+     .meaning = "a time that no schedule can beat on this slice"},
+    {REAL(algbw_Bps), .place = 41, .when = WHEN_SIZED, .heading = "algbw", IN_GBPS,
+     .meaning = "V/T; all-to-all: the data of one chip / T"},
+    {REAL(busbw_Bps), .place = 42, .when = WHEN_SIZED, .heading = "busbw", IN_GBPS,
+     .meaning = "algbw times nccl-tests' factor"},
+    {REAL(max_link_frac), .place = 52, .heading = "max link", IN_PERCENT, .decimals = 1,
+     .meaning = "use of the busiest link: bytes/(bandwidth T)"},
+    {REAL(mean_link_frac), .place = 53, .heading = "mean link", IN_PERCENT, .decimals = 1,
+     .meaning = "mean use over all directed links of the axes in use"},
+    {REAL(link_bytes), .meaning = "bytes over all links"},
+    {.name = "transfers", .kind = COLUMN_COUNT, OF(transfers), .meaning = "sends of all chips"},
+    {.name = "steps", .kind = COLUMN_COUNT, OF(steps), .place = 54, .heading = "steps", .unit = "",
+     .meaning = "longest chain of sends that wait for one another"},
+    {REAL(compute_s), .place = 60, .when = WHEN_COMPUTES, .heading = "compute", IN_US,
+     .meaning = "busy compute time of the critical chip"},
+    {REAL(comm_s), .place = 61, .when = WHEN_COMPUTES, .heading = "comm", IN_US,
+     .meaning = "time of the same program if every compute took no time"},
+    {REAL(exposed_comm_s), .place = 62, .when = WHEN_COMPUTES, .heading = "exposed", IN_US,
+     .meaning = "time less compute of the critical chip"},
+    {REAL(overlap_frac), .place = 63, .when = WHEN_COMPUTES, .heading = "overlap", IN_PERCENT, .decimals = 1,
+     .meaning = "1 - exposed/communication, not below 0"},
+    {REAL(speedup), .place = 70, .when = WHEN_COMPARED, .heading = "speed-up", .unit = "(x)", .scale = 1,
+     .decimals = 3, .meaning = "over uni, of matmuls over naive, if that was run at the same point"},
+    {TEXT(status), .meaning = "ok, or why there are no numbers; failed: and why, where trying again may help"},
+    {REAL(max_link_bytes), .meaning = "bytes over the busiest link"},
+    {TEXT(varied), .place = 34, .heading = "with", .common = "with %s,",
+     .meaning = "options given that have no column of their own: routes=2"},
+    {TEXT(profile), .place = 29, .heading = "profile", .common = "%s profile,",
+     .meaning = "the chip's numbers: spec or measured"},
+    {.name = "command", .kind = COLUMN_COMMAND,
+     .meaning = "icisim's arguments that give this row again (a speed-up compares rows, and is not in it)"},
+
+    {REAL(overlapped_s), .place = 47, .when = WHEN_KNOWN, .heading = "overlapped", IN_US,
+     .meaning = "module without a schedule: if only data and control dependencies held; time is in text order"},
+
+    {REAL(time_low_s), .place = 48, .when = WHEN_KNOWN, .heading = "low", IN_US,
+     .meaning = "with --tolerance: simulated time if ends are early; T is the middle of low and high"},
+    {REAL(time_high_s), .place = 49, .when = WHEN_KNOWN, .heading = "high", IN_US,
+     .meaning = "with --tolerance: simulated time if ends are late (that T lies between is observed, not proven)"},
+    {REAL(memory_bytes), .place = 64, .when = WHEN_KNOWN, .heading = "memory", .unit = "(GB)", .scale = 1e-9, .decimals = 2,
+     .meaning = "model: what its step takes of each chip's memory"},
+    {REAL(mfu_frac), .place = 65, .when = WHEN_KNOWN, .heading = "MFU", IN_PERCENT, .decimals = 1,
+     .meaning = "model: operations of the model, forward and backward, over what the chips could do in the time"},
+    {REAL(tokens_per_s), .place = 66, .when = WHEN_KNOWN, .heading = "tokens", .unit = "(1000/s)", .scale = 1e-3, .decimals = 1,
+     .meaning = "model: tokens a second, on all chips"},
+    {TEXT(exposed_axes), .place = 68, .when = WHEN_SEARCHED, .heading = "exposed over (s)",
+     .meaning = "module: seconds exposed over mesh axes, most first: tp=0.0123 fsdp=3e-06"},
+
+    {TEXT(rings), .place = 27, .heading = "rings", .common = "%s,",
+     .meaning = "what mesh axes lie on, and how a collective walks those on several physical axes: as axes or as one ring"},
+    {TEXT(offered), .place = 24, .when = WHEN_VARIED, .heading = "offered",
+     .meaning = "does the chip's cloud offer the slice: yes or no"},
+    {TEXT(product_bound), .place = 67, .heading = "products bound by", .common = "products bound by %s,",
+     .meaning = "what binds the products, MXU, HBM or launch, by the share of their time"},
+
+    {TEXT(gather), .place = 35, .heading = "gather", .common = "gather %s,",
+     .meaning = "matmul: what the output has cut less is gathered before the product, after it, or mixed; empty without a choice"},
+
+    {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
+    {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
+    {TEXT(spent), .meaning = "model: seconds of the step, from the peak to what it takes: model=0.5 beyond=0.1 below_peak=0.2 hbm=0 others=0.1 exposed:tp=0.01 rest=0"},
+    {REAL(least_s),
+     .meaning = "sweep --top of a model's meshes: what it takes at least, by what links carry; above what the best take, no simulation"},
+
+    {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
+    {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
+     .decimals = 2},
+    {.kind = COLUMN_OFF, OF(formula_rule_s), .place = 46, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,
+     .decimals = 2},
+    {.kind = COLUMN_OFF, OF(bound_s), .place = 51, .when = WHEN_UNSIZED, .heading = "over bound", IN_PERCENT,
+     .decimals = 1},
+};
+/* clang-format on */
+const int column_count = sizeof columns / sizeof *columns;
+
+void result_init(struct result *result)
+{
+    *result = (struct result){.chips = -1, .transfers = -1, .steps = -1, .engines_off_frac = NAN};
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].kind == COLUMN_REAL)
+            *(double *)((char *)result + columns[c].offset) = NAN;
+}
+
+void result_compare(struct result *result, double reference_s)
+{
+    if (result->code == 0 && result->time_s > 0)
+        result->speedup = reference_s / result->time_s;
+}
+
+const char *column_text(const struct column *column, const struct result *result)
+{
+    return (const char *)result + column->offset;
+}
+
+double column_value(const struct column *column, const struct result *result)
+{
+    const void *at = (const char *)result + column->offset;
+    switch (column->kind) {
+    case COLUMN_TEXT:
+    case COLUMN_COMMAND:
+        break;
+    case COLUMN_REAL:
+        return *(const double *)at;
+    case COLUMN_COUNT:
+        return *(const int64_t *)at >= 0 ? (double)*(const int64_t *)at : NAN;
+    case COLUMN_BYTES:
+        return *(const uint64_t *)at > 0 ? (double)*(const uint64_t *)at : NAN;
+    case COLUMN_OFF:
+        return *(const double *)at > 0 ? result->time_s / *(const double *)at - 1 : NAN;
+    }
+    return NAN;
+}
+
+void columns_write_names(struct csv_writer *csv)
+{
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].name)
+            csv_text(csv, columns[c].name);
+    csv_end_row(csv);
+}
+
+static void write_cell(struct csv_writer *csv, const struct column *column, const struct result *result,
+                       const char *command)
+{
+    const void *at = (const char *)result + column->offset;
+    if (column->kind == COLUMN_TEXT)
+        csv_text(csv, at);
+    else if (column->kind == COLUMN_COMMAND)
+        csv_text(csv, command);
+    else if (column->kind == COLUMN_REAL || isnan(column_value(column, result)))
+        csv_real(csv, column_value(column, result));
+    else if (column->kind == COLUMN_COUNT)
+        csv_count(csv, *(const int64_t *)at);
+    else
+        csv_bytes(csv, *(const uint64_t *)at);
+}
+
+void columns_write(struct csv_writer *csv, const struct result *result, const char *command)
+{
+    for (int c = 0; c < column_count; c++)
+        if (columns[c].name)
+            write_cell(csv, &columns[c], result, command);
+    csv_end_row(csv);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/draws.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/timing.h"
+#include "settings/option.h"
+#include "study/job.h"
+#include "study/module_job.h"
+
+/* The exchange of tokens on their way to the experts; -1 if there is none. */
+static int32_t find_exchange(const struct module *module)
+{
+    const struct computation *entry = &module->computation[module->entry];
+    for (int32_t at = entry->first; at < entry->first + entry->count; at++)
+        if (module_at(module, at)->opcode == HLO_RAGGED_ALL_TO_ALL &&
+            module_has_label(module, at, "what=\"tokens\"") && module_has_label(module, at, "phase=\"fwd\""))
+            return at;
+    return -1;
+}
+
+static int time_exchange(struct module_job *m, int32_t at, double *time_s, struct status *st)
+{
+    int32_t end;
+    int code = lower_collective(&m->lower, at, -1, -1, &end, st);
+    if (code == 0)
+        code = program_close(&m->lower.program, st);
+    return code < 0 ? code : program_time(&m->lower.program, time_s, st);
+}
+
+/* Rows of each device of the experts, and what they have in common. */
+static int count(const struct module_job *m, const struct mesh *mesh, struct draw_result *result,
+                 struct status *st)
+{
+    const struct model_experts *experts = m->step.model.experts;
+    const struct dispatch *d = &experts->of[0].dispatch;
+    struct groups groups = {0};
+    double sum = 0, most = -1;
+    int code = groups_over_axes(&mesh->axes, &experts->over, &groups, st);
+    double *rows = calloc((size_t)d->devices + 1, sizeof *rows);
+    if (code == 0 && !rows)
+        code = status_nomem(st);
+    for (int at = 0; code == 0 && at < d->devices * d->peers; at++) {
+        int i = at / d->peers, j = at % d->peers;
+        int to = groups.member[i / d->peers * d->peers + j];
+        rows[to] += (double)d->size[groups.member[i] * d->peers + j];
+    }
+    for (int i = 0; code == 0 && i < d->devices; i++) {
+        sum += rows[i];
+        if (rows[i] > most) {
+            most = rows[i];
+            result->hot_chip = m->placement.chip_of[i];
+        }
+    }
+    if (code == 0) {
+        double all = (double)d->devices * (double)d->entries;
+        result->imbalance = sum > 0 ? most * d->devices / sum : 1;
+        result->dropped_frac = (double)dispatch_dropped(d, &experts->of[0].routing, -1) / all;
+    }
+    free(rows);
+    groups_free(&groups);
+    return code;
+}
+
+int draws_one(const struct point *point, struct catalog *catalog, int draw, struct draw_result *result,
+              struct status *st)
+{
+    struct point one = *point;
+    struct job job = {0};
+    one.draw = draw;
+    one.layers_most = 1;
+    one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange, in one */
+    *result = (struct draw_result){0};
+    int code = job_open(&job, &one, catalog, st);
+    struct module_job *m = code == 0 && module_job_of(&job) ? job.state : NULL;
+    int32_t at = m && m->step.model.experts ? find_exchange(&m->module) : -1;
+    if (code == 0 && at < 0)
+        code = status_fail(st, STATUS_INPUT,
+                           "--draws: '%s' has no experts that tokens are sent to; give the workload file of "
+                           "a model: experts",
+                           point->op);
+    if (code == 0 && !m->step.model.experts->drawn)
+        code = status_fail(st, STATUS_INPUT,
+                           "--draws: its routing stands in a file; give it a draw, such as routing: {draw: "
+                           "uniform}");
+    if (code == 0)
+        code = count(m, &job.machine.mesh, result, st);
+    if (code == 0) {
+        result->bytes = lower_collective_bytes(&m->module, at, m->step.model.experts->of[0].dispatch.peers);
+        code = time_exchange(m, at, &result->time_s, st);
+    }
+    job_close(&job);
+    return code;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps of a ring that are longer than a hop: what they cost, and the order of mesh axes that has none. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "study/collective_job.h"
+#include "study/walks.h"
+
+/* An order of the mesh's axes: theirs in another. */
+struct order {
+    int count;
+    int axis[AXES_MAX];
+};
+
+/* The axes of the collective last, where neighbours are neighbours; the rest, and they among themselves, as they were. */
+static struct order walked_last(const struct collective_job *c, const struct mesh *mesh)
+{
+    struct order order = {0};
+    for (int last = 0; last < 2; last++)
+        for (int a = 0; a < mesh->axes.count; a++) {
+            bool walked = false;
+            for (int i = 0; i < c->axes.count; i++)
+                walked |= c->axes.axis[i] == a;
+            if (walked == (last == 1))
+                order.axis[order.count++] = a;
+        }
+    return order;
+}
+
+/* The next one in the order of dictionaries, after the last one the first. */
+static void turn(struct order *order)
+{
+    int n = order->count, i = n - 1, j;
+    while (i > 0 && order->axis[i - 1] > order->axis[i])
+        i--;
+    for (int low = i, high = n - 1; low < high; low++, high--) {
+        int axis = order->axis[low];
+        order->axis[low] = order->axis[high];
+        order->axis[high] = axis;
+    }
+    if (i == 0)
+        return;
+    for (j = i; order->axis[j] < order->axis[i - 1]; j++)
+        ;
+    int axis = order->axis[j];
+    order->axis[j] = order->axis[i - 1];
+    order->axis[i - 1] = axis;
+}
+
+/* The same axes in another order, and the collective over them. */
+static int open_other(const struct collective_job *c, const struct job *job, const struct order *order,
+                      struct collective_job *other, struct mesh *mesh, struct status *st)
+{
+    const struct mesh *now = &job->machine.mesh;
+    struct axes axes = {0};
+    char text[AXES_TEXT];
+    int code = 0;
+    for (int i = 0; i < order->count && code >= 0; i++)
+        code = axes_add(&axes, now->axes.axis[order->axis[i]].name, now->axes.axis[order->axis[i]].n, st);
+    if (code >= 0)
+        code = mesh_init(mesh, now->slice, axes_print(&axes, text), st);
+    *other = *c;
+    other->walks = (struct walks){0};
+    for (int i = 0; i < c->axes.count; i++)
+        other->axes.axis[i] = axes_find(&axes, now->axes.axis[c->axes.axis[i]].name);
+    return code < 0 ? code : walks_open(other, mesh, job->point, st);
+}
+
+/* Looks at one order. Its time, if no step is longer than a hop; else NaN. */
+static int try_order(const struct collective_job *c, const struct job *job, const struct order *order,
+                     char mesh_text[static AXES_TEXT], double *time_s, struct status *st)
+{
+    struct collective_job other;
+    struct mesh mesh = {0};
+    *time_s = NAN;
+    int code = open_other(c, job, order, &other, &mesh, st);
+    if (code == 0 && span_edge_links(&other.walks.span) <= 1 && span_edge_links(&other.walks.other) <= 1) {
+        axes_print(&mesh.axes, mesh_text);
+        code = walks_settle(&other, job, &mesh, st);
+        if (code == 0)
+            code = walks_time(&other, job, &mesh, time_s, st);
+    }
+    walks_close(&other.walks);
+    mesh_free(&mesh);
+    return code;
+}
+
+/* The first order without long steps, of all where these are not too many. */
+static int find_order(const struct collective_job *c, const struct job *job, char mesh_text[static AXES_TEXT],
+                      double *time_s, struct status *st)
+{
+    enum { MOST = 120 };
+    struct order order = walked_last(c, &job->machine.mesh);
+    int code = 0, orders = 1;
+    for (int i = 2; i <= order.count && orders < MOST; i++)
+        orders *= i;
+    *time_s = NAN;
+    for (int i = 0; i < orders && i < MOST && code == 0 && isnan(*time_s); i++) {
+        code = try_order(c, job, &order, mesh_text, time_s, st);
+        turn(&order);
+    }
+    return code;
+}
+
+int edges_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
+                struct status *st)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    char axes[AXES_TEXT], order[AXES_TEXT], time[UNITS_TEXT];
+    int links = span_edge_links(&c->walks.span);
+    double time_s;
+    *text = '\0';
+    if (links <= 1 || !c->uses_ring || job->point->groups || job->point->on || mesh->slice->link)
+        return 0;
+    int code = find_order(c, job, order, &time_s, st);
+    if (code < 0)
+        return code;
+    size_t used = (size_t)snprintf(text, RESULT_LINE, "neighbours over %s are up to %d hops apart",
+                                   axis_list_print(&c->axes, &mesh->axes, axes), links);
+    double ideal_s = walks_ideal_s(c, job);
+    if (!isnan(time_s))
+        snprintf(text + used, RESULT_LINE - used, "; --mesh %s has all side by side: %s", order,
+                 units_print_time(time_s, time));
+    else if (!isnan(ideal_s))
+        snprintf(text + used, RESULT_LINE - used, ", in every order of the axes; side by side: %s",
+                 units_print_time(ideal_s, time));
+    return 0;
+}

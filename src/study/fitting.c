@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/fitting.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "study/simulate.h"
+
+/* The settings of a row but for its size, as a command line; NULL if memory is out. */
+static char *group_name(const struct measured_row *row)
+{
+    char *name = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&name, &bytes);
+    if (!out)
+        return NULL;
+    for (int i = 0; i < option_count; i++) {
+        const struct option_row *option = &option_table[i];
+        const struct setting *setting = &row->settings.of[i];
+        if (setting->count == 0 || strcmp(option->name, "size") == 0)
+            continue;
+        const char *text = setting->text[setting->count - 1];
+        if (option->positional)
+            fprintf(out, "%s%s", ftell(out) > 0 ? " " : "", text);
+        else
+            fprintf(out, "%s--%s %s", ftell(out) > 0 ? " " : "", option->name, text);
+    }
+    if (ftell(out) == 0)
+        fputs("all rows", out);
+    char *line = text_end(out, &name) ? text_one_line_new(name) : NULL;
+    free(name);
+    return line;
+}
+
+static int find_group(struct fitting *f, struct fitting_row *row, struct status *st)
+{
+    enum { GROUPS = 2000 };
+    char *name = group_name(row->measured);
+    if (!name)
+        return status_nomem(st);
+    int g = 0;
+    while (g < f->groups && strcmp(f->group[g].name, name) != 0)
+        g++;
+    if (g == GROUPS) {
+        free(name);
+        return status_fail(
+            st, STATUS_LIMIT,
+            "%s: rows that differ in more than their sizes make over %d groups; pick some by --where",
+            f->file, GROUPS);
+    }
+    if (g == f->groups)
+        f->group[f->groups++] = (struct fitting_group){.name = name, .first = (int)(row - f->row)};
+    else
+        free(name);
+    f->group[g].points++;
+    row->group = g;
+    return 0;
+}
+
+/* Does a row meet all conditions "column=value"? */
+static bool meets(const struct measured *m, const struct measured_row *row, const struct setting *where)
+{
+    for (int i = 0; i < where->count; i++) {
+        char column[64];
+        const char *equals = strchr(where->text[i], '=');
+        snprintf(column, sizeof column, "%.*s", (int)(equals - where->text[i]), where->text[i]);
+        if (strcmp(measured_cell(m, row, column), equals + 1) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int check_where(const struct measured *m, const struct setting *where, struct status *st)
+{
+    for (int i = 0; i < where->count; i++) {
+        char column[64];
+        const char *equals = strchr(where->text[i], '=');
+        if (!equals)
+            return status_fail(st, STATUS_INPUT, "--where '%s': write COLUMN=VALUE, such as chip=v5e",
+                               where->text[i]);
+        snprintf(column, sizeof column, "%.*s", (int)(equals - where->text[i]), where->text[i]);
+        if (csv_table_need(&m->table, column, st) < 0)
+            return st->code;
+    }
+    return 0;
+}
+
+static int gather_rows(struct fitting *f, const struct setting *where, struct status *st)
+{
+    size_t n = (size_t)f->measured.rows;
+    f->row = calloc(n + 1, sizeof *f->row);
+    f->group = calloc(n + 1, sizeof *f->group);
+    f->chip = calloc(n + 1, sizeof *f->chip);
+    f->sizeless = calloc(n + 1, sizeof *f->sizeless);
+    if (!f->row || !f->group || !f->chip || !f->sizeless)
+        return status_nomem(st);
+    for (int i = 0; i < f->measured.rows; i++) {
+        struct measured_row *measured = &f->measured.row[i];
+        if (!meets(&f->measured, measured, where))
+            continue;
+        if (!(measured->size_bytes > 0)) {
+            f->sizeless[f->sizeless_rows++] = measured->line;
+            continue;
+        }
+        struct fitting_row *row = &f->row[f->rows++];
+        *row = (struct fitting_row){.measured = measured, .machine_s = NAN, .line = {NAN, NAN, NAN, NAN}};
+        int code = find_group(f, row, st);
+        if (code)
+            return code;
+    }
+    return f->rows > 0 ? 0 : status_fail(st, STATUS_INPUT, "%s: no row is left to fit", f->file);
+}
+
+/* Points of a group or a chip, one after the other, for the fits. */
+struct points {
+    int count;
+    int *row;
+    double *bytes, *time_s, *residual_s;
+    bool *outlier;
+    struct formula_case *formula;
+};
+
+static void points_free(struct points *p)
+{
+    free(p->row);
+    free(p->bytes);
+    free(p->time_s);
+    free(p->residual_s);
+    free(p->outlier);
+    free(p->formula);
+}
+
+static int points_init(struct points *p, int room, struct status *st)
+{
+    size_t n = (size_t)room + 1;
+    *p = (struct points){.row = malloc(n * sizeof *p->row),
+                         .bytes = malloc(n * sizeof *p->bytes),
+                         .time_s = malloc(n * sizeof *p->time_s),
+                         .residual_s = malloc(n * sizeof *p->residual_s),
+                         .outlier = calloc(n, sizeof *p->outlier),
+                         .formula = malloc(n * sizeof *p->formula)};
+    if (p->row && p->bytes && p->time_s && p->residual_s && p->outlier && p->formula)
+        return 0;
+    points_free(p);
+    return status_nomem(st);
+}
+
+static void points_add(struct points *p, const struct fitting *f, int row)
+{
+    p->row[p->count] = row;
+    p->bytes[p->count] = f->row[row].measured->size_bytes;
+    p->time_s[p->count] = f->row[row].measured->time_s;
+    p->formula[p->count++] = f->row[row].formula;
+}
+
+/* Outliers are told by a robust fit, whichever one is asked for: they pull an ordinary one towards themselves. */
+static int mark_outliers(struct points *p, struct status *st)
+{
+    struct fit_line line;
+    struct status quiet = {0};
+    if (p->count < 5)
+        return 0;
+    if (fit_line(p->bytes, p->time_s, p->count, true, &line, p->residual_s, &quiet))
+        return quiet.code == STATUS_INPUT ? 0 : status_fail(st, quiet.code, "%s", quiet.text);
+    double *weight = malloc((size_t)p->count * sizeof *weight);
+    if (!weight)
+        return status_nomem(st);
+    for (int i = 0; i < p->count; i++) {
+        double fitted_s = p->time_s[i] - p->residual_s[i];
+        weight[i] = 1 / (fitted_s * fitted_s);
+    }
+    int code = fit_outliers(p->residual_s, weight, p->count, p->outlier, st);
+    free(weight);
+    return code < 0 ? code : 0;
+}
+
+static int fit_group(struct fitting *f, int g, bool robust, struct points *p, struct status *st)
+{
+    struct fitting_group *group = &f->group[g];
+    struct status own = {0};
+    p->count = 0;
+    for (int i = 0; i < f->rows; i++)
+        if (f->row[i].group == g)
+            points_add(p, f, i);
+    group->fitted = fit_line(p->bytes, p->time_s, p->count, robust, &group->line, p->residual_s, &own) == 0;
+    if (!group->fitted) {
+        snprintf(group->reason, sizeof group->reason, "%.*s", (int)sizeof group->reason - 1, own.text);
+        return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
+    }
+    int code = mark_outliers(p, st);
+    for (int i = 0; i < p->count; i++) {
+        f->row[p->row[i]].line = fit_line_predict(&group->line, p->bytes[i]);
+        f->row[p->row[i]].outlier = p->outlier[i];
+    }
+    memset(p->outlier, 0, (size_t)p->count * sizeof *p->outlier);
+    return code;
+}
+
+/* What the formulas see of a row; without a chip and a slice of its own, or a closed form, nothing. A row of
+ * nccl-tests' all-to-all counts the data of one chip. */
+static int read_case(struct fitting_row *row, struct catalog *catalog, struct status *st)
+{
+    struct measured_row *m = row->measured;
+    bool placed = settings_count(&m->settings, "slice") > 0 || settings_count(&m->settings, "mesh") > 0;
+    if (!m->has_op || !placed || settings_count(&m->settings, "chip") == 0 || strchr(m->point.op, '['))
+        return 0;
+    int code = simulate_formula(&m->point, catalog, &row->formula, st);
+    if (code)
+        return code;
+    if (m->size_per_chip)
+        for (int r = 0; r < row->formula.rings; r++)
+            row->formula.elements *= row->formula.n[r];
+    row->has_case = formula_exact_s(&row->formula) > 0;
+    return 0;
+}
+
+/* "overhead,hop=0.7us": held at the chip's value, or at one that is given. */
+static int hold(struct fit_machine *machine, const char *list, struct status *st)
+{
+    char name[64];
+    for (const char *at = list; at && *at; at += strcspn(at, ",") + (at[strcspn(at, ",")] == ',')) {
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(at, ","), at);
+        char *value = strchr(name, '=');
+        if (value)
+            *value++ = '\0';
+        int k = text_index(name, fit_machine_names);
+        if (k < 0)
+            return text_unknown("parameter of --hold", name, fit_machine_names, st);
+        double *held = &machine->fit.parameter[k].value;
+        int code = !value              ? 0
+                   : k == MACHINE_LINK ? units_parse_bandwidth("--hold link", value, held, st)
+                                       : units_parse_time("--hold", value, held, st);
+        if (code == 0 && k == MACHINE_LINK && !(*held > 0))
+            code = status_fail(st, STATUS_INPUT, "--hold link: must be above 0, such as 45GBps");
+        if (code < 0)
+            return code;
+        machine->held[k] = true;
+    }
+    return 0;
+}
+
+static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
+{
+    return row->has_case && strcmp(row->measured->point.chip, chip->name) == 0;
+}
+
+static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *held, bool robust,
+                    struct points *p, struct status *st)
+{
+    struct status own = {0};
+    p->count = 0;
+    for (int i = 0; i < f->rows; i++) {
+        if (!is_of(&f->row[i], chip))
+            continue;
+        if (robust && f->row[i].outlier)
+            chip->left_out++;
+        else
+            points_add(p, f, i);
+    }
+    chip->points = p->count;
+    if (p->count == 0) {
+        snprintf(chip->reason, sizeof chip->reason,
+                 "no row says a collective with a closed form, and its slice");
+        return 0;
+    }
+    fit_machine_init(&chip->machine, &p->formula[0]);
+    int code = hold(&chip->machine, held, st);
+    if (code)
+        return code;
+    chip->fitted = fit_machine(p->formula, p->time_s, p->count, &chip->machine, p->residual_s, &own) == 0;
+    if (!chip->fitted) {
+        snprintf(chip->reason, sizeof chip->reason, "%.*s", (int)sizeof chip->reason - 1, own.text);
+        return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
+    }
+    for (int i = 0; i < f->rows; i++)
+        if (is_of(&f->row[i], chip))
+            f->row[i].machine_s = fit_machine_time_s(&chip->machine, &f->row[i].formula);
+    return 0;
+}
+
+static int fit_all(struct fitting *f, const struct settings *settings, struct status *st)
+{
+    bool robust = settings_flag(settings, "robust");
+    struct points points;
+    struct catalog catalog = {0};
+    int code = points_init(&points, f->rows, st);
+    if (code)
+        return code;
+    for (int g = 0; g < f->groups && code == 0; g++)
+        code = fit_group(f, g, robust, &points, st);
+    for (int i = 0; i < f->rows && code == 0; i++) {
+        code = read_case(&f->row[i], &catalog, st);
+        if (code)
+            status_prefix(st, "%s:%d: ", f->file, f->row[i].measured->line);
+    }
+    for (int i = 0; i < f->rows && code == 0; i++) {
+        const char *name = f->row[i].measured->point.chip;
+        int c = 0;
+        while (c < f->chips && strcmp(f->chip[c].name, name) != 0)
+            c++;
+        if (c < f->chips || !f->row[i].has_case)
+            continue;
+        const struct chip *chip = catalog_chip(&catalog, name, CHIP_SPEC, st);
+        if (!chip)
+            code = st->code;
+        else
+            f->chip[f->chips++] = (struct fitting_chip){.name = name, .nominal_Bps = chip->link_nominal_Bps};
+    }
+    for (int c = 0; c < f->chips && code == 0; c++)
+        code = fit_chip(f, &f->chip[c], settings_text(settings, "hold"), robust, &points, st);
+    catalog_free(&catalog);
+    points_free(&points);
+    return code;
+}
+
+/* Something was fitted, or the first reason why not. */
+static int check_fitted(const struct fitting *f, struct status *st)
+{
+    for (int g = 0; g < f->groups; g++)
+        if (f->group[g].fitted)
+            return 0;
+    for (int c = 0; c < f->chips; c++)
+        if (f->chip[c].fitted)
+            return 0;
+    return status_fail(st, STATUS_INPUT, "%s: %s: %s", f->file, f->group[0].name, f->group[0].reason);
+}
+
+int fitting_init(struct fitting *f, const struct settings *settings, struct status *st)
+{
+    *f = (struct fitting){.file = settings_text(settings, "file")};
+    if (!f->file)
+        return status_fail(st, STATUS_INPUT, "fit: which file? give a CSV of measured times, or - for stdin");
+    const struct setting *where = &settings->of[option_index(option_by_name("where"))];
+    int code = measured_read(&f->measured, f->file, settings, st);
+    if (code == 0)
+        f->file = f->measured.table.file; /* "stdin" where it is - */
+    if (code == 0)
+        code = check_where(&f->measured, where, st);
+    if (code == 0)
+        code = gather_rows(f, where, st);
+    if (code == 0)
+        code = fit_all(f, settings, st);
+    return code ? code : check_fitted(f, st);
+}
+
+void fitting_free(struct fitting *f)
+{
+    for (int g = 0; g < f->groups; g++)
+        free(f->group[g].name);
+    free(f->group);
+    free(f->chip);
+    free(f->row);
+    free(f->sizeless);
+    measured_free(&f->measured);
+    *f = (struct fitting){0};
+}

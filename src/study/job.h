@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * job: a point made concrete, and run.
+ *
+ *     point -> machine -> workload: rings, program -> engine: trace -> metrics -> result
+ *
+ * What a point's op text means is known by workloads: a workload is a const struct of functions in a file of
+ * its own, and a row in workload_list(). The first one that says that a text is its own opens the job, which
+ * is cheap and finds every fault of the input, and then builds its program.
+ *
+ * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the
+ * catalog with its chips, are borrowed and outlive it.
+ */
+#ifndef ICISIM_JOB_H
+#define ICISIM_JOB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "base/stopwatch.h"
+#include "engine/timing.h"
+#include "metrics/metrics.h"
+#include "program/program.h"
+#include "settings/point.h"
+#include "settings/settings.h"
+#include "study/machine.h"
+#include "study/result.h"
+
+struct workload;
+
+struct job {
+    const struct point *point;
+    const struct workload *workload;
+    struct catalog *catalog;
+    struct machine machine;
+    /* The program says what data its ops move, too, which only checks and dumps look at; set by job_open() for --check,
+     * before job_build() by others who want it. */
+    bool has_data;
+    bool is_timed; /* set by whoever wants to know what a run takes (struct run) */
+    struct program program;
+    void *state; /* the workload's own, from open() to close() */
+    /* Set by whoever wants to see how far a run is that takes long (engine.h); its context is the job. */
+    void (*progress)(const void *job, double spent_s, double done_frac);
+};
+
+/* What a workload says about the work, besides what is simulated. NaN and "" where it has nothing to say. */
+struct work {
+    const char *op, *dtype, *axes, *ring, *strategy;
+    const char *gather; /* of a matmul that has the choice: before, after or mixed */
+    uint64_t size_bytes;
+    double alg_bytes;    /* algbw = alg_bytes / time */
+    double busbw_factor; /* busbw = algbw * busbw_factor */
+    double formula_exact_s, formula_rule_s, bound_s;
+    double overlapped_s; /* of a module without a schedule: if only data and control dependencies held */
+    int64_t more_steps;  /* that are not in the program */
+    const char *exact_id, *rule_id;
+    /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
+    const char *reference_option, *reference;
+    char plan[RESULT_LINE];  /* what is communicated and computed, in words */
+    char rings[RESULT_LINE]; /* what mesh axes lie on and how they are walked; else what they lie on */
+    char edges[RESULT_LINE]; /* what neighbours cost that are not side by side */
+    char product_bound[RESULT_WORDS]; /* what binds the products */
+};
+
+struct workload {
+    const char *name;
+    bool (*matches)(const struct point *point);
+    /* Reads the point; all that can be wrong with it is found here. */
+    int (*open)(struct job *job, struct status *st);
+    /* The size or the strategy of job->point is another than that with which the job was opened, and nothing else of it: reads
+     * them. Returns 1; or 0 where more may depend on them, and the job has to be opened anew. NULL: it always has. */
+    int (*vary)(struct job *job, struct status *st);
+    /* How many sends a chip has under way at once, before anything is built; NULL: not many. */
+    double (*sends)(const struct job *job);
+    /* Writes job->program. */
+    int (*build)(struct job *job, struct status *st);
+    /* Fills in what it knows; `work` is work_init()'s. */
+    int (*describe)(const struct job *job, struct work *work, struct status *st);
+    /* Of a workload with loops that are not written out in full (op_times): looks at a run. `again`: the next build() has to
+     * write more; else `more_s` is what the rest adds to the total. NULL: the program is all there is. */
+    int (*settle)(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st);
+    /* What only this workload has to say of a run, once its time is known. NULL: nothing. */
+    int (*look)(const struct job *job, const struct trace *trace, struct result *result, struct status *st);
+    void (*close)(struct job *job);
+    /* The option whose values compare puts side by side, and the ones it takes if none are given. */
+    const char *(*variants)(const struct point *point, const char **values);
+};
+
+const struct workload *const *workload_list(void);
+
+/* The workload of a point, or a failure that names the nearest ops. */
+const struct workload *workload_of(const struct point *point, struct status *st);
+
+/* Checks the point: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
+int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
+int job_build(struct job *job, struct status *st);
+/* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
+ * in which it takes what it has. */
+int job_vary(struct job *job, struct status *st);
+/* The points of a grid that differ like that are a family: the first of them. */
+int64_t job_family(const struct grid *grid, int64_t index);
+void job_close(struct job *job);
+
+/* The engine that runs a job that was built: the one that its point names, else the reference if that takes no longer than
+ * a tenth of a second, else the fastest. */
+const struct engine *job_engine(const struct job *job);
+
+/* Of a command of several points: names one engine for all that leave it open, by what they take together. */
+int engine_choose(struct settings *settings, struct catalog *catalog, struct status *st);
+
+/* A job that was run. */
+struct run {
+    struct result result;
+    struct timing timing; /* of the job's program: the struct must not be moved */
+    struct counts counts; /* of what it runs */
+    struct spent folding, simulating,
+        measuring; /* what it took, if the job is timed; of SimGrid, loading it too */
+};
+
+/* Runs a job that was built. The struct is zeroed, or has run the same job before that was varied: then what only depends on the
+ * program's shape is kept. run_free() is safe after a failure. */
+int job_run(struct job *job, enum record record, struct run *run, struct status *st);
+void run_free(struct run *run);
+
+/* Is the work of a point such that job_least() is of use? */
+bool job_has_least(const struct point *point);
+
+/* Before a point is simulated: its time becomes what it takes at least, to about a percent, since no link carries more than its
+ * bandwidth; the rest of the result is empty. STATUS_MEMORY and STATUS_UNEVEN where the model does not fit the chips' memory, or its sequences
+ * not the mesh, which is found before anything is built. */
+int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
+
+/* All of it, for one result. A failure is in the result too, with what is known of the point. */
+int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
+
+/* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run, or of a point. */
+void job_fail(const struct job *job, struct result *result, const struct status *why);
+void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
+                       const struct status *why);
+
+/* What dead links change for a job that was built: "rings over x become lines; rerouted: (1,0) to (2,0) by y+1 x+1 y-1".
+ * "" where no link is dead. */
+int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct status *st);
+
+#endif

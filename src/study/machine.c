@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/machine.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/boxes.h"
+#include "machine/defects.h"
+#include "settings/option.h"
+#include "study/listing.h"
+
+struct catalog_entry {
+    struct catalog_entry *next;
+    char *name;
+    struct chip chip;
+};
+
+const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
+                                struct status *st)
+{
+    for (struct catalog_entry *e = catalog->first; e; e = e->next)
+        if (e->chip.profile == profile && strcmp(e->name, name) == 0)
+            return &e->chip;
+    struct catalog_entry *entry = calloc(1, sizeof *entry);
+    if (!entry || !(entry->name = strdup(name))) {
+        free(entry);
+        status_nomem(st);
+        return NULL;
+    }
+    if (chip_load(&entry->chip, name, profile, st) < 0) {
+        free(entry->name);
+        free(entry);
+        return NULL;
+    }
+    entry->next = catalog->first;
+    catalog->first = entry;
+    return &entry->chip;
+}
+
+void catalog_free(struct catalog *catalog)
+{
+    listings_free(catalog->text);
+    catalog->text = NULL;
+    while (catalog->first) {
+        struct catalog_entry *entry = catalog->first;
+        catalog->first = entry->next;
+        chip_free(&entry->chip);
+        free(entry->name);
+        free(entry);
+    }
+}
+
+static int no_shape(const char *mesh, struct status *st)
+{
+    return status_fail(st, STATUS_INPUT, "mesh '%s' does not say the slice's shape; add --slice, such as 4x4",
+                       mesh);
+}
+
+static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
+{
+    bool named = strpbrk(mesh, "*:") != NULL; /* "X=x*y" speaks of a slice that is not there */
+    return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
+}
+
+/* Devices that a chip is at a point: of modules its cores, else one. */
+static int cores_of(const struct chip *chip, const struct point *point)
+{
+    return point->op && option_op(point->op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
+}
+
+/* The slice that the cloud offers for as many devices as a mesh has. */
+static int shape_for_mesh(const struct chip *chip, const struct point *point, char shape[static SLICE_TEXT],
+                          struct status *st)
+{
+    struct axes axes = {0};
+    struct box box;
+    int code = read_sizes(point->mesh, &axes, st), cores = cores_of(chip, point);
+    int devices = axes_devices(&axes);
+    if (code >= 0)
+        code = boxes_offered(chip, devices % cores ? devices : devices / cores, &box, st);
+    if (code < 0)
+        return code;
+    box_print(&box, chip, shape);
+    return 0;
+}
+
+int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st)
+{
+    struct axes axes = {0};
+    size_t at = 0, used = 0;
+    if (point->slice || !point->mesh)
+        return 0;
+    int code = read_sizes(point->mesh, &axes, st);
+    if (code < 0)
+        return code;
+    if (axes.count > SLICE_AXES)
+        return no_shape(point->mesh, st);
+    for (int a = 0; a < axes.count; a++) {
+        const char *comma = a ? "," : "";
+        at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", a ? "x" : "", axes.axis[a].n);
+        used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s=%c", comma, axes.axis[a].name,
+                                 slice_axis_name(a));
+    }
+    point->slice = of->slice;
+    if (!point->on)
+        point->mesh = of->mesh;
+    return 0;
+}
+
+int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st)
+{
+    int chips = 0;
+    for (const char *at = text;; at++) {
+        char *end = NULL;
+        long first = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1, last = first;
+        if (end && *end == '-')
+            last = isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
+        if (first < 0 || last < 0 || first > INT_MAX - 1 || last > INT_MAX - 1 || (*end && *end != ','))
+            return status_fail(st, STATUS_INPUT, "--on '%s': write chips and ranges of them, such as 0-3,7,6",
+                               text);
+        for (long c = first; first <= last ? c <= last : c >= last; c += first <= last ? 1 : -1) {
+            if (chips == most)
+                return status_fail(st, STATUS_INPUT, "--on '%s': more chips than the slice has, %d", text,
+                                   most);
+            chip[chips++] = (int32_t)c;
+        }
+        at = end;
+        if (*at == '\0')
+            return chips;
+    }
+}
+
+/* The axis that a mesh says has the devices of a chip innermost, "tp=z*cores", -1: none; `chips` gets the mesh without them. */
+static int said_cores(const char *mesh, char chips[static MESH_TEXT])
+{
+    static const char word[] = "cores";
+    size_t used = 0;
+    int axis = 0, found = -1;
+    for (const char *at = mesh; *at && used + 2 < MESH_TEXT; at++) {
+        size_t n = strlen(word);
+        bool said = found < 0 && (*at == '*' || *at == '=') && strncmp(at + 1, word, n) == 0 &&
+                    strchr(",", at[1 + n]);
+        axis += *at == ',';
+        if (!said || *at == '=')
+            chips[used++] = *at;
+        if (!said)
+            continue;
+        if (*at == '=')
+            chips[used++] = '1';
+        found = axis;
+        at += n;
+    }
+    chips[used] = '\0';
+    return found;
+}
+
+/* Which axis of a mesh has the devices of a chip innermost: what it says; or of a mesh of sizes of as many devices as the slice
+ * has cores the last one that they divide. Returns 1, with the mesh of chips in `chips`, or 0 where the mesh is none of that
+ * kind. */
+static int split_cores(const struct machine *machine, const struct point *point, char chips[static MESH_TEXT],
+                       int *axis, struct status *st)
+{
+    int cores = cores_of(machine->chip, point);
+    struct axes axes = {0};
+    *axis = said_cores(point->mesh, chips);
+    if (*axis >= 0 && cores < 2)
+        return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->mesh,
+                           machine->chip->cores < 2 ? "a chip is one device"
+                                                    : "only models are run on devices of chips");
+    if (*axis >= 0)
+        return 1;
+    if (cores < 2 || strpbrk(point->mesh, "*:") || axes_parse(point->mesh, &axes, st) < 0 ||
+        axes_devices(&axes) != machine->slice.chips * cores)
+        return 0;
+    for (*axis = axes.count - 1; *axis >= 0 && axes.axis[*axis].n % cores;)
+        --*axis;
+    if (*axis < 0)
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s': a chip is %d devices, and no axis is a multiple of that; make one",
+                           point->mesh, cores);
+    axes.axis[*axis].n /= cores;
+    axes_print(&axes, chips);
+    return 1;
+}
+
+/* Lays a mesh of several devices a chip. Returns 1, or 0 where the mesh is none of that kind. */
+static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
+{
+    char chips[MESH_TEXT];
+    int axis, split = point->mesh ? split_cores(machine, point, chips, &axis, st) : 0;
+    if (split <= 0)
+        return split;
+    int code = mesh_init(&machine->mesh, &machine->slice, chips, st);
+    if (code == 0)
+        code = mesh_add_cores(&machine->mesh, axis, cores_of(machine->chip, point), st);
+    return code < 0 ? code : 1;
+}
+
+static int lay_mesh(struct machine *machine, const struct point *point, struct status *st)
+{
+    const struct slice *slice = &machine->slice;
+    int laid = point->on ? 0 : lay_cores(machine, point, st);
+    if (laid != 0)
+        return laid < 0 ? laid : 0;
+    if (!point->on)
+        return mesh_init(&machine->mesh, slice, point->mesh, st);
+    if (!point->mesh)
+        return status_fail(st, STATUS_INPUT, "--on lays a mesh over chips; add --mesh, such as --mesh d=4");
+    int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
+    if (!chip)
+        return status_nomem(st);
+    int code = machine_read_chips(point->on, chip, slice->chips, st);
+    if (code >= 0 && mesh_init_on(&machine->mesh, slice, point->mesh, chip, code, st) < 0)
+        code = status_prefix(st, "--on '%s': ", point->on);
+    free(chip);
+    return code < 0 ? code : 0;
+}
+
+int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
+                 struct status *st)
+{
+    *machine = (struct machine){.chip = catalog_chip(catalog, point->chip, point->profile, st)};
+    if (!machine->chip)
+        return st->code;
+    if (!point->slice && !point->mesh)
+        return status_fail(st, STATUS_INPUT,
+                           "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
+    char shape[SLICE_TEXT];
+    int code = point->slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
+    if (code >= 0)
+        code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
+                          point->hop_latency_s, &machine->slice, st);
+    if (code >= 0)
+        code = defects_read_links(&machine->slice, point->link, st);
+    if (code >= 0)
+        code = defects_read_chips(&machine->slice, point->slow_chip, st);
+    if (code >= 0)
+        code = lay_mesh(machine, point, st);
+    return code < 0 ? code : 0;
+}
+
+void machine_close(struct machine *machine)
+{
+    mesh_free(&machine->mesh);
+    slice_free(&machine->slice);
+}

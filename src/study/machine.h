@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * machine: what a point runs on: its chip, its slice and the mesh laid on that.
+ *
+ * A slice that is not given is the one that the chip's cloud offers for as many chips as the mesh has devices. Chips that
+ * were loaded already are kept in a catalog, so that a sweep reads each chip's file once.
+ *
+ * Units: in the names. Errors: status.h. Ownership: machine_close() frees slice and mesh, safe after a
+ * failure and on a zeroed machine; the mesh points to the slice beside it, so a machine is not copied. Chips
+ * belong to the catalog, which outlives the machine.
+ */
+#ifndef ICISIM_MACHINE_H
+#define ICISIM_MACHINE_H
+
+#include "base/status.h"
+#include "machine/chip.h"
+#include "machine/mesh.h"
+#include "machine/slice.h"
+#include "settings/point.h"
+
+/* Gives a point without a slice one of the mesh's own shape, axis on axis ("X=2,Y=4" on 2x4): for numbers, which do not
+ * depend on what is offered. `of` has the texts. */
+struct slice_of_mesh {
+    char slice[SLICE_TEXT], mesh[AXES_TEXT];
+};
+int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st);
+
+struct catalog_entry;
+struct listing; /* listing.h */
+struct catalog {
+    struct catalog_entry *first;
+    struct listing *text;
+};
+const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
+                                struct status *st);
+void catalog_free(struct catalog *catalog);
+
+struct machine {
+    const struct chip *chip;
+    struct slice slice;
+    struct mesh mesh;
+};
+
+int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
+                 struct status *st);
+/* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
+int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
+void machine_close(struct machine *machine);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model_eval: a model's step with real numbers, on the devices of its mesh, held against the same step on one device.
+ *
+ * What runs is the module that would be simulated, passes and loops included. Inputs are those of the workload file (its
+ * `data:`), or drawn. One device's step is the same model on a mesh whose axes all have one device.
+ *
+ * Units: none; numbers are doubles whatever the dtypes are. Errors: STATUS_CHECK where devices that should hold the same do
+ * not. Ownership: the caller's struct, freed with model_eval_free(), safe when zeroed.
+ */
+#ifndef WORKLOAD_MODEL_EVAL_H
+#define WORKLOAD_MODEL_EVAL_H
+
+#include "base/status.h"
+#include "numbers/array.h"
+#include "study/model_step.h"
+
+struct model_eval {
+    struct model one;    /* on one device */
+    int outputs;         /* what the forward pass gives, then the gradients */
+    struct array *out;   /* [outputs] */
+    struct array *right; /* [outputs] one device's */
+};
+
+int model_eval(struct model_eval *eval, const struct model_step *step, const struct module *module,
+               struct status *st);
+void model_eval_free(struct model_eval *eval);
+
+/* The Euclidean norm of an output; and the largest difference from one device's, as a share of its largest element. */
+double model_eval_norm(const struct model_eval *eval, int output);
+double model_eval_difference(const struct model_eval *eval, int output);
+
+#endif

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/model_step.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hlo/tally.h"
+#include "settings/option.h"
+
+static bool is_given(const struct point *point, const char *name)
+{
+    return point->given[option_index(option_by_name(name))];
+}
+
+static int check_chunks(const struct point *point, struct status *st)
+{
+    if (point->chunks >= 1 && point->chunks <= OVERLAP_CHUNKS)
+        return 0;
+    return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, OVERLAP_CHUNKS);
+}
+
+static int refuse_loops(const char *option, struct status *st)
+{
+    return status_fail(st, STATUS_INPUT,
+                       "--%s does not apply to a model without loops; add --strategy uni, bidi, bidi-half or "
+                       "auto",
+                       option);
+}
+
+/* Without --strategy nothing of a model is a loop: what it communicates is what is issued. */
+static int read_strategy(struct model_step *step, struct status *st)
+{
+    static const char *const loops[] = {"all-reduce", "loop"};
+    int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->strategy, st) : OVERLAP_NAIVE;
+    if (way < 0)
+        return way;
+    step->asked = (enum overlap_way)way;
+    if (check_chunks(step->point, st) < 0)
+        return st->code;
+    for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
+        if (is_given(step->point, loops[i]))
+            return refuse_loops(loops[i], st);
+    return 0;
+}
+
+/* Chunks are of all-reduces that are loops, or of what is sent to experts. */
+static int check_chunks_used(const struct model_step *step, struct status *st)
+{
+    if (!is_given(step->point, "chunks") || step->model.experts)
+        return 0;
+    if (step->asked == OVERLAP_NAIVE)
+        return refuse_loops("chunks", st);
+    return step->point->all_reduce == REDUCE_CHUNKS
+               ? 0
+               : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
+}
+
+/* Replaces a module by what a pass makes of it, if it finds anything to do. */
+static int go_on(struct module *module,
+                 int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
+                 struct status *st)
+{
+    struct module next = {0};
+    int code = pass(module, layers, &next, st);
+    if (code == 0 && next.computations == 0)
+        return 0;
+    module_free(module);
+    *module = next;
+    return code;
+}
+
+static int fuse(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_fuse(in, out, st);
+}
+
+int model_step_base(const struct point *point, const struct module *model, struct module *base,
+                    struct status *st)
+{
+    int code = pass_recompute(model, (enum remat)point->remat, base, st);
+    if (code == 0 && point->fuse && point->elementwise) /* else it takes no time either way */
+        code = go_on(base, fuse, 0, st);
+    return code;
+}
+
+int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                    struct status *st)
+{
+    *step = (struct model_step){.point = point, .mesh = mesh};
+    int code = read_strategy(step, st);
+    if (code == 0)
+        code = model_read(point, &mesh->axes, &step->model, st);
+    if (code == 0)
+        code = check_chunks_used(step, st);
+    if (code == 0)
+        code = model_step_base(point, &step->model.module, &step->base, st);
+    module_free(&step->model.module);
+    if (code < 0)
+        return code;
+    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
+    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
+    if (!step->way || !step->ahead)
+        return status_nomem(st);
+    if (point->prefetch == 0)
+        return 0;
+    code = pass_find_prefetched(&step->base, step->ahead, st);
+    return code < 0 ? code : pass_find_postponed(&step->base, step->ahead, st);
+}
+
+int model_step_open_chain(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                          struct module *module, struct status *st)
+{
+    *step = (struct model_step){.point = point, .mesh = mesh, .base = *module, .of_chain = true};
+    *module = (struct module){0};
+    int way = pass_way_by_name(point->strategy, st);
+    if (way < 0 || check_chunks(point, st) < 0)
+        return st->code;
+    step->asked = (enum overlap_way)way;
+    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
+    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
+    return step->way && step->ahead ? 0 : status_nomem(st);
+}
+
+void model_step_free(struct model_step *step)
+{
+    model_free(&step->model);
+    module_free(&step->base);
+    free(step->way);
+    free(step->ahead);
+    *step = (struct model_step){0};
+}
+
+static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
+{
+    const struct model_step *step = context;
+    (void)module;
+    return step->way[collective];
+}
+
+/* The place of a device on the ring through its chips, of which a group has `each` devices: these follow one another. */
+static int place_of(const struct mesh *mesh, const struct ring *ring, int each, int device)
+{
+    int place = ring_position(ring, mesh->slice, mesh_chip(mesh, device)) * each;
+    return each > 1 ? place + axes_coord(&mesh->axes, device, mesh->core_axis) % each : place;
+}
+
+/* The devices of each group in the order of the ring through its chips. */
+static int lay_ring(void *context, const struct module *module, int32_t collective, struct groups *groups,
+                    bool *closed, struct status *st)
+{
+    const struct model_step *step = context;
+    const struct mesh *mesh = step->mesh;
+    struct mesh chips = {.devices = 0};
+    struct axis_list over;
+    struct ring ring;
+    char axes[TALLY_AXES];
+    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
+    if (code == 0)
+        code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
+    if (code >= 0)
+        code = ring_through(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
+    mesh_free(&chips);
+    if (code < 0)
+        return code;
+    int *listed = malloc((size_t)groups->size * sizeof *listed), each = groups->size / ring.n;
+    for (int g = 0; g < groups->count && listed; g++) {
+        int *member = groups->member + (size_t)g * (size_t)groups->size;
+        for (int i = 0; i < groups->size; i++)
+            listed[place_of(mesh, &ring, each, member[i])] = member[i];
+        memcpy(member, listed, (size_t)groups->size * sizeof *member);
+    }
+    *closed = ring.closed;
+    ring_free(&ring);
+    code = listed ? 0 : status_nomem(st);
+    free(listed);
+    return code;
+}
+
+static bool is_naive(const struct model_step *step)
+{
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        if (step->way[at] != OVERLAP_NAIVE)
+            return false;
+    return true;
+}
+
+static int combine(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_combine(in, out, st);
+}
+
+static int by_data(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_by_data(in, out, st);
+}
+
+static int exchange(const struct module *in, int layers, struct module *out, struct status *st)
+{
+    (void)layers;
+    return pass_exchange(in, out, st);
+}
+
+static int write_step(struct model_step *step, struct module *module, struct status *st)
+{
+    const struct point *point = step->point;
+    struct overlap_options options = {.context = step,
+                                      .way = way_of,
+                                      .ring = lay_ring,
+                                      .chunks = point->all_reduce == REDUCE_CHUNKS ? point->chunks : 0,
+                                      .xla_loops = point->loop == LOOP_XLA};
+    struct module made = {0};
+    int code = pass_overlap(&step->base, &options, &made, st);
+    if (code == 0 && point->combine)
+        code = go_on(&made, combine, 0, st);
+    if (code == 0 && point->prefetch > 0)
+        code = go_on(&made, pass_prefetch, point->prefetch, st);
+    if (code == 0 && point->prefetch > 0)
+        code = go_on(&made, pass_postpone, point->prefetch, st);
+    if (code == 0 && step->of_chain && !is_naive(step))
+        code = go_on(&made, by_data, 0, st);
+    if (code == 0 && step->model.experts && step->model.experts->chunks > 1)
+        code = go_on(&made, exchange, 0, st);
+    *module = made;
+    return code;
+}
+
+static bool is_collective(const struct model_step *step, int32_t at)
+{
+    return opcode_info(module_at(&step->base, at)->opcode)->class == CLASS_COLLECTIVE && !step->ahead[at];
+}
+
+/* Collectives of one class: what is best for one is best for all. */
+static bool alike(const struct model_step *step, int32_t a, int32_t b)
+{
+    const struct module *base = &step->base;
+    char phase[2][TALLY_WORD] = {"", ""};
+    if (module_at(base, a)->opcode != module_at(base, b)->opcode ||
+        module_at(base, a)->shape != module_at(base, b)->shape ||
+        module_number(base, a, ATTR_REPLICA_GROUPS, -1) != module_number(base, b, ATTR_REPLICA_GROUPS, -1) ||
+        module_number(base, a, ATTR_DIMENSIONS, -1) != module_number(base, b, ATTR_DIMENSIONS, -1))
+        return false;
+    const char *key = step->of_chain ? "layer" : "phase"; /* the products of a chain are few */
+    module_label(base, a, key, phase[0], TALLY_WORD);
+    module_label(base, b, key, phase[1], TALLY_WORD);
+    return strcmp(phase[0], phase[1]) == 0;
+}
+
+/* Sets the way of all collectives that are like one; of all there are, if that is negative. */
+static void set_way(struct model_step *step, int32_t like, enum overlap_way way)
+{
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        if (is_collective(step, at) && (like < 0 || alike(step, like, at)))
+            step->way[at] = way;
+}
+
+/* Is it the first of its class? */
+static bool leads_class(const struct model_step *step, int32_t at)
+{
+    for (int32_t before = 0; before < at; before++)
+        if (is_collective(step, before) && alike(step, before, at))
+            return false;
+    return is_collective(step, at);
+}
+
+/* The best so far; another way has to be better by more than rounding. */
+struct trial {
+    const struct model_step_timer *timer;
+    struct module best;
+    double least_s;
+};
+
+static int try_way(struct model_step *step, struct trial *trial, bool *better, struct status *st)
+{
+    struct module module = {0};
+    double time_s = INFINITY;
+    int code = write_step(step, &module, st);
+    if (code == 0)
+        code = trial->timer->time(trial->timer->context, &module, &time_s, st);
+    *better = code == 0 && time_s < trial->least_s * (1 - 1e-9);
+    if (*better) {
+        struct module slower = trial->best;
+        trial->best = module;
+        module = slower;
+        trial->least_s = time_s;
+        trial->timer->keep(trial->timer->context);
+    }
+    module_free(&module);
+    return code;
+}
+
+/* One way for the whole step, the simpler one on a tie. */
+static int choose_for_all(struct model_step *step, struct trial *trial, enum overlap_way *best,
+                          struct status *st)
+{
+    int code = 0;
+    *best = OVERLAP_NAIVE;
+    for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
+        bool better = false;
+        set_way(step, -1, way);
+        code = try_way(step, trial, &better, st);
+        *best = better ? way : *best;
+    }
+    set_way(step, -1, *best);
+    return code;
+}
+
+/* Each class by itself, the others as they are. */
+static int choose_by_class(struct model_step *step, struct trial *trial, enum overlap_way whole, bool *mixed,
+                           struct status *st)
+{
+    int code = 0, classes = 0;
+    for (int32_t at = 0; at < step->base.instructions; at++)
+        classes += leads_class(step, at);
+    for (int32_t at = 0; at < step->base.instructions && code == 0 && classes > 1; at++) {
+        enum overlap_way best = whole;
+        if (!leads_class(step, at))
+            continue;
+        for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
+            bool better = false;
+            if (way == whole)
+                continue;
+            set_way(step, at, way);
+            code = try_way(step, trial, &better, st);
+            best = better ? way : best;
+        }
+        set_way(step, at, best);
+        *mixed = *mixed || best != whole;
+    }
+    return code;
+}
+
+/* Writes the best; the ways are set as they are in it. */
+static int choose(struct model_step *step, const struct model_step_timer *timer, struct module *module,
+                  struct status *st)
+{
+    struct trial trial = {.timer = timer, .least_s = INFINITY};
+    enum overlap_way whole;
+    bool mixed = false;
+    int code = choose_for_all(step, &trial, &whole, st);
+    if (code == 0)
+        code = choose_by_class(step, &trial, whole, &mixed, st);
+    snprintf(step->strategy, sizeof step->strategy, "auto:%s", mixed ? "mixed" : pass_way_name(whole));
+    step->least_s = trial.least_s;
+    *module = trial.best;
+    return code;
+}
+
+int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
+                     struct status *st)
+{
+    if (step->asked == OVERLAP_WAYS && timer)
+        return choose(step, timer, module, st);
+    if (step->asked < OVERLAP_WAYS) {
+        set_way(step, -1, step->asked);
+        snprintf(step->strategy, sizeof step->strategy, "%s", pass_way_name(step->asked));
+    }
+    return write_step(step, module, st);
+}
+
+int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
+                        struct status *st)
+{
+    for (int32_t at = 0; at < step->base.instructions && at < like->base.instructions; at++)
+        step->way[at] = like->way[at];
+    return write_step(step, module, st);
+}

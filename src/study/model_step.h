@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model_step: the step of a model as it runs: the model's module, passed through what the options ask for.
+ *
+ *     model -> recompute (--remat) -> [ base ] -> overlap (--strategy) -> combine (--combine)
+ *                                              -> prefetch, postpone (--prefetch) -> what is lowered
+ *
+ * Up to the base everything follows from the workload file and the mesh. How collectives overlap products may have to be
+ * found by simulation: `auto` tries all ways for the whole step, takes the best, and then looks at each class of collectives
+ * (same opcode, groups and shape in the same phase) whether another way is better still.
+ *
+ * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with model_step_free(), safe when zeroed; the point
+ * and the mesh are borrowed.
+ */
+#ifndef WORKLOAD_MODEL_STEP_H
+#define WORKLOAD_MODEL_STEP_H
+
+#include "base/status.h"
+#include "compile/pass.h"
+#include "hlo/module.h"
+#include "machine/mesh.h"
+#include "model/model.h"
+#include "settings/point.h"
+
+enum { MODEL_STRATEGY = 24 };
+struct model_step {
+    const struct point *point;
+    const struct mesh *mesh;
+    struct model model; /* what goes in and comes out; its module has become the base */
+    struct module base;
+    bool of_chain;
+    enum overlap_way asked;        /* OVERLAP_WAYS: auto */
+    enum overlap_way *way;         /* [base.instructions] of each collective */
+    bool *ahead;                   /* [base.instructions] gathers that --prefetch starts ahead: never loops */
+    char strategy[MODEL_STRATEGY]; /* as results show it: "uni", "auto:bidi", "auto:mixed" */
+    double least_s;                /* what it takes, where auto was found by simulation; else 0 */
+};
+
+/* Who says what a module takes, and is told when the one that was asked about last is the best so far; the context is the
+ * caller's. */
+struct model_step_timer {
+    void *context;
+    int (*time)(void *context, const struct module *module, double *time_s, struct status *st);
+    void (*keep)(void *context);
+};
+
+/* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
+int model_step_base(const struct point *point, const struct module *model, struct module *base,
+                    struct status *st);
+
+/* Reads the model and makes the base. Finds all that is wrong with the input. */
+int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                    struct status *st);
+/* The same of a chain of products (model/chain.h), whose module becomes the base, and is the step's own from now on. There,
+ * gathers that are no loops go by data, unless all is naive. */
+int model_step_open_chain(struct model_step *step, const struct point *point, const struct mesh *mesh,
+                          struct module *module, struct status *st);
+void model_step_free(struct model_step *step);
+
+/* Writes what is lowered. The timer is asked where the strategy is auto, and has kept what is written then; without one (NULL)
+ * auto is naive. */
+int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
+                     struct status *st);
+
+/* The same with the ways that were found for another step, which differs in sizes only. */
+int model_step_write_as(struct model_step *step, const struct model_step *like, struct module *module,
+                        struct status *st);
+
+#endif

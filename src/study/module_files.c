@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/module_files.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The columns of coordinates; `columns` is 1 where they are numbers of chips. */
+static int find_columns(const struct csv_table *table, const struct slice *slice, int column[SLICE_AXES],
+                        int *columns, struct status *st)
+{
+    bool headless = csv_table_is_headless(table), chips = csv_table_column(table, "chip") >= 0;
+    *columns = headless ? table->columns : chips ? 1 : slice->axes;
+    if (*columns != 1 && *columns != slice->axes)
+        return status_fail(st, STATUS_INPUT,
+                           "%s: %d columns; write the number of a chip, or its %d coordinates", table->file,
+                           *columns, slice->axes);
+    for (int a = 0; a < *columns; a++) {
+        char name[] = {slice_axis_name(a), '\0'};
+        column[a] = headless ? a : csv_table_need(table, chips ? "chip" : name, st);
+        if (column[a] < 0)
+            return column[a];
+    }
+    return 0;
+}
+
+/* A whole number below `end`; of a file without a header the names of the columns are the first row. */
+static int read_place(const struct csv_table *table, int row, int column, int end, int *place,
+                      struct status *st)
+{
+    double value;
+    int code = 0;
+    if (row < 0)
+        value = strtod(table->name[column], NULL);
+    else
+        code = csv_table_number(table, row, column, &value, st);
+    if (code == 0 && !(value >= 0 && value < end && floor(value) >= value))
+        return csv_table_fail(table, row < 0 ? 0 : row, column, st, STATUS_INPUT,
+                              "%g is not there; write 0 to %d", value, end - 1);
+    *place = code == 0 ? (int)value : 0;
+    return code;
+}
+
+static int read_devices(const struct csv_table *table, const struct slice *slice, int cores,
+                        int32_t chip_of[], struct status *st)
+{
+    int column[SLICE_AXES], columns, first = csv_table_is_headless(table) ? -1 : 0,
+                                     devices = table->rows - first;
+    int code = find_columns(table, slice, column, &columns, st);
+    int32_t *device_of = code == 0 ? calloc(2 * (size_t)slice->chips, sizeof *device_of) : NULL;
+    int32_t *on_chip = device_of + slice->chips; /* so many */
+    if (code == 0 && !device_of)
+        code = status_nomem(st);
+    if (code == 0 && devices != slice->chips * cores)
+        code =
+            status_fail(st, STATUS_INPUT, "%s: %d devices for %d chips; write %s", table->file, devices,
+                        slice->chips, cores > 1 ? "a row for each device of theirs" : "a row for each chip");
+    for (int d = 0; code == 0 && d < devices; d++) {
+        int place[SLICE_AXES] = {0};
+        for (int a = 0; a < columns && code == 0; a++)
+            code = read_place(table, first + d, column[a], columns == 1 ? slice->chips : slice->len[a],
+                              &place[a], st);
+        if (code < 0)
+            break;
+        int chip = columns == 1 ? place[0] : slice_chip(slice, place);
+        if (on_chip[chip]++ == cores)
+            code = status_fail(st, STATUS_INPUT,
+                               "%s: devices %d and %d are both on chip %d; write each chip %s", table->file,
+                               device_of[chip], d, chip, cores > 1 ? "once for each of its devices" : "once");
+        device_of[chip] = d;
+        chip_of[d] = chip;
+    }
+    free(device_of);
+    return code;
+}
+
+int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of, struct status *st)
+{
+    struct csv_table table = {0};
+    *chip_of = calloc((size_t)(slice->chips * cores), sizeof **chip_of);
+    int code = *chip_of ? csv_table_read(&table, path, st) : status_nomem(st);
+    if (code == 0)
+        code = read_devices(&table, slice, cores, *chip_of, st);
+    csv_table_free(&table);
+    return code;
+}
+
+/* An empty cell, or a column that is not there, is NaN. */
+static int read_number(const struct csv_table *table, int row, const char *name, double *value,
+                       struct status *st)
+{
+    int column = csv_table_column(table, name);
+    *value = NAN;
+    if (column < 0)
+        return 0;
+    int code = csv_table_number(table, row, column, value, st);
+    if (code == 0 && *value < 0)
+        return csv_table_fail(table, row, column, st, STATUS_INPUT, "%g is below 0", *value);
+    return code;
+}
+
+int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op_cost, int *op_costs,
+                  struct status *st)
+{
+    int code = csv_table_read(table, path, st);
+    int column = code == 0 ? csv_table_need(table, "name", st) : code;
+    if (column < 0)
+        return column;
+    *op_cost = calloc((size_t)table->rows + 1, sizeof **op_cost);
+    if (!*op_cost)
+        return status_nomem(st);
+    for (int row = 0; row < table->rows && code == 0; row++) {
+        struct op_cost *cost = &(*op_cost)[row];
+        cost->name = csv_table_cell(table, row, column);
+        code = read_number(table, row, "time_s", &cost->seconds, st);
+        if (code == 0)
+            code = read_number(table, row, "flops", &cost->flops, st);
+        if (code == 0)
+            code = read_number(table, row, "bytes", &cost->hbm_bytes, st);
+        if (code == 0 && isnan(cost->seconds) && isnan(cost->flops) && isnan(cost->hbm_bytes))
+            code = csv_table_fail(table, row, column, st, STATUS_INPUT,
+                                  "has no cost; give time_s, or flops and bytes");
+        cost->flops = isnan(cost->flops) ? 0 : cost->flops;
+        cost->hbm_bytes = isnan(cost->hbm_bytes) ? 0 : cost->hbm_bytes;
+        *op_costs = row + 1;
+    }
+    return code;
+}

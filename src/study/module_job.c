@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A module as a workload: read, laid on the slice, lowered. */
+#include "study/module_job.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "settings/option.h"
+#include "study/listing.h"
+#include "study/module_files.h"
+#include "study/module_look.h"
+#include "study/rates.h"
+#include "study/workloads.h"
+
+bool module_job_matches(const struct point *point)
+{
+    unsigned op = option_op(point->op);
+    return op == ON_TEXT || op == ON_MODEL;
+}
+
+static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
+{
+    const struct point *point = job->point;
+    const struct slice *slice = &job->machine.slice;
+    const struct module *module = m->of_model ? &m->step.base : &m->module;
+    int32_t *chip_of = NULL;
+    if (point->devices && point->mesh)
+        return status_fail(st, STATUS_INPUT,
+                           "--devices and --mesh both say where devices are; leave one of them out");
+    int devices = module->partitions * module->replicas;
+    int cores = placement_cores(slice, devices, job->machine.chip->cores);
+    int code = point->devices ? devices_read(point->devices, slice, cores, &chip_of, st) : 0;
+    if (code == 0)
+        code = placement_init(&m->placement, slice, devices, cores, mesh, chip_of, st);
+    free(chip_of);
+    return code;
+}
+
+int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
+                       struct status *st)
+{
+    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(chip->ring, st);
+    if (kind < 0)
+        return kind;
+    if (point->ragged && strcmp(point->ragged, "uniform") != 0)
+        return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->ragged);
+    *options = (struct lower_options){.kind = (enum ring_kind)kind,
+                                      .algorithm = (enum algorithm)point->algorithm,
+                                      .setup_s = chip->setup_s,
+                                      .unroll = point->unroll,
+                                      .least = point->least,
+                                      .products_only = !point->elementwise,
+                                      .ragged_uniform = point->ragged != NULL};
+    int code = rates_read(&options->roofline, point, chip, st);
+    options->roofline.step = true;
+    return code;
+}
+
+static int read_options(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    int code = module_job_options(point, job->machine.chip, &m->options, st);
+    if (code == 0 && point->op_cost) {
+        code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
+        m->options.op_cost = m->op_cost;
+    }
+    return code;
+}
+
+/* As many layers as the module has. */
+static void set_layers(struct module_job *m)
+{
+    m->options.layers = m->step.model.layers_built;
+    m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
+    m->options.layer_reach = m->point.prefetch;
+}
+
+/* A model's step, of so many layers as the point says at most. */
+static int open_step(struct module_job *m, const struct job *job, struct status *st)
+{
+    int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
+    return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
+}
+
+/* Its strategy is chosen when it is built. Between the first layers and the last one there have to be as many
+ * as can be compared. */
+static int read_model(struct module_job *m, const struct job *job, struct status *st)
+{
+    enum { FIRST_LAYERS = 5 };
+    m->point = *job->point;
+    if (m->point.few_layers && !m->point.unroll)
+        m->point.layers_most = FIRST_LAYERS + 2 * m->point.prefetch;
+    snprintf(m->path, sizeof m->path, "%s", m->point.file);
+    int code = option_check(&m->point, ON_MODEL, "a model", st);
+    return code < 0 ? code : open_step(m, job, st);
+}
+
+/* The same with twice as many layers. */
+static int add_layers(struct module_job *m, const struct job *job, struct status *st)
+{
+    m->unsteady = false;
+    m->point.layers_most *= 2;
+    model_step_free(&m->step);
+    lower_free(&m->lower);
+    module_free(&m->module);
+    int code = open_step(m, job, st);
+    set_layers(m);
+    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
+}
+
+/* HLO text, which stays the catalog's. */
+static int take_text(struct module_job *m, const struct job *job, struct status *st)
+{
+    const struct listing *text = listing_of(job->catalog, job->point, st);
+    if (!text)
+        return st->code;
+    m->borrowed = true;
+    m->module = text->module;
+    m->disguised = text->disguised;
+    snprintf(m->path, sizeof m->path, "%s", text->path);
+    return 0;
+}
+
+int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
+{
+    m->overlapped_s = NAN;
+    int code = read_options(m, job, st);
+    set_layers(m);
+    if (code == 0)
+        code = place(m, job, mesh, st);
+    m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
+    m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
+    return code;
+}
+
+static int module_open(struct job *job, struct status *st)
+{
+    const struct point *point = job->point;
+    struct module_job *m = calloc(1, sizeof *m);
+    if (!m)
+        return status_nomem(st);
+    job->state = m;
+    m->of_model = document_is_path(point->op);
+    int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
+    if (code == 0)
+        code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
+    return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
+}
+
+void module_job_close(struct job *job)
+{
+    struct module_job *m = job->state;
+    if (!m)
+        return;
+    lower_free(&m->lower);
+    placement_free(&m->placement);
+    if (!m->borrowed)
+        module_free(&m->module);
+    model_step_free(&m->step);
+    for (int i = 0; i < m->others; i++)
+        module_free(&m->other[i]);
+    free(m->other);
+    free(m->other_s);
+    csv_table_free(&m->op_cost_table);
+    free(m->op_cost);
+    free(m);
+    job->state = NULL;
+}
+
+/* The program is lent to the job, which frees it. What was chosen for its time is built already. */
+int module_job_build(struct job *job, struct status *st)
+{
+    struct module_job *m = job->state;
+    int code;
+    do {
+        code = m->unsteady ? add_layers(m, job, st) : 0;
+        if (code == 0)
+            code = module_job_choose(m, st);
+    } while (code == 0 && m->unsteady);
+    if (code < 0)
+        return code;
+    struct program old = job->program;
+    if (m->built) {
+        program_free(&old);
+    } else {
+        m->lower.program = old;
+        code = lower_build(&m->lower, st);
+    }
+    m->built = false;
+    job->program = m->lower.program;
+    m->lower.program = (struct program){0};
+    return code;
+}
+
+int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
+                      struct status *st)
+{
+    struct module_job *m = job->state;
+    int code = lower_settle(&m->lower, trace, again, more_s, st);
+    m->unsteady = m->lower.unsteady;
+    *again = *again || m->unsteady;
+    return code;
+}
+
+/* Text order with everything synchronous is one bound of a module that is not scheduled; this is the other. */
+static int find_overlapped(const struct module_job *m, double *time_s, struct status *st)
+{
+    struct lower_options options = m->options;
+    struct lower lower = {0};
+    options.overlapped = true;
+    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    if (code == 0)
+        code = lower_learn(&lower, &m->lower, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+static int module_describe(const struct job *job, struct work *work, struct status *st)
+{
+    struct module_job *m = job->state;
+    work->op = m->path;
+    module_job_binds(m, work->product_bound);
+    work->ring = ring_kind_name(m->options.kind);
+    work->strategy = m->of_model ? m->step.strategy : NULL;
+    work->reference_option = m->of_model ? "strategy" : "ring";
+    work->reference = m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI);
+    int code = lower_more_steps(&m->lower, &job->program, &work->more_steps, st);
+    if (code < 0 || m->module.scheduled)
+        return code;
+    code = find_overlapped(m, &m->overlapped_s, st);
+    work->overlapped_s = m->overlapped_s;
+    return code;
+}
+
+static const char *module_variants(const struct point *point, const char **values)
+{
+    bool of_model = document_is_path(point->op);
+    *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
+    return of_model ? "strategy" : "ring";
+}
+
+const struct module_job *module_job_of(const struct job *job)
+{
+    return job->workload == &workload_module ? job->state : NULL;
+}
+
+char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS])
+{
+    double bound_s[BOUND_KINDS] = {0}, all_s = 0;
+    int used = 0;
+    for (int32_t i = 0; i < m->lower.items; i++) {
+        const struct lowered *item = &m->lower.item[i];
+        if (!(item->seconds > 0) || !item->product)
+            continue;
+        bound_s[item->bound] += item->seconds * item->times;
+        all_s += item->seconds * item->times;
+    }
+    *text = '\0';
+    for (;;) {
+        int most = 0;
+        for (int b = 1; b < BOUND_KINDS; b++)
+            most = bound_s[b] > bound_s[most] ? b : most;
+        if (!(bound_s[most] > 0))
+            return text;
+        const char *name = bound_kind_name((enum bound_kind)most);
+        double percent = 100 * bound_s[most] / all_s;
+        used += snprintf(text + used, (size_t)(RESULT_WORDS - used), percent < 99.95 ? "%s%s %.3g%%" : "%s%s",
+                         used ? ", " : "", name, percent);
+        bound_s[most] = 0;
+    }
+}
+
+int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
+                    char path[HLO_PATH], int *disguised, struct status *st)
+{
+    *module = (struct module){0};
+    *disguised = 0;
+    if (option_op(point->op) == ON_TEXT)
+        return listing_read(point, module, path, disguised, st);
+    struct job job = {0};
+    int code = job_open(&job, point, catalog, st);
+    struct module_job *m = job.state;
+    if (code == 0)
+        code = module_job_choose(m, st);
+    if (code == 0) {
+        snprintf(path, HLO_PATH, "%s", m->path);
+        lower_free(&m->lower);
+        *module = m->module;
+        m->module = (struct module){0};
+    }
+    job_close(&job);
+    return code;
+}
+
+const struct workload workload_module = {.name = "module",
+                                         .matches = module_job_matches,
+                                         .open = module_open,
+                                         .build = module_job_build,
+                                         .settle = module_job_settle,
+                                         .describe = module_describe,
+                                         .look = module_look,
+                                         .close = module_job_close,
+                                         .variants = module_variants};

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * module_job: the workload "module": a step of a model, or a program of XLA's, lowered and run.
+ *
+ * The point's op names the file. Reports look in here for what single instructions took.
+ */
+#ifndef WORKLOAD_MODULE_JOB_H
+#define WORKLOAD_MODULE_JOB_H
+
+#include "compile/lower.h"
+#include "hlo/hlo_read.h"
+#include "hlo/tally.h"
+#include "study/job.h"
+#include "study/model_step.h"
+
+/* What one execution of an instruction took. Of a compute it is busy; of a collective, from its issue to its end, of which
+ * the queue was idle for the exposed part. */
+struct spending {
+    double start_s, time_s, exposed_s;
+};
+
+struct module_job {
+    struct module module;
+    bool borrowed; /* the module is the catalog's */
+    bool of_model;
+    struct model_step step; /* of a model, or a matmul: what the module is made of */
+    struct point point;     /* of a model: how much of it is built */
+    bool unsteady;          /* layers have to be added to it */
+    char path[HLO_PATH];    /* what was read */
+    int disguised;          /* reduce-scatters that are written as all-reduce and slice */
+    struct placement placement;
+    struct csv_table op_cost_table;
+    struct op_cost *op_cost;
+    struct lower_options options;
+    /* Of a matmul whose gathers may stand after its product, too: bases that are tried beside the step's own where the
+     * strategy is auto, what each takes, and its own; the number of the one that was taken, from 1, 0: its own. */
+    struct module *other;
+    double *other_s, own_s;
+    int others, taken;
+    struct lower lower;
+    bool built;                    /* `lower` has its program already, from when the strategy was chosen */
+    double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
+};
+
+/* Is what runs at the point a module? */
+bool module_job_matches(const struct point *point);
+
+/* Reads the module that a point is: HLO text, with reduce-scatters for those in disguise unless it is as_written; or the
+ * step of a model as it runs on the point's slice, which HLO text does not need. `path` becomes what was read, `disguised`
+ * how many were found. */
+int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,
+                    char path[HLO_PATH], int *disguised, struct status *st);
+
+/* The job's module, NULL where it runs none. */
+const struct module_job *module_job_of(const struct job *job);
+
+/* What the module takes if the rows that differ from device to device were all alike. */
+int module_job_even_s(const struct module_job *m, double *time_s, struct status *st);
+
+/* How a module of a step is lowered at a point, but for what --op-cost says. */
+int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
+                       struct status *st);
+
+/* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
+ * Reads the options and lays the devices (on a mesh, or NULL); the rest are a workload's functions. */
+int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st);
+int module_job_build(struct job *job, struct status *st);
+int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
+                      struct status *st);
+void module_job_close(struct job *job);
+/* Writes the module that runs, where the strategy is auto the one that is best, and opens its lowering; once. Of a model it
+ * replaces the one that was opened. */
+int module_job_choose(struct module_job *m, struct status *st);
+
+/* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
+char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS]);
+
+/* What a compute took on the critical chip. Where the trace is of fewer chips, which stand for the others, on the slowest. */
+double module_job_compute_s(const struct module_job *m, const struct lowered *item,
+                            const struct trace *trace);
+/* What each item of the lowered module took, by the times of its ops: [items], the caller's to free(), also after a failure. */
+int module_job_spend(const struct module_job *m, const struct trace *trace, struct spending **spending,
+                     struct status *st);
+
+/* What a collective is over: "tp", groups as they are written, "8 pairs" of a permute that is not a model's. */
+const char *module_job_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES]);
+
+#endif

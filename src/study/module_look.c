@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "study/module_look.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/roofline.h"
+#include "study/module_job.h"
+#include "study/module_spent.h"
+
+/* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
+static size_t print_exposed(const struct module_spent *spent, const char *before, char *text, size_t room)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < spent->lists && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s=%.4g", i ? " " : "", before,
+                                 spent->exposed[i].axes, spent->exposed[i].seconds);
+    return used;
+}
+
+/* "model=0.54 beyond=0.2 ... exposed:tp=0.0123 rest=0" */
+static void print_spent(const struct module_spent *spent, char *text, size_t room)
+{
+    size_t used =
+        (size_t)snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ",
+                         spent->model_s, spent->beyond_s, spent->below_peak_s, spent->hbm_s, spent->others_s);
+    used += used < room ? print_exposed(spent, "exposed:", text + used, room - used) : 0;
+    if (used < room)
+        snprintf(text + used, room - used, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
+}
+
+/* Memory of a device: a chip's, or its share. */
+static double hbm_of(const struct job *job)
+{
+    return (double)job->machine.chip->hbm_bytes / job->machine.mesh.cores;
+}
+
+double module_memory_bytes(const struct job *job)
+{
+    const struct module_job *m = module_job_of(job);
+    return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->remat) : 0;
+}
+
+/* What would make the step fit, in words. */
+static void print_cure(const struct job *job, const struct model_size *size, char *text, size_t room)
+{
+    double hbm = hbm_of(job);
+    const double *kind = size->memory_bytes[job->point->remat];
+    for (int remat = job->point->remat + 1; remat < REMATS; remat++)
+        if (model_memory_bytes(size, (enum remat)remat) <= hbm) {
+            snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
+                     model_memory_bytes(size, (enum remat)remat) * 1e-9);
+            return;
+        }
+    double held = kind[MEMORY_PARAMETERS] + kind[MEMORY_GRADIENTS] + kind[MEMORY_STATE];
+    if (held > hbm)
+        snprintf(text, room,
+                 "parameters, gradients and state alone take %.4g GB: share them out over more chips of fsdp "
+                 "or tp",
+                 held * 1e-9);
+    else
+        snprintf(text, room, "take fewer tokens at a time: --tokens-per-chip, or more --micro-batches%s",
+                 job->point->remat == REMAT_FULL ? "" : ", with --remat full");
+}
+
+static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
+                         struct status *st)
+{
+    const struct model_size *size = &m->step.model.size;
+    double peak;
+    int dtype = dtype_by_name(job->point->dtype, st);
+    int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
+    if (code < 0)
+        return code;
+    result->memory_bytes = module_memory_bytes(job);
+    result->tokens_per_s = size->tokens / result->time_s;
+    double could = job->machine.slice.chips * m->placement.cores * peak * result->time_s;
+    result->mfu_frac = size->flops / could;
+    result->mfu_half_frac = size->half_flops / could;
+    result->mfu_full_frac = size->full_flops / could;
+    if (result->memory_bytes > hbm_of(job)) {
+        char cure[RESULT_LINE / 2];
+        print_cure(job, size, cure, sizeof cure);
+        snprintf(result->warning, sizeof result->warning,
+                 "the step takes %.4g GB of each %s's memory, which has %.4g GB; %s",
+                 result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm_of(job) * 1e-9,
+                 cure);
+    }
+    return 0;
+}
+
+int module_look(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
+{
+    const struct module_job *m = module_job_of(job);
+    struct module_spent spent;
+    int code = module_spent_find(m, trace, result->time_s, &spent, st);
+    if (code < 0)
+        return code;
+    print_exposed(&spent, "", result->exposed_axes, sizeof result->exposed_axes);
+    if (!module_is_step(m))
+        return 0;
+    print_spent(&spent, result->spent, sizeof result->spent);
+    return measure_model(job, m, result, st);
+}

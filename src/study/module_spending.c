@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What single instructions took, and how long the critical chip waited for them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hlo/tally.h"
+#include "study/module_job.h"
+
+static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
+{
+    double start_s = INFINITY;
+    for (int32_t op = first; op <= last; op++)
+        if (trace->op_start_s[op] < start_s)
+            start_s = trace->op_start_s[op];
+    return start_s;
+}
+
+/* On the critical chip, NaN if it takes no part; where the times of each chip were not kept, of all chips the last. */
+static double on_chip_s(const struct trace *trace, const double time_s[], int32_t op, double all_s)
+{
+    return time_s ? time_s[(int64_t)op * trace->chips + trace_critical_chip(trace)] : all_s;
+}
+
+/* When the queue of the chip has done its ops up to one of them: the last that the chip takes part in. */
+static double queue_end_s(const struct lower *lower, const struct trace *trace, int32_t op)
+{
+    int32_t low = 0, high = lower->queued;
+    while (low < high) { /* how many of them there are up to op */
+        int32_t middle = low + (high - low) / 2;
+        if (lower->queue[middle] <= op)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    double end_s = NAN;
+    for (int32_t q = low - 1; q >= 0 && isnan(end_s); q--)
+        end_s = on_chip_s(trace, trace->end_s, lower->queue[q], trace->op_end_s[lower->queue[q]]);
+    return isnan(end_s) ? 0 : end_s;
+}
+
+/* When the queue was idle for an item. */
+struct wait {
+    double from_s, until_s;
+};
+
+static struct wait wait_of(const struct lower *lower, const struct lowered *item, const struct trace *trace)
+{
+    int32_t op = item->wait_op;
+    return (struct wait){.from_s = item->queue_op < 0 ? 0 : queue_end_s(lower, trace, item->queue_op),
+                         .until_s = on_chip_s(trace, trace->start_s, op, trace->op_end_s[op] - item->wait_s)};
+}
+
+static bool is_left(const struct module_job *m, const struct lowered *item)
+{
+    return item->wait_op < 0 && item->first_op >= 0 && item->seconds <= 0 &&
+           lower_collective_in(m->lower.module, item->instruction) >= 0;
+}
+
+/* No compute waits for it, but the step's end does: from when the queue is done, or another one like it, to its end. */
+static struct wait wait_at_end(const struct module_job *m, const struct trace *trace, int32_t index)
+{
+    const struct lowered *item = &m->lower.item[index];
+    double end_s = trace->op_end_s[item->end_op], from_s = queue_end_s(&m->lower, trace, trace->ops);
+    for (int32_t other = 0; other < m->lower.items && from_s < end_s; other++) {
+        if (other == index || !is_left(m, &m->lower.item[other]))
+            continue;
+        double other_s = trace->op_end_s[m->lower.item[other].end_op];
+        if (other_s < end_s || (other_s <= end_s && other < index))
+            from_s = fmax(from_s, other_s);
+    }
+    return (struct wait){from_s, end_s};
+}
+
+/* From when the queue was idle, or an earlier one of those that the same compute waits for had ended, to when it goes on; of
+ * those that are not the last, to their own end. */
+static struct wait wait_of_one(const struct module_job *m, const struct trace *trace, int32_t index)
+{
+    const struct lowered *item = &m->lower.item[index];
+    struct wait wait = wait_of(&m->lower, item, trace);
+    double end_s = trace->op_end_s[item->end_op];
+    for (int32_t other = item->beside; other >= 0 && other != index; other = m->lower.item[other].beside) {
+        double other_s = trace->op_end_s[m->lower.item[other].end_op];
+        if (other_s < end_s || (other_s <= end_s && other < index))
+            wait.from_s = fmax(wait.from_s, other_s);
+        else
+            wait.until_s = fmin(wait.until_s, end_s);
+    }
+    return wait;
+}
+
+double module_job_compute_s(const struct module_job *m, const struct lowered *item, const struct trace *trace)
+{
+    bool known = item->each_s && trace->chips == m->placement.slice->chips;
+    return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+}
+
+/* What an item took, and how long the queue was idle before it went on with its result; of that, how long before it began. */
+static struct spending spend_one(const struct module_job *m, const struct trace *trace, int32_t index,
+                                 double *early_s)
+{
+    const struct lowered *item = &m->lower.item[index];
+    struct wait wait = {0, 0};
+    struct spending spending = {.time_s = module_job_compute_s(m, item, trace)};
+    *early_s = 0;
+    if (item->first_op < 0)
+        return spending;
+    double end_s = trace->op_end_s[item->end_op];
+    spending.start_s = end_s - spending.time_s;
+    if (item->seconds > 0)
+        return spending;
+    spending.start_s = first_start_s(trace, item->first_op, item->end_op);
+    spending.time_s = end_s - spending.start_s;
+    if (item->wait_op >= 0)
+        wait = wait_of_one(m, trace, index);
+    else if (is_left(m, item))
+        wait = wait_at_end(m, trace, index);
+    spending.exposed_s = fmax(0, wait.until_s - wait.from_s);
+    *early_s = fmin(spending.exposed_s, fmax(0, spending.start_s - wait.from_s));
+    return spending;
+}
+
+/* Items that cross links, in the order in which they end. */
+struct ended {
+    double end_s;
+    int32_t item;
+};
+
+static int earlier_first(const void *a, const void *b)
+{
+    const struct ended *left = a, *right = b;
+    if (left->end_s < right->end_s || right->end_s < left->end_s)
+        return left->end_s < right->end_s ? -1 : 1;
+    return left->item < right->item ? -1 : left->item > right->item;
+}
+
+static int32_t list_ended(const struct module_job *m, const struct trace *trace, struct ended ended[])
+{
+    int32_t n = 0;
+    for (int32_t i = 0; i < m->lower.items; i++) {
+        const struct lowered *item = &m->lower.item[i];
+        if (item->first_op >= 0 && !(item->seconds > 0))
+            ended[n++] = (struct ended){trace->op_end_s[item->end_op], i};
+    }
+    qsort(ended, (size_t)n, sizeof *ended, earlier_first);
+    return n;
+}
+
+/* How many of them end before a time, or at it. */
+static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
+{
+    int32_t low = 0;
+    while (low < n) {
+        int32_t middle = low + (n - low) / 2;
+        if (ended[middle].end_s <= time_s)
+            low = middle + 1;
+        else
+            n = middle;
+    }
+    return low;
+}
+
+/* An item cannot be waited for before it begins. What the queue was idle for before that it waited for what brought the item's
+ * operand, the one that ended as the item began, or for what brought that one's, and so on back. */
+static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
+                    int32_t n, int32_t index, double early_s, struct spending spending[])
+{
+    double slack_s = 1e-12 * trace->total_s, begin_s = spending[index].start_s;
+    while (early_s > slack_s) {
+        int32_t at = count_ended(ended, n, begin_s + slack_s) - 1;
+        while (at >= 0 && !(spending[ended[at].item].start_s < begin_s - slack_s))
+            at--;
+        if (at < 0 || ended[at].end_s < begin_s - slack_s)
+            return;
+        int32_t before = ended[at].item;
+        double part_s = fmin(early_s, begin_s - spending[before].start_s);
+        spending[before].exposed_s += part_s * m->lower.item[index].times / m->lower.item[before].times;
+        spending[index].exposed_s -= part_s;
+        early_s -= part_s;
+        begin_s = spending[before].start_s;
+    }
+}
+
+int module_job_spend(const struct module_job *m, const struct trace *trace, struct spending **spending,
+                     struct status *st)
+{
+    size_t room = (size_t)m->lower.items + 1;
+    struct spending *all = malloc(room * sizeof *all);
+    struct ended *ended = malloc(room * sizeof *ended);
+    double *early_s = malloc(room * sizeof *early_s);
+    bool has_room = all && ended && early_s;
+    *spending = all;
+    for (int32_t i = 0; i < m->lower.items && has_room; i++)
+        all[i] = spend_one(m, trace, i, &early_s[i]);
+    int32_t n = has_room ? list_ended(m, trace, ended) : 0;
+    for (int32_t i = 0; i < m->lower.items && has_room; i++)
+        pass_on(m, trace, ended, n, i, early_s[i], all);
+    free(ended);
+    free(early_s);
+    return has_room ? 0 : status_nomem(st);
+}
+
+/* "tp": the mesh axes of a model along which a permute moves something. */
+static void print_moved(const struct module_job *m, int32_t permute, char text[static TALLY_AXES])
+{
+    const struct axes *axes = &m->step.model.axes;
+    int numbers;
+    const int64_t *pair = module_numbers(&m->module, permute, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    size_t used = 0;
+    for (int a = 0; a < axes->count && used < TALLY_AXES; a++) {
+        bool moved = false;
+        for (int p = 0; p + 1 < numbers && !moved; p += 2)
+            moved = axes_coord(axes, (int)pair[p], a) != axes_coord(axes, (int)pair[p + 1], a);
+        if (moved)
+            used +=
+                (size_t)snprintf(text + used, TALLY_AXES - used, "%s%s", used ? "," : "", axes->axis[a].name);
+    }
+}
+
+const char *module_job_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES])
+{
+    int pairs;
+    if (module_number(&m->module, collective, ATTR_REPLICA_GROUPS, -1) >= 0)
+        return tally_axes(&m->module, collective, text);
+    module_numbers(&m->module, collective, ATTR_SOURCE_TARGET_PAIRS, &pairs);
+    snprintf(text, TALLY_AXES, "%d pairs", pairs / 2);
+    if (m->of_model)
+        print_moved(m, collective, text);
+    return text;
+}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Runs a job in an engine and says what came out. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collective/collective.h"
+#include "engine/timing.h"
+#include "machine/boxes.h"
+#include "metrics/metrics.h"
+#include "model/model.h"
+#include "study/budget.h"
+#include "study/job.h"
+
+/* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
+static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
+{
+    *again = false;
+    *more_s = 0;
+    return job->workload->settle ? job->workload->settle(job, trace, again, more_s, st) : 0;
+}
+
+/* The total of the same program if every compute took no time. */
+static int communication(struct job *job, const struct timing *timing, bool *again, double *comm_s,
+                         struct status *st)
+{
+    struct trace trace = {0};
+    double more_s;
+    int code = timing_silent(timing, &trace, st);
+    if (code == 0)
+        code = settle(job, &trace, again, &more_s, st);
+    if (code == 0)
+        *comm_s = trace.total_s + more_s;
+    trace_free(&trace);
+    return code;
+}
+
+#define PUT(field, text) text_one_line((text) ? (text) : "", field, sizeof field)
+
+/* What is known before anything runs; of a point that never became a job, what was asked for. */
+static void identify(struct result *result, const struct point *point, const struct job *job)
+{
+    const struct slice *slice = &job->machine.slice;
+    result_init(result);
+    PUT(result->op, point->op);
+    PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->chip);
+    PUT(result->slice, point->slice);
+    PUT(result->wrap, point->wrap);
+    PUT(result->mesh, point->mesh);
+    PUT(result->axes, point->axis);
+    PUT(result->profile, chip_profile_names[point->profile]);
+    PUT(result->dtype, point->dtype);
+    const char *values;
+    if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
+        PUT(result->strategy, point->strategy);
+    if (point->ring != CHOICE_OPEN)
+        PUT(result->ring, ring_kind_name((enum ring_kind)point->ring));
+    result->size_bytes = point->size_bytes;
+    if (slice->chips > 0) {
+        result->chips = slice->chips;
+        slice_print_shape(slice, result->slice);
+        slice_print_wrap(slice, result->wrap);
+        PUT(result->offered, box_is_offered(job->machine.chip, slice->len) ? "yes" : "no");
+    }
+    if (job->machine.mesh.axes.count > 0)
+        axes_print(&job->machine.mesh.axes, result->mesh);
+    if (job->machine.mesh.axes.count > 0 && point->mesh)
+        mesh_print_mapping(&job->machine.mesh, result->rings);
+}
+
+static int describe(struct result *result, const struct job *job, const struct metrics *m, struct status *st)
+{
+    struct work work = {.alg_bytes = NAN,
+                        .busbw_factor = NAN,
+                        .formula_exact_s = NAN,
+                        .formula_rule_s = NAN,
+                        .bound_s = NAN,
+                        .overlapped_s = NAN};
+    int code = job->workload->describe(job, &work, st);
+    if (code < 0)
+        return code;
+    PUT(result->op, work.op);
+    PUT(result->dtype, work.dtype);
+    PUT(result->axes, work.axes);
+    PUT(result->ring, work.ring);
+    PUT(result->strategy, work.strategy);
+    PUT(result->gather, work.gather);
+    PUT(result->exact_id, work.exact_id);
+    PUT(result->rule_id, work.rule_id);
+    PUT(result->reference_option, work.reference_option);
+    PUT(result->reference, work.reference);
+    PUT(result->plan, work.plan);
+    PUT(result->edges, work.edges);
+    if (*work.rings)
+        PUT(result->rings, work.rings);
+    PUT(result->product_bound, work.product_bound);
+    result->size_bytes = work.size_bytes;
+    result->formula_exact_s = work.formula_exact_s;
+    result->formula_rule_s = work.formula_rule_s;
+    result->bound_s = work.bound_s;
+    result->overlapped_s = work.overlapped_s;
+    result->steps = m->counts.steps + work.more_steps;
+    if (m->time_s > 0) {
+        result->algbw_Bps = work.alg_bytes / m->time_s;
+        result->busbw_Bps = result->algbw_Bps * work.busbw_factor;
+    }
+    return 0;
+}
+
+static void measure(struct result *result, const struct metrics *m)
+{
+    result->time_s = m->time_s;
+    result->max_link_frac = m->max_link_frac;
+    result->mean_link_frac = m->mean_link_frac;
+    result->link_bytes = m->link_bytes;
+    result->max_link_bytes = m->max_link_bytes;
+    result->transfers = m->counts.transfers;
+    result->compute_s = m->compute_s;
+    result->comm_s = m->comm_s;
+    result->exposed_comm_s = m->exposed_comm_s;
+    result->overlap_frac = m->overlap_frac;
+    PUT(result->status, "ok");
+}
+
+/* What is not asked for is not measured: that takes as long as a small simulation. */
+static struct stopwatch start(const struct job *job)
+{
+    return job->is_timed ? stopwatch_start() : (struct stopwatch){0};
+}
+static struct spent lap(const struct job *job, struct stopwatch *stopwatch)
+{
+    return job->is_timed ? stopwatch_lap(stopwatch) : (struct spent){0};
+}
+
+static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
+{
+    struct metrics metrics;
+    struct timing *timing = &run->timing;
+    struct stopwatch stopwatch = start(job);
+    double more_s, comm_s = NAN;
+    int code = timing_run(timing, record, st);
+    if (code == 0 && job->point->check)
+        code = trace_check(&timing->trace, timing->program, st);
+    if (code == 0)
+        code = settle(job, &timing->trace, again, &more_s, st);
+    if (code == 0 && !*again && run->counts.has_computes && !job->point->time_only)
+        code = communication(job, timing, again, &comm_s, st);
+    run->simulating = lap(job, &stopwatch);
+    if (code < 0 || *again)
+        return code;
+    code = metrics_compute(&metrics, timing->program, &run->counts, &timing->trace, more_s, comm_s,
+                           timing->fold.orbit, st);
+    if (code == 0)
+        code = describe(&run->result, job, &metrics, st);
+    if (code == 0)
+        code = reroutes_print(job, run->result.rerouted, st);
+    if (code == 0)
+        measure(&run->result, &metrics);
+    if (code == 0 && job->workload->look)
+        code = job->workload->look(job, &timing->trace, &run->result, st);
+    run->result.engines_off_frac = timing->trace.off_frac;
+    if (code == 0 && timing->limits.tolerance_frac > 0) {
+        run->result.time_low_s = timing->trace.low_s + more_s;
+        run->result.time_high_s = timing->trace.high_s + more_s;
+    }
+    run->measuring = lap(job, &stopwatch);
+    return code;
+}
+
+/* The program as the engine runs it, what it counts, and what the result says before it has run. */
+static int prepare(const struct job *job, const struct engine *engine, struct run *run, struct status *st)
+{
+    struct timing *timing = &run->timing;
+    if (timing->program && program_kept_shape(&job->program)) {
+        timing_renew(timing);
+        run->result.size_bytes = job->point->size_bytes;
+        return 0;
+    }
+    timing_free(timing);
+    identify(&run->result, job->point, job);
+    PUT(run->result.engine, engine->name);
+    int code = timing_init(timing, &job->program, engine, job->point->fold, st);
+    return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
+}
+
+static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
+                    bool *again, struct status *st)
+{
+    const struct engine *engine = job_engine(job);
+    struct stopwatch stopwatch = start(job);
+    int code = prepare(job, engine, run, st);
+    run->timing.limits = *limits;
+    run->folding = lap(job, &stopwatch);
+    if (run->timing.fold.orbit > 1)
+        fold_print(&run->timing.fold, run->result.fold);
+    if (code == 0 && engine == engine_fastest())
+        code = budget_run(job->point, run->timing.program, st);
+    return code < 0 ? code : run_program(job, record, run, again, st);
+}
+
+int job_run(struct job *job, enum record record, struct run *run, struct status *st)
+{
+    const struct engine_limits limits = {.tolerance_frac = job->point->tolerance_frac,
+                                         .time_s = job->point->time_limit_s,
+                                         .since = stopwatch_start_wall(),
+                                         .progress = job->progress,
+                                         .context = job};
+    if (job->workload->look && record == RECORD_NONE)
+        record = RECORD_FEW; /* what single instructions took is told of one chip */
+    for (;;) {
+        bool again = false;
+        int code = run_once(job, job->point->check ? RECORD_ALL : record, &limits, run, &again, st);
+        if (code < 0 || !again)
+            return code;
+        run_free(run);
+        if ((code = job_build(job, st)) < 0)
+            return code;
+    }
+}
+
+void run_free(struct run *run)
+{
+    timing_free(&run->timing);
+}
+
+void job_fail(const struct job *job, struct result *result, const struct status *why)
+{
+    identify(result, job->point, job);
+    snprintf(result->status, sizeof result->status, "%s%s", status_is_refusal(why->code) ? "" : RESULT_FAILED,
+             why->text);
+    result->code = why->code;
+}
+
+bool job_has_least(const struct point *point)
+{
+    return model_file_has(point->op, "model", "transformer");
+}
+
+int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    struct point own = *point;
+    const struct chip *chip = catalog_chip(catalog, point->chip, point->profile, st);
+    if (!chip) {
+        job_result_failed(point, catalog, result, st);
+        return st->code;
+    }
+    own.least = own.time_only = true;
+    own.memory_most_bytes = (double)chip->hbm_bytes;
+    int code = job_result(&own, catalog, result, st);
+    result->least_s = result->time_s;
+    return code;
+}
+
+void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
+                       const struct status *why)
+{
+    struct status own = {0};
+    struct job job = {0};
+    job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
+    job_fail(&job, result, why);
+    job_close(&job);
+}
