@@ -120,12 +120,12 @@ static struct point gather(const char *chip, const char *slice, const char *axis
 {
     struct point point;
     point_init(&point);
-    point.op = "all-gather";
-    point.chip = chip;
-    point.slice = slice;
-    point.axis = axis;
-    point.size_bytes = bytes;
-    point.ring = RING_BIDI_HALF;
+    point.work.op = "all-gather";
+    point.machine.chip = chip;
+    point.machine.slice = slice;
+    point.work.axis = axis;
+    point.work.size_bytes = bytes;
+    point.schedule.ring = RING_BIDI_HALF;
     return point;
 }
 
@@ -139,7 +139,7 @@ static void rings_are_cut_twice(void)
     NEAR(result.bound_s, 0.75 * 268435456 / 90e9, 1e-12);
     NEAR(result.time_s, 2239.96e-6, 1e-5);
     point = gather("v5e", "16x16", "x", 1);
-    point.dtype = "int8";
+    point.work.dtype = "int8";
     result = run(&point);
     NEAR(result.bound_s, 8e-6, 1e-12);
 }
@@ -158,9 +158,9 @@ static void bidi_half_meets_the_bound(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int scatter = 0; scatter < 2; scatter++) {
             struct point point = gather(cases[i].chip, cases[i].slice, cases[i].axis, 1u << 30);
-            point.op = scatter ? "reduce-scatter" : "all-gather";
-            point.wrap = cases[i].wrap;
-            point.hop_latency_s = 0;
+            point.work.op = scatter ? "reduce-scatter" : "all-gather";
+            point.machine.wrap = cases[i].wrap;
+            point.machine.hop_latency_s = 0;
             struct result result = run(&point);
             CU_ASSERT(result.bound_s <= result.time_s * (1 + 1e-9));
             NEAR(result.time_s, result.bound_s, 0.01);
@@ -216,22 +216,23 @@ static bool holds(unsigned long seed, struct catalog *catalog, int *runs)
     int len[SLICE_AXES] = {1, 1, 1}, axes;
     char slice[TEXT], link[TEXT];
     point_init(&point);
-    point.op = ONE_OF(&r, ops);
-    point.chip = "v4";
-    point.slice = random_slice(&r, len, &axes, slice);
-    point.wrap = ONE_OF(&r, wraps);
-    point.axis = ONE_OF(&r, axes_of);
-    point.size_bytes = 2ull << suite_random(&r, 26);
-    point.ring = (int)suite_random(&r, RING_KINDS);
-    point.algorithm = strcmp(point.op, "all-to-all") == 0 ? (int)suite_random(&r, ALGORITHMS) : 0;
-    point.pair_sizes = "random:3";
-    point.root = 0;
-    point.offset = (int)suite_random(&r, 7);
-    point.engine = 0;
-    while (engine_list()[point.engine] != engine_by_name("event"))
-        point.engine++;
+    point.work.op = ONE_OF(&r, ops);
+    point.machine.chip = "v4";
+    point.machine.slice = random_slice(&r, len, &axes, slice);
+    point.machine.wrap = ONE_OF(&r, wraps);
+    point.work.axis = ONE_OF(&r, axes_of);
+    point.work.size_bytes = 2ull << suite_random(&r, 26);
+    point.schedule.ring = (int)suite_random(&r, RING_KINDS);
+    point.schedule.algorithm =
+        strcmp(point.work.op, "all-to-all") == 0 ? (int)suite_random(&r, ALGORITHMS) : 0;
+    point.work.pair_sizes = "random:3";
+    point.work.root = 0;
+    point.work.offset = (int)suite_random(&r, 7);
+    point.run.engine = 0;
+    while (engine_list()[point.run.engine] != engine_by_name("event"))
+        point.run.engine++;
     random_links(&r, len, axes, link);
-    point.link = suite_random(&r, 3) ? NULL : link;
+    point.machine.link = suite_random(&r, 3) ? NULL : link;
     if (job_result(&point, catalog, &result, &st) < 0)
         return st.code ==
                STATUS_INPUT; /* an axis, a wrap or a link that is not there, nothing that leads there */
@@ -239,8 +240,9 @@ static bool holds(unsigned long seed, struct catalog *catalog, int *runs)
     if (result.bound_s <= result.time_s * (1 + 1e-9))
         return true;
     fprintf(stderr, "seed %lu: %s on %s, wrap %s, axis %s, %llu B, ring %d, link %s: %.9g s, bound %.9g s\n",
-            seed, point.op, point.slice, point.wrap, point.axis ? point.axis : "all",
-            (unsigned long long)point.size_bytes, point.ring, point.link ? point.link : "none", result.time_s,
+            seed, point.work.op, point.machine.slice, point.machine.wrap,
+            point.work.axis ? point.work.axis : "all", (unsigned long long)point.work.size_bytes,
+            point.schedule.ring, point.machine.link ? point.machine.link : "none", result.time_s,
             result.bound_s);
     return false;
 }

@@ -48,7 +48,7 @@ static int run(const char *op, bool check, struct result *result, struct status 
     OKAY(option_set(option_by_name("op"), op, &point, st), *st);
     for (size_t i = 0; i < sizeof option / sizeof *option - (op[0] != 'a'); i++) /* a matmul has no size */
         OKAY(option_set(option_by_name(option[i][0]), option[i][1], &point, st), *st);
-    point.check = check;
+    point.run.check = check;
     for (int kind = 0; kind < KINDS; kind++)
         calls[kind] = 0;
     int code = job_result(&point, &catalog, result, st);

@@ -23,10 +23,10 @@ static struct point point_on(const char *op, const struct machine_words *machine
 {
     struct point point;
     point_init(&point);
-    point.op = op;
-    point.chip = machine->chip;
-    point.slice = machine->slice;
-    point.wrap = machine->wrap;
+    point.work.op = op;
+    point.machine.chip = machine->chip;
+    point.machine.slice = machine->slice;
+    point.machine.wrap = machine->wrap;
     return point;
 }
 
@@ -37,10 +37,10 @@ static double alone_s(const char *op, const struct machine_words *machine, const
     struct catalog catalog = {0};
     struct result result = {0};
     struct status st = {0};
-    point.mesh = place->mesh;
-    point.axis = place->axis;
-    point.dtype = "s8";
-    point.size_bytes = (uint64_t)bytes;
+    point.machine.mesh = place->mesh;
+    point.work.axis = place->axis;
+    point.work.dtype = "s8";
+    point.work.size_bytes = (uint64_t)bytes;
     OKAY(job_result(&point, &catalog, &result, &st), st);
     catalog_free(&catalog);
     return result.time_s;

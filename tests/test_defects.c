@@ -15,12 +15,12 @@ static struct point gather(const char *slice, int ring, const char *link)
 {
     struct point point;
     point_init(&point);
-    point.op = "all-gather";
-    point.slice = slice;
-    point.axis = "x";
-    point.size_bytes = 16u << 20;
-    point.ring = ring;
-    point.link = link;
+    point.work.op = "all-gather";
+    point.machine.slice = slice;
+    point.work.axis = "x";
+    point.work.size_bytes = 16u << 20;
+    point.schedule.ring = ring;
+    point.machine.link = link;
     return point;
 }
 
@@ -30,11 +30,12 @@ static struct result takes(struct point point, double time_s)
     struct catalog catalog = {0};
     struct result result;
     struct status st = {0};
-    point.check = true;
+    point.run.check = true;
     for (int run = 0; run < 3; run++) {
-        point.fold = run == 2;
-        for (point.engine = 0; engine_list()[point.engine] != engine_by_name(run ? "event" : "simgrid");)
-            point.engine++;
+        point.run.fold = run == 2;
+        for (point.run.engine = 0;
+             engine_list()[point.run.engine] != engine_by_name(run ? "event" : "simgrid");)
+            point.run.engine++;
         OKAY(job_result(&point, &catalog, &result, &st), st);
         NEAR(result.time_s, time_s, 1e-9);
         CU_ASSERT(result.bound_s <= result.time_s);
@@ -99,15 +100,15 @@ static void what_is_alike_still_folds(void)
     struct result result;
     struct status st = {0};
     struct point point = gather("4x3", RING_UNI, "1,0:x+=0.5 1,1:x+=0.5 1,2:x+=0.5");
-    point.wrap = "all";
-    for (point.engine = 0; engine_list()[point.engine] != engine_by_name("event");)
-        point.engine++;
+    point.machine.wrap = "all";
+    for (point.run.engine = 0; engine_list()[point.run.engine] != engine_by_name("event");)
+        point.run.engine++;
     OKAY(job_result(&point, &catalog, &result, &st), st);
     CU_ASSERT_STRING_EQUAL(result.fold, "4x3 -> 4x1");
     /* uni: every chunk passes the slow link but one, which ends there: 3 steps of 2c, and latencies. The first step of
      * the slow link ends at a + 2c, and from then on it is never idle; the last chunk has to be passed on no more. */
     NEAR(result.time_s, 3 * (a + 2 * 4194304 / w), 1e-9);
-    point.link = "1,0:x+=0.5 1,1:x+=0.5";
+    point.machine.link = "1,0:x+=0.5 1,1:x+=0.5";
     OKAY(job_result(&point, &catalog, &result, &st), st);
     CU_ASSERT_STRING_EQUAL(result.fold, "");
     catalog_free(&catalog);
@@ -122,20 +123,20 @@ static void a_slow_chip(void)
     struct status st = {0};
     struct point point;
     point_init(&point);
-    point.op = "bf16[4096@(X,Y),4096] . bf16[4096,4096] -> bf16[4096@(X,Y),4096]";
-    point.mesh = "X=2,Y=2";
-    point.launch_overhead_s = 2e-6;
+    point.work.op = "bf16[4096@(X,Y),4096] . bf16[4096,4096] -> bf16[4096@(X,Y),4096]";
+    point.machine.mesh = "X=2,Y=2";
+    point.machine.launch_overhead_s = 2e-6;
     double product_s = 2.0 * 1024 * 4096 * 4096 / 197e12;
     OKAY(job_result(&point, &catalog, &result, &st), st);
     NEAR(result.time_s, product_s + 2e-6, 1e-9);
-    point.slow_chip = "1,0=0.8 0,1=0.9";
+    point.machine.slow_chip = "1,0=0.8 0,1=0.9";
     OKAY(job_result(&point, &catalog, &result, &st), st);
     NEAR(result.time_s, product_s / 0.8 + 2e-6, 1e-9);
     NEAR(result.bound_s, result.time_s, 1e-9);
-    point.op = "all-gather";
-    point.size_bytes = 1 << 20;
-    point.axis = "X";
-    point.launch_overhead_s = NAN;
+    point.work.op = "all-gather";
+    point.work.size_bytes = 1 << 20;
+    point.work.axis = "X";
+    point.machine.launch_overhead_s = NAN;
     OKAY(job_result(&point, &catalog, &result, &st), st);
     NEAR(result.time_s, result.formula_exact_s, 1e-9);
     catalog_free(&catalog);

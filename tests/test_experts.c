@@ -28,10 +28,10 @@ static void load_chunks(const char *path, const char *mesh, int chunks, struct m
     struct axes axes;
     struct point point;
     point_init(&point);
-    point.file = path;
-    point.dtype = "f32";
+    point.work.file = path;
+    point.work.dtype = "f32";
     point.numbers = true;
-    point.chunks = chunks;
+    point.schedule.chunks = chunks;
     point.given[option_index(option_by_name("chunks"))] = chunks > 1;
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&point, &axes, model, &st), st);

@@ -76,8 +76,8 @@ static void load(const char *name, const char *mesh, enum overlap_way way, struc
     struct overlap_options options = {.context = &way, .way = one_way};
     point_init(&point);
     snprintf(path, sizeof path, "workloads/%s.yaml", name);
-    point.file = path;
-    point.dtype = "f32";
+    point.work.file = path;
+    point.work.dtype = "f32";
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&point, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, &again, &st), st);

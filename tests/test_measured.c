@@ -39,13 +39,13 @@ static void test_own(void)
     CU_ASSERT_EQUAL(m.timeless[0], 3);
     CU_ASSERT_EQUAL(m.row[0].line, 2);
     NEAR(m.row[0].time_s, 1.53e-5, 1e-15);
-    CU_ASSERT_EQUAL(m.row[0].point.size_bytes, 131072);
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.chip, "v5e");
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.axis, "y");
-    CU_ASSERT_EQUAL(m.row[0].point.ring, RING_BIDI_HALF);
+    CU_ASSERT_EQUAL(m.row[0].point.work.size_bytes, 131072);
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.machine.chip, "v5e");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.work.axis, "y");
+    CU_ASSERT_EQUAL(m.row[0].point.schedule.ring, RING_BIDI_HALF);
     CU_ASSERT_EQUAL(m.row[1].line, 4);
-    CU_ASSERT_STRING_EQUAL(m.row[1].point.op, "reduce-scatter");
-    CU_ASSERT_STRING_EQUAL(m.row[1].point.axis, "x,z");
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.work.op, "reduce-scatter");
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.work.axis, "x,z");
     CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "id"), "c");
     CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "nothing"), "");
     measured_free(&m);
@@ -63,11 +63,11 @@ static void test_run_column(void)
              NULL, &st),
          st);
     CU_ASSERT_EQUAL_FATAL(m.rows, 2);
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "int32[8@X,4] . int32[4,2] -> int32[8@X,2]");
-    CU_ASSERT_EQUAL(m.row[0].point.size_bytes, 0);
-    CU_ASSERT_STRING_EQUAL(m.row[1].point.slice, "8");
-    CU_ASSERT_TRUE(m.row[1].point.keep_ties);
-    CU_ASSERT_EQUAL(m.row[1].point.size_bytes, 4096);
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.work.op, "int32[8@X,4] . int32[4,2] -> int32[8@X,2]");
+    CU_ASSERT_EQUAL(m.row[0].point.work.size_bytes, 0);
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.machine.slice, "8");
+    CU_ASSERT_TRUE(m.row[1].point.schedule.keep_ties);
+    CU_ASSERT_EQUAL(m.row[1].point.work.size_bytes, 4096);
     measured_free(&m);
 }
 
@@ -82,11 +82,11 @@ static void test_command_column(void)
                NULL, &st),
          st);
     CU_ASSERT_EQUAL_FATAL(m.rows, 1);
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "all-to-all");
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.slice, "4x4");
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.strategy, "auto"); /* not given */
-    CU_ASSERT_EQUAL(m.row[0].point.algorithm, ALGORITHM_RING);
-    CU_ASSERT_EQUAL(m.row[0].point.ring, RING_UNI);
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.work.op, "all-to-all");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.machine.slice, "4x4");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.schedule.strategy, "auto"); /* not given */
+    CU_ASSERT_EQUAL(m.row[0].point.schedule.algorithm, ALGORITHM_RING);
+    CU_ASSERT_EQUAL(m.row[0].point.schedule.ring, RING_UNI);
     measured_free(&m);
 }
 
@@ -104,7 +104,7 @@ static void test_nccl(void)
          st);
     CU_ASSERT_STRING_EQUAL(m.kind, "nccl-tests");
     NEAR(m.row[0].time_s, 80.46e-6, 1e-12);
-    CU_ASSERT_EQUAL(m.row[0].point.size_bytes, 8388608);
+    CU_ASSERT_EQUAL(m.row[0].point.work.size_bytes, 8388608);
     CU_ASSERT_TRUE(m.row[0].size_per_chip);
     measured_free(&m);
     settings_free(&base);
@@ -143,8 +143,8 @@ static void test_nccl_text(void)
     CU_ASSERT_EQUAL_FATAL(m.rows, 2);
     CU_ASSERT_EQUAL(m.row[1].line, 10);
     NEAR(m.row[1].time_s, 80.46e-6, 1e-12);
-    CU_ASSERT_EQUAL(m.row[1].point.size_bytes, 8388608);
-    CU_ASSERT_STRING_EQUAL(m.row[1].point.op, "all-to-all");
+    CU_ASSERT_EQUAL(m.row[1].point.work.size_bytes, 8388608);
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.work.op, "all-to-all");
     CU_ASSERT_TRUE(m.row[1].size_per_chip);
     CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "in place time"), "79.94");
     measured_free(&m);
@@ -159,7 +159,7 @@ static void test_microseconds(void)
     OKAY(parse(&m, "op,size_bytes,time_us\nallreduce,4096,23.85\n", NULL, &st), st);
     CU_ASSERT_EQUAL_FATAL(m.rows, 1);
     NEAR(m.row[0].time_s, 23.85e-6, 1e-12);
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "allreduce");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.work.op, "allreduce");
     measured_free(&m);
 }
 
@@ -177,9 +177,9 @@ static void test_accelerator_microbenchmarks(void)
     /* a gathered array has the inputs of all 4 devices, 1 MiB; a reduced one is as large as each input */
     NEAR(m.row[0].size_bytes, 1048576, 1e-15);
     NEAR(m.row[0].time_s, 21.9e-6, 1e-12);
-    CU_ASSERT_STRING_EQUAL(m.row[0].point.op, "all-gather");
+    CU_ASSERT_STRING_EQUAL(m.row[0].point.work.op, "all-gather");
     NEAR(m.row[1].size_bytes, 262144, 1e-15);
-    CU_ASSERT_STRING_EQUAL(m.row[1].point.op, "all-reduce");
+    CU_ASSERT_STRING_EQUAL(m.row[1].point.work.op, "all-reduce");
     measured_free(&m);
 }
 

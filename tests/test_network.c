@@ -27,8 +27,8 @@ static void load(const char *name, const char *mesh, struct model *model, struct
     struct point point;
     point_init(&point);
     snprintf(path, sizeof path, "workloads/%s.yaml", name);
-    point.file = path;
-    point.dtype = "f32";
+    point.work.file = path;
+    point.work.dtype = "f32";
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&point, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, module, &st), st);
@@ -390,8 +390,8 @@ static void steps_are_held_against_one_device(void)
     struct model_step step;
     struct module module = {0};
     point_init(&point);
-    point.file = "workloads/net-tp.yaml";
-    point.dtype = "f32";
+    point.work.file = "workloads/net-tp.yaml";
+    point.work.dtype = "f32";
     OKAY(slice_init(&slice, 2, len, wrap, 45e9, 1e-6, &st), st);
     OKAY(mesh_init(&mesh, &slice, "dp=4,tp=2", &st), st);
     OKAY(model_step_open(&step, &point, &mesh, &st), st);

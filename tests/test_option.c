@@ -62,14 +62,14 @@ static void fallbacks_fill_a_point(void)
 {
     struct point point;
     point_init(&point);
-    CU_ASSERT_STRING_EQUAL(point.chip, "v5e");
-    CU_ASSERT_STRING_EQUAL(point.dtype, "bf16");
-    CU_ASSERT_EQUAL(point.profile, CHIP_SPEC);
-    CU_ASSERT(isnan(point.link_Bps) && isnan(point.hop_latency_s));
-    CU_ASSERT(point.ring == CHOICE_OPEN && point.engine == CHOICE_OPEN);
-    CU_ASSERT(point.fold && !point.check && !point.keep_ties);
-    CU_ASSERT(point.offset == 1 && point.routes == 1 && point.root == 0);
-    CU_ASSERT(!point.op && !point.slice && !point.mesh && point.size_bytes == 0);
+    CU_ASSERT_STRING_EQUAL(point.machine.chip, "v5e");
+    CU_ASSERT_STRING_EQUAL(point.work.dtype, "bf16");
+    CU_ASSERT_EQUAL(point.machine.profile, CHIP_SPEC);
+    CU_ASSERT(isnan(point.machine.link_Bps) && isnan(point.machine.hop_latency_s));
+    CU_ASSERT(point.schedule.ring == CHOICE_OPEN && point.run.engine == CHOICE_OPEN);
+    CU_ASSERT(point.run.fold && !point.run.check && !point.schedule.keep_ties);
+    CU_ASSERT(point.work.offset == 1 && point.schedule.routes == 1 && point.work.root == 0);
+    CU_ASSERT(!point.work.op && !point.machine.slice && !point.machine.mesh && point.work.size_bytes == 0);
 }
 
 static void values_reach_their_fields(void)
@@ -84,15 +84,15 @@ static void values_reach_their_fields(void)
     OKAY(option_set(row("engine"), "event", &point, &st), st);
     OKAY(option_set(row("fold"), "off", &point, &st), st);
     OKAY(option_set(row("offset"), "-3", &point, &st), st);
-    CU_ASSERT_EQUAL(point.size_bytes, 1572864); /* 1.5 * 2^20 */
-    NEAR(point.link_Bps, 38.5e9, 1e-15);
-    NEAR(point.hop_latency_s, 2.385e-6, 1e-15);
-    CU_ASSERT_EQUAL(point.ring, RING_BIDI_HALF);
-    CU_ASSERT_STRING_EQUAL(engine_list()[point.engine]->name, "event");
-    CU_ASSERT(!point.fold);
-    CU_ASSERT_EQUAL(point.offset, -3);
+    CU_ASSERT_EQUAL(point.work.size_bytes, 1572864); /* 1.5 * 2^20 */
+    NEAR(point.machine.link_Bps, 38.5e9, 1e-15);
+    NEAR(point.machine.hop_latency_s, 2.385e-6, 1e-15);
+    CU_ASSERT_EQUAL(point.schedule.ring, RING_BIDI_HALF);
+    CU_ASSERT_STRING_EQUAL(engine_list()[point.run.engine]->name, "event");
+    CU_ASSERT(!point.run.fold);
+    CU_ASSERT_EQUAL(point.work.offset, -3);
     OKAY(option_set(row("engine"), "auto", &point, &st), st);
-    CU_ASSERT_EQUAL(point.engine, CHOICE_OPEN);
+    CU_ASSERT_EQUAL(point.run.engine, CHOICE_OPEN);
 }
 
 /* Each message names the option. */

@@ -234,17 +234,17 @@ static void never_beats_the_bound(void)
         int n = 240 * (1 << suite_random(&random, 7));
         snprintf(op, sizeof op, forms[suite_random(&random, 5)], m, k, k, n, m, n);
         struct point point = point_of(op, meshes[suite_random(&random, 5)], "naive");
-        point.wrap = wraps[suite_random(&random, 2)];
+        point.machine.wrap = wraps[suite_random(&random, 2)];
         if (suite_random(&random, 3) == 0)
             set(&point, "profile", "measured");
         for (int s = OVERLAP_NAIVE; s < OVERLAP_WAYS; s++) {
             set(&point, "strategy", pass_way_name((enum overlap_way)s));
-            point.all_reduce = (int)suite_random(&random, 2);
+            point.schedule.all_reduce = (int)suite_random(&random, 2);
             struct result result = run(&point);
             bool beaten = result.time_s < result.bound_s * (1 - 1e-9);
             if (beaten)
-                printf("%s on %s, wrap %s: %s takes %g s, bound %g s\n", op, point.mesh, point.wrap,
-                       point.strategy, result.time_s, result.bound_s);
+                printf("%s on %s, wrap %s: %s takes %g s, bound %g s\n", op, point.machine.mesh,
+                       point.machine.wrap, point.schedule.strategy, result.time_s, result.bound_s);
             CU_ASSERT_FALSE(beaten);
             CU_ASSERT(result.exposed_comm_s > -1e-12 && !(result.overlap_frac > 1 + 1e-9));
         }
@@ -272,8 +272,8 @@ static void moves_each_tensor_in_its_own_type(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int s = OVERLAP_NAIVE; s < OVERLAP_WAYS; s++) {
             struct point point = point_of(cases[i].op, "X=4", pass_way_name((enum overlap_way)s));
-            point.wrap = "all";
-            point.check = true;
+            point.machine.wrap = "all";
+            point.run.check = true;
             set(&point, "ring", "uni");
             set(&point, "peak", "s8=1Tflops,bf16=1Tflops,s32=1Tflops,f32=1Tflops");
             NEAR(run(&point).link_bytes, cases[i].link_bytes, 1e-12);

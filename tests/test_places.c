@@ -118,10 +118,10 @@ static void ties_slices_and_meshes(void)
     CU_ASSERT_EQUAL(grid.points, 16);
     for (int64_t i = 0; i < grid.points; i++) {
         grid_point(&grid, i, &point);
-        CU_ASSERT_STRING_EQUAL(point.slice, want[i / 2][0]);
-        CU_ASSERT_STRING_EQUAL(point.mesh, want[i / 2][1]);
-        CU_ASSERT_STRING_EQUAL(grid_text(&grid, i, option_by_name("mesh")), point.mesh);
-        CU_ASSERT_EQUAL(point.ring, (int)(i % 2));
+        CU_ASSERT_STRING_EQUAL(point.machine.slice, want[i / 2][0]);
+        CU_ASSERT_STRING_EQUAL(point.machine.mesh, want[i / 2][1]);
+        CU_ASSERT_STRING_EQUAL(grid_text(&grid, i, option_by_name("mesh")), point.machine.mesh);
+        CU_ASSERT_EQUAL(point.schedule.ring, (int)(i % 2));
         CU_ASSERT_EQUAL(grid_with(&grid, i, option_by_name("ring"), 0), i / 2 * 2);
     }
     settings_free(&settings);

@@ -23,12 +23,12 @@ static struct point make_point(const char *op, const char *chip, const char *sli
 {
     struct point point;
     point_init(&point);
-    point.op = op;
-    point.chip = chip;
-    point.slice = slice;
-    point.axis = axis;
-    point.size_bytes = size_bytes;
-    point.ring = ring;
+    point.work.op = op;
+    point.machine.chip = chip;
+    point.machine.slice = slice;
+    point.work.axis = axis;
+    point.work.size_bytes = size_bytes;
+    point.schedule.ring = ring;
     return point;
 }
 
@@ -85,14 +85,14 @@ static void try_closed_form(const char *op, int n, int axes, bool wraps, int rin
         elements *= n;
     }
     struct point point = make_point(op, "v5p", slice, names[axes - 1], (uint64_t)elements * 2, ring);
-    point.wrap = wraps ? wrap : "none";
-    point.link_Bps = 3.5e9; /* so that latency and bandwidth both count */
-    point.hop_latency_s = 2.385e-7;
-    point.engine = engine_number(engine);
+    point.machine.wrap = wraps ? wrap : "none";
+    point.machine.link_Bps = 3.5e9; /* so that latency and bandwidth both count */
+    point.machine.hop_latency_s = 2.385e-7;
+    point.run.engine = engine_number(engine);
     struct result result = run(&point);
     CU_ASSERT(result.formula_exact_s > 0);
     if (!(fabs(result.time_s / result.formula_exact_s - 1) < 1e-9))
-        fprintf(stderr, "%s %s wrap %s %s %s: \n", op, slice, point.wrap,
+        fprintf(stderr, "%s %s wrap %s %s %s: \n", op, slice, point.machine.wrap,
                 ring_kind_name((enum ring_kind)ring), engine);
     NEAR(result.time_s, result.formula_exact_s, 1e-9);
     CU_ASSERT(result.time_s >= result.bound_s * (1 - 1e-12));
@@ -146,12 +146,12 @@ static void bounds_and_forms_hold(void)
             make_point(ops[suite_random(&random, 6)], "v4", slice, NULL,
                        2 * (1 + suite_random(&random, 1u << (4 + suite_random(&random, 20)))),
                        (int)suite_random(&random, RING_KINDS));
-        point.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
-        point.axis = suite_random(&random, 2) ? "x" : NULL;
-        point.mesh = suite_random(&random, 3) ? NULL : merged; /* a ring through all axes */
-        point.algorithm = (int)suite_random(&random, 2);
-        point.offset = (int)suite_random(&random, 9) - 4;
-        point.engine = engine_number("event");
+        point.machine.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
+        point.work.axis = suite_random(&random, 2) ? "x" : NULL;
+        point.machine.mesh = suite_random(&random, 3) ? NULL : merged; /* a ring through all axes */
+        point.schedule.algorithm = (int)suite_random(&random, 2);
+        point.work.offset = (int)suite_random(&random, 9) - 4;
+        point.run.engine = engine_number("event");
         struct result result = run(&point);
         bool sound = result.time_s >= result.bound_s * (1 - 1e-9) && result.max_link_frac <= 1 + 1e-9 &&
                      result.mean_link_frac <= result.max_link_frac * (1 + 1e-9) &&
@@ -159,9 +159,9 @@ static void bounds_and_forms_hold(void)
         if (!sound)
             fprintf(stderr,
                     "point %d: %s on %s wrap %s mesh %s axis %s, %d B: %.9g s, form %.9g s, bound %.9g s\n",
-                    i, point.op, slice, point.wrap ? point.wrap : "-", point.mesh ? point.mesh : "-",
-                    point.axis ? point.axis : "-", (int)point.size_bytes, result.time_s,
-                    result.formula_exact_s, result.bound_s);
+                    i, point.work.op, slice, point.machine.wrap ? point.machine.wrap : "-",
+                    point.machine.mesh ? point.machine.mesh : "-", point.work.axis ? point.work.axis : "-",
+                    (int)point.work.size_bytes, result.time_s, result.formula_exact_s, result.bound_s);
         CU_ASSERT(sound);
     }
 }
@@ -175,15 +175,15 @@ static void traffic_is_counted(void)
         const double c = 6006;
         snprintf(slice, sizeof slice, "%d", n);
         struct point point = make_point("all-gather", "v5p", slice, NULL, (uint64_t)(n * c), RING_UNI);
-        point.wrap = "all";
-        point.engine = engine_number("event");
+        point.machine.wrap = "all";
+        point.run.engine = engine_number("event");
         CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
-        point.op = "reduce-scatter";
+        point.work.op = "reduce-scatter";
         CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
-        point.op = "all-reduce";
+        point.work.op = "all-reduce";
         CU_ASSERT(run(&point).link_bytes == 2 * n * (n - 1) * c);
-        point.op = "ring_shift";
-        point.size_bytes = (uint64_t)c;
+        point.work.op = "ring_shift";
+        point.work.size_bytes = (uint64_t)c;
         CU_ASSERT(run(&point).link_bytes == n * c);
     }
 }
@@ -203,9 +203,9 @@ static void all_to_all_loads_links_alike(void)
         const double chunk = 96;
         struct point point = make_point("all-to-all", "v5p", cases[i].slice, NULL,
                                         (uint64_t)(chunk * cases[i].chips * cases[i].chips), CHOICE_OPEN);
-        point.wrap = "all";
-        point.keep_ties = cases[i].keep_ties;
-        point.engine = engine_number("event");
+        point.machine.wrap = "all";
+        point.schedule.keep_ties = cases[i].keep_ties;
+        point.run.engine = engine_number("event");
         struct result result = run(&point);
         NEAR(result.max_link_bytes, cases[i].chunks * chunk, 1e-12);
         if (cases[i].keep_ties) /* both directions together: 8 chips, 10 + 6 chunks each */
@@ -227,11 +227,11 @@ static void ragged_blocks_split_ties(void)
         struct point point =
             make_point("all-to-all", "v4", cases[i].slice, NULL,
                        UINT64_C(1048576) * (uint64_t)(cases[i].chips * cases[i].chips), CHOICE_OPEN);
-        point.wrap = cases[i].wrap;
-        point.engine = engine_number("event");
+        point.machine.wrap = cases[i].wrap;
+        point.run.engine = engine_number("event");
         struct result equal = run(&point);
-        point.op = "ragged-all-to-all";
-        point.pair_sizes = "uniform";
+        point.work.op = "ragged-all-to-all";
+        point.work.pair_sizes = "uniform";
         struct result ragged = run(&point);
         NEAR(ragged.time_s, equal.time_s, 1e-9);
         NEAR(ragged.max_link_bytes, equal.max_link_bytes, 1e-12);
@@ -239,7 +239,7 @@ static void ragged_blocks_split_ties(void)
         if (i > 0)
             continue;
         NEAR(ragged.time_s, 1e-6 + 32 * 1048576 / 45e9, 1e-9);
-        point.keep_ties = true;
+        point.schedule.keep_ties = true;
         NEAR(run(&point).max_link_bytes, 48 * 1048576, 1e-12);
     }
 }
@@ -249,9 +249,9 @@ static void ragged_blocks_split_ties(void)
 static void permutes_share_disjoint_routes(void)
 {
     struct point point = make_point("collective-permute", "v5e", "4x4", NULL, 16777216, CHOICE_OPEN);
-    point.pairs = "0-15";
+    point.work.pairs = "0-15";
     NEAR(run(&point).time_s, 6e-6 + 16777216 / 45e9, 1e-9);
-    point.routes = 2;
+    point.schedule.routes = 2;
     struct result result = run(&point);
     NEAR(result.time_s, 6e-6 + 8388608 / 45e9, 1e-9);
     NEAR(result.formula_exact_s, result.time_s, 1e-12);
@@ -277,20 +277,20 @@ static void permutes_take_detours(void)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point =
             make_point("collective-permute", "v5p", cases[i].slice, NULL, 18000000, CHOICE_OPEN);
-        point.wrap = cases[i].wrap;
-        point.pairs = cases[i].pairs;
-        point.routes = cases[i].routes;
-        point.link_Bps = 45e9;
-        point.hop_latency_s = 1e-6;
+        point.machine.wrap = cases[i].wrap;
+        point.work.pairs = cases[i].pairs;
+        point.schedule.routes = cases[i].routes;
+        point.machine.link_Bps = 45e9;
+        point.machine.hop_latency_s = 1e-6;
         NEAR(run(&point).time_s, cases[i].links * 1e-6 + 18e6 / 45e9 / cases[i].routes, 1e-9);
     }
     struct point point = make_point("collective-permute", "v5p", "4x4", NULL, 18000000, CHOICE_OPEN);
     struct catalog catalog = {0};
     struct result result;
     struct status st = {0};
-    point.wrap = "none";
-    point.pairs = "1-2";
-    point.routes = 3;
+    point.machine.wrap = "none";
+    point.work.pairs = "1-2";
+    point.schedule.routes = 3;
     CU_ASSERT_EQUAL(job_result(&point, &catalog, &result, &st), STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "ask for 2"));
     catalog_free(&catalog);
@@ -366,7 +366,7 @@ static void engines_are_chosen(void)
     CU_ASSERT(gets("event", 2, GIVEN("op", "all-to-all", "slice", "99x99x99", "size", "1MiB")));
     struct point point = make_point("all-reduce", "v5e", "8x8", NULL, 1 << 20, RING_BIDI_HALF);
     CU_ASSERT_STRING_EQUAL(run(&point).engine, "simgrid"); /* 14 steps each way of 64 chips, twice: 3584 */
-    point.tolerance_frac = 1e-3;
+    point.run.tolerance_frac = 1e-3;
     CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
     point = make_point("all-reduce", "v5e", "8x9", NULL, 1 << 20, RING_BIDI_HALF);
     CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
@@ -376,20 +376,20 @@ static void engines_are_chosen(void)
 static void engines_agree(void)
 {
     struct point point = make_point("all-reduce", "v5e", "4x16", NULL, 1 << 20, RING_BIDI_HALF);
-    point.engine = engine_number("simgrid");
+    point.run.engine = engine_number("simgrid");
     struct result small = run(&point);
     CU_ASSERT_STRING_EQUAL(small.engine, "simgrid");
     CU_ASSERT(isnan(small.engines_off_frac));
-    point.engine = engine_number("both");
+    point.run.engine = engine_number("both");
     struct result both = run(&point);
     CU_ASSERT_STRING_EQUAL(both.engine, "both");
     CU_ASSERT(both.engines_off_frac >= 0 && both.engines_off_frac <= ENGINES_OFF_MOST);
     NEAR(both.time_s, small.time_s, 1e-9);
-    point.engine = engine_number("event");
+    point.run.engine = engine_number("event");
     struct result fast = run(&point);
     CU_ASSERT_STRING_EQUAL(fast.engine, "event");
     NEAR(fast.time_s, small.time_s, 1e-9);
-    point.fold = false;
+    point.run.fold = false;
     struct result unfolded = run(&point);
     NEAR(unfolded.time_s, fast.time_s, 1e-9);
     CU_ASSERT(*fast.fold && !*unfolded.fold);
@@ -401,7 +401,7 @@ static void axes_of_one_chip_count_for_nothing(void)
 {
     struct point point = make_point("all-reduce", "v5p", "2x2x2", NULL, 6006 << 4, RING_BIDI);
     double time_s = run(&point).time_s;
-    point.mesh = "a=2,b=1,c=2,d=2";
+    point.machine.mesh = "a=2,b=1,c=2,d=2";
     NEAR(run(&point).time_s, time_s, 1e-12);
 }
 
@@ -412,14 +412,14 @@ static void results_say_what_they_are(void)
     for (int i = 2, n = 6; i < 128; i += 2)
         n += snprintf(groups + n, sizeof groups - (size_t)n, ",{%d,%d}%s", i, i + 1, i == 126 ? "}" : "");
     struct point point = make_point("all-gather", "v5e", "8x16", NULL, 6006 << 4, RING_BIDI);
-    point.groups = groups;
+    point.work.groups = groups;
     struct result result = run(&point);
     CU_ASSERT_EQUAL(strlen(result.axes), sizeof result.axes - 1);
     CU_ASSERT_STRING_EQUAL(result.axes + strlen(result.axes) - 3, "...");
     point = make_point("bf16[96@x,64] . bf16[64,32] -> bf16[96,32]", "v5e", "4", NULL, 0, RING_BIDI_HALF);
-    point.strategy = "naive";
+    point.schedule.strategy = "naive";
     CU_ASSERT_STRING_EQUAL(run(&point).ring, "bidi-half");
-    point.strategy = "uni";
+    point.schedule.strategy = "uni";
     CU_ASSERT_STRING_EQUAL(run(&point).ring, "");
 }
 
@@ -446,7 +446,7 @@ static void impossible_points_say_why(void)
         struct result result;
         struct point point = make_point(cases[i].op, cases[i].chip, cases[i].slice, cases[i].axis,
                                         cases[i].size_bytes, CHOICE_OPEN);
-        point.dtype = cases[i].dtype;
+        point.work.dtype = cases[i].dtype;
         CU_ASSERT(job_result(&point, &catalog, &result, &st) < 0);
         if (!strstr(st.text, cases[i].says))
             fprintf(stderr, "'%s' does not say '%s'\n", st.text, cases[i].says);

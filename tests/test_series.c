@@ -135,7 +135,7 @@ static void shapes_are_kept(void)
         make_point(&families[0], s, &point);
         OKAY(series_result(&series, 0, &point, &catalog, &result, &st), st);
         CU_ASSERT_EQUAL(program_kept_shape(&series.job.program), s > 0);
-        CU_ASSERT_EQUAL(result.size_bytes, point.size_bytes);
+        CU_ASSERT_EQUAL(result.size_bytes, point.work.size_bytes);
     }
     series_close(&series);
     catalog_free(&catalog);

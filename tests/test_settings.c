@@ -112,9 +112,9 @@ static void grid_has_a_fixed_order(void)
     for (int i = 0; i < 12; i++) {
         struct point point;
         grid_point(&grid, i, &point);
-        CU_ASSERT_STRING_EQUAL(point.slice, slices[i / 6]);
-        CU_ASSERT_EQUAL(point.size_bytes, (uint64_t)(3000 + 2000 * (i / 2 % 3)));
-        CU_ASSERT_EQUAL(point.ring, rings[i % 2]);
+        CU_ASSERT_STRING_EQUAL(point.machine.slice, slices[i / 6]);
+        CU_ASSERT_EQUAL(point.work.size_bytes, (uint64_t)(3000 + 2000 * (i / 2 % 3)));
+        CU_ASSERT_EQUAL(point.schedule.ring, rings[i % 2]);
         CU_ASSERT_EQUAL(grid_value(&grid, i, row("size")), i / 2 % 3);
         int64_t uni = grid_with(&grid, i, row("ring"), grid_find(&grid, row("ring"), "uni"));
         CU_ASSERT_EQUAL(uni, i / 2 * 2 + 1);
@@ -254,11 +254,11 @@ static void workload_files_set_options_and_the_command_line_wins(void)
     CU_ASSERT_EQUAL_FATAL(grid.points, 2);
     struct point point;
     grid_point(&grid, 1, &point);
-    CU_ASSERT_STRING_EQUAL(point.op, "all-gather");
-    CU_ASSERT_STRING_EQUAL(point.slice, "4x4");
-    CU_ASSERT_EQUAL(point.size_bytes, 7000);
-    CU_ASSERT_EQUAL(point.ring, RING_BIDI);
-    CU_ASSERT_PTR_NOT_NULL(strstr(point.file, "icisim-workload-"));
+    CU_ASSERT_STRING_EQUAL(point.work.op, "all-gather");
+    CU_ASSERT_STRING_EQUAL(point.machine.slice, "4x4");
+    CU_ASSERT_EQUAL(point.work.size_bytes, 7000);
+    CU_ASSERT_EQUAL(point.schedule.ring, RING_BIDI);
+    CU_ASSERT_PTR_NOT_NULL(strstr(point.work.file, "icisim-workload-"));
     settings_free(&settings);
 }
 
@@ -279,11 +279,11 @@ static void workload_files_may_write_mappings(void)
     OKAY(grid_init(&grid, &settings, &st), st);
     CU_ASSERT_EQUAL_FATAL(grid.points, 3);
     grid_point(&grid, 0, &point);
-    CU_ASSERT_STRING_EQUAL(point.mesh, "X=2,Y=4");
-    CU_ASSERT_STRING_EQUAL(point.dims, "B=64,D=32,F=48");
-    CU_ASSERT_STRING_EQUAL(point.peak, "int32=19.17Tflops");
+    CU_ASSERT_STRING_EQUAL(point.machine.mesh, "X=2,Y=4");
+    CU_ASSERT_STRING_EQUAL(point.work.dims, "B=64,D=32,F=48");
+    CU_ASSERT_STRING_EQUAL(point.machine.peak, "int32=19.17Tflops");
     grid_point(&grid, 2, &point);
-    CU_ASSERT_STRING_EQUAL(point.mesh, "X=x*y");
+    CU_ASSERT_STRING_EQUAL(point.machine.mesh, "X=x*y");
     settings_free(&settings);
 }
 

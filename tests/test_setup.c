@@ -25,7 +25,7 @@ static struct result run(const char *arguments, const char *chip, struct status 
     OKAY(measured_arguments(&settings, arguments, st), *st);
     OKAY(grid_init(&grid, &settings, st), *st);
     grid_point(&grid, 0, &point);
-    point.chip = chip;
+    point.machine.chip = chip;
     job_result(&point, &catalog, &result, st);
     catalog_free(&catalog);
     settings_free(&settings);

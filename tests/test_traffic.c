@@ -23,13 +23,13 @@ static struct point point_of(const char *op, const char *slice, uint64_t size_by
 {
     struct point point;
     point_init(&point);
-    point.op = op;
-    point.chip = "v5p";
-    point.slice = slice;
-    point.wrap = "all";
-    point.size_bytes = size_bytes;
-    for (point.engine = 0; engine_list()[point.engine] != engine_by_name("event");)
-        point.engine++;
+    point.work.op = op;
+    point.machine.chip = "v5p";
+    point.machine.slice = slice;
+    point.machine.wrap = "all";
+    point.work.size_bytes = size_bytes;
+    for (point.run.engine = 0; engine_list()[point.run.engine] != engine_by_name("event");)
+        point.run.engine++;
     return point;
 }
 
@@ -83,8 +83,8 @@ static void links_one_by_one(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct point point = point_of(rows[i].op, "8", (uint64_t)(rows[i].size * chunk));
         double bytes[LINKS_MAX];
-        point.ring = RING_UNI;
-        point.keep_ties = rows[i].keep_ties;
+        point.schedule.ring = RING_UNI;
+        point.schedule.keep_ties = rows[i].keep_ties;
         int links = count_links(&point, bytes);
         CU_ASSERT_EQUAL(links, 16);
         for (int link = 0; link < links; link++)
@@ -100,12 +100,12 @@ static void broadcasts_arrive_once(void)
         for (int root = 0; root < 4; root++) {
             const double v = 3 * 4 * 5 * 1001;
             struct point point = point_of("broadcast", "5", (uint64_t)v);
-            point.ring = ring;
-            point.root = root;
+            point.schedule.ring = ring;
+            point.work.root = root;
             NEAR(run(&point).link_bytes, 4 * v, 1e-12);
-            point.slice = "4x3";
+            point.machine.slice = "4x3";
             NEAR(run(&point).link_bytes, 11 * v, 1e-12);
-            point.axis = "x";
+            point.work.axis = "x";
             NEAR(run(&point).link_bytes, 3 * 3 * v, 1e-12);
         }
 }
@@ -123,14 +123,14 @@ static void broadcasts_are_never_slower(void)
         for (int ring = 0; ring < RING_KINDS; ring++)
             for (uint64_t size = 1; size <= UINT64_C(1) << 30; size *= 37) {
                 struct point point = point_of("broadcast", rows[r].slice, size);
-                point.wrap = rows[r].wrap;
-                point.axis = rows[r].axis;
-                point.ring = ring;
-                point.root = rows[r].root;
-                point.dtype = "u8";
+                point.machine.wrap = rows[r].wrap;
+                point.work.axis = rows[r].axis;
+                point.schedule.ring = ring;
+                point.work.root = rows[r].root;
+                point.work.dtype = "u8";
                 struct result broadcast = run(&point);
-                point.op = "all-reduce";
-                point.root = 0;
+                point.work.op = "all-reduce";
+                point.work.root = 0;
                 struct result reduce = run(&point);
                 if (!(broadcast.time_s <= reduce.time_s * (1 + 1e-9)))
                     printf("%s, wrap %s, ring %d, %llu B: %.9g s, all-reduce %.9g s\n", rows[r].slice,
@@ -160,13 +160,13 @@ static void groups_are_axes(void)
             for (int ring = 0; ring < RING_KINDS; ring++) {
                 double by_axis[LINKS_MAX], by_groups[LINKS_MAX];
                 struct point point = point_of(ops[o], "3x4", 12 * 12 * 4 * 35);
-                point.ring = ring;
-                point.pair_sizes = "random:7";
-                point.axis = same[s].axis;
+                point.schedule.ring = ring;
+                point.work.pair_sizes = "random:7";
+                point.work.axis = same[s].axis;
                 struct result axis = run(&point);
                 int links = count_links(&point, by_axis);
-                point.axis = NULL;
-                point.groups = same[s].groups;
+                point.work.axis = NULL;
+                point.work.groups = same[s].groups;
                 struct result groups = run(&point);
                 CU_ASSERT_EQUAL(count_links(&point, by_groups), links);
                 NEAR(groups.time_s, axis.time_s, 1e-12);
@@ -181,9 +181,9 @@ static void groups_are_axes(void)
 static void scattered_groups_pay_for_hops(void)
 {
     struct point point = point_of("all-gather", "4", 4000);
-    point.groups = "[2,2]<=[2,2]T(1,0)";
+    point.work.groups = "[2,2]<=[2,2]T(1,0)";
     CU_ASSERT_EQUAL(run(&point).link_bytes, 4 * 2 * 2000);
-    point.groups = "{{0,1},{2,3}}";
+    point.work.groups = "{{0,1},{2,3}}";
     CU_ASSERT_EQUAL(run(&point).link_bytes, 4 * 2000);
 }
 
@@ -203,22 +203,22 @@ static void shifts_step_in_the_order_given(void)
                 {"tp,dp", 8, 0},  {"tp", 1, 8},      {"dp", -1, 12}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct point point = point_of("ring_shift", "4x2", 1000);
-        point.wrap = "none";
-        point.mesh = "dp=4,tp=2";
-        point.axis = rows[i].axis;
-        point.offset = rows[i].offset;
+        point.machine.wrap = "none";
+        point.machine.mesh = "dp=4,tp=2";
+        point.work.axis = rows[i].axis;
+        point.work.offset = rows[i].offset;
         CU_ASSERT_EQUAL(run(&point).link_bytes, rows[i].links * 1000);
     }
     /* ppermute numbers chips in mesh order whatever the order of the axes: 0 -> 1 is one link across */
     struct point point = point_of("ppermute", "4x2", 1000);
-    point.mesh = "dp=4,tp=2";
-    point.axis = "tp,dp";
-    point.pairs = "0-1";
+    point.machine.mesh = "dp=4,tp=2";
+    point.work.axis = "tp,dp";
+    point.work.pairs = "0-1";
     CU_ASSERT_EQUAL(run(&point).link_bytes, 1000);
-    point.pairs = "0-2";
+    point.work.pairs = "0-2";
     CU_ASSERT_EQUAL(run(&point).transfers, 1);
     CU_ASSERT_EQUAL(run(&point).link_bytes, 1000);
-    point.pairs = "0-5,5-0,3-3";
+    point.work.pairs = "0-5,5-0,3-3";
     CU_ASSERT_EQUAL(run(&point).link_bytes, 2 * 3 * 1000); /* (0,0) and (2,1) are 2 + 1 links apart */
 }
 
@@ -234,8 +234,8 @@ static void ragged_sizes_come_from_a_file(void)
     fputs("from,to,size_bytes\n0,0,400\n0,1,600\n1,2,1000\n2,0,2000\n0,2,30\n", csv);
     fclose(csv);
     struct point point = point_of("ragged_all_to_all", "3", 4030);
-    point.wrap = "none";
-    point.pair_sizes = path;
+    point.machine.wrap = "none";
+    point.work.pair_sizes = path;
     int links = count_links(&point, bytes);
     remove(path);
     /* A line of 3: 0 -> 1 carries 600 + 30, 1 -> 2 carries 1000 + 30, 2 -> 1 and 1 -> 0 carry 2000. */
@@ -252,30 +252,30 @@ static void forms_beside_all_to_alls(void)
     static const double sizes[] = {64 * 16, 64 * 1024, 64 * 30030, 64 * 3003000};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct point point = point_of("all-to-all", "8", (uint64_t)sizes[i]);
-        point.link_Bps = w;
-        point.hop_latency_s = a;
+        point.machine.link_Bps = w;
+        point.machine.hop_latency_s = a;
         struct result result = run(&point);
         CU_ASSERT_STRING_EQUAL(result.exact_id, "E6");
         NEAR(result.time_s, result.formula_exact_s, 1e-9);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F7");
         NEAR(result.formula_rule_s, sizes[i] / (4 * 2 * w), 1e-12);
-        point.slice = "4x4x4"; /* 64 chips: V max(4,4,4) / (4 N W) */
+        point.machine.slice = "4x4x4"; /* 64 chips: V max(4,4,4) / (4 N W) */
         result = run(&point);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F9");
         NEAR(result.formula_rule_s, sizes[i] * 4 / (4 * 64 * 2 * w), 1e-12);
-        point.slice = "8";
-        point.algorithm = ALGORITHM_RING;
-        point.ring = RING_UNI;
+        point.machine.slice = "8";
+        point.schedule.algorithm = ALGORITHM_RING;
+        point.schedule.ring = RING_UNI;
         result = run(&point);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F8"); /* half of the all-gather F4, (V/w) (N-1)/N */
         NEAR(result.formula_rule_s, sizes[i] / w * (7.0 / 8) / 2, 1e-12);
     }
     /* the two ends of E6, by hand: V/(8 w) + a, and 4 a + a chunk's last link */
     struct point point = point_of("all-to-all", "8", 64 * 3003000);
-    point.link_Bps = w;
-    point.hop_latency_s = a;
+    point.machine.link_Bps = w;
+    point.machine.hop_latency_s = a;
     NEAR(run(&point).time_s, a + 64 * 3003000 / (8 * w), 1e-9);
-    point.size_bytes = 64 * 2;
+    point.work.size_bytes = 64 * 2;
     NEAR(run(&point).time_s, 4 * a, 1e-3);
 }
 

@@ -44,13 +44,13 @@ static void load_like(struct step *s, const char *text, const char *mesh, const 
     fputs(text, file);
     fclose(file);
     point_init(&s->point);
-    s->point.file = path;
-    s->point.dtype = "f32";
+    s->point.work.file = path;
+    s->point.work.dtype = "f32";
     s->point.numbers = true;
-    s->point.head = head;
-    s->point.micro_batches = micro_batches;
-    s->point.chunks = strstr(text, "# chunks") ? 3 : 1;
-    s->point.given[option_index(option_by_name("chunks"))] = s->point.chunks > 1;
+    s->point.work.head = head;
+    s->point.schedule.micro_batches = micro_batches;
+    s->point.schedule.chunks = strstr(text, "# chunks") ? 3 : 1;
+    s->point.given[option_index(option_by_name("chunks"))] = s->point.schedule.chunks > 1;
     OKAY(mesh ? axes_parse(mesh, &axes, &st) : 0, st);
     OKAY(mesh ? model_read(&s->point, &axes, &s->model, &st)
               : model_read_one(&s->point, like, &s->model, &st),
@@ -126,7 +126,7 @@ static void run_ahead(struct step *s, struct array out[])
     struct status st = {0};
     OKAY(pass_prefetch(&was, 1, &fetched, &st), st);
     OKAY(pass_postpone(&fetched, 2, &s->module, &st), st);
-    if (s->point.chunks > 1) {
+    if (s->point.schedule.chunks > 1) {
         module_free(&fetched);
         fetched = s->module;
         OKAY(pass_exchange(&fetched, &s->module, &st), st);
@@ -475,10 +475,10 @@ static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct 
     struct point point;
     struct model model;
     point_init(&point);
-    point.file = "workloads/llama-70b.yaml";
-    point.head = false;
-    point.tokens_per_chip = tokens_per_chip;
-    point.prefetch = prefetch;
+    point.work.file = "workloads/llama-70b.yaml";
+    point.work.head = false;
+    point.work.tokens_per_chip = tokens_per_chip;
+    point.schedule.prefetch = prefetch;
     OKAY(axes_parse(mesh, &axes, &st), st);
     OKAY(model_read(&point, &axes, &model, &st), st);
     *size = model.size;
@@ -506,9 +506,9 @@ static void memory_of_experts_is_that_by_hand(void)
     struct point point;
     struct model model;
     point_init(&point);
-    point.file = "workloads/mixtral-8x7b.yaml";
-    point.head = false;
-    point.tokens_per_chip = 4096;
+    point.work.file = "workloads/mixtral-8x7b.yaml";
+    point.work.head = false;
+    point.work.tokens_per_chip = 4096;
     OKAY(axes_parse("fsdp=8,ep=8", &axes, &st), st);
     OKAY(model_read(&point, &axes, &model, &st), st);
     const double *bytes = model.size.memory_bytes[REMAT_FULL];

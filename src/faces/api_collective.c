@@ -9,7 +9,7 @@ static int32_t append(struct icisim_program *program, struct job *job, int32_t a
     struct program *p = &program->program;
     if (job->workload != &workload_collective)
         return status_fail(st, STATUS_INPUT, "'%s' is no collective; only collectives can be appended",
-                           job->point->op);
+                           job->point->work.op);
     if (!api_same_slice(&job->machine.slice, p->slice))
         return status_fail(st, STATUS_INPUT, "the point's slice is not that of the program");
     if (after >= p->ops)

@@ -43,7 +43,7 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     const struct workload *workload = workload_of(&point, st);
     if (!workload)
         return st->code;
-    const struct option_row *varied = option_op(point.op) == ON_MODEL ? varied_option(settings) : NULL;
+    const struct option_row *varied = option_op(point.work.op) == ON_MODEL ? varied_option(settings) : NULL;
     contest->option = option_by_name(workload->variants(&point, &values));
     if (varied)
         contest->option = varied;
@@ -73,7 +73,7 @@ static int print_crossovers(const struct grid *grid, const struct contest *conte
                 continue;
             grid_point(grid, grid_with(grid, index, contest->option, v), &a);
             grid_point(grid, grid_with(grid, index, contest->option, w), &b);
-            if (a.size_bytes == 0)
+            if (a.work.size_bytes == 0)
                 return 0; /* nothing that could be larger or smaller */
             int code = crossover_find(&a, &b, catalog, &crossover, st);
             if (code < 0)

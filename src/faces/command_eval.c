@@ -146,17 +146,18 @@ static int read_plan(struct eval *eval, const struct settings *settings, const s
                      struct status *st)
 {
     const char *usual = eval->example.input.integer ? "int32" : "float32";
-    int dtype = dtype_by_name(settings_count(settings, "dtype") > 0 ? point->dtype : usual, st);
+    int dtype = dtype_by_name(settings_count(settings, "dtype") > 0 ? point->work.dtype : usual, st);
     if (dtype < 0)
         return dtype;
-    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(eval->machine.chip->ring, st);
+    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring
+                                                   : ring_kind_by_name(eval->machine.chip->ring, st);
     if (kind < 0)
         return kind;
     eval->dtype = dtype_info((enum dtype_id)dtype)->name;
     eval->plan = (struct evaluate_plan){.kind = (enum ring_kind)kind,
-                                        .algorithm = (enum algorithm)point->algorithm,
-                                        .keep_ties = point->keep_ties,
-                                        .routes = point->routes,
+                                        .algorithm = (enum algorithm)point->schedule.algorithm,
+                                        .keep_ties = point->schedule.keep_ties,
+                                        .routes = point->schedule.routes,
                                         .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,
                                         .setup_s = eval->machine.chip->setup_s};
     return 0;
@@ -165,11 +166,11 @@ static int read_plan(struct eval *eval, const struct settings *settings, const s
 static int open_one(struct eval *eval, const struct settings *settings, const struct point *point,
                     struct catalog *catalog, struct status *st)
 {
-    if (!point->op)
+    if (!point->work.op)
         return status_fail(
             st, STATUS_INPUT,
             "what is to run? name a collective, such as psum, or none, or give --cases FILE.json");
-    int op = call_by_name(point->op, st);
+    int op = call_by_name(point->work.op, st);
     if (op < 0)
         return op;
     eval->example.call.op = (enum call_op)op;
@@ -242,21 +243,22 @@ static int eval_run(struct settings *settings, struct status *st)
         return code;
     grid_point(&grid, 0, &point);
     point.numbers = true;
-    if (settings_count(settings, "chip") == 0 && !point.slice)
-        point.chip = chip_for(point.mesh);
+    if (settings_count(settings, "chip") == 0 && !point.machine.slice)
+        point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
-    if (point.file && model_file_has(point.file, "meshes", NULL))
+    if (point.work.file && model_file_has(point.work.file, "meshes", NULL))
         return eval_stations(&point, stdout, st);
-    if (point.file && model_file_has(point.file, "model", "experts"))
+    if (point.work.file && model_file_has(point.work.file, "model", "experts"))
         return eval_experts(&point, stdout, st);
-    if (point.op && option_op(point.op) == ON_MODEL)
+    if (point.work.op && option_op(point.work.op) == ON_MODEL)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;
     code = machine_slice_of_mesh(&point, &of, st);
     if (code < 0)
         return code;
-    return point.op && expr_is(point.op) ? eval_matmul(&point, stdout, st) : run_one(settings, &point, st);
+    return point.work.op && expr_is(point.work.op) ? eval_matmul(&point, stdout, st)
+                                                   : run_one(settings, &point, st);
 }
 
 const struct command command_eval = {

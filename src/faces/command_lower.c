@@ -29,16 +29,16 @@ static int read_module(const struct point *point, struct module *module, struct 
     struct catalog catalog = {0};
     char path[HLO_PATH];
     int disguised;
-    if (!point->op)
+    if (!point->work.op)
         return status_fail(
             st, STATUS_INPUT,
             "what is to lower? name a module of HLO text, the workload file of a model, or a matmul");
-    if (!module_job_matches(point) && !expr_is(point->op))
+    if (!module_job_matches(point) && !expr_is(point->work.op))
         return status_fail(
             st, STATUS_INPUT,
             "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump directory, - for "
             "stdin), the workload file of a model, or a matmul",
-            point->op);
+            point->work.op);
     int code = module_job_read(point, &catalog, module, path, &disguised, st);
     catalog_free(&catalog);
     return code;

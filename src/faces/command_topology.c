@@ -124,7 +124,7 @@ static int show_sources(const struct chip *chip, struct status *st)
 static int show(const struct machine *machine, const struct point *point, struct status *st)
 {
     struct axis_list list = {0};
-    if (point->axis && mesh_parse_axes(&machine->mesh, point->axis, &list, st) < 0)
+    if (point->work.axis && mesh_parse_axes(&machine->mesh, point->work.axis, &list, st) < 0)
         return status_prefix(st, "--axis: ");
     const struct chip *chip = machine->chip;
     const struct slice *slice = &machine->slice;
@@ -136,7 +136,7 @@ static int show(const struct machine *machine, const struct point *point, struct
     show_links(chip, slice);
     defects_show(slice, stdout);
     show_hosts(chip, slice);
-    int code = point->mesh || point->axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
+    int code = point->machine.mesh || point->work.axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
     return code < 0 ? code : show_sources(chip, st);
 }
 

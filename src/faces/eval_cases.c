@@ -60,13 +60,13 @@ static int run_plans(const struct example *example, const struct machine *machin
     int code = 0;
     for (int kind = 0; kind < RING_KINDS && code == 0; kind++)
         for (int algorithm = 0; algorithm < ALGORITHMS && code == 0; algorithm++) {
-            if ((point->ring != CHOICE_OPEN && kind != point->ring) ||
-                (!any_algorithm && algorithm != point->algorithm))
+            if ((point->schedule.ring != CHOICE_OPEN && kind != point->schedule.ring) ||
+                (!any_algorithm && algorithm != point->schedule.algorithm))
                 continue;
             struct evaluate_plan plan = {.kind = (enum ring_kind)kind,
                                          .algorithm = (enum algorithm)algorithm,
-                                         .keep_ties = point->keep_ties,
-                                         .routes = point->routes};
+                                         .keep_ties = point->schedule.keep_ties,
+                                         .routes = point->schedule.routes};
             code = run_plan(example, machine, &plan, st);
             if (code < 0)
                 status_prefix(st, "ring %s, ", ring_kind_name(plan.kind));
@@ -81,7 +81,7 @@ static int run_case(const struct example *example, const struct point *asked, bo
     struct point point = *asked;
     struct machine machine = {0};
     struct slice_of_mesh of;
-    point.mesh = axes_print(&example->axes, mesh);
+    point.machine.mesh = axes_print(&example->axes, mesh);
     int code = machine_slice_of_mesh(&point, &of, st);
     if (code == 0)
         code = machine_open(&machine, &point, catalog, st);

@@ -41,7 +41,7 @@ static int compare(const struct point *point, const struct model *model, const s
     struct array wanted = {0};
     bool found = false;
     int64_t at = 0;
-    int code = numbers_expected(point->file, &model->output[0], &wanted, &found, st);
+    int code = numbers_expected(point->work.file, &model->output[0], &wanted, &found, st);
     if (code < 0 || !found)
         return code;
     if (array_near(y, &wanted, 0, &at))
@@ -67,7 +67,7 @@ static int run(const struct point *point, const struct model *model, const struc
                            "counts do not say which tokens go to which expert; eval needs a routing "
                            "with device,token,expert,gate, or one that is drawn");
     }
-    int code = numbers_read(point->file, model, in, st);
+    int code = numbers_read(point->work.file, model, in, st);
     if (code == 0)
         code = numbers_run(model, module, in, 0, made, st);
     if (code == 0) {

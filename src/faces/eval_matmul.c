@@ -77,21 +77,21 @@ int eval_matmul(const struct point *point, FILE *out, struct status *st)
     char text[EXPR_TEXT], mesh[AXES_TEXT];
     int code = job_open(&job, point, &catalog, st);
     const struct axes *axes = &job.machine.mesh.axes;
-    int dtype = code == 0 ? dtype_by_name(point->dtype, st) : code;
+    int dtype = code == 0 ? dtype_by_name(point->work.dtype, st) : code;
     struct module_job *m = job.state;
     if (dtype < 0)
         code = dtype;
     if (code == 0)
         code = module_job_choose(m, st);
     if (code == 0)
-        code = expr_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &expr, st);
+        code = expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &expr, st);
     if (code == 0)
         code = check_size(&expr, st);
     if (code == 0)
         code = chain_build(&expr, axes, 0, &chain, st);
     if (code == 0) {
         fprintf(out, "# %s on mesh %s, strategy %s\n", expr_print(&expr, axes, text), axes_print(axes, mesh),
-                point->strategy);
+                point->schedule.strategy);
         print_chain(&chain, &m->step.base, out);
         code = verify(&chain, &m->module, out, st);
     }

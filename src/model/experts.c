@@ -165,7 +165,7 @@ static int build(const struct node *root, const struct point *point, const struc
 {
     struct experts x = {.root = root, .model = model, .layers_with = 1, .every = 1};
     int32_t made = -1;
-    int dtype = dtype_by_name(point->dtype, st);
+    int dtype = dtype_by_name(point->work.dtype, st);
     if (dtype < 0)
         return dtype;
     x.dtype = (enum dtype_id)dtype;

@@ -26,7 +26,7 @@ static int read_capacity(struct experts *x, int64_t *capacity, struct status *st
 /* One, unless the point says otherwise; the option's default is for loops of all-reduces. */
 static int read_chunks(struct experts *x, const struct point *point, struct status *st)
 {
-    x->chunks = point->given[option_index(option_by_name("chunks"))] ? point->chunks : 1;
+    x->chunks = point->given[option_index(option_by_name("chunks"))] ? point->schedule.chunks : 1;
     return x->chunks >= 1 && x->chunks <= OVERLAP_CHUNKS
                ? 0
                : status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", x->chunks, OVERLAP_CHUNKS);
@@ -41,7 +41,7 @@ static int read_routed(struct experts *x, const struct node *node, int64_t capac
                                    .experts = x->experts,
                                    .top_k = x->top_k,
                                    .tokens = x->tokens};
-    int code = routing_read(&of->routing, node, point->file, point->draw, of->layer, st);
+    int code = routing_read(&of->routing, node, point->work.file, point->draw, of->layer, st);
     if (code == 0 && !point->numbers && x->exchange == EXCHANGE_RAGGED)
         routing_forget_entries(&of->routing);
     return code < 0 ? code : dispatch_init(&of->dispatch, &of->routing, x->peers, capacity, st);

@@ -60,7 +60,7 @@ double model_memory_bytes(const struct model_size *size, enum remat remat)
 
 int model_fits(const struct model_size *size, const struct point *point, struct status *st)
 {
-    double need = model_memory_bytes(size, (enum remat)point->remat);
+    double need = model_memory_bytes(size, (enum remat)point->schedule.remat);
     if (point->memory_most_bytes <= 0 || need <= point->memory_most_bytes)
         return 0;
     return status_fail(st, STATUS_MEMORY, "the step takes %.4g GB of each chip's memory, which has %.4g GB",

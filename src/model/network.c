@@ -71,7 +71,7 @@ static int read_network(struct network *n, const struct point *point, struct sta
         code = node_text(activation, "activation", &name, st);
     if (code == 0 && (n->activation = front_function(name, st)) < 0)
         code = activation ? node_prefix(activation, st, n->activation) : n->activation;
-    int dtype = code == 0 ? dtype_by_name(point->dtype, st) : code;
+    int dtype = code == 0 ? dtype_by_name(point->work.dtype, st) : code;
     n->dtype = dtype < 0 ? DTYPE_F32 : (enum dtype_id)dtype;
     return dtype < 0 ? dtype : 0;
 }

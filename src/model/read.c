@@ -68,7 +68,7 @@ static int read_like(const struct point *point, const struct axes *axes, const s
     struct document document = {0};
     const struct front *front = NULL;
     *model = (struct model){.like = like};
-    int code = document_load(&document, point->file, st);
+    int code = document_load(&document, point->work.file, st);
     if (code == 0)
         code = find_front(document.root, &front, st);
     if (code == 0)

@@ -376,11 +376,11 @@ static int build(const struct node *root, const struct point *point, const struc
     char name[TENSOR_NAME] = "";
     struct tensor out = {0};
     bool any = false;
-    int dtype = dtype_by_name(point->dtype, st), code = dtype < 0 ? dtype : 0;
+    int dtype = dtype_by_name(point->work.dtype, st), code = dtype < 0 ? dtype : 0;
     if (code == 0 && s.trained)
         code = node_is_sequence(s.trained, "trained", st);
-    if (code == 0 && point->dims)
-        code = expr_read_sizes(point->dims, &s.sizes, st);
+    if (code == 0 && point->work.dims)
+        code = expr_read_sizes(point->work.dims, &s.sizes, st);
     if (code < 0)
         return code;
     int given = s.sizes.count;

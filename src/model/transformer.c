@@ -266,7 +266,7 @@ static int build(const struct node *root, const struct point *point, const struc
         t.expert_rows = t.experts ? s.experts->buffer * s.experts->chunks : 0;
         model_begin(model, "transformer", &t.axes, summed, t.experts ? 5 : 3);
         s.b = &model->builder;
-        transformer_size(&t, point->prefetch, &model->size);
+        transformer_size(&t, point->schedule.prefetch, &model->size);
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);

@@ -81,7 +81,7 @@ static int read_dtypes(const struct node *root, const struct point *point, struc
     static const char *const keys[] = {"params", "gradients", "state", "momentum", "master", NULL};
     const struct node *list = node_get(root, "dtypes");
     int code = list ? node_is_mapping(list, "dtypes", st) : 0;
-    int compute = code == 0 ? dtype_by_name(point->dtype, st) : code;
+    int compute = code == 0 ? dtype_by_name(point->work.dtype, st) : code;
     if (compute < 0)
         return compute;
     t->compute = (enum dtype_id)compute;
@@ -258,12 +258,12 @@ static int read_tokens(const struct node *root, const struct point *point, struc
 {
     int shards = axis_list_size(&t->dp, &t->axes) * axis_list_size(&t->fsdp, &t->axes);
     int64_t chips = axes_devices(&t->axes), sequences = 0;
-    t->micro_batches = point->micro_batches;
+    t->micro_batches = point->schedule.micro_batches;
     if (t->micro_batches < 1 || t->micro_batches > MICRO_BATCHES_MOST)
-        return status_fail(st, STATUS_INPUT, "--micro-batches %d: write 1 to %d", point->micro_batches,
-                           MICRO_BATCHES_MOST);
-    if (point->tokens_per_chip > 0) {
-        t->tokens = point->tokens_per_chip * chips;
+        return status_fail(st, STATUS_INPUT, "--micro-batches %d: write 1 to %d",
+                           point->schedule.micro_batches, MICRO_BATCHES_MOST);
+    if (point->work.tokens_per_chip > 0) {
+        t->tokens = point->work.tokens_per_chip * chips;
     } else {
         int code = front_count(root, "batch", "the sequences of a step, or tokens-per-chip", size_most,
                                &sequences, st);
@@ -286,12 +286,12 @@ static int read_tokens(const struct node *root, const struct point *point, struc
 int transformer_read(const struct node *root, const struct point *point, const struct axes *axes,
                      struct transformer *t, struct status *st)
 {
-    *t = (struct transformer){.axes = *axes, .head = point->head};
+    *t = (struct transformer){.axes = *axes, .head = point->work.head};
     int code = read_sizes(root, t, st);
-    if (code == 0 && point->layers > LAYERS_MOST)
-        return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", point->layers, LAYERS_MOST);
-    if (code == 0 && point->layers > 0)
-        t->layers = point->layers;
+    if (code == 0 && point->work.layers > LAYERS_MOST)
+        return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", point->work.layers, LAYERS_MOST);
+    if (code == 0 && point->work.layers > 0)
+        t->layers = point->work.layers;
     if (code == 0)
         code = read_dtypes(root, point, t, st);
     if (code == 0)

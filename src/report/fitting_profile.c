@@ -33,7 +33,7 @@ static void write_quoted(const char *text, FILE *out)
 
 static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
 {
-    return row->has_case && strcmp(row->measured->point.chip, chip->name) == 0;
+    return row->has_case && strcmp(row->measured->point.machine.chip, chip->name) == 0;
 }
 
 /* The rows fitted, by their ids or, without ids, by their lines. */
@@ -65,7 +65,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
     char name[64], fitted[80];
     for (int i = 0; i < f->rows && ring == CHOICE_OPEN; i++)
         if (is_of(&f->row[i], chip))
-            ring = f->row[i].measured->point.ring;
+            ring = f->row[i].measured->point.schedule.ring;
     base_name(chip->name, name);
     fprintf(out, "# A measured profile of %s, written by icisim fit from %d measurements.\n", name,
             chip->points);

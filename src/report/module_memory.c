@@ -10,7 +10,8 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
         [MEMORY_GATHERED] = "gathered",     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_LOGITS] = "logits",
     };
     const struct model_step *step = &rows->job->step;
-    const double *bytes = step->model.size.memory_bytes[rows->job->of_model ? step->point->remat : 0];
+    const double *bytes =
+        step->model.size.memory_bytes[rows->job->of_model ? step->point->schedule.remat : 0];
     struct sheet sheet = {0};
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)

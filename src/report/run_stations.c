@@ -35,7 +35,8 @@ static int run_one(const struct grid *grid, int64_t index, struct row *row, stru
         row->chips[i] = stations.part[i].mesh.devices;
         snprintf(row->part[i], sizeof row->part[i], "%s", stations.part[i].name);
     }
-    row->pcie_Bps = row->point.host_transfer && stations.machine.chip ? stations.machine.chip->pcie_Bps : 0;
+    row->pcie_Bps =
+        row->point.schedule.host_transfer && stations.machine.chip ? stations.machine.chip->pcie_Bps : 0;
     stations_close(&stations);
     return code;
 }
@@ -47,7 +48,7 @@ static int run_all(const struct grid *grid, struct row row[], struct status *st)
     for (int64_t i = 0; i < grid->points; i++) {
         struct status own = {0};
         int code = run_one(grid, i, &row[i], &own);
-        if (code < 0 && (!status_is_refusal(code) || !row[i].point.split))
+        if (code < 0 && (!status_is_refusal(code) || !row[i].point.machine.split))
             return status_fail(st, code, "%s", own.text);
         row[i].refused = own;
         done += code == 0;
@@ -78,7 +79,7 @@ static void add_columns(struct sheet *sheet, const struct row *row)
 static const char *chips_of(const struct row *row, char text[static 32])
 {
     if (row->refused.code < 0)
-        snprintf(text, 32, "%s", row->point.split);
+        snprintf(text, 32, "%s", row->point.machine.split);
     else
         snprintf(text, 32, "%d/%d", row->chips[0], row->chips[1]);
     return text;
@@ -90,7 +91,7 @@ static void put_row(struct sheet *sheet, const struct row *row)
     bool refused = row->refused.code < 0;
     char chips[32];
     double contention_s = refused ? NAN : fmax(0, r->period_s - r->bound_s);
-    sheet_count(sheet, row->point.host_transfer ? 1 : row->point.in_flight);
+    sheet_count(sheet, row->point.schedule.host_transfer ? 1 : row->point.schedule.in_flight);
     sheet_text(sheet, chips_of(row, chips));
     for (int k = 0; k < 3; k++)
         sheet_real(sheet, "%.4f", refused ? NAN : r->alone_s[k] * 1e6);
@@ -140,7 +141,8 @@ static int print_rows(const struct row row[], int64_t rows, FILE *out, struct st
                         b->result.period_s - b->result.within_s[2]};
     if (rows > 1)
         fprintf(out, "# fastest: %d/%d chips, %d in flight, %.4f us a batch; there:\n", b->chips[0],
-                b->chips[1], b->point.host_transfer ? 1 : b->point.in_flight, b->result.period_s * 1e6);
+                b->chips[1], b->point.schedule.host_transfer ? 1 : b->point.schedule.in_flight,
+                b->result.period_s * 1e6);
     fprintf(out, "# %s waits %.4f us of a batch's time until a batch has left, %s %.4f us until one comes\n",
             b->part[0], fmax(0, wait_s[0]) * 1e6, b->part[1], fmax(0, wait_s[1]) * 1e6);
     return code;
@@ -156,7 +158,7 @@ static void write_rows(const struct row row[], int64_t rows, struct csv_writer *
         csv_text(csv, names[i]);
     csv_end_row(csv);
     for (int64_t i = 0; i < rows; i++) {
-        csv_count(csv, row[i].point.host_transfer ? 1 : row[i].point.in_flight);
+        csv_count(csv, row[i].point.schedule.host_transfer ? 1 : row[i].point.schedule.in_flight);
         bool refused = row[i].refused.code < 0;
         csv_text(csv, refused ? row[i].refused.text : "ok");
         for (int k = 0; k < 2; k++)
@@ -195,7 +197,7 @@ int eval_stations(const struct point *point, FILE *out, struct status *st)
     if (code == 0)
         code = stations_eval(&stations, loss, st);
     if (code == 0) {
-        fprintf(out, "# %s: the loss of %s, batch by batch\n", point->file, stations.part[1].name);
+        fprintf(out, "# %s: the loss of %s, batch by batch\n", point->work.file, stations.part[1].name);
         for (int64_t i = 0; i < stations.batches; i++)
             fprintf(out, "%.2f%s", loss[i], i + 1 < stations.batches ? " " : "\n");
     }

@@ -20,7 +20,7 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
 {
     *grid = (struct grid){.settings = settings, .points = 1, .led = -1, .leader = -1};
     point_init(&grid->common);
-    grid->common.file = settings->file;
+    grid->common.work.file = settings->file;
     for (int i = 0; i < option_count; i++) {
         int count = settings->of[i].count;
         grid->common.given[i] = count > 0;
@@ -73,8 +73,8 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
         int option = grid->option[grid->led];
         set(&option_table[option], grid->settings->of[option].text[leader], point);
     }
-    if (point->file && point->op && option_op(point->op) == ON_MODEL)
-        point->file = point->op; /* of several models each has its own */
+    if (point->work.file && point->work.op && option_op(point->work.op) == ON_MODEL)
+        point->work.file = point->work.op; /* of several models each has its own */
 }
 
 int grid_value(const struct grid *grid, int64_t index, const struct option_row *option)

@@ -139,12 +139,12 @@ int option_check(const struct point *point, enum op_set op, const char *name, st
 
 void point_init(struct point *point)
 {
-    *point = (struct point){.link_Bps = NAN,
-                            .hop_latency_s = NAN,
-                            .matmul_efficiency = NAN,
-                            .launch_overhead_s = NAN,
-                            .ring = CHOICE_OPEN,
-                            .engine = CHOICE_OPEN};
+    *point = (struct point){.machine.link_Bps = NAN,
+                            .machine.hop_latency_s = NAN,
+                            .machine.matmul_efficiency = NAN,
+                            .machine.launch_overhead_s = NAN,
+                            .schedule.ring = CHOICE_OPEN,
+                            .run.engine = CHOICE_OPEN};
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];
         if (!option->of_point || !option->fallback)

@@ -21,76 +21,89 @@ enum { CHOICE_OPEN = -1 };
 /* Room for options, by their index in the table (option.h). */
 enum { OPTIONS_MAX = 128 };
 
-struct point {
-    const char *op;   /* "all-gather", or a matmul in sharding notation */
-    const char *file; /* the workload file that it came from, or NULL */
+/* What runs. */
+struct point_work {
+    const char *op;      /* "all-gather", or a matmul in sharding notation */
+    const char *file;    /* the workload file that it came from, or NULL */
+    uint64_t size_bytes; /* 0: not given */
+    const char *dtype;
+    const char *axis, *groups;
+    const char *pairs;      /* collective-permute: "0-1,1-2" */
+    const char *pair_sizes; /* ragged-all-to-all: a CSV file or "random:SEED" */
+    int offset;             /* collective-permute without pairs: a shift by so many positions */
+    int root;               /* broadcast: position in the group */
+    const char *dims;       /* matmuls, statements: sizes of dims that have names: "B=1024,D=2048" */
+    const char *trip_count; /* modules: "while.3=80": of loops that do not say it themselves */
+    const char *ragged;     /* modules: "uniform": what ragged all-to-alls send, which only run time knows */
+    const char *op_cost;    /* modules: a CSV of what custom calls cost */
+    bool as_written;        /* modules: no reduce-scatter is found in them */
+    int layers, tokens_per_chip; /* transformers; 0: not given */
+    bool head;                   /* transformers: embedding, logits and loss are simulated, too */
+};
 
+/* Where: the slice, its chips and links, and the logical mesh on them. */
+struct point_machine {
     const char *chip;
     int profile; /* enum chip_profile */
     const char *slice, *wrap, *mesh;
-    const char *on;                 /* chips that the mesh is laid over, in order: "0-3,7,6" */
-    double link_Bps, hop_latency_s; /* NaN: the chip's own */
-    const char *link, *slow_chip;   /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
+    const char *on;      /* chips that the mesh is laid over, in order: "0-3,7,6" */
+    const char *devices; /* modules: a CSV of the chips of devices */
+    const char *split;   /* a workload of two meshes: "2/6", chips of each; NULL: what the file says */
+    double link_Bps, hop_latency_s;              /* NaN: the chip's own */
+    const char *link, *slow_chip;                /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
+    const char *peak;                            /* rates by dtype: "int32=19.17Tflops" */
+    double matmul_efficiency, launch_overhead_s; /* NaN: the chip's own */
+    bool mxu_padding;
+    int precision;    /* enum precision */
+    bool elementwise; /* modules: norms, activations and copies take HBM time */
+};
 
-    const char *axis, *groups;
-    uint64_t size_bytes; /* 0: not given */
-    const char *dtype;
-    const char *pairs;       /* collective-permute: "0-1,1-2" */
-    const char *pair_sizes;  /* ragged-all-to-all: a CSV file or "random:SEED" */
+/* How: the schedules of collectives, and how a model is compiled. */
+struct point_schedule {
+    int ring;                /* enum ring_kind, or CHOICE_OPEN */
+    int algorithm;           /* enum algorithm */
     int routes;              /* collective-permute: link-disjoint routes that share the bytes */
-    int offset;              /* collective-permute without pairs: a shift by so many positions */
-    int root;                /* broadcast: position in the group */
     bool keep_ties;          /* all-to-all */
     bool one_ring, all_axes; /* through axes on several physical ones; neither: the faster */
-
-    int ring;      /* enum ring_kind, or CHOICE_OPEN */
-    int algorithm; /* enum algorithm */
-    const char *strategy;
-
-    /* matmuls; NaN: the chip's own */
-    const char *dims; /* sizes of dims that have names: "B=1024,D=2048" */
-    const char *peak; /* rates by dtype: "int32=19.17Tflops" */
-    double matmul_efficiency, launch_overhead_s;
-    bool mxu_padding;
-    int precision;  /* enum precision */
-    int all_reduce; /* enum overlap_reduce */
+    const char *strategy;    /* how collectives overlap matmuls */
+    int all_reduce;          /* enum overlap_reduce */
     int chunks;
-    int loop;   /* enum overlap_loop */
-    int gather; /* enum overlap_gather */
+    int loop;           /* enum overlap_loop */
+    int gather;         /* enum overlap_gather */
+    int remat;          /* models: enum remat */
+    bool combine;       /* models: gathers of a layer are one */
+    int prefetch;       /* models: layers that gathers start ahead */
+    bool fuse;          /* models: element-wise instructions run with what reads them */
+    int micro_batches;  /* transformers */
+    bool unroll;        /* every trip of a loop and every layer is simulated */
+    int in_flight;      /* a workload of two meshes: batches at a time */
+    bool host_transfer; /* a workload of two meshes: batches go through the hosts, and the loop blocks */
+};
 
-    /* modules */
-    const char *trip_count; /* "while.3=80": of loops that do not say it themselves */
-    const char *ragged;     /* "uniform": what ragged all-to-alls send, which only run time knows */
-    const char *devices;    /* a CSV of the chips of devices */
-    const char *op_cost;    /* a CSV of what custom calls cost */
-    int in_flight;          /* of a workload of two meshes: batches at a time */
-    const char *split;      /* "2/6": chips of each; NULL: what the file says */
-    bool host_transfer;     /* batches go through the hosts, and the loop blocks */
-    int draw;               /* of a model with experts: which of its routings; no option */
-    bool time_only;         /* communication alone is not simulated: of searches; no option */
+/* How the simulation is run. */
+struct point_run {
+    int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
+    bool fold, check;
+    double tolerance_frac;       /* 0: exact */
+    double time_limit_s;         /* of the wall clock, for a point; 0: any */
+    uint64_t memory_limit_bytes; /* 0: what the machine has free */
+};
+
+struct point {
+    struct point_work work;
+    struct point_machine machine;
+    struct point_schedule schedule;
+    struct point_run run;
+    bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
+
+    int draw;        /* of a model with experts: which of its routings; no option */
+    bool time_only;  /* communication alone is not simulated: of searches; no option */
     bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
     int layers_most; /* that a model has in its module then; 0: all */
     bool numbers;    /* of a model: what its inputs hold is wanted, too; no option */
     bool least;      /* of a model: what its step takes at least, its collectives by their links; no option */
     double
         memory_most_bytes; /* of each chip: a model that needs more is refused before it is built; 0: none; no option */
-    int remat;             /* enum remat: of models */
-    bool combine; /* of models: gathers of a layer are one */
-    int prefetch; /* of models: layers that gathers start ahead */
-    bool unroll, as_written;
-    int layers, tokens_per_chip; /* of transformers; 0: not given */
-    int micro_batches;
-    bool head;
-    bool elementwise; /* what is no product takes time, too */
-    bool fuse;        /* of models: what is element by element runs with what reads it */
-
-    int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
-    bool fold, check;
-    double tolerance_frac;       /* 0: exact */
-    double time_limit_s;         /* of the wall clock, for a point; 0: any */
-    uint64_t memory_limit_bytes; /* 0: what the machine has free */
-
-    bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
 };
 
 #endif

@@ -84,8 +84,8 @@ static int check_row(struct checks *checks, struct published *p, const struct me
 {
     struct point point = row->point;
     struct simulation simulation;
-    point.profile = CHIP_MEASURED;
-    const struct chip *chip = catalog_chip(&p->catalog, point.chip, CHIP_MEASURED, st);
+    point.machine.profile = CHIP_MEASURED;
+    const struct chip *chip = catalog_chip(&p->catalog, point.machine.chip, CHIP_MEASURED, st);
     if (!chip || simulate_point(&point, &p->catalog, &simulation, st))
         return status_prefix(st, "%s:%d: ", p->measured->table.file, row->line);
     bool fitted = is_fitted_on(chip, measured_cell(p->measured, row, "id"));
@@ -111,7 +111,7 @@ static int check_share(struct checks *checks, struct published *p, const char *c
     const struct chip *chip = catalog_chip(&p->catalog, chip_name, CHIP_MEASURED, st);
     int rows = 0, fitted = 0;
     for (int i = 0; chip && i < m->rows; i++) {
-        if (strcmp(m->row[i].point.chip, chip_name) != 0)
+        if (strcmp(m->row[i].point.machine.chip, chip_name) != 0)
             continue;
         rows++;
         fitted += is_fitted_on(chip, measured_cell(m, &m->row[i], "id"));
@@ -137,9 +137,9 @@ static int check_shares(struct checks *checks, struct published *p, struct statu
     for (int i = 0; i < m->rows && code == 0; i++) {
         bool seen = false;
         for (int j = 0; j < i; j++)
-            seen |= strcmp(m->row[i].point.chip, m->row[j].point.chip) == 0;
+            seen |= strcmp(m->row[i].point.machine.chip, m->row[j].point.machine.chip) == 0;
         if (!seen)
-            code = check_share(checks, p, m->row[i].point.chip, st);
+            code = check_share(checks, p, m->row[i].point.machine.chip, st);
     }
     return code;
 }

@@ -17,16 +17,17 @@ static const double hold_s = 0.1;
 /* What one of so many workers may take for a point. */
 static uint64_t most_for(const struct point *point, int workers)
 {
-    return point->memory_limit_bytes ? point->memory_limit_bytes : memory_free_bytes() / (uint64_t)workers;
+    return point->run.memory_limit_bytes ? point->run.memory_limit_bytes
+                                         : memory_free_bytes() / (uint64_t)workers;
 }
 
 void budget_hold(struct budget_hold *held, const struct point *point, int workers)
 {
-    if (held->holds && held->limit_bytes == point->memory_limit_bytes &&
+    if (held->holds && held->limit_bytes == point->run.memory_limit_bytes &&
         stopwatch_wall_s(&held->since) < hold_s)
         return;
     *held = (struct budget_hold){
-        .holds = true, .limit_bytes = point->memory_limit_bytes, .since = stopwatch_start_wall()};
+        .holds = true, .limit_bytes = point->run.memory_limit_bytes, .since = stopwatch_start_wall()};
     memory_hold(most_for(point, workers));
 }
 
@@ -35,7 +36,7 @@ static const char cure[] = "take a smaller slice, fewer axes at once, --algorith
 static int check_memory(const struct point *point, double bytes, struct status *st)
 {
     char need[UNITS_TEXT], have[UNITS_TEXT];
-    if (!point->memory_limit_bytes && bytes < little_bytes)
+    if (!point->run.memory_limit_bytes && bytes < little_bytes)
         return 0;
     uint64_t most_bytes = most_for(point, 1);
     if (bytes <= (double)most_bytes)
@@ -43,7 +44,7 @@ static int check_memory(const struct point *point, double bytes, struct status *
     return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
                        units_print_about_bytes(bytes, need),
                        units_print_about_bytes((double)most_bytes, have),
-                       point->memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
+                       point->run.memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
 }
 
 static int check(const struct point *point, double bytes, double seconds, struct status *st)
@@ -52,12 +53,12 @@ static int check(const struct point *point, double bytes, double seconds, struct
     if (check_memory(point, bytes, st) < 0)
         return st->code;
     /* What takes less than a second is soon found to take longer than it may. */
-    if (point->time_limit_s > 0 && seconds >= 1 && seconds > point->time_limit_s &&
-        !(point->tolerance_frac > 0))
+    if (point->run.time_limit_s > 0 && seconds >= 1 && seconds > point->run.time_limit_s &&
+        !(point->run.tolerance_frac > 0))
         return status_fail(
             st, STATUS_LIMIT,
             "this takes more than %.0f s, and may take %s; allow more time (--time-limit), or %s", seconds,
-            units_print_time(point->time_limit_s, have), cure);
+            units_print_time(point->run.time_limit_s, have), cure);
     return 0;
 }
 
@@ -78,7 +79,7 @@ static bool starts_at_once(const struct program *program, const struct op *op)
 int budget_run(const struct point *point, const struct program *program, struct status *st)
 {
     double transfers = 0, most = (double)program->ops * program->slice->chips;
-    if (!point->memory_limit_bytes && most * transfer_bytes < little_bytes && most * transfer_s < 1)
+    if (!point->run.memory_limit_bytes && most * transfer_bytes < little_bytes && most * transfer_s < 1)
         return 0; /* were all under way at once */
     for (int32_t o = 0; o < program->ops; o++)
         if (starts_at_once(program, &program->op[o]))

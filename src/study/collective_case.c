@@ -71,22 +71,23 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                     struct status *st)
 {
     const struct slice *slice = &job->machine.slice;
-    *formula = (struct formula_case){.op = c->collective->id,
-                                     .kind = c->kind,
-                                     .algorithm = (enum algorithm)job->point->algorithm,
-                                     .rings = c->walks.span.rings,
-                                     .one_link = steps_are_links(c),
-                                     .on_axes = rings_are_axes(c),
-                                     .elements = c->elements,
-                                     .elem_bytes = c->dtype->bytes,
-                                     .hop_latency_s = slice->hop_latency_s,
-                                     .link_Bps = slice->link_Bps,
-                                     .reduce_Bps = slice->reduce_Bps,
-                                     .setup_s = job->machine.chip->setup_s,
-                                     .keep_ties = job->point->keep_ties,
-                                     .root = walks_root(c, job),
-                                     .routes = job->point->routes > 0 ? job->point->routes : 1,
-                                     .uneven = slice->link != NULL};
+    *formula =
+        (struct formula_case){.op = c->collective->id,
+                              .kind = c->kind,
+                              .algorithm = (enum algorithm)job->point->schedule.algorithm,
+                              .rings = c->walks.span.rings,
+                              .one_link = steps_are_links(c),
+                              .on_axes = rings_are_axes(c),
+                              .elements = c->elements,
+                              .elem_bytes = c->dtype->bytes,
+                              .hop_latency_s = slice->hop_latency_s,
+                              .link_Bps = slice->link_Bps,
+                              .reduce_Bps = slice->reduce_Bps,
+                              .setup_s = job->machine.chip->setup_s,
+                              .keep_ties = job->point->schedule.keep_ties,
+                              .root = walks_root(c, job),
+                              .routes = job->point->schedule.routes > 0 ? job->point->schedule.routes : 1,
+                              .uneven = slice->link != NULL};
     for (int r = 0; r < c->walks.span.rings; r++) {
         formula->n[r] = c->walks.span.ring[r].n;
         formula->closed[r] = c->walks.span.ring[r].closed;
@@ -98,7 +99,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
 static void list_members(const struct collective_job *c, const struct job *job, int32_t chip[])
 {
     const struct slice *slice = &job->machine.slice;
-    if (!job->point->groups) {
+    if (!job->point->work.groups) {
         mesh_groups(&job->machine.mesh, &c->axes, chip);
         return;
     }
@@ -140,10 +141,10 @@ int collective_bound(struct collective_job *c, const struct job *job, double *bo
                                .bytes = (double)c->elements * c->dtype->bytes,
                                .n = c->group_chips,
                                .groups = job->machine.mesh.devices / c->group_chips,
-                               .root = job->point->root,
+                               .root = job->point->work.root,
                                .target = c->target};
     bool has_places = c->target || c->pair_elements || c->collective->id == COLLECTIVE_BROADCAST;
-    if (!job->point->groups && !has_places)
+    if (!job->point->work.groups && !has_places)
         bound.axes = mesh_spanned(&job->machine.mesh, &c->axes);
     int32_t *chip = NULL;
     double *bytes = NULL;

@@ -14,26 +14,26 @@
  * nearest ones. */
 static bool collective_matches(const struct point *point)
 {
-    return strcspn(point->op, " .[/") == strlen(point->op);
+    return strcspn(point->work.op, " .[/") == strlen(point->work.op);
 }
 
 /* Elements of the whole array. */
 static int read_size(struct collective_job *c, const struct point *point, struct status *st)
 {
     char text[UNITS_TEXT], least[UNITS_TEXT];
-    if (point->size_bytes == 0)
+    if (point->work.size_bytes == 0)
         return status_fail(st, STATUS_INPUT, "--size is missing; give %s of %s, such as --size 64MiB",
                            c->collective->size, c->collective->name);
-    double elements = (double)point->size_bytes / c->dtype->bytes;
+    double elements = (double)point->work.size_bytes / c->dtype->bytes;
     if (elements > 0x1p60)
         return status_fail(st, STATUS_LIMIT, "--size %s is beyond any slice; give 2^60 elements or fewer, %s",
-                           units_print_bytes(point->size_bytes, text),
+                           units_print_bytes(point->work.size_bytes, text),
                            units_print_bytes((uint64_t)(0x1p60 * c->dtype->bytes), least));
     c->elements = (int64_t)elements;
-    if ((double)c->elements * c->dtype->bytes < (double)point->size_bytes)
+    if ((double)c->elements * c->dtype->bytes < (double)point->work.size_bytes)
         return status_fail(st, STATUS_INPUT,
                            "--size %s is not a whole number of %s elements; write a multiple of %s",
-                           units_print_bytes(point->size_bytes, text), c->dtype->name,
+                           units_print_bytes(point->work.size_bytes, text), c->dtype->name,
                            units_print_bytes((uint64_t)c->dtype->bytes, least));
     return 0;
 }
@@ -43,13 +43,14 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
 {
     const struct point *point = job->point;
     const struct collective *collective = c->collective;
-    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->algorithm].uses_ring
+    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->schedule.algorithm].uses_ring
                                               : collective->uses_ring;
-    if (collective->has_targets && point->routes < 1)
+    if (collective->has_targets && point->schedule.routes < 1)
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
     if (!c->uses_ring)
         return 0;
-    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(job->machine.chip->ring, st);
+    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring
+                                                   : ring_kind_by_name(job->machine.chip->ring, st);
     if (st->code < 0)
         return status_prefix(st, "chip %s: ", job->machine.chip->name);
     c->kind = (enum ring_kind)kind;
@@ -75,11 +76,11 @@ static int collective_open(struct job *job, struct status *st)
     if (!c)
         return status_nomem(st);
     job->state = c;
-    if (!(c->collective = collective_by_name(point->op, st)))
+    if (!(c->collective = collective_by_name(point->work.op, st)))
         return st->code;
     if (option_check(point, (enum op_set)(1 << c->collective->id), c->collective->name, st) < 0)
         return st->code;
-    int dtype = dtype_by_name(point->dtype, st);
+    int dtype = dtype_by_name(point->work.dtype, st);
     if (dtype < 0)
         return dtype;
     c->dtype = dtype_info((enum dtype_id)dtype);
@@ -124,15 +125,15 @@ struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
-                                   .algorithm = (enum algorithm)job->point->algorithm,
+                                   .algorithm = (enum algorithm)job->point->schedule.algorithm,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
-                                   .combine = combine_of(job->point->op),
+                                   .combine = combine_of(job->point->work.op),
                                    .setup_s = job->machine.chip->setup_s,
-                                   .keep_ties = job->point->keep_ties,
-                                   .root = job->point->root,
+                                   .keep_ties = job->point->schedule.keep_ties,
+                                   .root = job->point->work.root,
                                    .target = c->target,
-                                   .routes = job->point->routes,
+                                   .routes = job->point->schedule.routes,
                                    .pair_elements = c->pair_elements,
                                    .timing_only = !job->has_data};
     return spec;
@@ -174,19 +175,19 @@ static int collective_describe(const struct job *job, struct work *work, struct 
         code = edges_print(c, job, work->edges, st);
     if (code < 0)
         return code;
-    if ((job->point->mesh || c->walks.form == WALK_RING) && !job->point->groups && !c->target)
+    if ((job->point->machine.mesh || c->walks.form == WALK_RING) && !job->point->work.groups && !c->target)
         walks_print(c, &job->machine.mesh, work->rings);
     work->op = c->collective->name;
     work->dtype = c->dtype->name;
     work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";
     work->strategy =
-        c->collective->has_algorithms ? algorithm_name((enum algorithm)job->point->algorithm) : "";
+        c->collective->has_algorithms ? algorithm_name((enum algorithm)job->point->schedule.algorithm) : "";
     if (c->uses_ring) {
         work->reference_option = "ring";
         work->reference = ring_kind_name(RING_UNI);
     }
-    work->axes = job->point->groups ? job->point->groups : c->axes_text;
-    work->size_bytes = job->point->size_bytes;
+    work->axes = job->point->work.groups ? job->point->work.groups : c->axes_text;
+    work->size_bytes = job->point->work.size_bytes;
     work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
     work->busbw_factor = c->collective->busbw_factor(c->group_chips);
     work->exact_id = formula_exact_find(&formula, &work->formula_exact_s);
@@ -197,7 +198,7 @@ static int collective_describe(const struct job *job, struct work *work, struct 
 static const char *collective_variants(const struct point *point, const char **values)
 {
     struct status unknown = {0};
-    const struct collective *c = collective_by_name(point->op, &unknown);
+    const struct collective *c = collective_by_name(point->work.op, &unknown);
     if (!c)
         c = &collectives[0]; /* job_open() will say that there is none */
     *values = c->variant_values;

@@ -18,7 +18,7 @@ struct duel {
 static int time_of(struct point *point, uint64_t size_bytes, const struct duel *duel, double *time_s)
 {
     struct result result;
-    point->size_bytes = size_bytes;
+    point->work.size_bytes = size_bytes;
     int code = job_result(point, duel->catalog, &result, duel->st);
     *time_s = result.time_s;
     return code;
@@ -96,7 +96,7 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
     *crossover = (struct crossover){0};
     for (int i = 0; engine_list()[i]; i++)
         if (engine_list()[i] == engine_fastest())
-            duel.a.engine = duel.b.engine = i;
+            duel.a.run.engine = duel.b.run.engine = i;
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it would abort */
     int code = scan(&duel, crossover, st);
     gsl_set_error_handler(handler);

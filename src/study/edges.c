@@ -112,7 +112,7 @@ int edges_print(const struct collective_job *c, const struct job *job, char text
     int links = span_edge_links(&c->walks.span);
     double time_s;
     *text = '\0';
-    if (links <= 1 || !c->uses_ring || job->point->groups || job->point->on || mesh->slice->link)
+    if (links <= 1 || !c->uses_ring || job->point->work.groups || job->point->machine.on || mesh->slice->link)
         return 0;
     int code = find_order(c, job, order, &time_s, st);
     if (code < 0)

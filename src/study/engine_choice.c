@@ -36,16 +36,16 @@ static double share_of(const struct job *job)
 /* Does it do what the point asks for? */
 static bool serves(const struct engine *engine, const struct point *point)
 {
-    bool folds = point->given[option_index(option_by_name("fold"))] && point->fold;
-    return (engine->folds || !folds) && (engine->tolerates || !(point->tolerance_frac > 0)) &&
+    bool folds = point->given[option_index(option_by_name("fold"))] && point->run.fold;
+    return (engine->folds || !folds) && (engine->tolerates || !(point->run.tolerance_frac > 0)) &&
            engine_is_here(engine);
 }
 
 const struct engine *job_engine(const struct job *job)
 {
     const struct point *point = job->point;
-    if (point->engine != CHOICE_OPEN)
-        return engine_list()[point->engine];
+    if (point->run.engine != CHOICE_OPEN)
+        return engine_list()[point->run.engine];
     bool can = serves(engine_reference(), point);
     return can && share_of(job) <= 1 ? engine_reference() : engine_fastest();
 }
@@ -56,7 +56,7 @@ static double share_of_point(const struct point *point, struct catalog *catalog)
     struct status own = {0};
     struct job job = {0};
     double share = INFINITY;
-    if (point->engine != CHOICE_OPEN)
+    if (point->run.engine != CHOICE_OPEN)
         return 0;
     if (serves(engine_reference(), point) && job_open(&job, point, catalog, &own) == 0 &&
         job_build(&job, &own) == 0)

@@ -206,7 +206,7 @@ static int read_case(struct fitting_row *row, struct catalog *catalog, struct st
 {
     struct measured_row *m = row->measured;
     bool placed = settings_count(&m->settings, "slice") > 0 || settings_count(&m->settings, "mesh") > 0;
-    if (!m->has_op || !placed || settings_count(&m->settings, "chip") == 0 || strchr(m->point.op, '['))
+    if (!m->has_op || !placed || settings_count(&m->settings, "chip") == 0 || strchr(m->point.work.op, '['))
         return 0;
     int code = simulate_formula(&m->point, catalog, &row->formula, st);
     if (code)
@@ -245,7 +245,7 @@ static int hold(struct fit_machine *machine, const char *list, struct status *st
 
 static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
 {
-    return row->has_case && strcmp(row->measured->point.chip, chip->name) == 0;
+    return row->has_case && strcmp(row->measured->point.machine.chip, chip->name) == 0;
 }
 
 static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *held, bool robust,
@@ -298,7 +298,7 @@ static int fit_all(struct fitting *f, const struct settings *settings, struct st
             status_prefix(st, "%s:%d: ", f->file, f->row[i].measured->line);
     }
     for (int i = 0; i < f->rows && code == 0; i++) {
-        const char *name = f->row[i].measured->point.chip;
+        const char *name = f->row[i].measured->point.machine.chip;
         int c = 0;
         while (c < f->chips && strcmp(f->chip[c].name, name) != 0)
             c++;

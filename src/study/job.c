@@ -20,20 +20,20 @@ const struct workload *const *workload_list(void)
 
 const struct workload *workload_of(const struct point *point, struct status *st)
 {
-    for (const struct workload *const *w = workloads; *w && point->op; w++)
+    for (const struct workload *const *w = workloads; *w && point->work.op; w++)
         if ((*w)->matches(point))
             return *w;
-    if (!point->op)
+    if (!point->work.op)
         status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
     else
         status_fail(st, STATUS_INPUT, "'%s' is neither a collective, such as all-gather, nor a matmul",
-                    point->op);
+                    point->work.op);
     return NULL;
 }
 
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st)
 {
-    *job = (struct job){.point = point, .catalog = catalog, .has_data = point->check};
+    *job = (struct job){.point = point, .catalog = catalog, .has_data = point->run.check};
     job->workload = workload_of(point, st);
     if (!job->workload)
         return st->code;
@@ -58,7 +58,7 @@ int job_build(struct job *job, struct status *st)
         code = budget_build(job->point, job->workload->sends(job), st);
     if (code == 0)
         code = job->workload->build(job, st);
-    return code == 0 && job->point->check ? check(job, st) : code;
+    return code == 0 && job->point->run.check ? check(job, st) : code;
 }
 
 int64_t job_family(const struct grid *grid, int64_t index)

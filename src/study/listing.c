@@ -14,9 +14,9 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
     *disguised = 0;
     if (option_check(point, ON_TEXT, "HLO text", st) < 0)
         return st->code;
-    if (point->as_written)
-        return hlo_load(module, point->op, point->trip_count, path, st);
-    int code = hlo_load(&written, point->op, point->trip_count, path, st);
+    if (point->work.as_written)
+        return hlo_load(module, point->work.op, point->work.trip_count, path, st);
+    int code = hlo_load(&written, point->work.op, point->work.trip_count, path, st);
     if (code == 0)
         code = pass_reduce_scatters(&written, module, disguised, st);
     if (code == 0 && *disguised == 0)
@@ -45,9 +45,9 @@ void listings_free(struct listing *first)
 
 static bool is_of(const struct listing *text, const struct point *point)
 {
-    bool trips =
-        point->trip_count ? text->trips && strcmp(text->trips, point->trip_count) == 0 : !text->trips;
-    return trips && text->as_written == point->as_written && strcmp(text->op, point->op) == 0;
+    bool trips = point->work.trip_count ? text->trips && strcmp(text->trips, point->work.trip_count) == 0
+                                        : !text->trips;
+    return trips && text->as_written == point->work.as_written && strcmp(text->op, point->work.op) == 0;
 }
 
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st)
@@ -60,10 +60,10 @@ const struct listing *listing_of(struct catalog *catalog, const struct point *po
         status_nomem(st);
         return NULL;
     }
-    text->op = strdup(point->op);
-    text->trips = point->trip_count ? strdup(point->trip_count) : NULL;
-    text->as_written = point->as_written;
-    int code = text->op && (text->trips || !point->trip_count) ? 0 : status_nomem(st);
+    text->op = strdup(point->work.op);
+    text->trips = point->work.trip_count ? strdup(point->work.trip_count) : NULL;
+    text->as_written = point->work.as_written;
+    int code = text->op && (text->trips || !point->work.trip_count) ? 0 : status_nomem(st);
     if (code == 0)
         code = listing_read(point, &text->module, text->path, &text->disguised, st);
     if (code < 0) {

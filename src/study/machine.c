@@ -68,7 +68,7 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
 /* Devices that a chip is at a point: of modules its cores, else one. */
 static int cores_of(const struct chip *chip, const struct point *point)
 {
-    return point->op && option_op(point->op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
+    return point->work.op && option_op(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
 }
 
 /* The slice that the cloud offers for as many devices as a mesh has. */
@@ -77,7 +77,7 @@ static int shape_for_mesh(const struct chip *chip, const struct point *point, ch
 {
     struct axes axes = {0};
     struct box box;
-    int code = read_sizes(point->mesh, &axes, st), cores = cores_of(chip, point);
+    int code = read_sizes(point->machine.mesh, &axes, st), cores = cores_of(chip, point);
     int devices = axes_devices(&axes);
     if (code >= 0)
         code = boxes_offered(chip, devices % cores ? devices : devices / cores, &box, st);
@@ -91,22 +91,22 @@ int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct 
 {
     struct axes axes = {0};
     size_t at = 0, used = 0;
-    if (point->slice || !point->mesh)
+    if (point->machine.slice || !point->machine.mesh)
         return 0;
-    int code = read_sizes(point->mesh, &axes, st);
+    int code = read_sizes(point->machine.mesh, &axes, st);
     if (code < 0)
         return code;
     if (axes.count > SLICE_AXES)
-        return no_shape(point->mesh, st);
+        return no_shape(point->machine.mesh, st);
     for (int a = 0; a < axes.count; a++) {
         const char *comma = a ? "," : "";
         at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", a ? "x" : "", axes.axis[a].n);
         used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s=%c", comma, axes.axis[a].name,
                                  slice_axis_name(a));
     }
-    point->slice = of->slice;
-    if (!point->on)
-        point->mesh = of->mesh;
+    point->machine.slice = of->slice;
+    if (!point->machine.on)
+        point->machine.mesh = of->mesh;
     return 0;
 }
 
@@ -165,14 +165,14 @@ static int split_cores(const struct machine *machine, const struct point *point,
 {
     int cores = cores_of(machine->chip, point);
     struct axes axes = {0};
-    *axis = said_cores(point->mesh, chips);
+    *axis = said_cores(point->machine.mesh, chips);
     if (*axis >= 0 && cores < 2)
-        return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->mesh,
+        return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->machine.mesh,
                            machine->chip->cores < 2 ? "a chip is one device"
                                                     : "only models are run on devices of chips");
     if (*axis >= 0)
         return 1;
-    if (cores < 2 || strpbrk(point->mesh, "*:") || axes_parse(point->mesh, &axes, st) < 0 ||
+    if (cores < 2 || strpbrk(point->machine.mesh, "*:") || axes_parse(point->machine.mesh, &axes, st) < 0 ||
         axes_devices(&axes) != machine->slice.chips * cores)
         return 0;
     for (*axis = axes.count - 1; *axis >= 0 && axes.axis[*axis].n % cores;)
@@ -180,7 +180,7 @@ static int split_cores(const struct machine *machine, const struct point *point,
     if (*axis < 0)
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s': a chip is %d devices, and no axis is a multiple of that; make one",
-                           point->mesh, cores);
+                           point->machine.mesh, cores);
     axes.axis[*axis].n /= cores;
     axes_print(&axes, chips);
     return 1;
@@ -190,7 +190,7 @@ static int split_cores(const struct machine *machine, const struct point *point,
 static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
 {
     char chips[MESH_TEXT];
-    int axis, split = point->mesh ? split_cores(machine, point, chips, &axis, st) : 0;
+    int axis, split = point->machine.mesh ? split_cores(machine, point, chips, &axis, st) : 0;
     if (split <= 0)
         return split;
     int code = mesh_init(&machine->mesh, &machine->slice, chips, st);
@@ -202,19 +202,19 @@ static int lay_cores(struct machine *machine, const struct point *point, struct 
 static int lay_mesh(struct machine *machine, const struct point *point, struct status *st)
 {
     const struct slice *slice = &machine->slice;
-    int laid = point->on ? 0 : lay_cores(machine, point, st);
+    int laid = point->machine.on ? 0 : lay_cores(machine, point, st);
     if (laid != 0)
         return laid < 0 ? laid : 0;
-    if (!point->on)
-        return mesh_init(&machine->mesh, slice, point->mesh, st);
-    if (!point->mesh)
+    if (!point->machine.on)
+        return mesh_init(&machine->mesh, slice, point->machine.mesh, st);
+    if (!point->machine.mesh)
         return status_fail(st, STATUS_INPUT, "--on lays a mesh over chips; add --mesh, such as --mesh d=4");
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
     if (!chip)
         return status_nomem(st);
-    int code = machine_read_chips(point->on, chip, slice->chips, st);
-    if (code >= 0 && mesh_init_on(&machine->mesh, slice, point->mesh, chip, code, st) < 0)
-        code = status_prefix(st, "--on '%s': ", point->on);
+    int code = machine_read_chips(point->machine.on, chip, slice->chips, st);
+    if (code >= 0 && mesh_init_on(&machine->mesh, slice, point->machine.mesh, chip, code, st) < 0)
+        code = status_prefix(st, "--on '%s': ", point->machine.on);
     free(chip);
     return code < 0 ? code : 0;
 }
@@ -222,21 +222,23 @@ static int lay_mesh(struct machine *machine, const struct point *point, struct s
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st)
 {
-    *machine = (struct machine){.chip = catalog_chip(catalog, point->chip, point->profile, st)};
+    *machine =
+        (struct machine){.chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st)};
     if (!machine->chip)
         return st->code;
-    if (!point->slice && !point->mesh)
+    if (!point->machine.slice && !point->machine.mesh)
         return status_fail(st, STATUS_INPUT,
                            "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
     char shape[SLICE_TEXT];
-    int code = point->slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
+    int code = point->machine.slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
     if (code >= 0)
-        code = chip_slice(machine->chip, point->slice ? point->slice : shape, point->wrap, point->link_Bps,
-                          point->hop_latency_s, &machine->slice, st);
+        code = chip_slice(machine->chip, point->machine.slice ? point->machine.slice : shape,
+                          point->machine.wrap, point->machine.link_Bps, point->machine.hop_latency_s,
+                          &machine->slice, st);
     if (code >= 0)
-        code = defects_read_links(&machine->slice, point->link, st);
+        code = defects_read_links(&machine->slice, point->machine.link, st);
     if (code >= 0)
-        code = defects_read_chips(&machine->slice, point->slow_chip, st);
+        code = defects_read_chips(&machine->slice, point->machine.slow_chip, st);
     if (code >= 0)
         code = lay_mesh(machine, point, st);
     return code < 0 ? code : 0;

@@ -32,7 +32,7 @@ static int add_other(struct matmul_job *m, const struct mesh *mesh, unsigned aft
 int matmul_open_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st)
 {
     enum { SUBSETS = 1 << TENSOR_DIMS };
-    bool keep = m->m.step.asked == OVERLAP_WAYS && m->m.step.point->gather == GATHER_AUTO;
+    bool keep = m->m.step.asked == OVERLAP_WAYS && m->m.step.point->schedule.gather == GATHER_AUTO;
     int code = module_bound(&m->m.step.base, mesh, &m->m.options.roofline, &m->bound_s, st);
     if (code < 0 || m->chain.choices == 0)
         return code;

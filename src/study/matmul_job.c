@@ -14,7 +14,7 @@
 
 static bool matmul_matches(const struct point *point)
 {
-    return expr_is(point->op);
+    return expr_is(point->work.op);
 }
 
 static bool is_given(const struct point *point, const char *option)
@@ -80,7 +80,7 @@ static int check_rates(const struct matmul_job *m, const struct point *point, st
 {
     const struct roofline *roofline = &m->m.options.roofline;
     const struct module *base = &m->m.step.base;
-    bool applies = !point->peak;
+    bool applies = !point->machine.peak;
     double unused;
     enum dtype_id first = DTYPE_COUNT;
     for (int32_t at = 0; at < base->instructions && st->code == 0; at++) {
@@ -92,8 +92,8 @@ static int check_rates(const struct matmul_job *m, const struct point *point, st
         roofline_peak(roofline, rate, &unused, st);
     }
     if (!applies)
-        return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s", point->peak,
-                           dtype_info(first)->name);
+        return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s",
+                           point->machine.peak, dtype_info(first)->name);
     if (st->code == 0 && is_given(point, "precision") && !takes_passes(m))
         return status_fail(st, STATUS_INPUT,
                            "--precision does not apply: no product takes passes, as f32 does");
@@ -127,13 +127,14 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
 {
     const struct point *point = job->point;
     const struct axes *axes = &job->machine.mesh.axes;
-    int dtype = dtype_by_name(point->dtype, st);
-    if (dtype < 0 || expr_parse(point->op, point->dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
+    int dtype = dtype_by_name(point->work.dtype, st);
+    if (dtype < 0 ||
+        expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
         return st->code;
     if (is_given(point, "dtype") && !m->expr.operand[0].name[0])
         return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
                            dtype_info(m->expr.operand[0].dtype)->name);
-    m->after = point->gather == GATHER_AFTER ? ~0u : 0;
+    m->after = point->schedule.gather == GATHER_AFTER ? ~0u : 0;
     if (chain_build(&m->expr, axes, m->after, &m->chain, st) < 0)
         return m->chain.ambiguous >= 0 ? matmul_choices(&m->chain, m->expr.operands - 1, job, st) : st->code;
     m->after &= m->chain.choices;
@@ -164,7 +165,7 @@ static int matmul_vary(struct job *job, struct status *st)
     struct matmul_job *m = job->state;
     if (m->m.step.asked == OVERLAP_WAYS)
         return 0;
-    int way = pass_way_by_name(job->point->strategy, st);
+    int way = pass_way_by_name(job->point->schedule.strategy, st);
     if (way < 0 || way == OVERLAP_WAYS)
         return way < 0 ? way : 0;
     m->m.step.asked = (enum overlap_way)way;
@@ -209,7 +210,7 @@ static int verify_small(const struct matmul_job *m, const struct job *job, struc
 static int matmul_build(struct job *job, struct status *st)
 {
     int code = module_job_build(job, st);
-    return code == 0 && job->point->check ? verify_small(job->state, job, st) : code;
+    return code == 0 && job->point->run.check ? verify_small(job->state, job, st) : code;
 }
 
 /* What is communicated and multiplied, one product after the other, and at what precision. */
@@ -251,7 +252,7 @@ static int matmul_describe(const struct job *job, struct work *work, struct stat
     module_job_binds(&m->m, work->product_bound);
     work->reference_option = "strategy";
     work->reference = pass_way_name(OVERLAP_NAIVE);
-    if (!job->point->mesh)
+    if (!job->point->machine.mesh)
         return 0;
     return matmul_rings_print(&m->m.module, &job->machine.mesh, work->rings, work->edges, st);
 }

@@ -12,7 +12,7 @@
 static int open_axes(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
-    int code = mesh_parse_axes(mesh, job->point->axis, &c->axes, st);
+    int code = mesh_parse_axes(mesh, job->point->work.axis, &c->axes, st);
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);
@@ -23,13 +23,13 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
 static int open_groups(struct collective_job *c, const struct job *job, struct status *st)
 {
     const struct machine *machine = &job->machine;
-    if (job->point->axis)
+    if (job->point->work.axis)
         return status_fail(st, STATUS_INPUT,
                            "--groups and --axis both say who takes part; leave one of them out");
     struct groups groups = {0};
     int chips = machine->mesh.devices;
     int32_t *chip = malloc((size_t)chips * sizeof *chip);
-    int code = chip ? groups_parse(job->point->groups, chips, &groups, st) : status_nomem(st);
+    int code = chip ? groups_parse(job->point->work.groups, chips, &groups, st) : status_nomem(st);
     for (int i = 0; code == 0 && i < chips; i++)
         chip[i] = mesh_chip(&machine->mesh, groups.member[i]);
     if (code == 0)
@@ -64,7 +64,7 @@ static int read_pairs(const char *text, int32_t pair[][2], struct status *st)
 
 static int open_pairs(struct collective_job *c, const struct job *job, int32_t chip[], struct status *st)
 {
-    const char *text = job->point->pairs;
+    const char *text = job->point->work.pairs;
     size_t commas = 0;
     for (const char *at = text; *at; at++)
         commas += *at == ',';
@@ -82,17 +82,17 @@ static int open_pairs(struct collective_job *c, const struct job *job, int32_t c
 /* A permute without pairs is a shift along the axes. */
 static int open_targets(struct collective_job *c, const struct job *job, struct status *st)
 {
-    if (job->point->groups)
+    if (job->point->work.groups)
         return status_fail(st, STATUS_INPUT,
                            "--groups: a collective-permute has pairs; give --pairs or --offset");
     size_t chips = (size_t)job->machine.slice.chips;
     int32_t *chip = malloc(chips * sizeof *chip);
     c->target = malloc(chips * sizeof *c->target);
     int code = chip && c->target ? 0 : status_nomem(st);
-    if (code == 0 && job->point->pairs)
+    if (code == 0 && job->point->work.pairs)
         code = open_pairs(c, job, chip, st);
     else if (code == 0)
-        permute_shift(&job->machine.mesh, &c->axes, job->point->offset, chip, c->target);
+        permute_shift(&job->machine.mesh, &c->axes, job->point->work.offset, chip, c->target);
     free(chip);
     return code;
 }
@@ -100,16 +100,16 @@ static int open_targets(struct collective_job *c, const struct job *job, struct 
 int members_open(struct collective_job *c, const struct job *job, struct status *st)
 {
     bool permutes = c->collective->has_targets;
-    int code = job->point->groups && !permutes ? open_groups(c, job, st) : open_axes(c, job, st);
+    int code = job->point->work.groups && !permutes ? open_groups(c, job, st) : open_axes(c, job, st);
     if (code < 0)
         return code;
     if (permutes)
         return open_targets(c, job, st);
-    if (job->point->root >= c->group_chips)
+    if (job->point->work.root >= c->group_chips)
         return status_fail(st, STATUS_INPUT, "--root %d: a group has %d chips; their positions are 0 to %d",
-                           job->point->root, c->group_chips, c->group_chips - 1);
+                           job->point->work.root, c->group_chips, c->group_chips - 1);
     if (c->collective->has_pair_sizes)
-        return ragged_read(job->point->pair_sizes, c->group_chips, c->elements, c->dtype, &c->pair_elements,
-                           st);
+        return ragged_read(job->point->work.pair_sizes, c->group_chips, c->elements, c->dtype,
+                           &c->pair_elements, st);
     return 0;
 }

@@ -45,7 +45,7 @@ static int check_shapes(const struct model_eval *eval, const struct model_step *
 int model_eval(struct model_eval *eval, const struct model_step *step, const struct module *module,
                struct status *st)
 {
-    const char *file = step->point->file;
+    const char *file = step->point->work.file;
     *eval = (struct model_eval){.outputs = step->model.outputs};
     eval->out = calloc((size_t)eval->outputs + 1, sizeof *eval->out);
     eval->right = calloc((size_t)eval->outputs + 1, sizeof *eval->right);

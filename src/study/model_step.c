@@ -16,9 +16,10 @@ static bool is_given(const struct point *point, const char *name)
 
 static int check_chunks(const struct point *point, struct status *st)
 {
-    if (point->chunks >= 1 && point->chunks <= OVERLAP_CHUNKS)
+    if (point->schedule.chunks >= 1 && point->schedule.chunks <= OVERLAP_CHUNKS)
         return 0;
-    return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->chunks, OVERLAP_CHUNKS);
+    return status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", point->schedule.chunks,
+                       OVERLAP_CHUNKS);
 }
 
 static int refuse_loops(const char *option, struct status *st)
@@ -33,7 +34,8 @@ static int refuse_loops(const char *option, struct status *st)
 static int read_strategy(struct model_step *step, struct status *st)
 {
     static const char *const loops[] = {"all-reduce", "loop"};
-    int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->strategy, st) : OVERLAP_NAIVE;
+    int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->schedule.strategy, st)
+                                                : OVERLAP_NAIVE;
     if (way < 0)
         return way;
     step->asked = (enum overlap_way)way;
@@ -52,7 +54,7 @@ static int check_chunks_used(const struct model_step *step, struct status *st)
         return 0;
     if (step->asked == OVERLAP_NAIVE)
         return refuse_loops("chunks", st);
-    return step->point->all_reduce == REDUCE_CHUNKS
+    return step->point->schedule.all_reduce == REDUCE_CHUNKS
                ? 0
                : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
@@ -80,8 +82,9 @@ static int fuse(const struct module *in, int layers, struct module *out, struct 
 int model_step_base(const struct point *point, const struct module *model, struct module *base,
                     struct status *st)
 {
-    int code = pass_recompute(model, (enum remat)point->remat, base, st);
-    if (code == 0 && point->fuse && point->elementwise) /* else it takes no time either way */
+    int code = pass_recompute(model, (enum remat)point->schedule.remat, base, st);
+    if (code == 0 && point->schedule.fuse &&
+        point->machine.elementwise) /* else it takes no time either way */
         code = go_on(base, fuse, 0, st);
     return code;
 }
@@ -104,7 +107,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
     if (!step->way || !step->ahead)
         return status_nomem(st);
-    if (point->prefetch == 0)
+    if (point->schedule.prefetch == 0)
         return 0;
     code = pass_find_prefetched(&step->base, step->ahead, st);
     return code < 0 ? code : pass_find_postponed(&step->base, step->ahead, st);
@@ -115,7 +118,7 @@ int model_step_open_chain(struct model_step *step, const struct point *point, co
 {
     *step = (struct model_step){.point = point, .mesh = mesh, .base = *module, .of_chain = true};
     *module = (struct module){0};
-    int way = pass_way_by_name(point->strategy, st);
+    int way = pass_way_by_name(point->schedule.strategy, st);
     if (way < 0 || check_chunks(point, st) < 0)
         return st->code;
     step->asked = (enum overlap_way)way;
@@ -208,19 +211,20 @@ static int exchange(const struct module *in, int layers, struct module *out, str
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
-    struct overlap_options options = {.context = step,
-                                      .way = way_of,
-                                      .ring = lay_ring,
-                                      .chunks = point->all_reduce == REDUCE_CHUNKS ? point->chunks : 0,
-                                      .xla_loops = point->loop == LOOP_XLA};
+    struct overlap_options options = {
+        .context = step,
+        .way = way_of,
+        .ring = lay_ring,
+        .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
+        .xla_loops = point->schedule.loop == LOOP_XLA};
     struct module made = {0};
     int code = pass_overlap(&step->base, &options, &made, st);
-    if (code == 0 && point->combine)
+    if (code == 0 && point->schedule.combine)
         code = go_on(&made, combine, 0, st);
-    if (code == 0 && point->prefetch > 0)
-        code = go_on(&made, pass_prefetch, point->prefetch, st);
-    if (code == 0 && point->prefetch > 0)
-        code = go_on(&made, pass_postpone, point->prefetch, st);
+    if (code == 0 && point->schedule.prefetch > 0)
+        code = go_on(&made, pass_prefetch, point->schedule.prefetch, st);
+    if (code == 0 && point->schedule.prefetch > 0)
+        code = go_on(&made, pass_postpone, point->schedule.prefetch, st);
     if (code == 0 && step->of_chain && !is_naive(step))
         code = go_on(&made, by_data, 0, st);
     if (code == 0 && step->model.experts && step->model.experts->chunks > 1)

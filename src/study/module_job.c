@@ -16,7 +16,7 @@
 
 bool module_job_matches(const struct point *point)
 {
-    unsigned op = option_op(point->op);
+    unsigned op = option_op(point->work.op);
     return op == ON_TEXT || op == ON_MODEL;
 }
 
@@ -26,12 +26,12 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
     const struct slice *slice = &job->machine.slice;
     const struct module *module = m->of_model ? &m->step.base : &m->module;
     int32_t *chip_of = NULL;
-    if (point->devices && point->mesh)
+    if (point->machine.devices && point->machine.mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
     int devices = module->partitions * module->replicas;
     int cores = placement_cores(slice, devices, job->machine.chip->cores);
-    int code = point->devices ? devices_read(point->devices, slice, cores, &chip_of, st) : 0;
+    int code = point->machine.devices ? devices_read(point->machine.devices, slice, cores, &chip_of, st) : 0;
     if (code == 0)
         code = placement_init(&m->placement, slice, devices, cores, mesh, chip_of, st);
     free(chip_of);
@@ -41,18 +41,18 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
 int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                        struct status *st)
 {
-    int kind = point->ring != CHOICE_OPEN ? point->ring : ring_kind_by_name(chip->ring, st);
+    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring : ring_kind_by_name(chip->ring, st);
     if (kind < 0)
         return kind;
-    if (point->ragged && strcmp(point->ragged, "uniform") != 0)
-        return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->ragged);
+    if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
+        return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
-                                      .algorithm = (enum algorithm)point->algorithm,
+                                      .algorithm = (enum algorithm)point->schedule.algorithm,
                                       .setup_s = chip->setup_s,
-                                      .unroll = point->unroll,
+                                      .unroll = point->schedule.unroll,
                                       .least = point->least,
-                                      .products_only = !point->elementwise,
-                                      .ragged_uniform = point->ragged != NULL};
+                                      .products_only = !point->machine.elementwise,
+                                      .ragged_uniform = point->work.ragged != NULL};
     int code = rates_read(&options->roofline, point, chip, st);
     options->roofline.step = true;
     return code;
@@ -62,8 +62,8 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
 {
     const struct point *point = job->point;
     int code = module_job_options(point, job->machine.chip, &m->options, st);
-    if (code == 0 && point->op_cost) {
-        code = op_costs_read(point->op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
+    if (code == 0 && point->work.op_cost) {
+        code = op_costs_read(point->work.op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
         m->options.op_cost = m->op_cost;
     }
     return code;
@@ -74,7 +74,7 @@ static void set_layers(struct module_job *m)
 {
     m->options.layers = m->step.model.layers_built;
     m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
-    m->options.layer_reach = m->point.prefetch;
+    m->options.layer_reach = m->point.schedule.prefetch;
 }
 
 /* A model's step, of so many layers as the point says at most. */
@@ -90,9 +90,9 @@ static int read_model(struct module_job *m, const struct job *job, struct status
 {
     enum { FIRST_LAYERS = 5 };
     m->point = *job->point;
-    if (m->point.few_layers && !m->point.unroll)
-        m->point.layers_most = FIRST_LAYERS + 2 * m->point.prefetch;
-    snprintf(m->path, sizeof m->path, "%s", m->point.file);
+    if (m->point.few_layers && !m->point.schedule.unroll)
+        m->point.layers_most = FIRST_LAYERS + 2 * m->point.schedule.prefetch;
+    snprintf(m->path, sizeof m->path, "%s", m->point.work.file);
     int code = option_check(&m->point, ON_MODEL, "a model", st);
     return code < 0 ? code : open_step(m, job, st);
 }
@@ -142,10 +142,10 @@ static int module_open(struct job *job, struct status *st)
     if (!m)
         return status_nomem(st);
     job->state = m;
-    m->of_model = document_is_path(point->op);
+    m->of_model = document_is_path(point->work.op);
     int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
     if (code == 0)
-        code = module_job_lay(m, job, point->mesh ? &job->machine.mesh : NULL, st);
+        code = module_job_lay(m, job, point->machine.mesh ? &job->machine.mesh : NULL, st);
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 
@@ -238,7 +238,7 @@ static int module_describe(const struct job *job, struct work *work, struct stat
 
 static const char *module_variants(const struct point *point, const char **values)
 {
-    bool of_model = document_is_path(point->op);
+    bool of_model = document_is_path(point->work.op);
     *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
     return of_model ? "strategy" : "ring";
 }
@@ -279,7 +279,7 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
 {
     *module = (struct module){0};
     *disguised = 0;
-    if (option_op(point->op) == ON_TEXT)
+    if (option_op(point->work.op) == ON_TEXT)
         return listing_read(point, module, path, disguised, st);
     struct job job = {0};
     int code = job_open(&job, point, catalog, st);

@@ -41,15 +41,15 @@ static double hbm_of(const struct job *job)
 double module_memory_bytes(const struct job *job)
 {
     const struct module_job *m = module_job_of(job);
-    return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->remat) : 0;
+    return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->schedule.remat) : 0;
 }
 
 /* What would make the step fit, in words. */
 static void print_cure(const struct job *job, const struct model_size *size, char *text, size_t room)
 {
     double hbm = hbm_of(job);
-    const double *kind = size->memory_bytes[job->point->remat];
-    for (int remat = job->point->remat + 1; remat < REMATS; remat++)
+    const double *kind = size->memory_bytes[job->point->schedule.remat];
+    for (int remat = job->point->schedule.remat + 1; remat < REMATS; remat++)
         if (model_memory_bytes(size, (enum remat)remat) <= hbm) {
             snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
                      model_memory_bytes(size, (enum remat)remat) * 1e-9);
@@ -63,7 +63,7 @@ static void print_cure(const struct job *job, const struct model_size *size, cha
                  held * 1e-9);
     else
         snprintf(text, room, "take fewer tokens at a time: --tokens-per-chip, or more --micro-batches%s",
-                 job->point->remat == REMAT_FULL ? "" : ", with --remat full");
+                 job->point->schedule.remat == REMAT_FULL ? "" : ", with --remat full");
 }
 
 static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
@@ -71,7 +71,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
 {
     const struct model_size *size = &m->step.model.size;
     double peak;
-    int dtype = dtype_by_name(job->point->dtype, st);
+    int dtype = dtype_by_name(job->point->work.dtype, st);
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
     if (code < 0)
         return code;

@@ -53,7 +53,7 @@ static void add_compute(const struct module_job *m, const struct trace *trace, c
 static int find_model(const struct module_job *m, struct module_spent *spent, struct status *st)
 {
     double peak_flops, flops = m->step.model.size.flops;
-    int dtype = dtype_by_name(m->step.point->dtype, st);
+    int dtype = dtype_by_name(m->step.point->work.dtype, st);
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak_flops, st);
     if (code < 0)
         return code;

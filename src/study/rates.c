@@ -34,11 +34,11 @@ int rates_read(struct roofline *roofline, const struct point *point, const struc
                struct status *st)
 {
     roofline_init(roofline, chip);
-    if (!isnan(point->matmul_efficiency))
-        roofline->efficiency = point->matmul_efficiency;
-    if (!isnan(point->launch_overhead_s))
-        roofline->launch_s = point->launch_overhead_s;
-    roofline->mxu_padding = point->mxu_padding;
-    roofline->passes = precision_passes((enum precision)point->precision);
-    return read_peaks(point->peak, roofline->peak_flops, st);
+    if (!isnan(point->machine.matmul_efficiency))
+        roofline->efficiency = point->machine.matmul_efficiency;
+    if (!isnan(point->machine.launch_overhead_s))
+        roofline->launch_s = point->machine.launch_overhead_s;
+    roofline->mxu_padding = point->machine.mxu_padding;
+    roofline->passes = precision_passes((enum precision)point->machine.precision);
+    return read_peaks(point->machine.peak, roofline->peak_flops, st);
 }

@@ -43,20 +43,20 @@ static void identify(struct result *result, const struct point *point, const str
 {
     const struct slice *slice = &job->machine.slice;
     result_init(result);
-    PUT(result->op, point->op);
-    PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->chip);
-    PUT(result->slice, point->slice);
-    PUT(result->wrap, point->wrap);
-    PUT(result->mesh, point->mesh);
-    PUT(result->axes, point->axis);
-    PUT(result->profile, chip_profile_names[point->profile]);
-    PUT(result->dtype, point->dtype);
+    PUT(result->op, point->work.op);
+    PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->machine.chip);
+    PUT(result->slice, point->machine.slice);
+    PUT(result->wrap, point->machine.wrap);
+    PUT(result->mesh, point->machine.mesh);
+    PUT(result->axes, point->work.axis);
+    PUT(result->profile, chip_profile_names[point->machine.profile]);
+    PUT(result->dtype, point->work.dtype);
     const char *values;
     if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
-        PUT(result->strategy, point->strategy);
-    if (point->ring != CHOICE_OPEN)
-        PUT(result->ring, ring_kind_name((enum ring_kind)point->ring));
-    result->size_bytes = point->size_bytes;
+        PUT(result->strategy, point->schedule.strategy);
+    if (point->schedule.ring != CHOICE_OPEN)
+        PUT(result->ring, ring_kind_name((enum ring_kind)point->schedule.ring));
+    result->size_bytes = point->work.size_bytes;
     if (slice->chips > 0) {
         result->chips = slice->chips;
         slice_print_shape(slice, result->slice);
@@ -65,7 +65,7 @@ static void identify(struct result *result, const struct point *point, const str
     }
     if (job->machine.mesh.axes.count > 0)
         axes_print(&job->machine.mesh.axes, result->mesh);
-    if (job->machine.mesh.axes.count > 0 && point->mesh)
+    if (job->machine.mesh.axes.count > 0 && point->machine.mesh)
         mesh_print_mapping(&job->machine.mesh, result->rings);
 }
 
@@ -140,7 +140,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     struct stopwatch stopwatch = start(job);
     double more_s, comm_s = NAN;
     int code = timing_run(timing, record, st);
-    if (code == 0 && job->point->check)
+    if (code == 0 && job->point->run.check)
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
@@ -174,13 +174,13 @@ static int prepare(const struct job *job, const struct engine *engine, struct ru
     struct timing *timing = &run->timing;
     if (timing->program && program_kept_shape(&job->program)) {
         timing_renew(timing);
-        run->result.size_bytes = job->point->size_bytes;
+        run->result.size_bytes = job->point->work.size_bytes;
         return 0;
     }
     timing_free(timing);
     identify(&run->result, job->point, job);
     PUT(run->result.engine, engine->name);
-    int code = timing_init(timing, &job->program, engine, job->point->fold, st);
+    int code = timing_init(timing, &job->program, engine, job->point->run.fold, st);
     return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
 }
 
@@ -201,8 +201,8 @@ static int run_once(struct job *job, enum record record, const struct engine_lim
 
 int job_run(struct job *job, enum record record, struct run *run, struct status *st)
 {
-    const struct engine_limits limits = {.tolerance_frac = job->point->tolerance_frac,
-                                         .time_s = job->point->time_limit_s,
+    const struct engine_limits limits = {.tolerance_frac = job->point->run.tolerance_frac,
+                                         .time_s = job->point->run.time_limit_s,
                                          .since = stopwatch_start_wall(),
                                          .progress = job->progress,
                                          .context = job};
@@ -210,7 +210,7 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
         record = RECORD_FEW; /* what single instructions took is told of one chip */
     for (;;) {
         bool again = false;
-        int code = run_once(job, job->point->check ? RECORD_ALL : record, &limits, run, &again, st);
+        int code = run_once(job, job->point->run.check ? RECORD_ALL : record, &limits, run, &again, st);
         if (code < 0 || !again)
             return code;
         run_free(run);
@@ -234,13 +234,13 @@ void job_fail(const struct job *job, struct result *result, const struct status 
 
 bool job_has_least(const struct point *point)
 {
-    return model_file_has(point->op, "model", "transformer");
+    return model_file_has(point->work.op, "model", "transformer");
 }
 
 int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
     struct point own = *point;
-    const struct chip *chip = catalog_chip(catalog, point->chip, point->profile, st);
+    const struct chip *chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st);
     if (!chip) {
         job_result_failed(point, catalog, result, st);
         return st->code;

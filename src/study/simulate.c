@@ -44,7 +44,8 @@ int simulate_formula(const struct point *point, struct catalog *catalog, struct 
     if (code == 0)
         code = read_formula(&job, &has_formula, formula, st);
     if (code == 0 && !has_formula)
-        code = status_fail(st, STATUS_INPUT, "'%s' is not a collective, so it has no closed form", point->op);
+        code = status_fail(st, STATUS_INPUT, "'%s' is not a collective, so it has no closed form",
+                           point->work.op);
     job_close(&job);
     return code;
 }

@@ -14,7 +14,7 @@
 
 bool stations_match(const struct point *point)
 {
-    return point->file && model_file_has(point->file, "meshes", NULL);
+    return point->work.file && model_file_has(point->work.file, "meshes", NULL);
 }
 
 /* A scalar of a mapping that has to be there. */
@@ -55,7 +55,7 @@ static int resize_mesh(const char *mesh, int chips, char text[static AXES_TEXT],
 static int read_split(const struct stations *s, int which, int32_t chip[], int *chips, struct status *st)
 {
     int first = 0, second = 0, end = 0, all = s->machine.slice.chips;
-    const char *text = s->point->split;
+    const char *text = s->point->machine.split;
     if (sscanf(text, "%d/%d%n", &first, &second, &end) != 2 || text[end] || first < 1 || second < 1 ||
         first + second > all)
         return status_fail(st, STATUS_INPUT,
@@ -76,7 +76,7 @@ static int lay(struct stations *s, int which, const struct node *node, struct st
     int chips = 0;
     int32_t *chip = malloc((size_t)s->machine.slice.chips * sizeof *chip);
     int code = chip ? need_text(node, "mesh", &mesh, st) : status_nomem(st);
-    if (code == 0 && s->point->split) {
+    if (code == 0 && s->point->machine.split) {
         code = read_split(s, which, chip, &chips, st);
         if (code == 0)
             code = resize_mesh(mesh, chips, resized, st);
@@ -95,16 +95,16 @@ static int lay(struct stations *s, int which, const struct node *node, struct st
 /* The step itself; its file's own mesh, chip and the like do not count here. */
 static int read_step(struct stations *s, struct station *part, const struct node *node, struct status *st)
 {
-    const char *text, *slash = strrchr(s->point->file, '/');
+    const char *text, *slash = strrchr(s->point->work.file, '/');
     int code = need_text(node, "step", &text, st);
     if (code < 0)
         return code;
-    int folder = slash && text[0] != '/' ? (int)(slash - s->point->file) + 1 : 0;
-    int n = snprintf(part->path, sizeof part->path, "%.*s%s", folder, s->point->file, text);
+    int folder = slash && text[0] != '/' ? (int)(slash - s->point->work.file) + 1 : 0;
+    int n = snprintf(part->path, sizeof part->path, "%.*s%s", folder, s->point->work.file, text);
     if (n >= STATION_PATH)
         return node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", STATION_PATH - 1);
     part->point = *s->point;
-    part->point.op = part->point.file = part->path;
+    part->point.work.op = part->point.work.file = part->path;
     code = model_read(&part->point, &part->mesh.axes, &part->model, st);
     if (code == 0)
         code = model_step_base(s->point, &part->model.module, &part->module, st);
@@ -321,11 +321,11 @@ int stations_open(struct stations *s, const struct point *point, struct status *
     if (code == 0)
         code = machine_open(&s->machine, point, &s->catalog, st);
     if (code == 0)
-        code = document_load(&document, point->file, st);
+        code = document_load(&document, point->work.file, st);
     if (code == 0)
         code = read_file(s, document.root, st);
-    if (code == 0 && (point->in_flight < 1 || point->in_flight > 64))
-        code = status_fail(st, STATUS_INPUT, "--in-flight %d: write 1 to 64", point->in_flight);
+    if (code == 0 && (point->schedule.in_flight < 1 || point->schedule.in_flight > 64))
+        code = status_fail(st, STATUS_INPUT, "--in-flight %d: write 1 to 64", point->schedule.in_flight);
     document_free(&document);
     return code;
 }

@@ -172,7 +172,7 @@ static int32_t write_transfer(struct writer *w, int batch, int32_t before)
 {
     struct passage *p = &w->passage[batch];
     int32_t also = batch > 0 ? p[-1].end[1] : -1;
-    if (w->s->point->host_transfer)
+    if (w->s->point->schedule.host_transfer)
         return write_host(w, batch, before);
     p->begin[1] = w->program.ops;
     double given_s = w->s->given_transfer_s;
@@ -224,9 +224,9 @@ static int time_writer(struct writer *w, struct timing *timing, struct status *s
 {
     const struct engine *const *engines = engine_list();
     const struct engine *engine =
-        w->s->point->engine == CHOICE_OPEN ? engine_fastest() : engines[w->s->point->engine];
+        w->s->point->run.engine == CHOICE_OPEN ? engine_fastest() : engines[w->s->point->run.engine];
     int code = st->code < 0 ? st->code : program_close(&w->program, st);
-    if (code == 0 && w->s->point->check)
+    if (code == 0 && w->s->point->run.check)
         code = program_check(&w->program, st);
     if (code == 0)
         code = timing_init(timing, &w->program, engine, false, st);
@@ -259,7 +259,7 @@ static void measure(const struct writer *w, const struct trace *trace, int in_fl
     result->period_s = (trace->op_end_s[p[last].end[2]] - trace->op_end_s[p[last - over].end[2]]) / over;
     for (int i = last - over + 1; i <= last; i++) {
         double moved_s = trace->op_end_s[p[i].end[0]];
-        if (!w->s->point->host_transfer)
+        if (!w->s->point->schedule.host_transfer)
             moved_s = fmax(moved_s, trace->op_end_s[p[i - 1].end[1]]);
         result->within_s[0] += (trace->op_end_s[p[i].end[0]] - trace->op_end_s[p[i].begin[0]]) / over;
         result->within_s[1] += (trace->op_end_s[p[i].end[1]] - moved_s) / over;
@@ -269,8 +269,8 @@ static void measure(const struct writer *w, const struct trace *trace, int in_fl
 
 int stations_run(const struct stations *s, struct stations_result *result, struct status *st)
 {
-    bool blocks = s->point->host_transfer;
-    int in_flight = blocks ? 1 : s->point->in_flight, code = 0;
+    bool blocks = s->point->schedule.host_transfer;
+    int in_flight = blocks ? 1 : s->point->schedule.in_flight, code = 0;
     struct writer w;
     struct timing timing = {0};
     *result = (struct stations_result){0};

@@ -27,16 +27,16 @@ int walks_open(struct collective_job *c, const struct mesh *mesh, const struct p
     *walks = (struct walks){.form = WALK_AXES};
     for (int i = 0; i < list->count; i++)
         axes += mesh->axes.axis[list->axis[i]].n > 1;
-    if (point->one_ring) {
+    if (point->schedule.one_ring) {
         walks->form = WALK_RING;
         return span_of_ring(&walks->span, mesh, list, st);
     }
-    if ((point->all_axes || span_has_choice(mesh, list)) && !c->collective->has_targets &&
+    if ((point->schedule.all_axes || span_has_choice(mesh, list)) && !c->collective->has_targets &&
         span_of_lines(&walks->other, mesh, list, st) < 0)
         return st->code;
-    if (point->all_axes && walks->other.rings == 0 && axes > 0)
+    if (point->schedule.all_axes && walks->other.rings == 0 && axes > 0)
         return no_lines(mesh, list, st);
-    bool only_lines = point->all_axes || axes > COLLECTIVE_RINGS || !c->uses_ring;
+    bool only_lines = point->schedule.all_axes || axes > COLLECTIVE_RINGS || !c->uses_ring;
     if (walks->other.rings > 0 && only_lines) {
         walks->span = walks->other;
         walks->other = (struct span){0};
@@ -57,7 +57,7 @@ void walks_close(struct walks *walks)
 int walks_root(const struct collective_job *c, const struct job *job)
 {
     const struct mesh *mesh = &job->machine.mesh;
-    int at = 0, root = job->point->root;
+    int at = 0, root = job->point->work.root;
     if (c->walks.form == WALK_AXES)
         return root;
     for (int device = 0; device < mesh->devices; device++) {
