@@ -314,64 +314,6 @@ static void bandwidths_are_those_of_nccl_tests(void)
     }
 }
 
-/* The engine that a command gets which leaves it open and has so many points; `given` are options and their values. */
-static bool gets(const char *engine, int points, const char *const given[])
-{
-    struct settings settings;
-    struct catalog catalog = {0};
-    struct status st = {0};
-    settings_init(&settings);
-    for (int i = 0; given[i]; i += 2)
-        OKAY(settings_add(&settings, option_by_name(given[i]), given[i + 1], &st), st);
-    for (int p = 0; p < points; p++)
-        OKAY(settings_add(&settings, option_by_name("hop-latency"), p % 2 ? "1us" : "2us", &st), st);
-    OKAY(engine_choose(&settings, &catalog, &st), st);
-    bool same = strcmp(settings_text(&settings, "engine"), engine) == 0;
-    settings_free(&settings);
-    catalog_free(&catalog);
-    return same;
-}
-
-/* If no engine is named, SimGrid runs what all points of a command can afford: 4000 links that sends cross, and 300 of them
- * go to the start of each. One point is chosen for when it runs. */
-static void engines_are_chosen(void)
-{
-#define GIVEN(...) ((const char *const[]){"chip", "v5p", "wrap", "all", __VA_ARGS__, NULL})
-    /* 4 chips send 3 times to the next: 12 points make 12 * 312 = 3744, 13 make 4056 */
-#define SCATTER "op", "reduce-scatter", "slice", "4", "size", "1MiB", "ring", "uni"
-    CU_ASSERT(gets("simgrid", 12, GIVEN(SCATTER)));
-    CU_ASSERT(gets("event", 13, GIVEN(SCATTER)));
-    CU_ASSERT(gets("simgrid", 13, GIVEN(SCATTER, "engine", "simgrid")));
-    CU_ASSERT(gets("auto", 1, GIVEN(SCATTER)));
-    /* 8 * (1 + 1 + 2 + 2 + 3 + 3 + 4) = 128: 9 * 428 = 3852, 10 * 428 = 4280; by sends alone, 56, 11 points would fit */
-#define ALL_TO_ALL "op", "all-to-all", "slice", "8", "size", "4096", "keep-ties", "on"
-    CU_ASSERT(gets("simgrid", 9, GIVEN(ALL_TO_ALL)));
-    CU_ASSERT(gets("event", 10, GIVEN(ALL_TO_ALL)));
-    /* a product of two chips runs without its computes, too: 6 * 2 * 302 are below 4000, 7 * 2 * 302 are not */
-#define PRODUCT                                                                                              \
-    "op", "s32[8@X,8] . s32[8,8] -> s32[8,8]", "slice", "2", "mesh", "X=2", "peak", "int32=3Tflops",         \
-        "strategy", "naive"
-    CU_ASSERT(gets("simgrid", 6, GIVEN(PRODUCT)));
-    CU_ASSERT(gets("event", 7, GIVEN(PRODUCT)));
-    /* what SimGrid does not do, what takes it long, what is wrong anyhow */
-    CU_ASSERT(gets("event", 2, GIVEN(SCATTER, "tolerance", "1e-2")));
-    CU_ASSERT(gets("event", 2, GIVEN(SCATTER, "fold", "on")));
-    CU_ASSERT(gets("simgrid", 2, GIVEN(SCATTER, "fold", "off")));
-    CU_ASSERT(
-        gets("event", 2,
-             GIVEN("op", "ragged-all-to-all", "slice", "2x2", "size", "1MiB", "pair-sizes", "random:7")));
-    CU_ASSERT(
-        gets("simgrid", 2,
-             GIVEN("op", "ragged-all-to-all", "slice", "2x2", "size", "1MiB", "pair-sizes", "uniform")));
-    CU_ASSERT(gets("event", 2, GIVEN("op", "all-to-all", "slice", "99x99x99", "size", "1MiB")));
-    struct point point = make_point("all-reduce", "v5e", "8x8", NULL, 1 << 20, RING_BIDI_HALF);
-    CU_ASSERT_STRING_EQUAL(run(&point).engine, "simgrid"); /* 14 steps each way of 64 chips, twice: 3584 */
-    point.run.tolerance_frac = 1e-3;
-    CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
-    point = make_point("all-reduce", "v5e", "8x9", NULL, 1 << 20, RING_BIDI_HALF);
-    CU_ASSERT_STRING_EQUAL(run(&point).engine, "event");
-}
-
 /* Both engines say the same, and an engine of their own sees to it. */
 static void engines_agree(void)
 {
@@ -460,6 +402,5 @@ static void impossible_points_say_why(void)
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
       TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
       TEST(ragged_blocks_split_ties), TEST(permutes_share_disjoint_routes), TEST(permutes_take_detours),
-      TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_are_chosen), TEST(engines_agree),
-      TEST(axes_of_one_chip_count_for_nothing), TEST(results_say_what_they_are),
-      TEST(impossible_points_say_why))
+      TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_agree), TEST(axes_of_one_chip_count_for_nothing),
+      TEST(results_say_what_they_are), TEST(impossible_points_say_why))

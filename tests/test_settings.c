@@ -192,30 +192,6 @@ static void grid_leaves_out_what_is_idle(void)
 }
 
 /* What closes an option leaves what was given, but for the fallback. */
-static void open_options_are_closed(void)
-{
-    static const struct {
-        const char *given, *closed[2];
-    } cases[] = {
-        {NULL, {"event"}},
-        {"auto,simgrid", {"event", "simgrid"}},
-        {"simgrid", {"simgrid"}},
-    };
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct settings settings;
-        struct status st = {0};
-        settings_init(&settings);
-        if (cases[i].given)
-            add(&settings, "engine", cases[i].given);
-        OKAY(settings_close(&settings, option_by_name("engine"), "event", &st), st);
-        const struct setting *setting = &settings.of[option_index(option_by_name("engine"))];
-        CU_ASSERT_EQUAL_FATAL(setting->count, cases[i].closed[1] ? 2 : 1);
-        for (int v = 0; v < setting->count; v++)
-            CU_ASSERT_STRING_EQUAL(setting->text[v], cases[i].closed[v]);
-        settings_free(&settings);
-    }
-}
-
 static void grid_refuses_to_explode(void)
 {
     struct settings settings;
@@ -317,6 +293,6 @@ static void faults_of_workload_files_have_a_place(void)
 SUITE("settings", TEST(lists_and_ranges_expand), TEST(wrong_lists_are_refused),
       TEST(last_value_counts_where_one_is_meant), TEST(grid_has_a_fixed_order),
       TEST(grid_names_what_has_no_column), TEST(grid_says_the_command_of_a_point),
-      TEST(grid_leaves_out_what_is_idle), TEST(open_options_are_closed), TEST(grid_refuses_to_explode),
+      TEST(grid_leaves_out_what_is_idle), TEST(grid_refuses_to_explode),
       TEST(workload_files_set_options_and_the_command_line_wins), TEST(workload_files_may_write_mappings),
       TEST(faults_of_workload_files_have_a_place))

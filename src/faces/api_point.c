@@ -78,8 +78,7 @@ struct icisim_point *icisim_point_new(struct icisim_status *st)
     struct api_call call;
     api_begin(&call);
     struct icisim_point *point = calloc(1, sizeof *point);
-    int code = point ? set(point, "engine", engine_fastest()->name, &call.st) : status_nomem(&call.st);
-    if (api_end(&call, code, st) == 0)
+    if (api_end(&call, point ? 0 : status_nomem(&call.st), st) == 0)
         return point;
     icisim_point_free(point);
     return NULL;

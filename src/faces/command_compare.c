@@ -156,8 +156,6 @@ static int compare(struct settings *settings, struct status *st)
     if (code == 0)
         code = settings_place(settings, st);
     if (code == 0)
-        code = engine_choose(settings, &catalog, st);
-    if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = rows_open(settings, "csv", &csv.output, st);

@@ -111,8 +111,6 @@ static int run_with(struct settings *settings, struct catalog *catalog, struct s
     if (code == 0)
         code = settings_place(settings, st);
     if (code == 0)
-        code = engine_choose(settings, catalog, st);
-    if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)
         code = ranking_check(settings, st);

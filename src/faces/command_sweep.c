@@ -290,8 +290,6 @@ static int sweep(struct settings *settings, struct status *st)
         code = ranking_check(settings, st);
     if (code == 0 && ranking_top(settings))
         code = ranking_init(&sweep->ranking, ranking_top(settings), st);
-    if (code == 0) /* a row's engine does not depend on how many there are */
-        code = settings_close(settings, option_by_name("engine"), engine_fastest()->name, st);
     if (code == 0)
         code = grid_init(&grid, settings, st);
     if (code == 0)

@@ -51,36 +51,24 @@ int64_t program_transfers(const struct program *program)
     return (int64_t)transfers;
 }
 
-/* Over all sends: the links that each crosses, times its bytes if `weighed`. */
-static double sum_links(const struct program *program, bool weighed)
+double program_link_bytes(const struct program *program)
 {
     double sum = 0;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         if (op->kind != OP_SEND)
             continue;
-        if (op->towards.table == NO_TABLE && (op->amount.table == NO_TABLE || !weighed)) {
+        if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE) {
             struct route route = program->route[op->towards.route];
-            sum += (double)op_takers(program, op) * links_of(program, route) *
-                   (weighed ? op->amount.each : 1) * op_times(op);
+            sum += (double)op_takers(program, op) * links_of(program, route) * op->amount.each * op_times(op);
             continue;
         }
         for (int chip = 0; chip < program->slice->chips; chip++)
             if (op_takes_part(program, op, chip))
-                sum += links_of(program, op_route(program, op, chip)) *
-                       (weighed ? op_amount(program, op, chip) : 1) * op_times(op);
+                sum += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip) *
+                       op_times(op);
     }
     return sum;
-}
-
-double program_crossings(const struct program *program)
-{
-    return sum_links(program, false);
-}
-
-double program_link_bytes(const struct program *program)
-{
-    return sum_links(program, true);
 }
 
 int32_t program_depths(const struct program *program, int32_t depth[])

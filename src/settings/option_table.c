@@ -35,12 +35,11 @@ static int profile_by_name(const char *name, struct status *st)
 static int engine_index(const char *name, struct status *st)
 {
     enum { MOST = 8 };
-    const char *names[MOST + 2] = {"auto"};
-    int n = 1;
-    for (const struct engine *const *e = engine_list(); *e && n <= MOST; e++)
+    const char *names[MOST + 1] = {NULL};
+    int n = 0;
+    for (const struct engine *const *e = engine_list(); *e && n < MOST; e++)
         names[n++] = (*e)->name;
-    int index = choice("engine", name, names, st);
-    return index == 0 ? CHOICE_OPEN : index - 1;
+    return choice("engine", name, names, st);
 }
 
 unsigned option_op(const char *text)
@@ -255,10 +254,10 @@ const struct option_row option_table[] = {
      .ops = ON_RINGS | ON_ALL_TO_ALL | ON_MATMUL | ON_MODULE | ON_STATIONS,
      .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
 
-    {.name = "engine", .argument = "NAME", .fallback = "auto", .kind = OPTION_CHOICE, .list = LIST_COMMA,
-     SHOWN(run.engine), .by_name = engine_index, .values = "auto event simgrid both", .group = GROUP_ENGINE,
+    {.name = "engine", .argument = "NAME", .fallback = "event", .kind = OPTION_CHOICE, .list = LIST_COMMA,
+     SHOWN(run.engine), .by_name = engine_index, .values = "event simgrid both", .group = GROUP_ENGINE,
      .commands = FOR_POINTS, .ops = ON_ANY,
-     .doc = "auto, event, simgrid, or both, which must agree to 1e-9; auto: simgrid where that costs 0.1 s at most"},
+     .doc = "event, simgrid (the second opinion), or both, which must agree to 1e-9"},
     {.name = "fold", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, FIELD(run.fold),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ONE_MESH,
      .doc = "event engine: simulate one chip of those that are alike"},

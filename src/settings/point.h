@@ -82,7 +82,7 @@ struct point_schedule {
 
 /* How the simulation is run. */
 struct point_run {
-    int engine; /* index in engine_list(), or CHOICE_OPEN (job_engine() chooses) */
+    int engine; /* index in engine_list() */
     bool fold, check;
     double tolerance_frac;       /* 0: exact */
     double time_limit_s;         /* of the wall clock, for a point; 0: any */

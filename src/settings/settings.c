@@ -176,22 +176,6 @@ int settings_add(struct settings *settings, const struct option_row *option, con
     return code;
 }
 
-int settings_close(struct settings *settings, const struct option_row *option, const char *value,
-                   struct status *st)
-{
-    struct setting *setting = &settings->of[option_index(option)];
-    for (int v = 0; v < setting->count; v++) {
-        if (strcmp(setting->text[v], option->fallback) != 0)
-            continue;
-        char *closed = strdup(value);
-        if (!closed)
-            return status_nomem(st);
-        free(setting->text[v]);
-        setting->text[v] = closed;
-    }
-    return setting->count > 0 ? 0 : add_value(settings, option, value, st);
-}
-
 void settings_drop(struct settings *settings, const char *name)
 {
     drop_values(&settings->of[option_index(option_by_name(name))]);

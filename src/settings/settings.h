@@ -42,10 +42,6 @@ void settings_free(struct settings *settings);
 int settings_add(struct settings *settings, const struct option_row *option, const char *text,
                  struct status *st);
 
-/* Puts `value` where an option was left open: where nothing was given for it, or its fallback. */
-int settings_close(struct settings *settings, const struct option_row *option, const char *value,
-                   struct status *st);
-
 /* Adds the values of a workload file, a mapping from option names to values; what is set already stays. */
 int settings_read(struct settings *settings, const char *path, struct status *st);
 

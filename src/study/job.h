@@ -102,13 +102,6 @@ int job_vary(struct job *job, struct status *st);
 int64_t job_family(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
-/* The engine that runs a job that was built: the one that its point names, else the reference if that takes no longer than
- * a tenth of a second, else the fastest. */
-const struct engine *job_engine(const struct job *job);
-
-/* Of a command of several points: names one engine for all that leave it open, by what they take together. */
-int engine_choose(struct settings *settings, struct catalog *catalog, struct status *st);
-
 /* A job that was run. */
 struct run {
     struct result result;

@@ -187,7 +187,7 @@ static int prepare(const struct job *job, const struct engine *engine, struct ru
 static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
                     bool *again, struct status *st)
 {
-    const struct engine *engine = job_engine(job);
+    const struct engine *engine = engine_list()[job->point->run.engine];
     struct stopwatch stopwatch = start(job);
     int code = prepare(job, engine, run, st);
     run->timing.limits = *limits;

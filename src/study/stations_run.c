@@ -222,9 +222,7 @@ static void close_writer(struct writer *w)
 
 static int time_writer(struct writer *w, struct timing *timing, struct status *st)
 {
-    const struct engine *const *engines = engine_list();
-    const struct engine *engine =
-        w->s->point->run.engine == CHOICE_OPEN ? engine_fastest() : engines[w->s->point->run.engine];
+    const struct engine *engine = engine_list()[w->s->point->run.engine];
     int code = st->code < 0 ? st->code : program_close(&w->program, st);
     if (code == 0 && w->s->point->run.check)
         code = program_check(&w->program, st);
