@@ -30,11 +30,10 @@ static void load_chunks(const char *path, const char *mesh, int chunks, struct m
     point_init(&point);
     point.work.file = path;
     point.work.dtype = "f32";
-    point.numbers = true;
     point.schedule.chunks = chunks;
     point.given[option_index(option_by_name("chunks"))] = chunks > 1;
     OKAY(axes_parse(mesh, &axes, &st), st);
-    OKAY(model_read(&point, &axes, model, &st), st);
+    OKAY(model_read(&point, &(struct model_options){.numbers = true}, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, &whole, &st), st);
     if (chunks > 1)
         OKAY(pass_exchange(&whole, module, &st), st);

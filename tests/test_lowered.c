@@ -79,7 +79,7 @@ static void load(const char *name, const char *mesh, enum overlap_way way, struc
     point.work.file = path;
     point.work.dtype = "f32";
     OKAY(axes_parse(mesh, &axes, &st), st);
-    OKAY(model_read(&point, &axes, model, &st), st);
+    OKAY(model_read(&point, NULL, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, &again, &st), st);
     OKAY(pass_overlap(&again, &options, &loops, &st), st);
     OKAY(pass_prefetch(&loops, 1, module, &st), st);

@@ -30,7 +30,7 @@ static void load(const char *name, const char *mesh, struct model *model, struct
     point.work.file = path;
     point.work.dtype = "f32";
     OKAY(axes_parse(mesh, &axes, &st), st);
-    OKAY(model_read(&point, &axes, model, &st), st);
+    OKAY(model_read(&point, NULL, &axes, model, &st), st);
     OKAY(pass_recompute(&model->module, REMAT_NONE, module, &st), st);
     OKAY(module_check(module, NULL, &st), st);
 }
@@ -394,7 +394,7 @@ static void steps_are_held_against_one_device(void)
     point.work.dtype = "f32";
     OKAY(slice_init(&slice, 2, len, wrap, 45e9, 1e-6, &st), st);
     OKAY(mesh_init(&mesh, &slice, "dp=4,tp=2", &st), st);
-    OKAY(model_step_open(&step, &point, &mesh, &st), st);
+    OKAY(model_step_open(&step, &point, NULL, &mesh, &st), st);
     OKAY(model_step_write(&step, NULL, &module, &st), st);
     for (int broken = 0; broken < 2; broken++) {
         struct model_eval eval;

@@ -47,7 +47,7 @@ static struct result run(const struct point *point)
 static int count_links(const struct point *point, double link_bytes[static LINKS_MAX])
 {
     struct catalog catalog = {0};
-    struct job job;
+    struct job job = {0};
     struct status st = {0};
     int code = job_open(&job, point, &catalog, &st);
     job.has_data = true; /* for program_check() */

@@ -46,13 +46,12 @@ static void load_like(struct step *s, const char *text, const char *mesh, const 
     point_init(&s->point);
     s->point.work.file = path;
     s->point.work.dtype = "f32";
-    s->point.numbers = true;
     s->point.work.head = head;
     s->point.schedule.micro_batches = micro_batches;
     s->point.schedule.chunks = strstr(text, "# chunks") ? 3 : 1;
     s->point.given[option_index(option_by_name("chunks"))] = s->point.schedule.chunks > 1;
     OKAY(mesh ? axes_parse(mesh, &axes, &st) : 0, st);
-    OKAY(mesh ? model_read(&s->point, &axes, &s->model, &st)
+    OKAY(mesh ? model_read(&s->point, &(struct model_options){.numbers = true}, &axes, &s->model, &st)
               : model_read_one(&s->point, like, &s->model, &st),
          st);
     OKAY(pass_recompute(&s->model.module, remat, &s->module, &st), st);
@@ -480,7 +479,7 @@ static void size_of(const char *mesh, int tokens_per_chip, int prefetch, struct 
     point.work.tokens_per_chip = tokens_per_chip;
     point.schedule.prefetch = prefetch;
     OKAY(axes_parse(mesh, &axes, &st), st);
-    OKAY(model_read(&point, &axes, &model, &st), st);
+    OKAY(model_read(&point, NULL, &axes, &model, &st), st);
     *size = model.size;
     model_free(&model);
 }
@@ -510,7 +509,7 @@ static void memory_of_experts_is_that_by_hand(void)
     point.work.head = false;
     point.work.tokens_per_chip = 4096;
     OKAY(axes_parse("fsdp=8,ep=8", &axes, &st), st);
-    OKAY(model_read(&point, &axes, &model, &st), st);
+    OKAY(model_read(&point, NULL, &axes, &model, &st), st);
     const double *bytes = model.size.memory_bytes[REMAT_FULL];
     CU_ASSERT_EQUAL(bytes[MEMORY_PARAMETERS], 2 * 905347584.);
     CU_ASSERT_EQUAL(bytes[MEMORY_STATE], 8 * 905347584.);

@@ -242,7 +242,6 @@ static int eval_run(struct settings *settings, struct status *st)
     if (code < 0)
         return code;
     grid_point(&grid, 0, &point);
-    point.numbers = true;
     if (settings_count(settings, "chip") == 0 && !point.machine.slice)
         point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))

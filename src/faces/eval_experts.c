@@ -93,7 +93,7 @@ int eval_experts(const struct point *point, FILE *out, struct status *st)
     struct module module = {0};
     int code = machine_open(&machine, point, &catalog, st);
     if (code == 0)
-        code = model_read(point, &machine.mesh.axes, &model, st);
+        code = model_read(point, &(struct model_options){.numbers = true}, &machine.mesh.axes, &model, st);
     if (code == 0)
         code = pass_recompute(&model.module, REMAT_NONE, &module, st);
     if (code == 0)

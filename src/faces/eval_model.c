@@ -56,7 +56,7 @@ static int judge(const struct model_eval *eval, FILE *out, struct status *st)
 int eval_model(const struct point *point, FILE *out, struct status *st)
 {
     struct catalog catalog = {0};
-    struct job job = {0};
+    struct job job = {.options.model.numbers = true};
     struct model_eval eval = {0};
     char mesh[AXES_TEXT];
     int code = job_open(&job, point, &catalog, st);

@@ -110,7 +110,7 @@ static int run_point(struct looks *looks, const struct grid *grid, int64_t index
     struct stopwatch stopwatch = stopwatch_start();
     struct point point;
     grid_point(grid, index, &point);
-    point.few_layers = !shows_single_ops(looks);
+    looks->series.job.options.few_layers = !shows_single_ops(looks);
     budget_hold(&looks->held, &point, 1);
     int code = series_open(&looks->series, job_family(grid, index), &point, catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);

@@ -63,8 +63,7 @@ static void simulate(void *context, int64_t index, void *result)
     struct status own = {0};
     grid_point(search->grid, candidate->index, &point);
     budget_hold(&search->held, &point, search->jobs);
-    point.time_only = true;
-    job_result(&point, search->catalog, result, &own);
+    job_result_with(&point, &(struct job_options){.time_only = true}, search->catalog, result, &own);
     ((struct result *)result)->least_s = candidate->least_s;
 }
 

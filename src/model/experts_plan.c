@@ -41,8 +41,8 @@ static int read_routed(struct experts *x, const struct node *node, int64_t capac
                                    .experts = x->experts,
                                    .top_k = x->top_k,
                                    .tokens = x->tokens};
-    int code = routing_read(&of->routing, node, point->work.file, point->draw, of->layer, st);
-    if (code == 0 && !point->numbers && x->exchange == EXCHANGE_RAGGED)
+    int code = routing_read(&of->routing, node, point->work.file, x->model->options.draw, of->layer, st);
+    if (code == 0 && !x->model->options.numbers && x->exchange == EXCHANGE_RAGGED)
         routing_forget_entries(&of->routing);
     return code < 0 ? code : dispatch_init(&of->dispatch, &of->routing, x->peers, capacity, st);
 }

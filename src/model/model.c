@@ -10,7 +10,8 @@
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes)
 {
-    *model = (struct model){.axes = *axes, .experts = model->experts, .like = model->like};
+    *model = (struct model){
+        .options = model->options, .axes = *axes, .experts = model->experts, .like = model->like};
     module_init(&model->module, name, axes_devices(axes));
     builder_open(&model->builder, &model->module, &model->axes, dtype, dtypes);
 }
@@ -58,13 +59,13 @@ double model_memory_bytes(const struct model_size *size, enum remat remat)
     return sum;
 }
 
-int model_fits(const struct model_size *size, const struct point *point, struct status *st)
+int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st)
 {
-    double need = model_memory_bytes(size, (enum remat)point->schedule.remat);
-    if (point->memory_most_bytes <= 0 || need <= point->memory_most_bytes)
+    double need = model_memory_bytes(size, remat);
+    if (most_bytes <= 0 || need <= most_bytes)
         return 0;
     return status_fail(st, STATUS_MEMORY, "the step takes %.4g GB of each chip's memory, which has %.4g GB",
-                       need * 1e-9, point->memory_most_bytes * 1e-9);
+                       need * 1e-9, most_bytes * 1e-9);
 }
 
 int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,

@@ -80,11 +80,21 @@ struct model_size {
     double memory_bytes[REMATS][MEMORY_KINDS];
 };
 
-/* All of it, in bytes a chip; and is that what a point allows (memory_most_bytes)? STATUS_MEMORY if not. */
+/* What a run asks of a model besides its point. Zeroed: the whole step, for its time. */
+struct model_options {
+    int layers_most;          /* at most so many equal layers are built; 0: all of them */
+    bool same_time;           /* layers whose routings differ are all built, since their times differ */
+    int draw;                 /* of a model with experts: which of its routings */
+    bool numbers;             /* what the inputs hold is wanted, too */
+    double memory_most_bytes; /* a model that needs more of each chip is refused before it is built; 0: any */
+};
+
+/* All of it, in bytes a chip; and is that what the options allow? STATUS_MEMORY if not. */
 double model_memory_bytes(const struct model_size *size, enum remat remat);
-int model_fits(const struct model_size *size, const struct point *point, struct status *st);
+int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st);
 
 struct model {
+    struct model_options options;
     struct axes axes;
     struct model_size size;
     int layers, layers_built; /* of a transformer: how many are alike, and how many of them the module has */
@@ -97,8 +107,10 @@ struct model {
         *like; /* the same on more devices, whose tokens go to the same experts here; or NULL */
 };
 
-/* Reads the workload file of a point: `model:` and its keys, on the mesh. model_free() is safe after a failure. */
-int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st);
+/* Reads the workload file of a point: `model:` and its keys, on the mesh; options may be NULL. model_free() is safe after a
+ * failure. */
+int model_read(const struct point *point, const struct model_options *options, const struct axes *axes,
+               struct model *model, struct status *st);
 
 /* The same on one device, on the axes of one that was read, which stays where it is meanwhile. The same tokens go to the same experts,
  * and the same are dropped; STATUS_INPUT where there are not as many tokens, or only counts of them are known. */
@@ -107,7 +119,7 @@ int model_read_one(const struct point *point, const struct model *like, struct m
 /* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);
 
-/* Begins a step on a mesh; of the model, which is zeroed before, experts and like stay. `dtype`: the types that are summed. */
+/* Begins a step on a mesh; of the model, which is zeroed before, options, experts and like stay. `dtype`: the types that are summed. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes);
 void model_free(struct model *model);

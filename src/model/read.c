@@ -62,12 +62,11 @@ static int find_front(const struct node *root, const struct front **front, struc
     return 0;
 }
 
-static int read_like(const struct point *point, const struct axes *axes, const struct model *like,
-                     struct model *model, struct status *st)
+static int read_front(const struct point *point, const struct axes *axes, struct model *model,
+                      struct status *st)
 {
     struct document document = {0};
     const struct front *front = NULL;
-    *model = (struct model){.like = like};
     int code = document_load(&document, point->work.file, st);
     if (code == 0)
         code = find_front(document.root, &front, st);
@@ -85,9 +84,11 @@ static int read_like(const struct point *point, const struct axes *axes, const s
     return code;
 }
 
-int model_read(const struct point *point, const struct axes *axes, struct model *model, struct status *st)
+int model_read(const struct point *point, const struct model_options *options, const struct axes *axes,
+               struct model *model, struct status *st)
 {
-    return read_like(point, axes, NULL, model, st);
+    *model = (struct model){.options = options ? *options : (struct model_options){0}};
+    return read_front(point, axes, model, st);
 }
 
 int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st)
@@ -95,7 +96,8 @@ int model_read_one(const struct point *point, const struct model *like, struct m
     struct axes axes = like->axes;
     for (int a = 0; a < axes.count; a++)
         axes.axis[a].n = 1;
-    int code = read_like(point, &axes, like, one, st);
+    *one = (struct model){.options = like->options, .like = like};
+    int code = read_front(point, &axes, one, st);
     one->like = NULL;
     return code < 0 ? status_prefix(st, "on one device: ") : 0;
 }

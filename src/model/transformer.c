@@ -239,12 +239,13 @@ static int write_step(struct transformer_step *s, struct status *st)
 }
 
 /* A few may stand for all, unless they are as different as their routings are. One at least has experts. */
-static int64_t built_layers(const struct transformer *t, const struct node *moe, const struct point *point)
+static int64_t built_layers(const struct transformer *t, const struct node *moe,
+                            const struct model_options *options)
 {
     const struct node *routing = moe ? node_get(moe, "routing") : NULL;
-    int64_t most = point->layers_most > t->every ? point->layers_most : t->every;
-    if (point->layers_most <= 0 || most > t->layers ||
-        (point->few_layers && routing && routing_differs(routing)))
+    int64_t most = options->layers_most > t->every ? options->layers_most : t->every;
+    if (options->layers_most <= 0 || most > t->layers ||
+        (options->same_time && routing && routing_differs(routing)))
         return t->layers;
     return most;
 }
@@ -257,7 +258,7 @@ static int build(const struct node *root, const struct point *point, const struc
     if (code < 0)
         return code;
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
-    const int64_t built = built_layers(&t, node_get(root, "moe"), point);
+    const int64_t built = built_layers(&t, node_get(root, "moe"), &model->options);
     model->axes = t.axes;
     code = t.experts ? step_open_experts(&s, node_get(root, "moe"), built, point, st) : 0;
     if (code == 0) {
@@ -270,7 +271,8 @@ static int build(const struct node *root, const struct point *point, const struc
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
-        code = model_fits(&model->size, point, st);
+        code =
+            model_fits(&model->size, (enum remat)point->schedule.remat, model->options.memory_most_bytes, st);
         if (code == 0)
             code = s.held ? write_step(&s, st) : status_nomem(st);
     }

@@ -95,15 +95,6 @@ struct point {
     struct point_schedule schedule;
     struct point_run run;
     bool given[OPTIONS_MAX]; /* which options somebody gave, those included that fill no field here */
-
-    int draw;        /* of a model with experts: which of its routings; no option */
-    bool time_only;  /* communication alone is not simulated: of searches; no option */
-    bool few_layers; /* of equal ones a few may stand for all, as long as times are the same; no option */
-    int layers_most; /* that a model has in its module then; 0: all */
-    bool numbers;    /* of a model: what its inputs hold is wanted, too; no option */
-    bool least;      /* of a model: what its step takes at least, its collectives by their links; no option */
-    double
-        memory_most_bytes; /* of each chip: a model that needs more is refused before it is built; 0: none; no option */
 };
 
 #endif

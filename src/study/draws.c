@@ -67,9 +67,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
               struct status *st)
 {
     struct point one = *point;
-    struct job job = {0};
-    one.draw = draw;
-    one.layers_most = 1;
+    struct job job = {.options.model = {.draw = draw, .layers_most = 1}};
     one.given[option_index(option_by_name("chunks"))] = false; /* the whole exchange, in one */
     *result = (struct draw_result){0};
     int code = job_open(&job, &one, catalog, st);

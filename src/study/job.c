@@ -33,7 +33,8 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st)
 {
-    *job = (struct job){.point = point, .catalog = catalog, .has_data = point->run.check};
+    *job = (struct job){
+        .options = job->options, .point = point, .catalog = catalog, .has_data = point->run.check};
     job->workload = workload_of(point, st);
     if (!job->workload)
         return st->code;

@@ -21,6 +21,7 @@
 #include "base/stopwatch.h"
 #include "engine/timing.h"
 #include "metrics/metrics.h"
+#include "model/model.h"
 #include "program/program.h"
 #include "settings/point.h"
 #include "settings/settings.h"
@@ -29,7 +30,17 @@
 
 struct workload;
 
+/* What is wanted of a job besides what its point says; zeroed: everything, of the whole program. */
+struct job_options {
+    bool
+        few_layers; /* a few of a model's equal layers may stand for all, as long as the times are the same */
+    bool time_only; /* communication alone is not simulated */
+    bool least;     /* the time is what a model's step takes at least, its collectives by their links */
+    struct model_options model;
+};
+
 struct job {
+    struct job_options options; /* set before job_open() */
     const struct point *point;
     const struct workload *workload;
     struct catalog *catalog;
@@ -92,7 +103,7 @@ const struct workload *const *workload_list(void);
 /* The workload of a point, or a failure that names the nearest ops. */
 const struct workload *workload_of(const struct point *point, struct status *st);
 
-/* Checks the point: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
+/* Checks the point of a job that is zeroed but for its options: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
 /* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
@@ -126,6 +137,8 @@ int job_least(const struct point *point, struct catalog *catalog, struct result 
 
 /* All of it, for one result. A failure is in the result too, with what is known of the point. */
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st);
+int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
+                    struct result *result, struct status *st);
 
 /* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run, or of a point. */
 void job_fail(const struct job *job, struct result *result, const struct status *why);

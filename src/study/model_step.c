@@ -89,13 +89,13 @@ int model_step_base(const struct point *point, const struct module *model, struc
     return code;
 }
 
-int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
-                    struct status *st)
+int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
+                    const struct mesh *mesh, struct status *st)
 {
     *step = (struct model_step){.point = point, .mesh = mesh};
     int code = read_strategy(step, st);
     if (code == 0)
-        code = model_read(point, &mesh->axes, &step->model, st);
+        code = model_read(point, options, &mesh->axes, &step->model, st);
     if (code == 0)
         code = check_chunks_used(step, st);
     if (code == 0)

@@ -48,9 +48,9 @@ struct model_step_timer {
 int model_step_base(const struct point *point, const struct module *model, struct module *base,
                     struct status *st);
 
-/* Reads the model and makes the base. Finds all that is wrong with the input. */
-int model_step_open(struct model_step *step, const struct point *point, const struct mesh *mesh,
-                    struct status *st);
+/* Reads the model and makes the base; options may be NULL. Finds all that is wrong with the input. */
+int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
+                    const struct mesh *mesh, struct status *st);
 /* The same of a chain of products (model/chain.h), whose module becomes the base, and is the step's own from now on. There,
  * gathers that are no loops go by data, unless all is naive. */
 int model_step_open_chain(struct model_step *step, const struct point *point, const struct mesh *mesh,

@@ -50,7 +50,6 @@ int module_job_options(const struct point *point, const struct chip *chip, struc
                                       .algorithm = (enum algorithm)point->schedule.algorithm,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,
-                                      .least = point->least,
                                       .products_only = !point->machine.elementwise,
                                       .ragged_uniform = point->work.ragged != NULL};
     int code = rates_read(&options->roofline, point, chip, st);
@@ -62,6 +61,7 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
 {
     const struct point *point = job->point;
     int code = module_job_options(point, job->machine.chip, &m->options, st);
+    m->options.least = job->options.least;
     if (code == 0 && point->work.op_cost) {
         code = op_costs_read(point->work.op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
         m->options.op_cost = m->op_cost;
@@ -70,17 +70,17 @@ static int read_options(struct module_job *m, const struct job *job, struct stat
 }
 
 /* As many layers as the module has. */
-static void set_layers(struct module_job *m)
+static void set_layers(struct module_job *m, const struct job *job)
 {
     m->options.layers = m->step.model.layers_built;
     m->options.more_layers = m->step.model.layers - m->step.model.layers_built;
-    m->options.layer_reach = m->point.schedule.prefetch;
+    m->options.layer_reach = job->point->schedule.prefetch;
 }
 
-/* A model's step, of so many layers as the point says at most. */
+/* A model's step, of so many layers as its options say at most. */
 static int open_step(struct module_job *m, const struct job *job, struct status *st)
 {
-    int code = model_step_open(&m->step, &m->point, &job->machine.mesh, st);
+    int code = model_step_open(&m->step, job->point, &m->model, &job->machine.mesh, st);
     return code < 0 ? code : model_step_write(&m->step, NULL, &m->module, st);
 }
 
@@ -89,11 +89,14 @@ static int open_step(struct module_job *m, const struct job *job, struct status 
 static int read_model(struct module_job *m, const struct job *job, struct status *st)
 {
     enum { FIRST_LAYERS = 5 };
-    m->point = *job->point;
-    if (m->point.few_layers && !m->point.schedule.unroll)
-        m->point.layers_most = FIRST_LAYERS + 2 * m->point.schedule.prefetch;
-    snprintf(m->path, sizeof m->path, "%s", m->point.work.file);
-    int code = option_check(&m->point, ON_MODEL, "a model", st);
+    const struct point *point = job->point;
+    m->model = job->options.model;
+    if (job->options.few_layers && !point->schedule.unroll) {
+        m->model.layers_most = FIRST_LAYERS + 2 * point->schedule.prefetch;
+        m->model.same_time = true;
+    }
+    snprintf(m->path, sizeof m->path, "%s", point->work.file);
+    int code = option_check(point, ON_MODEL, "a model", st);
     return code < 0 ? code : open_step(m, job, st);
 }
 
@@ -101,12 +104,12 @@ static int read_model(struct module_job *m, const struct job *job, struct status
 static int add_layers(struct module_job *m, const struct job *job, struct status *st)
 {
     m->unsteady = false;
-    m->point.layers_most *= 2;
+    m->model.layers_most *= 2;
     model_step_free(&m->step);
     lower_free(&m->lower);
     module_free(&m->module);
     int code = open_step(m, job, st);
-    set_layers(m);
+    set_layers(m, job);
     return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
@@ -127,7 +130,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
 {
     m->overlapped_s = NAN;
     int code = read_options(m, job, st);
-    set_layers(m);
+    set_layers(m, job);
     if (code == 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->placement.cores : 1;

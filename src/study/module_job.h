@@ -23,11 +23,11 @@ struct module_job {
     struct module module;
     bool borrowed; /* the module is the catalog's */
     bool of_model;
-    struct model_step step; /* of a model, or a matmul: what the module is made of */
-    struct point point;     /* of a model: how much of it is built */
-    bool unsteady;          /* layers have to be added to it */
-    char path[HLO_PATH];    /* what was read */
-    int disguised;          /* reduce-scatters that are written as all-reduce and slice */
+    struct model_step step;     /* of a model, or a matmul: what the module is made of */
+    struct model_options model; /* of a model: how much of it is built */
+    bool unsteady;              /* layers have to be added to it */
+    char path[HLO_PATH];        /* what was read */
+    int disguised;              /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
     struct csv_table op_cost_table;
     struct op_cost *op_cost;

@@ -144,7 +144,7 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
         code = trace_check(&timing->trace, timing->program, st);
     if (code == 0)
         code = settle(job, &timing->trace, again, &more_s, st);
-    if (code == 0 && !*again && run->counts.has_computes && !job->point->time_only)
+    if (code == 0 && !*again && run->counts.has_computes && !job->options.time_only)
         code = communication(job, timing, again, &comm_s, st);
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
@@ -239,15 +239,14 @@ bool job_has_least(const struct point *point)
 
 int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
-    struct point own = *point;
     const struct chip *chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st);
     if (!chip) {
         job_result_failed(point, catalog, result, st);
         return st->code;
     }
-    own.least = own.time_only = true;
-    own.memory_most_bytes = (double)chip->hbm_bytes;
-    int code = job_result(&own, catalog, result, st);
+    const struct job_options options = {
+        .least = true, .time_only = true, .model.memory_most_bytes = (double)chip->hbm_bytes};
+    int code = job_result_with(point, &options, catalog, result, st);
     result->least_s = result->time_s;
     return code;
 }

@@ -17,9 +17,8 @@ int series_open(struct series *series, int64_t family, const struct point *point
 int series_result(struct series *series, int64_t family, const struct point *point, struct catalog *catalog,
                   struct result *result, struct status *st)
 {
-    struct point own = *point;
-    own.few_layers = true;
-    int code = series_open(series, family, &own, catalog, st);
+    series->job.options.few_layers = true;
+    int code = series_open(series, family, point, catalog, st);
     if (code == 0)
         code = job_build(&series->job, st);
     if (code == 0)
@@ -37,12 +36,18 @@ void series_close(struct series *series)
 {
     run_free(&series->run);
     job_close(&series->job);
-    *series = (struct series){0};
+    *series = (struct series){.job.options = series->job.options};
 }
 
 int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
-    struct series single = {0};
+    return job_result_with(point, &(struct job_options){0}, catalog, result, st);
+}
+
+int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
+                    struct result *result, struct status *st)
+{
+    struct series single = {.job.options = *options};
     int code = series_result(&single, 0, point, catalog, result, st);
     series_close(&single);
     return code;

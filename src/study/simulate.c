@@ -16,11 +16,9 @@ static int read_formula(const struct job *job, bool *has_formula, struct formula
 int simulate_point(const struct point *point, struct catalog *catalog, struct simulation *simulation,
                    struct status *st)
 {
-    struct job job = {0};
+    struct job job = {.options.few_layers = true};
     struct run run = {0};
-    struct point own = *point;
-    own.few_layers = true;
-    int code = job_open(&job, &own, catalog, st);
+    int code = job_open(&job, point, catalog, st);
     if (code == 0)
         code = job_build(&job, st);
     if (code == 0)

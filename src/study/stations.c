@@ -105,7 +105,7 @@ static int read_step(struct stations *s, struct station *part, const struct node
         return node_fail(node, st, STATUS_INPUT, "the path is longer than %d letters", STATION_PATH - 1);
     part->point = *s->point;
     part->point.work.op = part->point.work.file = part->path;
-    code = model_read(&part->point, &part->mesh.axes, &part->model, st);
+    code = model_read(&part->point, NULL, &part->mesh.axes, &part->model, st);
     if (code == 0)
         code = model_step_base(s->point, &part->model.module, &part->module, st);
     if (code == 0)

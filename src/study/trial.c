@@ -20,9 +20,8 @@ enum { VALUES = 1000, TRIES = 4000 };
 static int open_point(const struct trial *trial, int64_t index, struct status *st)
 {
     struct point point;
-    struct job job = {0};
+    struct job job = {.options.few_layers = true};
     grid_point(trial->grid, index, &point);
-    point.few_layers = true;
     int code = job_open(&job, &point, trial->catalog, st);
     job_close(&job);
     return code;
