@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Every program that a builder makes delivers what its collective promises: on random slices of up to 64 chips,
- * over random axes, with every kind of ring, and at every pace of the executor. Sums are of whole numbers, so
+ * Every program that a builder makes delivers what its collective promises: on random slices of up to 64 chips, some of them
+ * twisted, over random axes, with every kind of ring, and at every pace of the executor. Sums are of whole numbers, so
  * equality is exact.
  */
 #include <math.h>
@@ -12,6 +12,7 @@
 #include "collective/collective.h"
 #include "numbers/execute.h"
 #include "suite.h"
+#include "twisted.h"
 
 enum { CHIPS_MAX = 64, ROUNDS = 60, OPS = 7 };
 
@@ -96,6 +97,9 @@ static void make_slice(struct round *r, struct status *st)
         }
     } while (chips > CHIPS_MAX);
     OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
+    if (axes == 2 && suite_random(&r->random, 2))
+        r->slice.topology = &topology_twisted;
+    OKAY(slice_check(&r->slice, st), *st);
     r->slice.reduce_Bps =
         17e9 * (double)suite_random(&r->random, 2); /* sums at once, or as ops of their own */
     break_cables(r, st);

@@ -1,62 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A topology is a const struct of functions: a torus that is twisted, written here and nowhere else, is walked,
- * simulated, folded and broken like the one that is built in.
+ * A topology is a const struct of functions: a torus that is twisted, which only the tests have (support/twisted.c), is walked,
+ * simulated, folded and broken like the one that is built in. The list of topologies is replaced by one that has it, so
+ * that a slice is called by its name, "4x8_twisted", as users would; test_delivery.c moves numbers on it.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "engine/trace.h"
-#include "machine/topology.h"
 #include "program/fold.h"
+#include "settings/option.h"
+#include "study/job.h"
 #include "suite.h"
+#include "twisted.h"
 
-/* a x b, where stepping over an end of x moves half of b along y. Both rounds of y close as ever. */
-static int twisted_neighbour(const struct slice *slice, int chip, int axis, int sign)
-{
-    int a = slice->len[0], b = slice->len[1], x = chip / b, y = chip % b;
-    if (axis == 1)
-        return x * b + (y + sign + b) % b;
-    if (x + sign >= 0 && x + sign < a)
-        return (x + sign) * b + y;
-    return (x + sign + a) % a * b + (y + slice->span[1] / 2) % b;
-}
-
-/* Straight along x, or over one of its ends; then the shorter way along y. */
-static unsigned twisted_routes(const struct slice *slice, int from, int to,
-                               struct minimal_route minimal[static MINIMAL_ROUTES])
-{
-    int a = slice->len[0], b = slice->len[1], least = 2 * (a + b);
-    for (int over = 0; over <= 2; over++) {
-        int dx = to / b - from / b + (over == 1 ? a : over == 2 ? -a : 0);
-        int dy = ((to % b - from % b + (over ? b / 2 : 0)) % b + b) % b;
-        dy = 2 * dy <= b ? dy : dy - b;
-        if (abs(dx) + abs(dy) >= least)
-            continue;
-        least = abs(dx) + abs(dy);
-        minimal[0].hops = 0;
-        if (dx)
-            minimal[0].hop[minimal[0].hops++] = (struct hop){0, dx};
-        if (dy)
-            minimal[0].hop[minimal[0].hops++] = (struct hop){1, dy};
-    }
-    return 0;
-}
-
-/* Moved along x, the twist would come to lie elsewhere. */
-static int twisted_period(const struct slice *slice, int axis)
-{
-    return axis == 1 ? 1 : slice->len[0];
-}
-
-static const struct topology twisted = {.name = "twisted",
-                                        .neighbour = twisted_neighbour,
-                                        .fill = topology_fill,
-                                        .routes = twisted_routes,
-                                        .period = twisted_period};
+const struct topology *const topologies[] = {&topology_torus, &topology_twisted, NULL};
 
 struct world {
     struct slice slice;
@@ -69,9 +31,8 @@ struct world {
 /* A direct all-to-all of 3,000 B a pair over both axes of a 4x8, on links of 1 GB/s and 1 us. */
 static void setup(struct world *w, const struct topology *topology)
 {
-    bool wraps = topology == &topology_torus;
     *w = (struct world){0};
-    OKAY(slice_init(&w->slice, 2, (int[]){4, 8}, (bool[]){wraps, true}, 1e9, 1e-6, &w->st), w->st);
+    OKAY(slice_init(&w->slice, 2, (int[]){4, 8}, (bool[]){true, true}, 1e9, 1e-6, &w->st), w->st);
     w->slice.topology = topology;
     OKAY(slice_check(&w->slice, &w->st), w->st);
 }
@@ -119,7 +80,7 @@ static void routes_are_shortest(void)
     int links[2] = {0};
     for (int t = 0; t < 2; t++) {
         struct world w;
-        setup(&w, t ? &twisted : &topology_torus);
+        setup(&w, t ? &topology_twisted : &topology_torus);
         for (int from = 0; from < 32; from++)
             for (int to = 0; to < 32; to++) {
                 struct hop hop[ROUTE_HOPS];
@@ -138,7 +99,7 @@ static void engines_and_folding_agree(void)
     for (int dead = 0; dead < 2; dead++) {
         struct world w;
         struct fold fold;
-        setup(&w, &twisted);
+        setup(&w, &topology_twisted);
         if (dead) {
             /* All links that leave the last row over the twist but one: what they carried goes round. */
             for (int y = 1; y < 8; y++)
@@ -170,10 +131,152 @@ static void shapes_name_their_topology(void)
     CU_ASSERT_STRING_EQUAL(st.text, "unknown topology 'toris'; the nearest is torus");
     struct world w;
     char text[SLICE_TEXT];
-    setup(&w, &twisted);
+    setup(&w, &topology_twisted);
     CU_ASSERT_STRING_EQUAL(slice_print_shape(&w.slice, text), "4x8_twisted");
     teardown(&w);
 }
 
+enum { OPTIONS = 16, TEXT = 64 };
+typedef const char *options[OPTIONS][2];
+
+/* Runs a point in an engine. Fails only where its input is wrong: returns the code. */
+static int run_point(options option, const char *engine, struct result *result, struct status *st)
+{
+    struct point point;
+    struct catalog catalog = {0};
+    int code = 0;
+    *st = (struct status){0};
+    *result = (struct result){0};
+    point_init(&point);
+    for (int i = 0; option[i][0] && code == 0; i++)
+        code = option[i][1] ? option_set(option_by_name(option[i][0]), option[i][1], &point, st) : 0;
+    OKAY(option_set(option_by_name("engine"), engine, &point, st), *st);
+    if (code == 0)
+        code = job_result(&point, &catalog, result, st);
+    catalog_free(&catalog);
+    return code;
+}
+
+/* By hand, of 8 MiB on links of 50 GB/s and 1 us. Along x are lines of 4: no end is joined to the other of its row, and bidi-half
+ * takes 3 (a + V/(4 w)). Along y are rings of 8, 7 (a + V/(16 w)); and so are the chips that one passes along x until
+ * one is back, where they are listed as groups. Direct sends along x have no closed form. */
+static void axes_are_what_the_topology_says(void)
+{
+    static const char long_rings[] = "[[0,8,16,24,4,12,20,28],[1,9,17,25,5,13,21,29],[2,10,18,26,6,14,22,30],"
+                                     "[3,11,19,27,7,15,23,31]]";
+    const double v_s = (8 << 20) / 50e9;
+    const struct {
+        const char *op, *axis, *groups, *slice;
+        double time_s;
+    } row[] = {
+        {"all-gather", "x", NULL, "4x8_twisted", 3 * (1e-6 + v_s / 4)},
+        {"all-gather", "x", NULL, "4x8", 3 * (1e-6 + v_s / 8)},
+        {"reduce-scatter", "y", NULL, "4x8_twisted", 7 * (1e-6 + v_s / 16)},
+        {"all-gather", NULL, long_rings, "4x8_twisted", 7 * (1e-6 + v_s / 16)},
+        {"all-reduce", NULL, long_rings, "4x8_twisted", 14 * (1e-6 + v_s / 16)},
+        {"all-to-all", "x", NULL, "4x8_twisted", NAN},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        struct result result;
+        struct status st;
+        options option = {
+            {"op", row[i].op},         {"chip", "v4"},
+            {"slice", row[i].slice},   {"wrap", "all"},
+            {"size", "8MiB"},          {"link-bandwidth", "50GBps"},
+            {"hop-latency", "1us"},    {"axis", row[i].axis},
+            {"groups", row[i].groups}, {"ring", strcmp(row[i].op, "all-to-all") ? "bidi-half" : NULL}};
+        OKAY(run_point(option, "event", &result, &st), st);
+        if (isnan(row[i].time_s)) {
+            CU_ASSERT(isnan(result.formula_exact_s));
+            continue;
+        }
+        NEAR(result.time_s, row[i].time_s, 1e-9);
+        NEAR(result.formula_exact_s, row[i].time_s, 1e-9);
+    }
+}
+
+#define ONE_OF(r, list) ((list)[suite_random((r), sizeof(list) / sizeof *(list))])
+
+/* A collective, or a matmul, over the axes of a twisted slice, by any schedule; now and then with a slow or a dead link. */
+static void choose_point(struct suite_random *r, options option)
+{
+    static const char *const ops[] = {"all-gather",
+                                      "reduce-scatter",
+                                      "all-reduce",
+                                      "all-to-all",
+                                      "ragged-all-to-all",
+                                      "collective-permute",
+                                      "broadcast",
+                                      "bf16[96@x,64] . bf16[64,48] -> bf16[96@x,48]",
+                                      "bf16[96,64@x] . bf16[64@x,48] -> bf16[96@x,48]"};
+    static const char *const slices[] = {"3x4_twisted", "4x6_twisted", "4x4_twisted", "3x8_twisted",
+                                         "5x3_twisted"};
+    static const char *const meshes[] = {NULL, NULL, NULL, "x=x*y"}, *const axes[] = {"x", "y", "x,y", "y,x"};
+    static const char *const rings[] = {"uni", "bidi", "bidi-half"}, *const sizes[] = {"1KiB", "96KiB",
+                                                                                       "3MiB"};
+    static const char *const wraps[] = {"all", "all", "x"}, *const links[] = {NULL, NULL, "1,0:x=0.5",
+                                                                              "2,1:x+=0"};
+    const char *op = ONE_OF(r, ops), *mesh = ONE_OF(r, meshes), *axis = ONE_OF(r, axes);
+    bool matmul = strchr(op, '['), ragged = op[0] == 'r' && op[1] == 'a', permute = op[0] == 'c';
+    bool to_all = strstr(op, "all-to-all"), direct = ragged || permute || (to_all && suite_random(r, 2));
+    const char *chosen[OPTIONS][2] = {
+        {"op", op},
+        {"chip", "v4"},
+        {"slice", ONE_OF(r, slices)},
+        {"wrap", ONE_OF(r, wraps)},
+        {"link", ONE_OF(r, links)},
+        {"mesh", mesh},
+        {"axis", matmul ? NULL
+                 : mesh ? "x"
+                        : axis},
+        {"size", matmul ? NULL : ONE_OF(r, sizes)},
+        {"ring", matmul || direct ? NULL : ONE_OF(r, rings)},
+        {"algorithm", to_all && !ragged ? direct ? "direct" : "ring" : NULL},
+        {"pair-sizes", ragged ? "random:7" : NULL},
+        {"routes", permute && suite_random(r, 2) ? "2" : NULL},
+        {"offset", permute && suite_random(r, 2) ? "3" : NULL},
+        {"strategy", matmul ? ONE_OF(r, rings) : NULL},
+        {matmul || permute || suite_random(r, 3) ? NULL : "one-ring", "on"},
+    };
+    memcpy(option, chosen, sizeof chosen);
+}
+
+/* Both engines agree, no bound is above them, and a closed form is right or there is none. */
+static void points_agree(void)
+{
+    int runs = 0, forms = 0, matmuls = 0;
+    for (unsigned long seed = 0; seed < 400; seed++) {
+        struct suite_random random = {seed};
+        struct result event, simgrid;
+        struct status st;
+        options option;
+        choose_point(&random, option);
+        if (run_point(option, "event", &event, &st) <
+            0) { /* an axis that there is not, no second route, no way */
+            CU_ASSERT_EQUAL(st.code, STATUS_INPUT);
+            continue;
+        }
+        OKAY(run_point(option, "simgrid", &simgrid, &st), st);
+        bool right = fabs(simgrid.time_s - event.time_s) <= 1e-9 * event.time_s &&
+                     event.bound_s <= event.time_s * (1 + 1e-9) &&
+                     (isnan(event.formula_exact_s) ||
+                      fabs(event.formula_exact_s - event.time_s) <= 1e-9 * event.time_s);
+        runs++;
+        forms += !isnan(event.formula_exact_s);
+        matmuls += strchr(option[0][1], '[') != NULL;
+        CU_ASSERT(right);
+        for (int i = 0; !right && option[i][0]; i++)
+            fprintf(stderr, "%s%s", option[i][1] ? " --" : "", option[i][1] ? option[i][0] : "");
+        for (int i = 0; !right && option[i][0]; i++)
+            fprintf(stderr, " %s", option[i][1] ? option[i][1] : "");
+        if (!right)
+            fprintf(stderr, "\n  seed %lu: %.9g s, simgrid %.9g s, bound %.9g s, formula %.9g s\n", seed,
+                    event.time_s, simgrid.time_s, event.bound_s, event.formula_exact_s);
+    }
+    CU_ASSERT(runs > 250);
+    CU_ASSERT(forms > 20);
+    CU_ASSERT(matmuls > 30);
+}
+
 SUITE("topology", TEST(routes_are_shortest), TEST(engines_and_folding_agree),
-      TEST(shapes_name_their_topology))
+      TEST(shapes_name_their_topology), TEST(axes_are_what_the_topology_says), TEST(points_agree))

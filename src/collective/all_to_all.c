@@ -136,14 +136,15 @@ void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
     }
 }
 
-/* Axes on which two chips of a group can be half way round from each other. */
+/* Axes on which two chips of a group may be as far from each other both ways: half way round a ring of an even axis; any that the
+ * topology walks in a way of its own. */
 static void find_halves(struct direct *d)
 {
     const struct slice *slice = d->walk->program->slice;
     if (d->walk->spec->keep_ties)
         return;
     for (int axis = 0; axis < slice->axes; axis++)
-        if (slice_is_ring(slice, axis) && slice->len[axis] % 2 == 0)
+        if (!slice_is_straight(slice, axis) || (slice_ring(slice, axis) > 0 && slice->len[axis] % 2 == 0))
             d->half_axis[d->halves++] = axis;
 }
 

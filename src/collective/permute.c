@@ -31,22 +31,20 @@ static void propose(struct candidate list[], int *count, const struct hop hop[],
         c->hop[h] = hop[h];
 }
 
-/* All cyclic orders of the hops; each hop of a closed axis the short or the long way. */
+/* All cyclic orders of the hops, each hop the short or the long way; what leads elsewhere, or nowhere, is found out later. */
 static void propose_orders(const struct slice *slice, const struct minimal_route *minimal,
                            struct candidate list[], int *count)
 {
     for (int flips = 0; flips < 1 << minimal->hops; flips++) {
         struct hop hop[SLICE_AXES];
-        bool possible = true;
         for (int h = 0; h < minimal->hops; h++) {
             int axis = minimal->hop[h].axis, delta = minimal->hop[h].delta;
             hop[h] = minimal->hop[h];
             if (flips >> h & 1) {
-                possible &= slice_is_ring(slice, axis);
                 hop[h].delta += delta > 0 ? -slice->len[axis] : slice->len[axis];
             }
         }
-        for (int turn = 0; turn < minimal->hops && possible; turn++) {
+        for (int turn = 0; turn < minimal->hops; turn++) {
             struct hop turned[SLICE_AXES];
             for (int h = 0; h < minimal->hops; h++)
                 turned[h] = hop[(h + turn) % minimal->hops];

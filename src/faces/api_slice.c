@@ -63,7 +63,7 @@ int icisim_slice_length(const struct icisim_slice *slice, int axis)
 
 int icisim_slice_wraps(const struct icisim_slice *slice, int axis)
 {
-    return has_axis(slice, axis) && slice->machine.slice.wrap[axis];
+    return has_axis(slice, axis) && slice_ring(&slice->machine.slice, axis) != 0;
 }
 
 int icisim_slice_coordinate(const struct icisim_slice *slice, int chip, int axis)

@@ -24,7 +24,10 @@ static void show_axes(const struct slice *slice)
 {
     printf("axes       ");
     for (int a = 0; a < slice->axes; a++) {
-        const char *kind = slice->len[a] == 1 ? "alone" : slice_is_ring(slice, a) ? "ring" : "line";
+        const char *kind = slice->len[a] == 1              ? "alone"
+                           : !slice_is_straight(slice, a) ? "twisted"
+                           : slice_ring(slice, a)         ? "ring"
+                                                          : "line";
         printf("%s%c=%d (%s)", a ? ", " : "", slice_axis_name(a), slice->len[a], kind);
     }
     putchar('\n');

@@ -114,14 +114,8 @@ static int cut_axis(const struct bound_case *c, int axis, double *worst_s, struc
     return 0;
 }
 
-/* Does a link lead from one column to another? Chips that differ only on axes that no group spans are a column: what
- * their groups bring and take passes the links of the other axes. Without such axes every chip is one. */
-static bool leaves_column(const struct bound_case *c, int link)
-{
-    return !c->axes || (c->axes >> slice_link_axis(c->slice, link) & 1);
-}
-
-/* The chip of a column that stands for it. */
+/* The chip that stands for a column. Chips that differ only on axes that no group spans are a column: what their groups bring and
+ * take passes the links to other columns. Without such axes every chip is one. */
 static int column_of(const struct bound_case *c, int chip)
 {
     int at[SLICE_AXES];
@@ -149,10 +143,11 @@ static void fill_ports(const struct bound_case *c, const struct ports *p)
     const struct slice *slice = c->slice;
     for (int id = 0; id < slice_link_ids(slice); id++) {
         struct slice_link link = slice_link_row(slice, id);
-        if (link.kind != LINK_ICI || !leaves_column(c, id))
+        if (link.kind != LINK_ICI)
             continue;
-        p->Bps[0][column_of(c, link.from)] += link.bandwidth_Bps;
-        p->Bps[1][column_of(c, link.to)] += link.bandwidth_Bps;
+        int from = column_of(c, link.from), to = column_of(c, link.to);
+        p->Bps[0][from] += from != to ? link.bandwidth_Bps : 0;
+        p->Bps[1][to] += from != to ? link.bandwidth_Bps : 0;
     }
     each_pair(c, take_ports, (void *)p);
     int members = c->target || c->pair_bytes ? 0 : c->chip ? c->groups * c->n : slice->chips;
@@ -272,7 +267,10 @@ static double spanning_bound_s(const struct bound_case *c, const struct spanning
 
 bool bound_is_spanning(const struct bound_case *c)
 {
-    return c->axes && !c->chip && !c->target && !c->slice->link;
+    bool straight = true;
+    for (int axis = 0; axis < c->slice->axes; axis++)
+        straight &= slice_is_straight(c->slice, axis);
+    return straight && c->axes && !c->chip && !c->target && !c->slice->link;
 }
 
 static int find_spanning(const struct bound_case *c, double *bound_s, struct status *st)

@@ -46,7 +46,7 @@ struct bound_case {
     const struct spanning *spanning;
 };
 
-/* Do groups span axes, and are all links alike? Then what these can take can be found once for many cases. */
+/* Do groups span axes, are these straight and all links alike? Then what these can take can be found once for many cases. */
 bool bound_is_spanning(const struct bound_case *c);
 int bound_find(const struct bound_case *c, double *bound_s, struct status *st);
 

@@ -30,7 +30,7 @@ static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
     for (int s = 0; s < sides; s++) {
         const struct side *side = &laying->side[a][s];
         len[s] = side->n;
-        closed[s] = slice_is_ring(mesh->slice, side->axis) && side->n == mesh->slice->len[side->axis];
+        closed[s] = side->n > 2 && side->n == slice_ring(mesh->slice, side->axis);
     }
     int32_t *order = malloc((size_t)n * sizeof *order);
     if (!order)

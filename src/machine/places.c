@@ -173,7 +173,7 @@ static int add_orders(struct places *places, const struct pattern *pattern, cons
 static bool is_first_of_alike(const struct pattern *pattern, const struct slice *slice, int p)
 {
     for (int q = 0; q < p; q++) {
-        if (slice->len[q] != slice->len[p] || slice->wrap[q] != slice->wrap[p])
+        if (slice->len[q] != slice->len[p] || slice_ring(slice, q) != slice_ring(slice, p))
             continue;
         int a = 0;
         while (a < pattern->count && pattern->part[a][q] == pattern->part[a][p])

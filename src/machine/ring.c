@@ -210,9 +210,9 @@ int ring_of_part(struct ring *ring, const struct slice *slice, const struct side
 int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
 {
     int n = slice->len[axis];
-    if (!is_alive(slice, axis))
+    if (!is_alive(slice, axis) || !slice_is_straight(slice, axis))
         return ring_of_part(ring, slice, &(struct side){.axis = axis, .n = n, .stride = 1}, st);
-    bool closed = slice_is_ring(slice, axis);
+    bool closed = slice_ring(slice, axis) > 0;
     *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
     ring->closing_links = closed ? 1 : n - 1;
     return 0;

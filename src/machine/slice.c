@@ -252,6 +252,17 @@ int slice_count_ports(const struct slice *slice, int chip)
     return ports;
 }
 
+int slice_ring(const struct slice *slice, int axis)
+{
+    return slice->topology->ring(slice, axis);
+}
+
+bool slice_is_straight(const struct slice *slice, int axis)
+{
+    int ring = slice_ring(slice, axis);
+    return ring == 0 || ring == slice->len[axis];
+}
+
 int slice_period(const struct slice *slice, int axis)
 {
     return slice->topology->period(slice, axis);
@@ -325,6 +336,31 @@ static int check_link(const struct slice *slice, int id, struct status *st)
     return 0;
 }
 
+/* Is the axis what its topology says: does the walk by + from a chip come back when the ring is round, and no sooner; and where the
+ * axis is straight, do the routes to the chips ahead stay on it? */
+static int check_axis(const struct slice *slice, int axis, int chip, struct status *st)
+{
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    int ring = slice_ring(slice, axis), len = slice->len[axis], at = chip, steps = 0;
+    int walk = ring > 0 ? ring : ring < 0 ? 0 : len - 1 - slice_coord(slice, chip, axis);
+    bool right = true;
+    while (right && steps < walk) {
+        at = slice->topology->neighbour(slice, at, axis, 1);
+        steps++;
+        right = at >= 0 && (at == chip) == (steps == ring);
+        if (!right || at == chip || !slice_is_straight(slice, axis))
+            continue;
+        unsigned ties = route_minimal(slice, chip, at, minimal);
+        int links = 2 * steps > ring && ring ? ring - steps : steps;
+        right = ties == (2 * steps == ring ? 1u << axis : 0) && minimal[0].hops == 1 &&
+                minimal[0].hop[0].axis == axis && route_length(minimal[0].hop, 1) == links &&
+                slice_coord(slice, at, axis) == (slice_coord(slice, chip, axis) + steps) % len;
+    }
+    return right ? 0
+                 : status_fail(st, STATUS_CHECK, "the ring along %c has not %d chips from chip %d on: see %d",
+                               slice_axis_name(axis), ring, chip, at);
+}
+
 int slice_check(const struct slice *slice, struct status *st)
 {
     int links = 0, ports = 0;
@@ -336,6 +372,9 @@ int slice_check(const struct slice *slice, struct status *st)
     for (int chip = 0; chip < slice->chips; chip++)
         ports += slice_count_ports(slice, chip);
     bool folded = memcmp(slice->len, slice->span, sizeof slice->len) != 0;
+    for (int at = 0; at < slice->chips * slice->axes && !folded; at++)
+        if (check_axis(slice, at % slice->axes, at / slice->axes, st) < 0)
+            return st->code;
     if (links != ports || (!folded && links != slice_count_links(slice)))
         return status_fail(st, STATUS_CHECK, "%d links by id, %d by chip, %d in all", links, ports,
                            slice_count_links(slice));

@@ -42,10 +42,10 @@ struct topology;
 
 struct slice {
     const struct topology *topology;
-    int axes;             /* 1, 2 or 3 */
-    int len[SLICE_AXES];  /* chips simulated along each axis; 1 beyond `axes` */
-    int span[SLICE_AXES]; /* chips they stand for */
-    bool wrap[SLICE_AXES];
+    int axes;                /* 1, 2 or 3 */
+    int len[SLICE_AXES];     /* chips simulated along each axis; 1 beyond `axes` */
+    int span[SLICE_AXES];    /* chips they stand for */
+    bool wrap[SLICE_AXES];   /* are the ends joined: what a topology makes of that, slice_ring() says */
     int chips;               /* product of len */
     double link_Bps;         /* of every link as built */
     double hop_latency_s;    /* of every link as built */
@@ -134,11 +134,12 @@ static inline double slice_chip_frac(const struct slice *slice, int chip)
     return slice->chip_frac ? slice->chip_frac[chip] : 1;
 }
 
-/* Is the axis a ring: it wraps, and has three chips or more. */
-static inline bool slice_is_ring(const struct slice *slice, int axis)
-{
-    return slice->wrap[axis] && slice->span[axis] > 2;
-}
+/* The ring along an axis, as the topology has it: how many chips one passes by stepping + until one is back at the first,
+ * which may be more than the axis has; 0 where that comes to an end, -1 where its routes leave the axis. */
+int slice_ring(const struct slice *slice, int axis);
+
+/* Is it all there is to an axis: a ring of its own chips, or a line of them, whose shortest routes stay on it? */
+bool slice_is_straight(const struct slice *slice, int axis);
 
 /* The symmetries of the slice as built: the fewest places by which all chips can move along an axis, round its
  * end, so that links come to lie on links; the axis' length if there are none. */

@@ -3,7 +3,8 @@
  * topology: what the wires of a slice look like, as a const struct of functions.
  *
  * The torus is one such struct; a twisted torus is another: a file with its functions and a row in the list.
- * Nothing else knows which chip a link leads to. A slice's shape names its topology, "4x4x8" the first of the
+ * Nothing else knows which chip a link leads to, or what wraps. slice_check() holds a topology against what is said here.
+ * A slice's shape names its topology, "4x4x8" the first of the
  * list and "4x4x8_NAME" any other. Dead and slow links are no business of a topology: it speaks of the slice
  * as it is built, and route.h goes round what is dead.
  *
@@ -22,18 +23,24 @@ struct topology {
     int (*neighbour)(const struct slice *slice, int chip, int axis, int sign);
     /* Writes the rows of all slice_link_ids() links; topology_fill() does where neighbour() knows them all. */
     void (*fill)(const struct slice *slice, struct slice_link row[]);
+    /* The ring along an axis: how many chips one passes by stepping + until one is back at the first; 0 where that comes
+     * to an end, as it does on a line and on an axis of two chips. Where the ring is as long as the axis, or 0, the axis is
+     * straight: its steps change no other coordinate, and the shortest routes between two chips of it stay on it, are
+     * alike wherever they start, and tie half way round a ring. Any other axis, of which the answer may be -1, is walked chip by chip, on the routes
+     * of its chips (ring.c), and no closed form speaks of it. */
+    int (*ring)(const struct slice *slice, int axis);
     /* The shortest routes between two chips that are chosen from: 2^k of them, where k choices tie. Returns the
      * set of axes that tie; bit i of a route's index says which way it goes on the i-th of them, 0 is +. */
     unsigned (*routes)(const struct slice *slice, int from, int to,
                        struct minimal_route minimal[static MINIMAL_ROUTES]);
     /* The symmetries: the fewest places by which all chips can move along an axis, coordinates taken modulo its
-     * length, so that links come to lie on links. The axis' length where there are none. */
+     * length, so that links come to lie on links, and routes on routes. The axis' length where there are none. */
     int (*period)(const struct slice *slice, int axis);
 };
 
 void topology_fill(const struct slice *slice, struct slice_link row[]);
 
-/* All of them, ended by NULL; the first is a slice's without a name. */
+/* All of them, ended by NULL; the first is a slice's without a name. topologies.c has the list, and nothing else. */
 extern const struct topology *const topologies[];
 extern const struct topology topology_torus; /* torus.c */
 

@@ -25,13 +25,18 @@ static int neighbour(const struct slice *slice, int chip, int axis, int sign)
     return chip + (to - at) * stride;
 }
 
+static int ring(const struct slice *slice, int axis)
+{
+    return slice->wrap[axis] && slice->span[axis] > 2 ? slice->len[axis] : 0;
+}
+
 /* Shortest signed distance along an axis between two places on it, a tie by +. */
 static int distance(const struct slice *slice, int axis, int from, int to)
 {
     int n = slice->len[axis], d = to - from;
     if (slice->span[axis] == 2)
         return d != 0; /* one cable: + and - are the same link */
-    if (!slice_is_ring(slice, axis))
+    if (ring(slice, axis) == 0)
         return d;
     d = d < 0 ? d + n : d;
     return 2 * d <= n ? d : d - n;
@@ -56,7 +61,7 @@ static unsigned routes(const struct slice *slice, int from, int to,
         if (at[a] == end[a])
             continue;
         int d = distance(slice, a, at[a], end[a]);
-        bool tie = slice_is_ring(slice, a) && 2 * d == slice->len[a];
+        bool tie = ring(slice, a) > 0 && 2 * d == slice->len[a];
         if (tie) {
             ties |= 1u << a;
             for (int w = 0; w < ways; w++) {
@@ -74,8 +79,12 @@ static unsigned routes(const struct slice *slice, int from, int to,
 
 static int period(const struct slice *slice, int axis)
 {
-    return slice_is_ring(slice, axis) || slice->span[axis] == 2 ? 1 : slice->len[axis];
+    return ring(slice, axis) > 0 || slice->span[axis] == 2 ? 1 : slice->len[axis];
 }
 
-const struct topology topology_torus = {
-    .name = "torus", .neighbour = neighbour, .fill = topology_fill, .routes = routes, .period = period};
+const struct topology topology_torus = {.name = "torus",
+                                        .neighbour = neighbour,
+                                        .fill = topology_fill,
+                                        .ring = ring,
+                                        .routes = routes,
+                                        .period = period};

@@ -47,7 +47,7 @@ static int random_slice(struct random_program *random, struct random_limits limi
         wrap[a] = suite_random(r, 3) > 0;
     int code = slice_init(&random->slice, axes, len, wrap, ONE_OF(r, speeds_Bps), ONE_OF(r, latencies_s), st);
     for (int a = 0; a < SLICE_AXES; a++) {
-        bool may_fold = limits.folds && (slice_is_ring(&random->slice, a) || random->slice.len[a] == 2);
+        bool may_fold = limits.folds && (slice_ring(&random->slice, a) > 0 || random->slice.len[a] == 2);
         random->period[a] = may_fold ? divisor_of(r, random->slice.len[a]) : random->slice.len[a];
     }
     return code;

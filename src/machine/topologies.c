@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stddef.h>
+
+#include "machine/topology.h"
+
+const struct topology *const topologies[] = {&topology_torus, NULL};
