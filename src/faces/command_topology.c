@@ -24,7 +24,7 @@ static void show_axes(const struct slice *slice)
 {
     printf("axes       ");
     for (int a = 0; a < slice->axes; a++) {
-        const char *kind = slice->len[a] == 1              ? "alone"
+        const char *kind = slice->len[a] == 1             ? "alone"
                            : !slice_is_straight(slice, a) ? "twisted"
                            : slice_ring(slice, a)         ? "ring"
                                                           : "line";
