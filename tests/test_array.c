@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "numbers/array.h"
-#include "numbers/cases.h"
 #include "suite.h"
 
 static struct array parse(const char *text)
@@ -121,7 +120,7 @@ static void near_needs_shape_and_value(void)
     array_free(&c);
 }
 
-/* Cutting along any dim and joining gives the array back; stacking and slicing too. */
+/* Cutting along any dim and joining gives the array back. */
 static void cut_and_join(void)
 {
     struct status st = {0};
@@ -138,16 +137,6 @@ static void cut_and_join(void)
             array_free(&part[1]);
             array_free(&back);
         }
-    for (int dim = 0; dim <= 4; dim++) {
-        struct array pair[2] = {whole, whole}, stacked, half;
-        int64_t at;
-        OKAY(array_stack(2, pair, dim, &stacked, &st), st);
-        OKAY(array_slice(&stacked, dim, 1, 2, &half, &st), st);
-        OKAY(array_squeeze(&half, dim, &st), st);
-        CU_ASSERT_TRUE(array_near(&whole, &half, 0, &at));
-        array_free(&stacked);
-        array_free(&half);
-    }
     struct array bad;
     CU_ASSERT_EQUAL(array_slice(&whole, 4, 0, 1, &bad, &st), STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "the dims are 0 to 3"));
@@ -171,8 +160,8 @@ static void reads_files(void)
     int64_t at;
     write_file(json, "[[1, 2.5],\n [3, 4]]\n");
     write_file(csv, "a,b\n1,2.5\n3,4\n");
-    OKAY(case_read_array(json, &a, &st), st);
-    OKAY(case_read_array(csv, &b, &st), st);
+    OKAY(array_read(json, &a, &st), st);
+    OKAY(array_read(csv, &b, &st), st);
     CU_ASSERT_TRUE(array_near(&a, &want, 0, &at));
     CU_ASSERT_TRUE(array_near(&b, &want, 0, &at));
     CU_ASSERT_FALSE(a.integer);
@@ -181,12 +170,12 @@ static void reads_files(void)
     /* without a header, names that are alike among its numbers */
     struct array ones = parse("[[1, 1], [3, 4]]");
     write_file(csv, "1,1\n3,4\n");
-    OKAY(case_read_array(csv, &b, &st), st);
+    OKAY(array_read(csv, &b, &st), st);
     CU_ASSERT_TRUE(b.integer && array_near(&b, &ones, 0, &at));
     array_free(&b);
     array_free(&ones);
     write_file(json, "[[1, 2],\n [3]]\n");
-    CU_ASSERT_EQUAL(case_read_array(json, &a, &st), STATUS_INPUT);
+    CU_ASSERT_EQUAL(array_read(json, &a, &st), STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, ".json:2:2: a list of 1"));
     remove(json);
     remove(csv);

@@ -355,10 +355,11 @@ static void bad_files_of_cases(void)
     static const char *const bad[][2] = {
         {"\"op\": \"psun\"}]", ":2:7: "},
         {"\"op\": \"psum\", \"inptu\": [1]}]", "inptu"},
-        {"\"op\": \"psum\", \"input\": [1,[2]], \"output\": []}]", ":2:27: "},
+        {"\"op\": \"psum\", \"input\": [1,[2]], \"output\": [], \"in_spec\": [], \"out_spec\": []}]",
+         ":2:27: "},
         {"\"op\": \"psum\", \"input\": [1], \"output\": [1], \"in_spec\": [\"i\", \"i\"]}]", "named twice"},
         {"\"op\": \"psum\", \"input\": [1], \"output\": [1], \"in_spec\": []}]", "out_spec"},
-        {"\"op\": \"ppermute\", \"perm\": [[0,1],[1]], \"input\": [1]}]", "the same size"},
+        {"\"op\": \"ppermute\", \"perm\": [[0,1],[1]], \"input\": [1]}]", ":2:27: pairs '[[0,1],[1]]'"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         char path[] = "/tmp/icisim-cases-XXXXXX.json";

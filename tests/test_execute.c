@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The data executor on programs written by hand, right ones and broken ones; views and packing.
+ * The data executor on programs written by hand, right ones and broken ones; views.
  * Programs of the builders are tested where the builders are.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers/definition.h"
 #include "numbers/execute.h"
-#include "numbers/pack.h"
 #include "suite.h"
 
 enum { SEEDS = 4, CHIPS_MAX = 8, NONE = -1 };
@@ -41,7 +39,7 @@ static void ring_program(struct program *program, const struct slice *slice, int
     for (int32_t s = 0; s < n - 1; s++) {
         int chunk = -s - reduce + (s == flaw.wrong_step);
         struct view view = {buffer, {pick_var(chip, chunk)}};
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a = view, .to = view};
+        struct payload payload = {.a = view, .to = view};
         payload.combine = reduce ? COMBINE_SUM : COMBINE_COPY;
         /* Padded to the largest chunk, as SPMD programs are. */
         double bytes = 8.0 * (double)((by_cols ? (cols + n - 1) / n * rows : (rows + n - 1) / n * cols));
@@ -163,7 +161,7 @@ static void overwriting_is_seen(void)
         program_init(&program, &slice);
         int32_t stage = program_stage(&program, "shift");
         int32_t buffer = program_buffer(&program, "x", 2, 1, 8, NULL, 0, NULL);
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = buffer}, .to = {.buffer = buffer}};
+        struct payload payload = {.a = {.buffer = buffer}, .to = {.buffer = buffer}};
         program_add(&program, (struct op){.kind = OP_SEND,
                                           .where = WHERE_ALL,
                                           .towards = program_towards(&program, &(struct hop){0, 1}, 1),
@@ -203,8 +201,7 @@ static void exchange_program(struct program *program, const struct slice *slice,
         int32_t route[CHIPS_MAX];
         for (int c = 0; c < n; c++)
             route[c] = program_route(program, &(struct hop){0, c == 2 ? d - n : d}, d > 0);
-        struct payload payload = {
-            .kind = PAYLOAD_MOVE, .a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
+        struct payload payload = {.a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
         program_add(program, (struct op){.kind = OP_SEND,
                                          .where = WHERE_ALL,
                                          .towards = program_towards_table(program, route, WHERE_ALL),
@@ -279,8 +276,7 @@ static void ragged_exchange(void)
         double bytes[N];
         for (int c = 0; c < N; c++)
             bytes[c] = 8 * (c + d + 1);
-        struct payload payload = {
-            .kind = PAYLOAD_MOVE, .a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
+        struct payload payload = {.a = {in, {pick_var(chip, d)}}, .to = {out, {pick_var(chip, 0)}}};
         program_add(&program, (struct op){.kind = OP_SEND,
                                           .where = WHERE_ALL,
                                           .towards = program_towards(&program, &(struct hop){0, d}, d > 0),
@@ -305,69 +301,6 @@ static void ragged_exchange(void)
     }
     memory_free(&memory);
     program_free(&program);
-}
-
-/* A collective matmul by hand: out = A . B with A [M x K] cut by columns over N chips and passed round, B whole:
- * step s multiplies chunk p - s of A with its rows of B while that chunk is passed on. `hasty`: the products do
- * not wait for what they multiply. */
-enum { M = 3, K = 8, F = 5, N = 3 };
-static bool matmul_works(bool hasty, enum execute_pace pace)
-{
-    struct slice slice = ring_of(N);
-    struct program program;
-    ring_program(&program, &slice, M, K, true, false, no_flaw);
-    int32_t chip = program_var_axis(&program, 0), a = 0;
-    int32_t b = program_buffer(&program, "b", K, F, 8, &(struct grid_dim){N, false}, 1, NULL);
-    int32_t out = program_buffer(&program, "out", M, F, 8, NULL, 0, NULL);
-    for (int s = 0; s < N; s++) {
-        struct payload payload = {.kind = PAYLOAD_MATMUL,
-                                  .combine = s ? COMBINE_SUM : COMBINE_COPY,
-                                  .a = {a, {pick_var(chip, -s)}},
-                                  .b = {b, {pick_var(chip, -s)}},
-                                  .to = {.buffer = out}};
-        program_add(&program, (struct op){.kind = OP_COMPUTE,
-                                          .where = WHERE_ALL,
-                                          .amount = amount_of(1e-6),
-                                          .payload = program_payload(&program, payload)});
-        if (!hasty)
-            program_after(&program, s - 1, AFTER_ARRIVED);
-    }
-    struct memory memory;
-    struct status st = {0};
-    OKAY(memory_init(&memory, &program, &st), st);
-    double left[M * K], right[K * F], own[M * K];
-    for (int i = 0; i < M * K; i++)
-        left[i] = i % 7 - 2;
-    for (int i = 0; i < K * F; i++)
-        right[i] = i % 5 + 1;
-    for (int c = 0; c < N; c++) {
-        /* The chip's own columns, row by row: columns 0-2, 3-5, 6-7 of A. */
-        int first = 3 * c, cols = c < 2 ? 3 : 2;
-        for (int i = 0; i < M * cols; i++)
-            own[i] = left[i / cols * K + first + i % cols];
-        OKAY(memory_put(&memory, &(struct view){a, {pick_var(chip, 0)}}, c, own, &st), st);
-        memcpy(memory_of(&memory, c, b), right, sizeof right);
-    }
-    struct execute_options options = {.pace = pace, .seed = 2};
-    bool works = execute(&memory, &options, &st) == 0;
-    for (int c = 0; c < N; c++)
-        for (int i = 0; i < M * F; i++) {
-            double want = 0;
-            for (int k = 0; k < K; k++)
-                want += left[i / F * K + k] * right[k * F + i % F];
-            works = works && !isnan(memory_of(&memory, c, out)[i]) &&
-                    !(fabs(memory_of(&memory, c, out)[i] - want) > 0);
-        }
-    memory_free(&memory);
-    program_free(&program);
-    return works;
-}
-
-static void products(void)
-{
-    for (int pace = 0; pace < EXECUTE_PACES; pace++)
-        CU_ASSERT_TRUE(matmul_works(false, (enum execute_pace)pace));
-    CU_ASSERT_FALSE(matmul_works(true, EXECUTE_LATE));
 }
 
 /* 10 rows cut in 2, then each in 2: 3 2 | 3 2; 6 columns in 3. Grid order: rows, columns, rows. */
@@ -420,7 +353,7 @@ static void shapes_must_fit(void)
     int32_t stage = program_stage(&program, "s");
     int32_t a = program_buffer(&program, "a", 2, 3, 8, NULL, 0, NULL);
     int32_t b = program_buffer(&program, "b", 3, 2, 8, NULL, 0, NULL);
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = a}, .to = {.buffer = b}};
+    struct payload payload = {.a = {.buffer = a}, .to = {.buffer = b}};
     program_add(&program, (struct op){.kind = OP_SEND,
                                       .where = WHERE_ALL,
                                       .towards = program_towards(&program, &(struct hop){0, 1}, 1),
@@ -444,72 +377,5 @@ static void shapes_must_fit(void)
     program_free(&program);
 }
 
-/* Chunk by chunk, what a program of the op moves from the input buffers to the output buffer of a position. */
-static void move_chunks(const struct call *call, int n, const int32_t order[], double *const in[],
-                        int64_t in_elements, int position, double out[], int64_t out_elements)
-{
-    int place = 0; /* of the chunks of `position` in a buffer */
-    while (order[place] != position)
-        place++;
-    bool many = call->op == CALL_ALL_GATHER || call->op == CALL_ALL_TO_ALL || call->op == CALL_RAGGED;
-    int64_t chunk = many ? out_elements / n : out_elements;
-    for (int i = 0; call->op != CALL_PSUM_SCATTER && i < n; i++)
-        memcpy(out + i * chunk, in[order[i]] + (call->op == CALL_ALL_TO_ALL ? place * chunk : 0),
-               (size_t)chunk * sizeof *out);
-    for (int64_t i = 0; call->op == CALL_PSUM_SCATTER && i < out_elements; i++) {
-        out[i] = 0;
-        for (int k = 0; k < n; k++)
-            out[i] += in[k][place * (in_elements / n) + i];
-    }
-}
-
-/* Packing, moving chunks and unpacking is the definition, for every dim, tiled or not, and any ring order. */
-static void packing_is_the_definition(void)
-{
-    enum { COUNT = 3, CASES = 24 };
-    static const enum call_op ops[] = {CALL_ALL_GATHER, CALL_PSUM_SCATTER, CALL_ALL_TO_ALL};
-    static const int32_t order[COUNT] = {1, 2, 0};
-    for (int i = 0; i < 3 * CASES; i++) {
-        struct axes axes = {1, {{"i", COUNT}}};
-        struct call call = {.op = ops[i % 3], .axes = {1, {0}}, .tiled = i / 3 % 2};
-        call.dim = call.split_axis = i / 6 % 3;
-        call.concat_axis = (i / 18 + call.dim) % 3;
-        struct status st = {0};
-        struct groups groups;
-        struct array block[COUNT], want[COUNT];
-        double *in[COUNT];
-        OKAY(call_groups(&call, &axes, &groups, &st), st);
-        for (int p = 0; p < COUNT; p++) {
-            struct seat seat = {COUNT, p, groups.member, order};
-            char text[64];
-            snprintf(text, sizeof text, "random(%d, %s)", p, call.tiled ? "3, 6, 9" : "3, 3, 3");
-            OKAY(array_parse(text, &block[p], &st), st);
-            in[p] = malloc((size_t)pack_elements(&seat, block) * sizeof *in[p]);
-        }
-        for (int p = 0; p < COUNT; p++)
-            OKAY(pack_block(&call, &(struct seat){COUNT, p, groups.member, order}, block, in[p], &st), st);
-        OKAY(definition_apply(&call, &groups, block, want, &st), st);
-        for (int p = 0; p < COUNT; p++) {
-            struct seat seat = {COUNT, p, groups.member, order};
-            struct array got;
-            int64_t elements = 0, at;
-            OKAY(unpack_elements(&call, &seat, block, &elements, &st), st);
-            double *out = malloc((size_t)elements * sizeof *out);
-            move_chunks(&call, COUNT, order, in, pack_elements(&seat, block), p, out, elements);
-            OKAY(unpack_block(&call, &seat, block, out, &got, &st), st);
-            CU_ASSERT_TRUE(array_near(&got, &want[p], 0, &at));
-            array_free(&got);
-            free(out);
-        }
-        for (int p = 0; p < COUNT; p++) {
-            array_free(&block[p]);
-            array_free(&want[p]);
-            free(in[p]);
-        }
-        groups_free(&groups);
-    }
-}
-
 SUITE("execute", TEST(rings_that_work), TEST(broken_rings_are_seen), TEST(overwriting_is_seen),
-      TEST(direct_exchange), TEST(ragged_exchange), TEST(products), TEST(views_follow_the_grid),
-      TEST(shapes_must_fit), TEST(packing_is_the_definition))
+      TEST(direct_exchange), TEST(ragged_exchange), TEST(views_follow_the_grid), TEST(shapes_must_fit))

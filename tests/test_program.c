@@ -25,7 +25,7 @@ static void write(struct program *program, const struct slice *slice)
     int32_t var = program_var_axis(program, 0);
     int32_t first = program_mask(program, (uint8_t[]){1, 1, 0, 0, 0});
     for (int t = 0; t < 2; t++) {
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a = {.buffer = in, .pick = {pick_var(var, -t)}}};
+        struct payload payload = {.a = {.buffer = in, .pick = {pick_var(var, -t)}}};
         payload.to = payload.a;
         program_add(program, (struct op){.kind = OP_SEND,
                                          .where = WHERE_ALL,
@@ -258,7 +258,7 @@ static void what_moves_is_paid_for(void)
         program_stage(&program, "test");
         int32_t buffer = program_buffer(&program, "in", cases[i].rows, 5, 2, &dim, 1, NULL);
         struct view view = {.buffer = buffer, .pick = {pick_fixed(0)}};
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a = view, .to = view};
+        struct payload payload = {.a = view, .to = view};
         program_add(&program, (struct op){.kind = OP_SEND,
                                           .where = WHERE_ALL,
                                           .towards = program_towards(&program, &(struct hop){0, 1}, 1),

@@ -40,7 +40,7 @@ void direct_add(struct direct *d, struct op op, const struct payload *payload)
 
 static struct payload block(const struct direct *d, int tie, int signs)
 {
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
+    struct payload payload = {.a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
     int rings = d->walk->rings;
     for (int r = 0; r < rings; r++) {
         payload.a.pick[r] = pick_var(d->walk->var[r], d->offset[r]);

@@ -120,7 +120,7 @@ static void send_tied(struct direct *d, unsigned tie, int w)
     if (!any)
         return;
     int32_t where = program_mask(program, d->mask);
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
+    struct payload payload = {.a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
     if (!d->walk->spec->timing_only) { /* from the block for the chip there to the block from this one */
         payload.a.pick[0] = pick_var(first_piece(d, d->to[d->walk->rings]), w);
         payload.to.pick[0] = pick_var(ragged->own, w);

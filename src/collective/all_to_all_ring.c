@@ -54,7 +54,7 @@ static int32_t chain_payload(const struct around *a, const struct chain *chain, 
 {
     int32_t var = a->walk->var[a->ring], transit = a->transit[chain->sign < 0];
     struct pick rest = pick_fixed(chain->distance);
-    struct payload payload = {.kind = PAYLOAD_MOVE};
+    struct payload payload = {0};
     payload.a = hop == 1 ? view_of(a, chain, a->from, pick_var(var, chain->sign * chain->distance), 0)
                          : view_of(a, chain, transit, rest, hop - 1);
     payload.to = hop == chain->distance ? view_of(a, chain, a->to, pick_var(var, -chain->sign * (hop - 1)), 0)
@@ -100,8 +100,7 @@ static void write_own(const struct around *a)
     struct chain stay = {.half = BLOCK_WHOLE};
     struct pick own = pick_var(a->walk->var[a->ring], 0);
     struct program *program = a->walk->program;
-    struct payload payload = {.kind = PAYLOAD_MOVE,
-                              .a = view_of(a, &stay, a->from, own, 0),
+    struct payload payload = {.a = view_of(a, &stay, a->from, own, 0),
                               .to = view_of(a, &stay, a->to, own, 0)};
     program_add(program, (struct op){.kind = OP_SEND,
                                      .where = a->walk->members,

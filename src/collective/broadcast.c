@@ -78,7 +78,7 @@ static int32_t write_chunk(const struct pipeline *line, int m, int sign, int ste
     struct program *program = walk->program;
     int r = line->part->order[m];
     int32_t first = program->ops;
-    struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = line->buffer};
+    struct payload payload = {.a.buffer = line->buffer};
     payload.a.pick[0] = pick_fixed(line->part->index);
     payload.a.pick[1] = pick_fixed(chunk);
     payload.to = payload.a;

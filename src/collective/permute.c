@@ -165,7 +165,7 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
     int32_t stage = stage_of(spec, program, "collective-permute");
     program_stage_permutes(program, stage);
     for (int r = 0; r < routes; r++) {
-        struct payload payload = {.kind = PAYLOAD_MOVE, .a.buffer = buffers->in, .to.buffer = buffers->out};
+        struct payload payload = {.a.buffer = buffers->in, .to.buffer = buffers->out};
         payload.a.pick[0] = payload.to.pick[0] = pick_fixed(r);
         end[r] = program_add(
             program,

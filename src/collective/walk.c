@@ -168,7 +168,7 @@ static int32_t phase_payload(const struct walk *walk, const struct phase *phase,
 {
     if (walk->spec->timing_only)
         return NO_PAYLOAD;
-    struct payload payload = {.kind = PAYLOAD_MOVE, .combine = phase->combine};
+    struct payload payload = {.combine = phase->combine};
     struct view *view = &payload.a;
     const struct part *part = phase->part;
     view->buffer = phase->buffer;

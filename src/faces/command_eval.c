@@ -56,7 +56,7 @@ static int read_rows(struct eval *eval, const char *text, struct status *st)
     struct call *call = &eval->example.call;
     struct array rows = {0};
     int n = axis_list_size(&call->axes, &eval->example.axes);
-    int code = text ? case_read_array(text, &rows, st) : 0;
+    int code = text ? array_read(text, &rows, st) : 0;
     if (code < 0)
         return status_prefix(st, "--rows: ");
     if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
@@ -134,7 +134,7 @@ static int read_input(struct eval *eval, const struct settings *settings, struct
         return status_fail(
             st, STATUS_INPUT,
             "--input is missing: numbers, such as \"arange(8).reshape(2,4)\", or a .json or .csv file");
-    int code = case_read_array(text, &eval->example.input, st);
+    int code = array_read(text, &eval->example.input, st);
     if (code < 0)
         return status_prefix(st, "--input: ");
     eval->local = local;

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "model/front.h"
 #include "model/numbers.h"
-#include "numbers/cases.h"
+#include "numbers/array.h"
 
 /* "w" of w3; returns the number's text in the name. */
 static const char *cut_stem(const char *name, char stem[static TENSOR_NAME])
@@ -97,7 +97,7 @@ static int read_one(const struct node *node, const char *file, const char *numbe
     int64_t shape[TENSOR_DIMS];
     struct tensor whole = {.dims = numbers_shape(input, shape)};
     int code = front_path(node, file, number, path, st);
-    if (code < 0 || (code = case_read_array(path, array, st)) < 0)
+    if (code < 0 || (code = array_read(path, array, st)) < 0)
         return code;
     int64_t elements = 1;
     for (int d = 0; d < whole.dims; d++) {

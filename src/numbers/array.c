@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Arrays and what changes their shape. Every operation along a dim sees the array as [outer][dim][inner]. */
+/* Arrays and what moves their elements: slices, transposes and joins are walks by strides. */
 #include "numbers/array.h"
 
 #include <math.h>
@@ -91,72 +91,109 @@ int array_reshape(struct array *array, int dims, const int64_t shape[], struct s
     return 0;
 }
 
-static int check_dim(const struct array *array, int dim, int dims, struct status *st)
+static int check_dim(const struct array *array, int dim, struct status *st)
 {
-    if (dim >= 0 && dim < dims)
-        return 0;
     char text[ARRAY_TEXT];
-    if (dims == 0)
+    if (dim >= 0 && dim < array->dims)
+        return 0;
+    if (array->dims == 0)
         return status_fail(st, STATUS_INPUT, "dim %d of a scalar; it has none", dim);
     return status_fail(st, STATUS_INPUT, "dim %d of an array of shape %s; the dims are 0 to %d", dim,
-                       array_print_shape(array, text), dims - 1);
+                       array_print_shape(array, text), array->dims - 1);
+}
+
+void stride_steps(const struct array *array, int64_t step[static ARRAY_DIMS])
+{
+    int64_t at = 1;
+    for (int d = array->dims - 1; d >= 0; d--) {
+        step[d] = at;
+        at *= array->shape[d];
+    }
+}
+
+static void copy_dim(const struct stride_walk *walk, int d, const double *src, double *dst)
+{
+    int64_t n = d < walk->dims ? walk->count[d] : 1, from_step = walk->from_step[d],
+            to_step = walk->to_step[d];
+    if (d + 1 < walk->dims) {
+        for (int64_t i = 0; i < n; i++)
+            copy_dim(walk, d + 1, src + i * from_step, dst + i * to_step);
+    } else if (n > 0 && from_step == 1 && to_step == 1) {
+        memcpy(dst, src, (size_t)n * sizeof *dst);
+    } else {
+        for (int64_t i = 0; i < n; i++)
+            dst[i * to_step] = src[i * from_step];
+    }
+}
+
+void stride_copy(const struct stride_walk *walk, const double src[], double dst[])
+{
+    for (int d = 0; d < walk->dims; d++)
+        if (walk->count[d] <= 0)
+            return; /* before a pointer is moved */
+    copy_dim(walk, 0, src + walk->from, dst + walk->to);
+}
+
+void array_copy_box(const struct array *from, const int64_t from_corner[], struct array *to,
+                    const int64_t to_corner[], const int64_t size[])
+{
+    struct stride_walk walk = {.dims = from->dims};
+    stride_steps(from, walk.from_step);
+    stride_steps(to, walk.to_step);
+    for (int d = 0; d < from->dims; d++) {
+        walk.count[d] = size[d];
+        walk.from += from_corner ? from_corner[d] * walk.from_step[d] : 0;
+        walk.to += to_corner ? to_corner[d] * walk.to_step[d] : 0;
+    }
+    stride_copy(&walk, from->data, to->data);
 }
 
 int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
                 struct status *st)
 {
+    int64_t shape[ARRAY_DIMS], corner[ARRAY_DIMS] = {0};
     *out = (struct array){0};
-    int code = check_dim(array, dim, array->dims, st);
+    int code = check_dim(array, dim, st);
     if (code < 0)
         return code;
-    int64_t length = array->shape[dim];
+    long long length = array->shape[dim];
     if (low < 0 || low > high || high > length)
         return status_fail(st, STATUS_INPUT, "slice %lld:%lld of a dim of %lld; it must lie within 0:%lld",
-                           (long long)low, (long long)high, (long long)length, (long long)length);
-    int64_t shape[ARRAY_DIMS];
+                           (long long)low, (long long)high, length, length);
     memcpy(shape, array->shape, sizeof shape);
     shape[dim] = high - low;
-    if ((code = array_init(out, array->dims, shape, array->integer, st)) < 0)
-        return code;
-    int64_t outer = product(shape, 0, dim), inner = product(shape, dim + 1, array->dims);
-    size_t run = (size_t)((high - low) * inner);
-    for (int64_t o = 0; run > 0 && o < outer; o++)
-        memcpy(out->data + (size_t)o * run, array->data + (o * length + low) * inner,
-               run * sizeof *out->data);
-    return 0;
+    corner[dim] = low;
+    code = array_init(out, array->dims, shape, array->integer, st);
+    if (code == 0)
+        array_copy_box(array, corner, out, NULL, shape);
+    return code;
 }
 
 int array_transpose(const struct array *array, struct array *out, struct status *st)
 {
-    int64_t shape[ARRAY_DIMS], stride[ARRAY_DIMS], index[ARRAY_DIMS] = {0};
-    int dims = array->dims;
-    for (int d = 0; d < dims; d++) {
-        shape[d] = array->shape[dims - 1 - d];
-        stride[d] = product(array->shape, dims - d, dims);
+    struct stride_walk walk = {.dims = array->dims};
+    int64_t step[ARRAY_DIMS];
+    stride_steps(array, step);
+    for (int d = 0; d < walk.dims; d++) {
+        walk.count[d] = array->shape[walk.dims - 1 - d];
+        walk.from_step[d] = step[walk.dims - 1 - d];
     }
-    int code = array_init(out, dims, shape, array->integer, st);
-    int64_t n = code < 0 ? 0 : array_elements(out), from = 0;
-    for (int64_t i = 0; i < n; i++) {
-        out->data[i] = array->data[from];
-        for (int d = dims - 1; d >= 0; d--) {
-            from += stride[d];
-            if (++index[d] < shape[d])
-                break;
-            from -= stride[d] * shape[d];
-            index[d] = 0;
-        }
-    }
-    return code;
+    int code = array_init(out, walk.dims, walk.count, array->integer, st);
+    if (code < 0)
+        return code;
+    stride_steps(out, walk.to_step);
+    stride_copy(&walk, array->data, out->data);
+    return 0;
 }
 
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st)
 {
+    int64_t shape[ARRAY_DIMS], corner[ARRAY_DIMS] = {0};
+    bool integer = true;
     *out = (struct array){0};
-    int code = check_dim(&part[0], dim, part[0].dims, st);
+    int code = check_dim(&part[0], dim, st);
     if (code < 0)
         return code;
-    int64_t shape[ARRAY_DIMS];
-    bool integer = true;
     memcpy(shape, part[0].shape, sizeof shape);
     shape[dim] = 0;
     for (int i = 0; i < n; i++) {
@@ -167,64 +204,10 @@ int array_concat(int n, const struct array part[], int dim, struct array *out, s
         shape[dim] += part[i].shape[dim];
         integer = integer && part[i].integer;
     }
-    if ((code = array_init(out, part[0].dims, shape, integer, st)) < 0)
-        return code;
-    int64_t outer = product(shape, 0, dim), inner = product(shape, dim + 1, part[0].dims);
-    double *to = out->data;
-    for (int64_t o = 0; o < outer; o++)
-        for (int i = 0; i < n; i++) {
-            int64_t run = part[i].shape[dim] * inner;
-            memcpy(to, part[i].data + o * run, (size_t)run * sizeof *to);
-            to += run;
-        }
-    return 0;
-}
-
-/* Shape of an array with a dim of 1 put in before `dim`. */
-static void widen(const struct array *array, int dim, int64_t shape[ARRAY_DIMS])
-{
-    for (int d = array->dims; d > dim; d--)
-        shape[d] = array->shape[d - 1];
-    shape[dim] = 1;
-    for (int d = 0; d < dim; d++)
-        shape[d] = array->shape[d];
-}
-
-int array_stack(int n, const struct array part[], int dim, struct array *out, struct status *st)
-{
-    *out = (struct array){0};
-    int code = check_dim(&part[0], dim, part[0].dims + 1, st);
-    if (code < 0)
-        return code;
-    if (part[0].dims == ARRAY_DIMS)
-        return status_fail(st, STATUS_LIMIT, "stacking adds a dim; at most %d fit", ARRAY_DIMS);
-    for (int i = 1; i < n; i++)
-        if (!array_same_shape(&part[i], &part[0]))
-            return status_fail(st, STATUS_INPUT, "arrays to be stacked differ in shape");
-    /* Views of the same elements with the new dim: stacking is then joining along it. */
-    struct array *wide = calloc((size_t)n, sizeof *wide);
-    if (!wide)
-        return status_nomem(st);
-    for (int i = 0; i < n; i++) {
-        wide[i] = part[i];
-        wide[i].dims++;
-        widen(&part[i], dim, wide[i].shape);
+    code = array_init(out, part[0].dims, shape, integer, st);
+    for (int i = 0; code == 0 && i < n; i++) {
+        array_copy_box(&part[i], NULL, out, corner, part[i].shape);
+        corner[dim] += part[i].shape[dim];
     }
-    code = array_concat(n, wide, dim, out, st);
-    free(wide);
     return code;
-}
-
-int array_squeeze(struct array *array, int dim, struct status *st)
-{
-    int code = check_dim(array, dim, array->dims, st);
-    if (code < 0)
-        return code;
-    if (array->shape[dim] != 1)
-        return status_fail(st, STATUS_INPUT, "dim %d has length %lld; only a dim of 1 can be taken away", dim,
-                           (long long)array->shape[dim]);
-    array->dims--;
-    for (int d = dim; d < array->dims; d++)
-        array->shape[d] = array->shape[d + 1];
-    return 0;
 }

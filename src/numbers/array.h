@@ -42,6 +42,13 @@ int64_t array_elements(const struct array *array);
  * A shape is 2, 4 or (2, 4); np. and jnp. may stand before a maker. */
 int array_parse(const char *text, struct array *array, struct status *st);
 
+/* The same from nested sequences of a document: errors say file:line:column. */
+struct node;
+int array_of_node(const struct node *node, struct array *array, struct status *st);
+
+/* From a `.json` file of nested lists or a `.csv` file (a header row, then rows of numbers), or from the text itself. */
+int array_read(const char *text_or_path, struct array *array, struct status *st);
+
 /* Prints as NumPy's print() does: lines of 75 columns, "..." in the middle of more than 1000 elements. */
 void array_print(const struct array *array, FILE *out);
 
@@ -57,6 +64,21 @@ bool array_near(const struct array *a, const struct array *b, double relative, i
 /* Another shape for the same elements. */
 int array_reshape(struct array *array, int dims, const int64_t shape[], struct status *st);
 
+/* Which elements of two arrays belong together: those at from + sum of index[d] * from_step[d] and at to + sum of
+ * index[d] * to_step[d], for every index below count. Every instruction that only moves elements is such a walk. */
+struct stride_walk {
+    int dims;
+    int64_t count[ARRAY_DIMS], from_step[ARRAY_DIMS], to_step[ARRAY_DIMS];
+    int64_t from, to;
+};
+void stride_copy(const struct stride_walk *walk, const double src[], double dst[]);
+/* The steps of a whole array, row-major. */
+void stride_steps(const struct array *array, int64_t step[static ARRAY_DIMS]);
+
+/* Copies a box of `size` that lies at from_corner in `from` to to_corner in `to`; a corner may be NULL, the first element. */
+void array_copy_box(const struct array *from, const int64_t from_corner[], struct array *to,
+                    const int64_t to_corner[], const int64_t size[]);
+
 /* out = array[..., low:high, ...] along `dim`. */
 int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
                 struct status *st);
@@ -66,11 +88,5 @@ int array_transpose(const struct array *array, struct array *out, struct status 
 
 /* n arrays one after another along `dim`: alike in all other dims. */
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st);
-
-/* n arrays of one shape along a new dim. */
-int array_stack(int n, const struct array part[], int dim, struct array *out, struct status *st);
-
-/* Takes away a dim of length 1. */
-int array_squeeze(struct array *array, int dim, struct status *st);
 
 #endif

@@ -190,19 +190,6 @@ static int check_split(const struct call *call, const char *what, int dim, int n
     return 0;
 }
 
-static void remove_dim(int *dims, int64_t shape[], int dim)
-{
-    memmove(shape + dim, shape + dim + 1, (size_t)(*dims - dim - 1) * sizeof *shape);
-    --*dims;
-}
-
-static void insert_dim(int *dims, int64_t shape[], int dim, int64_t length)
-{
-    memmove(shape + dim + 1, shape + dim, (size_t)(*dims - dim) * sizeof *shape);
-    shape[dim] = length;
-    ++*dims;
-}
-
 /* All blocks of a group have one shape; ragged ones differ in dim 0, whose rows must be the sum of the cuts.
  */
 static int check_blocks(const struct call *call, int n, const int member[], const struct array block[],
@@ -234,51 +221,27 @@ static int check_blocks(const struct call *call, int n, const int member[], cons
     return 0;
 }
 
-int call_shape(const struct call *call, int n, const int member[], const struct array block[], int position,
-               int *dims, int64_t shape[static ARRAY_DIMS], struct status *st)
+int call_check(const struct call *call, int n, const int member[], const struct array block[],
+               struct status *st)
 {
-    const struct array *mine = &block[member[position]];
+    const struct array *first = &block[member[0]];
     int code = check_blocks(call, n, member, block, st);
-    *dims = mine->dims;
-    memcpy(shape, mine->shape, sizeof mine->shape);
     if (code < 0)
         return code;
     switch (call->op) {
     case CALL_ALL_GATHER:
-        if ((code = check_dim(call, "dim", call->dim, mine, mine->dims + !call->tiled, st)) < 0)
+        if ((code = check_dim(call, "dim", call->dim, first, first->dims + !call->tiled, st)) < 0)
             return code;
-        if (!call->tiled && mine->dims == ARRAY_DIMS)
-            return status_fail(st, STATUS_LIMIT, "all_gather, not tiled, adds a dim; at most %d fit",
-                               ARRAY_DIMS);
-        if (call->tiled)
-            shape[call->dim] *= n;
-        else
-            insert_dim(dims, shape, call->dim, n);
-        return 0;
+        return call->tiled || first->dims < ARRAY_DIMS
+                   ? 0
+                   : status_fail(st, STATUS_LIMIT, "all_gather, not tiled, adds a dim; at most %d fit",
+                                 ARRAY_DIMS);
     case CALL_PSUM_SCATTER:
-        if ((code = check_split(call, "scatter_dimension", call->dim, n, mine, st)) < 0)
-            return code;
-        shape[call->dim] /= n;
-        if (!call->tiled)
-            remove_dim(dims, shape, call->dim);
-        return 0;
+        return check_split(call, "scatter_dimension", call->dim, n, first, st);
     case CALL_ALL_TO_ALL:
-        if ((code = check_split(call, "split_axis", call->split_axis, n, mine, st)) < 0 ||
-            (code = check_dim(call, "concat_axis", call->concat_axis, mine, mine->dims, st)) < 0)
+        if ((code = check_split(call, "split_axis", call->split_axis, n, first, st)) < 0)
             return code;
-        if (call->tiled) {
-            shape[call->split_axis] /= n;
-            shape[call->concat_axis] *= n;
-        } else {
-            remove_dim(dims, shape, call->split_axis);
-            insert_dim(dims, shape, call->concat_axis, n);
-        }
-        return 0;
-    case CALL_RAGGED:
-        shape[0] = 0;
-        for (int k = 0; k < n; k++)
-            shape[0] += call->rows[k * n + position];
-        return 0;
+        return check_dim(call, "concat_axis", call->concat_axis, first, first->dims, st);
     default:
         return 0;
     }

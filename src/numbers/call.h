@@ -90,9 +90,8 @@ int call_groups(const struct call *call, const struct axes *axes, struct groups 
 /* Position that sends to `position`, -1 if none does: ppermute, ring_shift and broadcast. */
 int call_source(const struct call *call, int n, int position);
 
-/* Shape of the result at a position, from the blocks of its group: block[member[k]] is position k's. Checks
- * the dims of the call against the blocks. */
-int call_shape(const struct call *call, int n, const int member[], const struct array block[], int position,
-               int *dims, int64_t shape[static ARRAY_DIMS], struct status *st);
+/* Do the dims of the call fit the blocks of a group? block[member[k]] is position k's of n. */
+int call_check(const struct call *call, int n, const int member[], const struct array block[],
+               struct status *st);
 
 #endif

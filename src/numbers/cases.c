@@ -21,7 +21,10 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "numbers/definition.h"
-#include "numbers/node_array.h"
+#include "numbers/shard.h"
+
+/* Replicas that a program summed in different orders may differ in their last digits. */
+static const double replica_tolerance = 1e-9;
 
 void case_free(struct example *example)
 {
@@ -38,180 +41,138 @@ void cases_free(struct cases *cases)
     *cases = (struct cases){0};
 }
 
-static int read_int(const struct node *node, const char *name, int *value, struct status *st)
+/* A value in the notation of the command line: null is None, a list stands in brackets, a mapping is name=value, ... */
+static int print_value(const struct node *node, const char *brackets, FILE *out, struct status *st)
 {
-    const struct node *at = node_get(node, name);
-    int64_t n = *value;
-    int code = at ? node_integer(at, name, &n, st) : 0;
-    if (code == 0 && (n < INT_MIN / 2 || n > INT_MAX / 2))
-        code = node_fail(at, st, STATUS_INPUT, "%s is out of range", name);
-    *value = (int)n;
-    return code;
-}
-
-static int read_mesh(const struct node *node, struct axes *axes, struct status *st)
-{
-    const struct node *mesh;
-    int code = node_need(node, "mesh", &mesh, st);
-    if (code < 0 || (code = node_is_mapping(mesh, "mesh", st)) < 0)
-        return code;
-    for (int i = 0; i < node_count(mesh); i++) {
-        const struct node *size = node_child(mesh, i);
-        int64_t n = 0;
-        if ((code = node_integer(size, "the size of an axis", &n, st)) < 0)
-            return code;
-        n = n < 0 ? 0 : n > AXES_DEVICES_MAX ? AXES_DEVICES_MAX + 1 : n;
-        if ((code = axes_add(axes, node_name(mesh, i), (int)n, st)) < 0)
-            return node_prefix(size, st, code);
-    }
-    return 0;
-}
-
-static int read_axes(const struct node *node, const struct axes *axes, struct axis_list *list,
-                     struct status *st)
-{
-    const struct node *axis = node_get(node, "axis");
-    bool many = axis && node_kind(axis) == NODE_SEQUENCE;
-    for (int i = 0; axis && i < (many ? node_count(axis) : 1); i++) {
-        const struct node *one = many ? node_child(axis, i) : axis;
-        const char *name;
-        int code = node_text(one, "axis", &name, st);
-        if (code < 0)
-            return code;
-        if ((code = axis_list_add(list, axes, name, st)) < 0)
-            return node_prefix(one, st, code);
-    }
-    return 0;
-}
-
-static int read_spec_entry(const struct node *entry, const struct axes *axes, struct spec *spec,
-                           struct status *st)
-{
-    bool many = node_kind(entry) == NODE_SEQUENCE;
-    if (spec->dims == ARRAY_DIMS)
-        return node_fail(entry, st, STATUS_INPUT, "a spec has at most %d entries", ARRAY_DIMS);
-    spec->dims++;
-    if (node_is_empty(entry))
-        return 0;
-    for (int i = 0; i < (many ? node_count(entry) : 1); i++) {
-        const struct node *one = many ? node_child(entry, i) : entry;
-        const char *name;
-        int code = node_text(one, "an axis of a spec", &name, st);
-        if (code < 0)
-            return code;
-        if ((code = spec_add(spec, axes, name, st)) < 0)
-            return node_prefix(one, st, code);
-    }
-    return 0;
-}
-
-static int read_spec(const struct node *node, const char *name, const struct axes *axes, struct spec *spec,
-                     struct status *st)
-{
-    const struct node *entries;
-    int code = node_need(node, name, &entries, st);
-    if (code == 0)
-        code = node_is_sequence(entries, name, st);
-    for (int i = 0; code == 0 && i < node_count(entries); i++)
-        code = read_spec_entry(node_child(entries, i), axes, spec, st);
-    return code;
-}
-
-/* A list of lists of integers, all of one length; *flat is the caller's to free. */
-static int read_table(const struct node *node, const char *what, int *rows, int *columns, int **flat,
-                      struct status *st)
-{
-    int code = node_is_sequence(node, what, st);
+    bool list = node_kind(node) == NODE_SEQUENCE, mapping = node_kind(node) == NODE_MAPPING;
+    const char *text = "None";
+    int code = list || mapping || node_is_empty(node) ? 0 : node_text(node, "a value", &text, st);
     if (code < 0)
         return code;
-    *rows = node_count(node);
-    *columns = *rows && node_kind(node_child(node, 0)) == NODE_SEQUENCE ? node_count(node_child(node, 0)) : 0;
-    *flat = calloc((size_t)*rows * (size_t)*columns + 1, sizeof **flat);
-    if (!*flat)
-        return status_nomem(st);
-    for (int r = 0; r < *rows && code == 0; r++) {
-        const struct node *row = node_child(node, r);
-        if ((code = node_is_sequence(row, what, st)) == 0 && node_count(row) != *columns)
-            code = node_fail(row, st, STATUS_INPUT,
-                             "%s: %d members after lists of %d; all must have the same size", what,
-                             node_count(row), *columns);
-        for (int c = 0; c < *columns && code == 0; c++) {
-            int64_t value = 0;
-            if ((code = node_integer(node_child(row, c), what, &value, st)) == 0 &&
-                (value < 0 || value > AXES_DEVICES_MAX))
-                code = node_fail(node_child(row, c), st, STATUS_INPUT, "%s: there is no device %lld", what,
-                                 (long long)value);
-            (*flat)[r * *columns + c] = (int)value;
-        }
+    if (!list && !mapping)
+        fputs(text, out);
+    if (list)
+        fputc(brackets[0], out);
+    for (int i = 0; i < node_count(node) && code == 0; i++) {
+        fprintf(out, "%s%s%s", i ? "," : "", mapping ? node_name(node, i) : "", mapping ? "=" : "");
+        code = print_value(node_child(node, i), brackets, out, st);
     }
+    if (list)
+        fputc(brackets[1], out);
     return code;
 }
 
-static int read_groups(const struct node *node, struct call *call, struct status *st)
+static int read_style(const char *text, struct example *example, struct status *st)
 {
-    const struct node *at = node_get(node, "axis_index_groups");
-    if (!at || node_is_empty(at))
-        return 0;
-    return read_table(at, "axis_index_groups", &call->divide.count, &call->divide.size, &call->divide.member,
-                      st);
-}
-
-static int read_pairs(const struct node *node, struct call *call, struct status *st)
-{
-    const struct node *at = node_get(node, "perm");
-    int columns = 0, *flat = NULL;
-    int code = at ? read_table(at, "perm", &call->pairs, &columns, &flat, st) : 0;
-    if (code == 0 && call->pairs > 0 && columns != 2)
-        code = node_fail(at, st, STATUS_INPUT, "perm must be a list of [source, destination]");
-    if (code < 0) {
-        free(flat);
-        call->pairs = 0;
-        return code;
-    }
-    call->pair = (int(*)[2])flat;
-    return 0;
-}
-
-static int read_call(const struct node *node, const struct axes *axes, struct call *call, struct status *st)
-{
-    const struct node *op, *tiled = node_get(node, "tiled");
-    const char *name;
-    int code = node_need(node, "op", &op, st);
-    if (code < 0 || (code = node_text(op, "op", &name, st)) < 0)
-        return code;
-    if ((code = call_by_name(name, st)) < 0)
-        return node_prefix(op, st, code);
-    call->op = (enum call_op)code;
-    bool scatters = call->op == CALL_PSUM_SCATTER;
-    if ((code = tiled ? node_bool(tiled, "tiled", &call->tiled, st) : 0) < 0 ||
-        (code = read_axes(node, axes, &call->axes, st)) < 0 ||
-        (code = read_int(node, scatters ? "scatter_dimension" : "dim", &call->dim, st)) < 0 ||
-        (code = read_int(node, "split_axis", &call->split_axis, st)) < 0 ||
-        (code = read_int(node, "concat_axis", &call->concat_axis, st)) < 0 ||
-        (code = read_int(node, "offset", &call->offset, st)) < 0 ||
-        (code = read_int(node, "root", &call->root, st)) < 0 || (code = read_groups(node, call, st)) < 0)
-        return code;
-    return read_pairs(node, call, st);
-}
-
-static int read_style(const struct node *node, bool *pmap, struct status *st)
-{
-    const struct node *style;
-    const char *name;
-    int code = node_need(node, "style", &style, st);
-    if (code < 0 || (code = node_text(style, "style", &name, st)) < 0)
-        return code;
-    *pmap = strcmp(name, "pmap") == 0;
-    return *pmap || strcmp(name, "shard_map") == 0
+    example->pmap = strcmp(text, "pmap") == 0;
+    return example->pmap || strcmp(text, "shard_map") == 0
                ? 0
-               : node_fail(style, st, STATUS_INPUT, "unknown style '%.40s'; it is pmap or shard_map", name);
+               : status_fail(st, STATUS_INPUT, "unknown style '%.40s'; it is pmap or shard_map", text);
+}
+static int read_mesh(const char *text, struct example *example, struct status *st)
+{
+    return axes_parse(text, &example->axes, st);
+}
+static int read_op(const char *text, struct example *example, struct status *st)
+{
+    int op = call_by_name(text, st);
+    example->call.op = op < 0 ? CALL_NONE : (enum call_op)op;
+    return op < 0 ? op : 0;
+}
+static int read_axis(const char *text, struct example *example, struct status *st)
+{
+    return axis_list_parse(text, &example->axes, &example->call.axes, st);
+}
+static int read_groups(const char *text, struct example *example, struct status *st)
+{
+    return strcmp(text, "None") == 0 ? 0 : groups_parse(text, 0, &example->call.divide, st);
+}
+static int read_perm(const char *text, struct example *example, struct status *st)
+{
+    return call_parse_pairs(text, &example->call, st);
+}
+static int read_local(const char *text, struct example *example, struct status *st)
+{
+    return local_parse(text, &example->local, st);
+}
+static int read_in_spec(const char *text, struct example *example, struct status *st)
+{
+    return spec_parse(text, &example->axes, &example->in_spec, st);
+}
+static int read_out_spec(const char *text, struct example *example, struct status *st)
+{
+    return spec_parse(text, &example->axes, &example->out_spec, st);
+}
+
+/* Of a mapping, what has a notation; the mesh before what names its axes. */
+static const struct field {
+    const char *name;
+    const char *brackets;
+    enum { OPTIONAL, NEEDED, NEEDED_BUT_FOR_PMAP } need;
+    int (*read)(const char *text, struct example *example, struct status *st);
+} fields[] = {
+    {"style", "()", NEEDED, read_style},
+    {"mesh", "()", NEEDED, read_mesh},
+    {"op", "()", NEEDED, read_op},
+    {"axis", "()", OPTIONAL, read_axis},
+    {"axis_index_groups", "[]", OPTIONAL, read_groups},
+    {"perm", "[]", OPTIONAL, read_perm},
+    {"local", "()", OPTIONAL, read_local},
+    {"in_spec", "()", NEEDED_BUT_FOR_PMAP, read_in_spec},
+    {"out_spec", "()", NEEDED_BUT_FOR_PMAP, read_out_spec},
+};
+
+static int read_field(const struct node *node, const struct field *field, struct example *example,
+                      struct status *st)
+{
+    const struct node *at = node_get(node, field->name);
+    char *text = NULL;
+    size_t bytes = 0;
+    if (field->need == OPTIONAL ? !at : example->pmap && field->need == NEEDED_BUT_FOR_PMAP)
+        return 0;
+    if (!at)
+        return node_need(node, field->name, &at, st);
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return status_nomem(st);
+    int code = print_value(at, field->brackets, out, st);
+    if (!text_end(out, &text))
+        return status_nomem(st);
+    if (code == 0 && (code = field->read(text, example, st)) < 0)
+        node_prefix(at, st, code);
+    free(text);
+    return code;
+}
+
+static int read_numbers(const struct node *node, struct call *call, struct status *st)
+{
+    bool scatters = call->op == CALL_PSUM_SCATTER;
+    const struct {
+        const char *name;
+        int *value;
+    } numbers[] = {{scatters ? "scatter_dimension" : "dim", &call->dim},
+                   {"split_axis", &call->split_axis},
+                   {"concat_axis", &call->concat_axis},
+                   {"offset", &call->offset},
+                   {"root", &call->root}};
+    const struct node *tiled = node_get(node, "tiled");
+    int code = tiled ? node_bool(tiled, "tiled", &call->tiled, st) : 0;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && code == 0; i++) {
+        const struct node *at = node_get(node, numbers[i].name);
+        int64_t n = 0;
+        code = at ? node_integer(at, numbers[i].name, &n, st) : 0;
+        if (code == 0 && (n < INT_MIN / 2 || n > INT_MAX / 2))
+            code = node_fail(at, st, STATUS_INPUT, "%s is out of range", numbers[i].name);
+        *numbers[i].value = (int)n;
+    }
+    return code;
 }
 
 static int read_array(const struct node *node, const char *name, struct array *array, struct status *st)
 {
     const struct node *at;
     int code = node_need(node, name, &at, st);
-    return code < 0 ? code : node_array(at, array, st);
+    return code < 0 ? code : array_of_node(at, array, st);
 }
 
 static int read_case(const struct node *node, struct example *example, struct status *st)
@@ -237,7 +198,7 @@ static int read_case(const struct node *node, struct example *example, struct st
                                         "input",
                                         "output",
                                         NULL};
-    const struct node *id, *local = node_get(node, "local");
+    const struct node *id;
     const char *text;
     int code = node_is_mapping(node, "a case", st);
     if (code < 0 || (code = node_only(node, names, st)) < 0 || (code = node_need(node, "id", &id, st)) < 0 ||
@@ -245,19 +206,12 @@ static int read_case(const struct node *node, struct example *example, struct st
         return code;
     text_one_line(text, example->id, sizeof example->id);
     example->line = node_line(node);
-    if (local && ((code = node_text(local, "local", &text, st)) < 0 ||
-                  (code = node_prefix(local, st, local_parse(text, &example->local, st))) < 0))
+    for (size_t f = 0; f < sizeof fields / sizeof *fields && code == 0; f++)
+        code = read_field(node, &fields[f], example, st);
+    if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0 ||
+        (code = read_array(node, "input", &example->input, st)) < 0)
         return code;
-    if ((code = read_style(node, &example->pmap, st)) < 0 ||
-        (code = read_mesh(node, &example->axes, st)) < 0 ||
-        (code = read_call(node, &example->axes, &example->call, st)) < 0 ||
-        (code = read_array(node, "input", &example->input, st)) < 0 ||
-        (code = read_array(node, "output", &example->output, st)) < 0)
-        return code;
-    if (example->pmap)
-        return 0;
-    code = read_spec(node, "in_spec", &example->axes, &example->in_spec, st);
-    return code < 0 ? code : read_spec(node, "out_spec", &example->axes, &example->out_spec, st);
+    return read_array(node, "output", &example->output, st);
 }
 
 int cases_load(struct cases *cases, const char *path, struct status *st)
@@ -277,5 +231,103 @@ int cases_load(struct cases *cases, const char *path, struct status *st)
     document_free(&document);
     if (code < 0)
         cases_free(cases);
+    return code;
+}
+
+void case_free_blocks(struct array *block, int devices)
+{
+    for (int i = 0; block && i < devices; i++)
+        array_free(&block[i]);
+    free(block);
+}
+
+/* pmap: the devices lie along dim 0, of which each has one row. */
+static struct spec spec_of(const struct example *example, const struct spec *spec)
+{
+    struct spec rows = {.dims = 1};
+    for (int a = 0; a < example->axes.count; a++)
+        rows.dim[0].axis[rows.dim[0].count++] = a;
+    return example->pmap ? rows : *spec;
+}
+
+/* ... and does not see the dim. */
+static void drop_rows(struct array *block)
+{
+    block->dims--;
+    memmove(block->shape, block->shape + 1, (size_t)block->dims * sizeof *block->shape);
+}
+
+int case_blocks(const struct example *example, struct array block[], struct status *st)
+{
+    const struct array *input = &example->input;
+    int devices = axes_devices(&example->axes);
+    struct spec spec = spec_of(example, &example->in_spec);
+    char shape[ARRAY_TEXT];
+    memset(block, 0, (size_t)devices * sizeof *block);
+    if (example->pmap && (input->dims == 0 || input->shape[0] != devices))
+        return status_fail(st, STATUS_INPUT, "pmap over %d devices needs an input whose dim 0 is %d, not %s",
+                           devices, devices, array_print_shape(input, shape));
+    int code = spec_shard(&spec, &example->axes, input, block, st);
+    for (int i = 0; i < devices && code == 0; i++) {
+        struct array cut = block[i];
+        if (example->pmap)
+            drop_rows(&cut);
+        code = local_apply(&example->local, &cut, &block[i], st);
+        array_free(&cut);
+    }
+    for (int i = 0; code < 0 && i < devices; i++)
+        array_free(&block[i]);
+    return code;
+}
+
+/* The blocks with the dim that pmap's devices do not see. */
+static int add_rows(const struct example *example, const struct array block[], struct array row[],
+                    struct status *st)
+{
+    int devices = axes_devices(&example->axes);
+    for (int i = 0; i < devices; i++) {
+        row[i] = block[i];
+        if (row[i].dims == ARRAY_DIMS)
+            return status_fail(st, STATUS_LIMIT,
+                               "pmap's result has a dim more than its blocks; at most %d fit", ARRAY_DIMS);
+        memmove(row[i].shape + 1, row[i].shape, (size_t)row[i].dims * sizeof *row[i].shape);
+        row[i].shape[0] = 1;
+        row[i].dims++;
+    }
+    return 0;
+}
+
+int case_result(const struct example *example, const struct array block[], struct array *result,
+                struct status *st)
+{
+    struct spec spec = spec_of(example, &example->out_spec);
+    int devices = axes_devices(&example->axes);
+    struct array *row = calloc((size_t)devices, sizeof *row);
+    *result = (struct array){0};
+    int code = row ? 0 : status_nomem(st);
+    if (code == 0 && example->pmap && (code = add_rows(example, block, row, st)) == 0)
+        block = row;
+    if (code == 0)
+        code = spec_check_replicas(&spec, &example->axes, block, replica_tolerance, st);
+    if (code == 0)
+        code = spec_assemble(&spec, &example->axes, block, result, st);
+    free(row);
+    return code;
+}
+
+int case_define(const struct example *example, struct array *result, struct status *st)
+{
+    int devices = axes_devices(&example->axes);
+    struct groups groups = {0};
+    struct array *in = calloc((size_t)devices, sizeof *in), *out = calloc((size_t)devices, sizeof *out);
+    *result = (struct array){0};
+    int code = in && out ? 0 : status_nomem(st);
+    if (code == 0 && (code = case_blocks(example, in, st)) == 0 &&
+        (code = call_groups(&example->call, &example->axes, &groups, st)) == 0 &&
+        (code = definition_apply(&example->call, &groups, in, out, st)) == 0)
+        code = case_result(example, out, result, st);
+    groups_free(&groups);
+    case_free_blocks(in, devices);
+    case_free_blocks(out, devices);
     return code;
 }

@@ -3,7 +3,7 @@
  * cases: a whole example of a collective: mesh, specs, call, local step, input, and what must come out.
  *
  * It is what the command line describes when it evaluates one collective, and what a file of cases holds many
- * of (tests/golden/jax_collectives.json; the fields stand in src/data/cases.c). Two styles: `shard_map` cuts
+ * of (tests/golden/jax_collectives.json; the fields stand in cases.c). Two styles: `shard_map` cuts
  * a global array by in_spec and joins the results by out_spec; with `pmap` dim 0 of input and output is the
  * device.
  *
@@ -64,9 +64,5 @@ int case_define(const struct example *example, struct array *result, struct stat
 
 /* Frees the blocks and the array that holds them. */
 void case_free_blocks(struct array *block, int devices);
-
-/* Reads an array from a `.json` file of nested lists or a `.csv` file (a header row, then rows of numbers),
- * or from the text itself (array_parse()). */
-int case_read_array(const char *text_or_path, struct array *array, struct status *st);
 
 #endif

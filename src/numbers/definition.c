@@ -2,131 +2,65 @@
 #include "numbers/definition.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* One element of one block of the group. */
-struct place {
-    int position; /* -1: nothing comes, the element is 0 */
-    int64_t index[ARRAY_DIMS];
-};
-
-/* All that an element of a result depends on. */
-struct query {
+/* A group, and whose result is made. */
+struct group {
     const struct call *call;
-    int n;                   /* devices of the group */
-    int position;            /* whose result */
-    const int64_t *in_shape; /* of its block */
-    int in_dims;
-    const int64_t *out_index; /* which element */
+    int n, position;
+    const int *member;
+    const struct array *in; /* [devices] */
 };
 
-/* psum_scatter: out_p[.., i, ..] = sum over k of in_k[.., p*L + i, ..], and without the dim if not tiled. */
-static void scatter_source(const struct query *q, struct place *from)
+static void remove_dim(struct array *array, int dim)
 {
-    int dim = q->call->dim;
-    if (q->call->tiled) {
-        from->index[dim] += q->position * (q->in_shape[dim] / q->n);
-        return;
-    }
-    for (int d = q->in_dims - 1; d > dim; d--)
-        from->index[d] = q->out_index[d - 1];
-    from->index[dim] = q->position;
+    array->dims--;
+    memmove(array->shape + dim, array->shape + dim + 1, (size_t)(array->dims - dim) * sizeof *array->shape);
 }
 
-/* all_gather: out[.., k*L + i, ..] = in_k[.., i, ..], or out[.., k, ..] = in_k[.., ..]. */
-static void gather_source(const struct query *q, struct place *from)
+static void insert_dim(struct array *array, int dim)
 {
-    int dim = q->call->dim;
-    if (q->call->tiled) {
-        from->position = (int)(q->out_index[dim] / q->in_shape[dim]);
-        from->index[dim] = q->out_index[dim] % q->in_shape[dim];
-        return;
-    }
-    from->position = (int)q->out_index[dim];
-    for (int d = dim; d < q->in_dims; d++)
-        from->index[d] = q->out_index[d + 1];
+    memmove(array->shape + dim + 1, array->shape + dim, (size_t)(array->dims - dim) * sizeof *array->shape);
+    array->shape[dim] = 1;
+    array->dims++;
 }
 
-/* all_to_all, tiled: with the concat axis as k*C + j (C: its length within one part),
- * out_p[.., k*C + j, ..] = in_k[part p along the split axis]. Where both axes are the same, C is the part's.
- */
-static void tiled_exchange_source(const struct query *q, struct place *from)
+/* Part p of n of a block along a dim. Not tiled, the dim is n long and goes away. */
+static int cut(const struct group *g, const struct array *block, int dim, struct array *part,
+               struct status *st)
 {
-    int split = q->call->split_axis, concat = q->call->concat_axis;
-    int64_t part = q->in_shape[split] / q->n, run = concat == split ? part : q->in_shape[concat];
-    from->position = (int)(q->out_index[concat] / run);
-    from->index[concat] = q->out_index[concat] % run;
-    from->index[split] += q->position * part;
+    int64_t length = block->shape[dim] / g->n;
+    int code = array_slice(block, dim, g->position * length, (g->position + 1) * length, part, st);
+    if (code == 0 && !g->call->tiled)
+        remove_dim(part, dim);
+    return code;
 }
 
-/* Not tiled: the index of the source stands at the concat axis of the result, p at the split axis of the
- * source; the other dims keep their order. */
-static void stacked_exchange_source(const struct query *q, struct place *from)
+/* Of the rows that position k sends, in the order of whom they go to, those for this position. */
+static int cut_rows(const struct group *g, int k, struct array *part, struct status *st)
 {
-    int split = q->call->split_axis, concat = q->call->concat_axis;
-    from->position = (int)q->out_index[concat];
-    for (int in = 0, out = 0; in < q->in_dims; in++) {
-        if (in == split) {
-            from->index[in] = q->position;
-            continue;
-        }
-        out += out == concat;
-        from->index[in] = q->out_index[out++];
-    }
+    const int64_t *rows = g->call->rows + (ptrdiff_t)k * g->n;
+    int64_t low = 0;
+    for (int to = 0; to < g->position; to++)
+        low += rows[to];
+    return array_slice(&g->in[g->member[k]], 0, low, low + rows[g->position], part, st);
 }
 
-/* ragged: row r of the result is counted off the rows that 0, 1, ... send to p; in the block of its source
- * the rows for the positions before p stand above it. */
-static void ragged_source(const struct query *q, struct place *from)
+/* What the result needs of position k's block. */
+static int take_part(const struct group *g, int k, struct array *part, struct status *st)
 {
-    const int64_t *rows = q->call->rows;
-    int64_t row = q->out_index[0];
-    int k = 0;
-    while (row >= rows[k * q->n + q->position])
-        row -= rows[k++ * q->n + q->position];
-    for (int to = 0; to < q->position; to++)
-        row += rows[k * q->n + to];
-    from->position = k;
-    from->index[0] = row;
-}
-
-static struct place find_source(const struct query *q)
-{
-    struct place from = {.position = q->position};
-    memcpy(from.index, q->out_index, sizeof from.index);
-    switch (q->call->op) {
+    const struct array *block = &g->in[g->member[k]];
+    switch (g->call->op) {
     case CALL_PSUM_SCATTER:
-        scatter_source(q, &from);
-        break;
-    case CALL_ALL_GATHER:
-        gather_source(q, &from);
-        break;
+        return cut(g, block, g->call->dim, part, st);
     case CALL_ALL_TO_ALL:
-        if (q->call->tiled)
-            tiled_exchange_source(q, &from);
-        else
-            stacked_exchange_source(q, &from);
-        break;
+        return cut(g, block, g->call->split_axis, part, st);
     case CALL_RAGGED:
-        ragged_source(q, &from);
-        break;
-    case CALL_PPERMUTE:
-    case CALL_RING_SHIFT:
-    case CALL_BROADCAST:
-        from.position = call_source(q->call, q->n, q->position);
-        break;
-    default: /* psum and its like, none: the same element */
-        break;
+        return cut_rows(g, k, part, st);
+    default:
+        return array_copy(block, part, st);
     }
-    return from;
-}
-
-static double element(const struct array *array, const int64_t index[])
-{
-    int64_t at = 0;
-    for (int d = 0; d < array->dims; d++)
-        at = at * array->shape[d] + index[d];
-    return array->data[at];
 }
 
 static double combine(enum call_op op, double a, double b)
@@ -138,35 +72,66 @@ static double combine(enum call_op op, double a, double b)
     return a + b;
 }
 
-static double value_of(const struct query *q, const int member[], const struct array in[])
+/* psum and its like: out = part of 0 + part of 1 + ...; pmean: over n. */
+static int reduce(const struct group *g, struct array *out, struct status *st)
 {
-    enum call_op op = q->call->op;
-    struct place from = find_source(q);
-    if (!call_reduces(op))
-        return from.position < 0 ? 0 : element(&in[member[from.position]], from.index);
-    double value = element(&in[member[0]], from.index);
-    for (int k = 1; k < q->n; k++)
-        value = combine(op, value, element(&in[member[k]], from.index));
-    return op == CALL_PMEAN ? value / q->n : value;
+    int code = take_part(g, 0, out, st);
+    int64_t elements = code == 0 ? array_elements(out) : 0;
+    for (int k = 1; k < g->n && code == 0; k++) {
+        struct array part;
+        code = take_part(g, k, &part, st);
+        for (int64_t i = 0; code == 0 && i < elements; i++)
+            out->data[i] = combine(g->call->op, out->data[i], part.data[i]);
+        array_free(&part);
+    }
+    for (int64_t i = 0; g->call->op == CALL_PMEAN && i < elements; i++)
+        out->data[i] /= g->n;
+    out->integer = out->integer && g->call->op != CALL_PMEAN;
+    return code;
 }
 
-static int apply_one(const struct call *call, int n, const int member[], int position,
-                     const struct array in[], struct array *out, struct status *st)
+/* all_gather and its like: the parts in the order of positions along a dim. Not tiled, the dim is a new one. */
+static int join(const struct group *g, struct array *out, struct status *st)
 {
-    int dims;
-    int64_t shape[ARRAY_DIMS], index[ARRAY_DIMS] = {0};
-    const struct array *mine = &in[member[position]];
-    int code = call_shape(call, n, member, in, position, &dims, shape, st);
-    if (code < 0 || (code = array_init(out, dims, shape, mine->integer && call->op != CALL_PMEAN, st)) < 0)
-        return code;
-    struct query q = {call, n, position, mine->shape, mine->dims, index};
-    int64_t elements = array_elements(out);
-    for (int64_t i = 0; i < elements; i++) {
-        out->data[i] = value_of(&q, member, in);
-        for (int d = dims - 1; d >= 0 && ++index[d] == shape[d]; d--)
-            index[d] = 0;
+    enum call_op op = g->call->op;
+    int dim = op == CALL_ALL_GATHER   ? g->call->dim
+              : op == CALL_ALL_TO_ALL ? g->call->concat_axis
+                                      : 0,
+        code = 0;
+    struct array *part = calloc((size_t)g->n, sizeof *part);
+    if (!part)
+        return status_nomem(st);
+    for (int k = 0; k < g->n && code == 0; k++) {
+        code = take_part(g, k, &part[k], st);
+        if (code == 0 && !g->call->tiled && op != CALL_RAGGED)
+            insert_dim(&part[k], dim);
     }
-    return 0;
+    if (code == 0)
+        code = array_concat(g->n, part, dim, out, st);
+    for (int k = 0; k < g->n; k++)
+        array_free(&part[k]);
+    free(part);
+    return code;
+}
+
+/* ppermute and its like: the block of whoever sends; zeros where nobody does. */
+static int move(const struct group *g, struct array *out, struct status *st)
+{
+    enum call_op op = g->call->op;
+    bool moves = op == CALL_PPERMUTE || op == CALL_RING_SHIFT || op == CALL_BROADCAST;
+    int from = moves ? call_source(g->call, g->n, g->position) : g->position;
+    const struct array *mine = &g->in[g->member[g->position]];
+    return from < 0 ? array_init(out, mine->dims, mine->shape, mine->integer, st)
+                    : array_copy(&g->in[g->member[from]], out, st);
+}
+
+static int apply_one(const struct group *g, struct array *out, struct status *st)
+{
+    enum call_op op = g->call->op;
+    if (call_reduces(op))
+        return reduce(g, out, st);
+    return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL || op == CALL_RAGGED ? join(g, out, st)
+                                                                               : move(g, out, st);
 }
 
 int definition_apply(const struct call *call, const struct groups *groups, const struct array in[],
@@ -175,8 +140,11 @@ int definition_apply(const struct call *call, const struct groups *groups, const
     int n = groups->size, devices = groups->count * n, code = 0;
     memset(out, 0, (size_t)devices * sizeof *out);
     for (int i = 0; i < devices && code == 0; i++) {
-        const int *member = groups->member + i / n * n;
-        code = apply_one(call, n, member, i % n, in, &out[member[i % n]], st);
+        struct group g = {call, n, i % n, groups->member + i / n * n, in};
+        if (g.position == 0)
+            code = call_check(call, n, g.member, in, st);
+        if (code == 0)
+            code = apply_one(&g, &out[g.member[g.position]], st);
     }
     for (int i = 0; code < 0 && i < devices; i++)
         array_free(&out[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * definition: each collective by its definition, element by element, without program, ring or chunk.
+ * definition: each collective by its definition, in slices, sums and joins of whole blocks, as JAX's documentation and XLA's
+ * operation semantics write it, without program, ring or chunk.
  *
- * What a schedule must deliver. Every element of a result is either one element of one block or a sum (or
- * largest, or smallest) of one element of each block of the group; definition.c says which, and does nothing
- * else. It shares no code with the builders, the executor or the packing of blocks.
+ * It says what a schedule must deliver, and what a collective of a module does in the interpreter. It shares no code with the
+ * builders, the executor or the packing of blocks.
  *
  * Errors: STATUS_INPUT where the call does not fit the blocks. Ownership: the caller's arrays.
  */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "numbers/evaluate.h"
 
-#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +11,6 @@
 #include "numbers/evaluate_build.h"
 #include "numbers/memory.h"
 #include "numbers/pack.h"
-
-static int devices_of(const struct evaluation *e)
-{
-    return e->mesh->devices;
-}
 
 /* The mesh must be the example's, however it is laid. */
 static int check_mesh(const struct example *example, const struct mesh *mesh, struct status *st)
@@ -29,7 +26,7 @@ static int check_mesh(const struct example *example, const struct mesh *mesh, st
 static int define(struct evaluation *e, struct status *st)
 {
     const struct example *example = e->example;
-    size_t devices = (size_t)devices_of(e);
+    size_t devices = (size_t)e->mesh->devices;
     e->start = calloc(devices, sizeof *e->start);
     e->want = calloc(devices, sizeof *e->want);
     e->got = calloc(devices, sizeof *e->got);
@@ -56,9 +53,9 @@ void evaluation_close(struct evaluation *e)
 {
     if (!e->mesh)
         return;
-    case_free_blocks(e->start, devices_of(e));
-    case_free_blocks(e->want, devices_of(e));
-    case_free_blocks(e->got, devices_of(e));
+    case_free_blocks(e->start, e->mesh->devices);
+    case_free_blocks(e->want, e->mesh->devices);
+    case_free_blocks(e->got, e->mesh->devices);
     for (int r = 0; r < e->rings; r++)
         ring_free(&e->ring[r]);
     groups_free(&e->groups);
@@ -68,66 +65,58 @@ void evaluation_close(struct evaluation *e)
     *e = (struct evaluation){0};
 }
 
-/* Member i of the groups, where it sits. */
-static struct seat seat_of(const struct evaluation *e, int i)
+/* Where member i of the groups has its numbers: the start of its buffer, or of its own chunk of n in one. Where no chip of
+ * the program has anything to send, there are no buffers: NULL. */
+static double *buffer_of(const struct evaluation *e, int i, const struct memory *memory, const char *name,
+                         int64_t chunk)
 {
-    int n = e->groups.size, first = i - i % n;
-    return (struct seat){n, i % n, e->groups.member + first, e->order + first};
+    int32_t buffer = memory_buffer(&e->program, name);
+    int device = e->groups.member[i], chip = mesh_chip(e->mesh, device);
+    return buffer < 0 ? NULL : memory_of(memory, chip, buffer) + e->chunk[device] * chunk;
 }
 
 /* What member i holds at the start. An all-gather's buffer has room for all, and of a broadcast only the root has
  * anything; what nobody writes stays NaN. Where no pair of a ppermute ends there are zeros. */
-static int fill_one(const struct evaluation *e, int i, struct memory *memory, struct status *st)
+static void fill_one(const struct evaluation *e, int i, const struct memory *memory)
 {
     const struct call *call = &e->example->call;
-    int32_t in = memory_buffer(&e->program, "in"), out = memory_buffer(&e->program, "out");
-    struct seat seat = seat_of(e, i);
-    int device = seat.member[seat.position], chip = mesh_chip(e->mesh, device);
-    if (out >= 0 && call->op == CALL_PPERMUTE)
-        memset(memory_of(memory, chip, out), 0,
-               (size_t)memory_elements(&e->program, chip, out) * sizeof(double));
-    if (in < 0 || (call->op == CALL_BROADCAST && seat.position != call->root))
-        return 0;
-    double *at = memory_of(memory, chip, in);
-    int64_t elements = pack_elements(&seat, e->start);
-    if (call->op == CALL_ALL_GATHER)
-        at += e->chunk[device] * elements;
-    assert(at + elements <= memory_of(memory, chip, in) + memory_elements(&e->program, chip, in));
-    return pack_block(call, &seat, e->start, at, st);
+    int n = e->groups.size;
+    const struct array *block = &e->start[e->groups.member[i]];
+    int64_t elements = array_elements(block);
+    double *in = buffer_of(e, i, memory, "in", call->op == CALL_ALL_GATHER ? elements : 0);
+    double *out = buffer_of(e, i, memory, "out", 0);
+    if (out && call->op == CALL_PPERMUTE)
+        memset(out, 0, (size_t)elements * sizeof *out);
+    if (in && (call->op != CALL_BROADCAST || i % n == call->root))
+        pack_block(call, n, e->order + i - i % n, block, in);
 }
 
-/* What it holds at the end. A chip that is alone works in place even where others would not; and without a pair
- * there are no buffers at all. */
+/* What it holds at the end, in the shape that the definition gives it. A chip that is alone works in place even where others
+ * would not; and a ppermute without a pair has no buffers. */
 static int read_one(struct evaluation *e, int i, const struct memory *memory, struct status *st)
 {
     const struct call *call = &e->example->call;
-    int32_t in = memory_buffer(&e->program, "in"), out = memory_buffer(&e->program, "out");
-    struct seat seat = seat_of(e, i);
-    int device = seat.member[seat.position], chip = mesh_chip(e->mesh, device);
-    int64_t elements;
-    int code = unpack_elements(call, &seat, e->start, &elements, st);
-    if (code < 0)
-        return code;
-    if (in < 0) {
-        double *zeros = calloc((size_t)elements + 1, sizeof *zeros);
-        code = zeros ? unpack_block(call, &seat, e->start, zeros, &e->got[device], st) : status_nomem(st);
-        free(zeros);
-        return code;
-    }
-    const double *at = memory_of(memory, chip, out >= 0 ? out : in);
-    if (call->op == CALL_PSUM_SCATTER)
-        at += e->chunk[device] * elements;
-    return unpack_block(call, &seat, e->start, at, &e->got[device], st);
+    int device = e->groups.member[i], n = e->groups.size;
+    const struct array *want = &e->want[device];
+    struct array *got = &e->got[device];
+    int64_t chunk = call->op == CALL_PSUM_SCATTER ? array_elements(want) : 0;
+    const double *out = buffer_of(e, i, memory, "out", chunk);
+    if (!out)
+        out = buffer_of(e, i, memory, "in", chunk);
+    int code = array_init(got, want->dims, want->shape, want->integer, st);
+    if (code == 0 && out)
+        unpack_block(call, n, e->order + i - i % n, out, got);
+    return code;
 }
 
 static int move(struct evaluation *e, const struct execute_options *options, struct status *st)
 {
     struct memory memory;
-    int devices = devices_of(e), code = memory_init(&memory, &e->program, st);
+    int devices = e->mesh->devices, code = memory_init(&memory, &e->program, st);
     if (code < 0)
         return code;
-    for (int i = 0; i < devices && code == 0; i++)
-        code = fill_one(e, i, &memory, st);
+    for (int i = 0; i < devices; i++)
+        fill_one(e, i, &memory);
     if (code == 0)
         code = execute(&memory, options, st);
     for (int i = 0; i < devices && code == 0; i++)
@@ -138,7 +127,7 @@ static int move(struct evaluation *e, const struct execute_options *options, str
 
 int evaluation_run(struct evaluation *e, const struct execute_options *options, struct status *st)
 {
-    int devices = devices_of(e), code = 0;
+    int devices = e->mesh->devices, code = 0;
     for (int i = 0; i < devices; i++)
         array_free(&e->got[i]);
     if (e->example->call.op != CALL_NONE)
@@ -146,4 +135,79 @@ int evaluation_run(struct evaluation *e, const struct execute_options *options, 
     for (int i = 0; i < devices && code == 0; i++)
         code = array_copy(&e->start[i], &e->got[i], st);
     return code;
+}
+
+/* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial sum,
+ * at most n times the largest number, by epsilon/2. Whole numbers up to 2^53 do not round. */
+static double rounding(const struct evaluation *e, double epsilon)
+{
+    double largest = 0, n = e->groups.size;
+    bool whole = true;
+    for (int device = 0; device < e->mesh->devices; device++)
+        for (int64_t i = 0; i < array_elements(&e->start[device]); i++) {
+            double value = e->start[device].data[i];
+            largest = fmax(largest, fabs(value));
+            whole &= floor(value) >= value;
+        }
+    return whole && n * largest <= 0x1p53 ? 0 : n * n * epsilon * largest;
+}
+
+/* "[0, 1]": where element `at` stands. */
+static void print_place(const struct array *array, int64_t at, char text[static ARRAY_TEXT])
+{
+    int64_t index[ARRAY_DIMS];
+    for (int d = array->dims - 1; d >= 0; d--) {
+        index[d] = at % array->shape[d];
+        at /= array->shape[d];
+    }
+    size_t used = (size_t)snprintf(text, ARRAY_TEXT, "[");
+    for (int d = 0; d < array->dims; d++)
+        used +=
+            (size_t)snprintf(text + used, ARRAY_TEXT - used, "%s%lld", d ? ", " : "", (long long)index[d]);
+    snprintf(text + used, ARRAY_TEXT - used, "]");
+}
+
+static int compare(const struct array *got, const struct array *want, double tolerance, struct status *st)
+{
+    char text[ARRAY_TEXT], other[ARRAY_TEXT];
+    if (!array_same_shape(got, want))
+        return status_fail(st, STATUS_CHECK, "the shape is %s, not %s", array_print_shape(got, text),
+                           array_print_shape(want, other));
+    for (int64_t i = 0; i < array_elements(got); i++)
+        if (!(fabs(got->data[i] - want->data[i]) <= tolerance)) {
+            print_place(got, i, text);
+            return status_fail(st, STATUS_CHECK, "element %s is %.9g, not %.9g", text, got->data[i],
+                               want->data[i]);
+        }
+    return 0;
+}
+
+int evaluation_check(const struct evaluation *e, struct status *st)
+{
+    /* Copies, largest and smallest are exact whatever they are of. */
+    enum call_op op = e->example->call.op;
+    bool sums = call_reduces(op) && op != CALL_PMAX && op != CALL_PMIN;
+    double tolerance = sums ? rounding(e, DBL_EPSILON) : 0;
+    for (int device = 0; device < e->mesh->devices; device++)
+        if (compare(&e->got[device], &e->want[device], tolerance, st) < 0)
+            return status_prefix(st, "device %d: ", device);
+    return 0;
+}
+
+int evaluation_check_output(const struct evaluation *e, struct status *st)
+{
+    struct array result;
+    int code = case_result(e->example, e->got, &result, st);
+    if (code == 0)
+        code = compare(&result, &e->example->output, rounding(e, FLT_EPSILON), st);
+    array_free(&result);
+    return code;
+}
+
+bool evaluation_is_even(const struct evaluation *e)
+{
+    for (int device = 1; device < e->mesh->devices; device++)
+        if (!array_same_shape(&e->got[device], &e->got[0]))
+            return false;
+    return true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * An event is an op on a chip, numbered op * chips + chip. It waits for a number of things, becomes ready,
- * starts (and takes its source), is in flight, and is delivered, which may make other events ready.
+ * An event is an op on a chip, numbered op * chips + chip. It waits until all that it comes after has happened, is in flight
+ * with what it has taken of its source, and is delivered. The events are gone through again and again until none is left:
+ * there are no queues, so that each pace is a few lines.
  */
 #include "numbers/execute.h"
 
@@ -9,18 +10,17 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "numbers/transfer.h"
+#include "program/selection.h"
 
-/* An op that waits for another, listed with the one it waits for. */
-struct waiter {
-    int32_t op;
-    enum after_kind kind;
+/* What a send has taken of its source, and where it goes. */
+struct taken {
+    double *value; /* [elements] */
+    int64_t elements;
+    struct selection to;
+    enum order order;
 };
 
-struct flight {
-    int64_t event;
-    double *value; /* what was taken when it started; NULL without a payload */
-};
+enum state { ABSENT, WAITS, FLIES, DELIVERED };
 
 struct run {
     const struct program *program;
@@ -28,14 +28,13 @@ struct run {
     struct execute_options options;
     uint64_t random;
     int chips;
-    int32_t *waits; /* [events] things still waited for */
-    int32_t *comes; /* [events] sends of the op that are still to arrive at the chip */
-    int32_t *to;    /* [events] where a send goes; the chip itself for a compute */
-    int32_t *first; /* [ops + 1] into waiter */
-    struct waiter *waiter;
-    int64_t *ready;
-    struct flight *flight;
-    int64_t readies, flights;
+    int64_t events;
+    unsigned char *state; /* [events] */
+    int32_t *comes;       /* [events] sends of the op that are still to arrive at the chip */
+    double **value;       /* [events] what was taken when it started; NULL without a payload */
+    int64_t *flight;      /* [flights] events */
+    int64_t flights;
+    int32_t *turn; /* [chips] the compute that is next: they run in program order */
     int32_t *rank; /* [chips] who goes first at the early pace */
 };
 
@@ -44,263 +43,240 @@ static int64_t draw(struct run *run, int64_t below)
     return (int64_t)random_below(&run->random, (uint64_t)below);
 }
 
-static const struct op *op_of(const struct run *run, int64_t event)
+static void taken_free(struct taken *taken)
 {
-    return &run->program->op[event / run->chips];
+    free(taken->value);
+    selection_free(&taken->to);
 }
 
-static bool exists(const struct run *run, int32_t op, int chip)
+static int take(const struct run *run, const struct payload *payload, int chip, int to, struct taken *taken,
+                struct status *st)
 {
-    return op_takes_part(run->program, &run->program->op[op], chip);
+    const struct program *program = run->program;
+    struct selection from = {0};
+    *taken = (struct taken){0};
+    int code = selection_init(&taken->to, program, &payload->to, chip, to, st);
+    if (code == 0)
+        code = selection_init(&from, program, &payload->a, chip, chip, st);
+    taken->elements = from.rows * from.cols;
+    if (code == 0 && !selection_match(&from, &taken->to, &taken->order))
+        code = status_fail(st, STATUS_CHECK, "%lld x %lld elements in %d pieces do not fit %lld x %lld in %d",
+                           (long long)from.rows, (long long)from.cols, from.pieces, (long long)taken->to.rows,
+                           (long long)taken->to.cols, taken->to.pieces);
+    if (code == 0 && !(taken->value = malloc(((size_t)taken->elements + 1) * sizeof *taken->value)))
+        code = status_nomem(st);
+    if (code == 0)
+        selection_take(&from, taken->order, memory_of(run->memory, chip, payload->a.buffer), taken->value);
+    else
+        taken_free(taken);
+    selection_free(&from);
+    return code;
+}
+
+/* What an event takes now; nothing without a payload. */
+static int take_event(const struct run *run, int64_t event, struct taken *taken, struct status *st)
+{
+    int32_t o = (int32_t)(event / run->chips);
+    const struct op *op = &run->program->op[o];
+    int chip = (int)(event % run->chips);
+    *taken = (struct taken){0};
+    if (op->payload == NO_PAYLOAD)
+        return 0;
+    int code = take(run, &run->program->payload[op->payload], chip, op_destination(run->program, op, chip),
+                    taken, st);
+    if (code < 0)
+        status_prefix(st, "op %d on chip %d: ", o, chip);
+    return code;
+}
+
+/* It reads its source now. */
+static int start(struct run *run, int64_t event, struct status *st)
+{
+    struct taken taken;
+    int code = take_event(run, event, &taken, st);
+    if (code < 0)
+        return code;
+    run->value[event] = taken.value;
+    taken.value = NULL;
+    taken_free(&taken);
+    run->state[event] = FLIES;
+    run->flight[run->flights++] = event;
+    return 0;
+}
+
+/* Puts what a send carries in place, unless its source is no longer what was taken. */
+static int land(struct run *run, int64_t event, int to, struct status *st)
+{
+    int32_t o = (int32_t)(event / run->chips);
+    int chip = (int)(event % run->chips);
+    const struct payload *payload = &run->program->payload[run->program->op[o].payload];
+    struct taken now;
+    int code = take_event(run, event, &now, st);
+    if (code < 0)
+        return code;
+    struct execute_move move = {o, chip, to, payload, now.elements, run->value[event]};
+    if (memcmp(now.value, move.value, (size_t)now.elements * sizeof *now.value) != 0) {
+        char text[MEMORY_TEXT];
+        memory_print_view(run->program, &payload->a, chip, chip, text);
+        code = status_fail(st, STATUS_CHECK,
+                           "op %d on chip %d: %s changes while it is in use; what changes it must wait", o,
+                           chip, text);
+    } else {
+        if (run->options.on_move)
+            run->options.on_move(run->options.user, &move);
+        selection_put(&now.to, now.order, memory_of(run->memory, to, payload->to.buffer), now.value,
+                      payload->combine);
+    }
+    taken_free(&now);
+    return code;
+}
+
+/* The first compute of a chip from `op` on; program->ops if there is none. */
+static int32_t next_compute(const struct run *run, int32_t op, int chip)
+{
+    const struct program *p = run->program;
+    while (op < p->ops && (p->op[op].kind != OP_COMPUTE || !op_takes_part(p, &p->op[op], chip)))
+        op++;
+    return op;
+}
+
+/* Ends the i-th flight. */
+static int deliver(struct run *run, int64_t i, struct status *st)
+{
+    int64_t event = run->flight[i];
+    int32_t o = (int32_t)(event / run->chips);
+    int chip = (int)(event % run->chips), code = 0;
+    const struct op *op = &run->program->op[o];
+    run->flight[i] = run->flight[--run->flights];
+    run->state[event] = DELIVERED;
+    if (op->kind == OP_COMPUTE) {
+        run->turn[chip] = next_compute(run, o + 1, chip);
+        return 0;
+    }
+    int to = op_destination(run->program, op, chip);
+    run->comes[(int64_t)o * run->chips + to]--;
+    if (run->value[event])
+        code = land(run, event, to, st);
+    free(run->value[event]);
+    run->value[event] = NULL;
+    return code;
+}
+
+static bool may_start(const struct run *run, int32_t o, int chip)
+{
+    const struct program *p = run->program;
+    const struct op *op = &p->op[o];
+    if (run->state[(int64_t)o * run->chips + chip] != WAITS ||
+        (op->kind == OP_COMPUTE && run->turn[chip] != o))
+        return false;
+    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
+        int64_t other = (int64_t)p->after[a].op * run->chips + chip;
+        if (p->after[a].kind == AFTER_DONE ? run->state[other] == WAITS || run->state[other] == FLIES
+                                           : run->comes[other] > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Starts what may start, and delivers some of what is in flight. Late: all that may starts before anything is delivered;
+ * early: chip by chip, each as far as it gets; mixed: some of it. *idle: nothing was left to do. */
+static int advance(struct run *run, bool *idle, struct status *st)
+{
+    bool early = run->options.pace == EXECUTE_EARLY, mixed = run->options.pace == EXECUTE_MIXED;
+    int32_t ops = run->program->ops;
+    int code = 0;
+    *idle = true;
+    for (int64_t i = 0; i < run->events && code == 0; i++) {
+        int32_t op = (int32_t)(early ? i % ops : i / run->chips);
+        int chip = early ? run->rank[i / ops] : (int)(i % run->chips);
+        if (!may_start(run, op, chip))
+            continue;
+        *idle = false;
+        if (mixed && draw(run, 2) > 0)
+            continue;
+        code = start(run, (int64_t)op * run->chips + chip, st);
+        if (early && code == 0)
+            code = deliver(run, run->flights - 1, st);
+    }
+    for (int64_t n = run->flights > 0 ? 1 + draw(run, run->flights) : 0; n > 0 && code == 0; n--) {
+        *idle = false;
+        code = deliver(run, draw(run, run->flights), st);
+    }
+    return code;
 }
 
 static void run_free(struct run *run)
 {
-    for (int64_t i = 0; i < run->flights; i++)
-        free(run->flight[i].value);
-    free(run->waits);
+    for (int64_t i = 0; run->value && i < run->events; i++)
+        free(run->value[i]);
+    free(run->state);
     free(run->comes);
-    free(run->to);
-    free(run->first);
-    free(run->waiter);
-    free(run->ready);
+    free(run->value);
     free(run->flight);
+    free(run->turn);
     free(run->rank);
+}
+
+/* What takes part waits, and each chip counts what comes to it. */
+static void set_out(struct run *run)
+{
+    const struct program *p = run->program;
+    for (int64_t event = 0; event < run->events; event++) {
+        const struct op *op = &p->op[event / run->chips];
+        int chip = (int)(event % run->chips);
+        if (!op_takes_part(p, op, chip))
+            continue;
+        run->state[event] = WAITS;
+        if (op->kind == OP_SEND)
+            run->comes[event - chip + op_destination(p, op, chip)]++;
+    }
+    for (int chip = 0; chip < run->chips; chip++) {
+        int other = (int)draw(run, chip + 1);
+        run->rank[chip] = run->rank[other];
+        run->rank[other] = chip;
+        run->turn[chip] = next_compute(run, 0, chip);
+    }
 }
 
 static int run_init(struct run *run, struct memory *memory, const struct execute_options *options,
                     struct status *st)
 {
     const struct program *program = memory->program;
-    int64_t events = (int64_t)program->ops * program->slice->chips;
-    *run = (struct run){.program = program, .memory = memory, .chips = program->slice->chips};
+    *run = (struct run){.program = program,
+                        .memory = memory,
+                        .chips = program->slice->chips,
+                        .events = (int64_t)program->ops * program->slice->chips};
     if (options)
         run->options = *options;
     run->random = run->options.seed;
-    if (events > EXECUTE_EVENTS)
+    if (run->events > EXECUTE_EVENTS)
         return status_fail(
             st, STATUS_LIMIT,
             "%lld ops on chips are too many to move data for (at most %d); take a smaller slice",
-            (long long)events, EXECUTE_EVENTS);
-    size_t n = (size_t)events + 1;
-    run->waits = calloc(n, sizeof *run->waits);
+            (long long)run->events, EXECUTE_EVENTS);
+    size_t n = (size_t)run->events + 1, chips = (size_t)run->chips;
+    run->state = calloc(n, sizeof *run->state);
     run->comes = calloc(n, sizeof *run->comes);
-    run->to = calloc(n, sizeof *run->to);
-    run->first = calloc((size_t)program->ops + 2, sizeof *run->first);
-    run->waiter = calloc((size_t)program->afters + 1, sizeof *run->waiter);
-    run->ready = calloc(n, sizeof *run->ready);
+    run->value = calloc(n, sizeof *run->value);
     run->flight = calloc(n, sizeof *run->flight);
-    run->rank = calloc((size_t)run->chips, sizeof *run->rank);
-    if (run->waits && run->comes && run->to && run->first && run->waiter && run->ready && run->flight &&
-        run->rank)
-        return 0;
-    run_free(run);
-    return status_nomem(st);
-}
-
-/* Turns each op's list of what it waits for round: who waits for it. */
-static void list_waiters(struct run *run)
-{
-    const struct program *p = run->program;
-    for (int32_t a = 0; a < p->afters; a++)
-        run->first[p->after[a].op + 2]++;
-    for (int32_t o = 0; o < p->ops; o++)
-        run->first[o + 1] += run->first[o];
-    for (int32_t o = 0; o < p->ops; o++)
-        for (int32_t a = p->op[o].first_after; a < p->op[o].first_after + p->op[o].afters; a++)
-            run->waiter[run->first[p->after[a].op + 1]++] = (struct waiter){o, p->after[a].kind};
-}
-
-/* Counts what each event waits for at the start: things that hold at once are not counted. */
-static void count_waits(struct run *run)
-{
-    const struct program *p = run->program;
-    for (int32_t o = 0; o < p->ops; o++)
-        for (int chip = 0; chip < run->chips; chip++) {
-            int64_t event = (int64_t)o * run->chips + chip;
-            if (!exists(run, o, chip))
-                continue;
-            bool send = p->op[o].kind == OP_SEND;
-            run->to[event] = send ? op_destination(p, &p->op[o], chip) : chip;
-            if (send)
-                run->comes[(int64_t)o * run->chips + run->to[event]]++;
-        }
-    for (int32_t o = 0; o < p->ops; o++)
-        for (int32_t a = p->op[o].first_after; a < p->op[o].first_after + p->op[o].afters; a++)
-            for (int chip = 0; chip < run->chips; chip++) {
-                struct after after = p->after[a];
-                bool open = after.kind == AFTER_DONE ? exists(run, after.op, chip)
-                                                     : run->comes[(int64_t)after.op * run->chips + chip] > 0;
-                run->waits[(int64_t)o * run->chips + chip] += open;
-            }
-}
-
-/* The next compute of a chip after `op`, -1 if there is none. */
-static int32_t next_compute(const struct run *run, int32_t op, int chip)
-{
-    for (int32_t o = op + 1; o < run->program->ops; o++)
-        if (run->program->op[o].kind == OP_COMPUTE && exists(run, o, chip))
-            return o;
-    return -1;
-}
-
-static void start_all(struct run *run)
-{
-    /* Every compute of a chip but the first waits for the one before. */
-    for (int chip = 0; chip < run->chips; chip++)
-        for (int32_t o = next_compute(run, -1, chip); o >= 0;) {
-            o = next_compute(run, o, chip);
-            if (o >= 0)
-                run->waits[(int64_t)o * run->chips + chip]++;
-        }
-    for (int32_t o = 0; o < run->program->ops; o++)
-        for (int chip = 0; chip < run->chips; chip++)
-            if (exists(run, o, chip) && run->waits[(int64_t)o * run->chips + chip] == 0)
-                run->ready[run->readies++] = (int64_t)o * run->chips + chip;
-    for (int chip = 0; chip < run->chips; chip++) {
-        int other = (int)draw(run, chip + 1);
-        run->rank[chip] = run->rank[other];
-        run->rank[other] = chip;
-    }
-}
-
-static int take(const struct run *run, int64_t event, struct transfer *t, struct status *st)
-{
-    int chip = (int)(event % run->chips);
-    const struct payload *payload = &run->program->payload[op_of(run, event)->payload];
-    int code = transfer_take(t, run->memory, payload, chip, run->to[event], st);
-    if (code < 0)
-        status_prefix(st, "op %lld on chip %d: ", (long long)(event / run->chips), chip);
-    return code;
-}
-
-/* Starts the i-th ready event: it reads its source now. */
-static int start(struct run *run, int64_t i, struct status *st)
-{
-    struct flight flight = {.event = run->ready[i]};
-    run->ready[i] = run->ready[--run->readies];
-    if (op_of(run, flight.event)->payload != NO_PAYLOAD) {
-        struct transfer t;
-        int code = take(run, flight.event, &t, st);
-        if (code < 0)
-            return code;
-        flight.value = t.value;
-        t.value = NULL;
-        transfer_free(&t);
-    }
-    run->flight[run->flights++] = flight;
+    run->turn = calloc(chips, sizeof *run->turn);
+    run->rank = calloc(chips, sizeof *run->rank);
+    if (!run->state || !run->comes || !run->value || !run->flight || !run->turn || !run->rank)
+        return status_nomem(st);
+    set_out(run);
     return 0;
-}
-
-static void lower(struct run *run, int32_t op, int chip)
-{
-    int64_t event = (int64_t)op * run->chips + chip;
-    if (exists(run, op, chip) && --run->waits[event] == 0)
-        run->ready[run->readies++] = event;
-}
-
-/* Tells all that wait for an event that it has ended, here and where it arrived. */
-static void announce(struct run *run, int64_t event)
-{
-    int32_t op = (int32_t)(event / run->chips);
-    int chip = (int)(event % run->chips), to = run->to[event];
-    const struct waiter *first = run->waiter + run->first[op], *last = run->waiter + run->first[op + 1];
-    bool send = run->program->op[op].kind == OP_SEND;
-    bool arrived = send && --run->comes[(int64_t)op * run->chips + to] == 0;
-    for (const struct waiter *w = first; w < last; w++) {
-        if (w->kind == AFTER_DONE)
-            lower(run, w->op, chip);
-        else if (arrived)
-            lower(run, w->op, to);
-    }
-    if (!send) {
-        int32_t next = next_compute(run, op, chip);
-        if (next >= 0)
-            lower(run, next, chip);
-    }
-}
-
-/* Puts what a flight carries in place, unless its source is no longer what was taken. */
-static int land(struct run *run, const struct flight *flight, struct status *st)
-{
-    int64_t event = flight->event;
-    const struct payload *payload = &run->program->payload[op_of(run, event)->payload];
-    struct execute_move move = {
-        (int32_t)(event / run->chips), (int)(event % run->chips), run->to[event], payload, 0, flight->value};
-    struct transfer now;
-    int code = take(run, event, &now, st);
-    if (code < 0)
-        return code;
-    move.elements = now.elements;
-    if (memcmp(now.value, flight->value, (size_t)now.elements * sizeof *now.value) != 0) {
-        char text[MEMORY_TEXT];
-        memory_print_view(run->program, &payload->a, move.from, move.from, text);
-        code = status_fail(st, STATUS_CHECK,
-                           "op %d on chip %d: %s changes while it is in use; what changes it must wait",
-                           move.op, move.from, text);
-    } else {
-        if (run->options.on_move)
-            run->options.on_move(run->options.user, &move);
-        transfer_put(&now, run->memory, payload, move.to);
-    }
-    transfer_free(&now);
-    return code;
-}
-
-static int deliver(struct run *run, int64_t i, struct status *st)
-{
-    struct flight flight = run->flight[i];
-    run->flight[i] = run->flight[--run->flights];
-    int code = flight.value ? land(run, &flight, st) : 0;
-    free(flight.value);
-    if (code < 0)
-        return code;
-    announce(run, flight.event);
-    return 0;
-}
-
-/* The ready event of the chip that goes first. */
-static int64_t foremost(const struct run *run)
-{
-    int64_t best = 0;
-    for (int64_t i = 1; i < run->readies; i++) {
-        int64_t a = run->ready[i], b = run->ready[best];
-        int32_t ahead = run->rank[a % run->chips] - run->rank[b % run->chips];
-        if (ahead < 0 || (ahead == 0 && a < b))
-            best = i;
-    }
-    return best;
-}
-
-/* One event further: start or deliver, as the pace says. */
-static int advance(struct run *run, struct status *st)
-{
-    bool starts = run->readies > 0;
-    switch (run->options.pace) {
-    case EXECUTE_EARLY:
-        if (run->flights > 0)
-            return deliver(run, run->flights - 1, st);
-        return start(run, foremost(run), st);
-    case EXECUTE_MIXED:
-        starts = draw(run, run->readies + run->flights) < run->readies;
-        break;
-    default:
-        break;
-    }
-    return starts ? start(run, draw(run, run->readies), st) : deliver(run, draw(run, run->flights), st);
 }
 
 int execute(struct memory *memory, const struct execute_options *options, struct status *st)
 {
     struct run run;
+    bool idle = false;
     int code = program_check(memory->program, st);
-    if (code < 0 || (code = run_init(&run, memory, options, st)) < 0)
+    if (code < 0)
         return code;
-    list_waiters(&run);
-    count_waits(&run);
-    start_all(&run);
-    while (code == 0 && run.readies + run.flights > 0)
-        code = advance(&run, st);
+    code = run_init(&run, memory, options, st);
+    while (code == 0 && !idle)
+        code = advance(&run, &idle, st);
     run_free(&run);
     return code;
 }

@@ -80,13 +80,4 @@ int interpret_fail(const struct module *module, int32_t instruction, struct stat
 /* An array of the shape of an instruction's result (or of shape `shape`), zeroed. */
 int interpret_array(const struct module *module, int32_t shape, struct array *out, struct status *st);
 
-/* Elements from src[from + sum of index[d] * from_step[d]] to dst[to + ...], for all indices below count[d]. */
-struct stride_walk {
-    int dims;
-    int64_t count[ARRAY_DIMS], from_step[ARRAY_DIMS], to_step[ARRAY_DIMS];
-    int64_t from, to;
-};
-void stride_copy(const struct stride_walk *walk, const double src[], double dst[]);
-void stride_steps(const struct array *array, int64_t step[ARRAY_DIMS]); /* row-major */
-
 #endif

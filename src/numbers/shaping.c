@@ -6,38 +6,6 @@
 
 #include "numbers/frame.h"
 
-void stride_steps(const struct array *array, int64_t step[ARRAY_DIMS])
-{
-    int64_t at = 1;
-    for (int d = array->dims - 1; d >= 0; d--) {
-        step[d] = at;
-        at *= array->shape[d];
-    }
-}
-
-void stride_copy(const struct stride_walk *walk, const double src[], double dst[])
-{
-    int64_t index[ARRAY_DIMS] = {0}, from = walk->from, to = walk->to;
-    for (int d = 0; d < walk->dims; d++)
-        if (walk->count[d] == 0)
-            return;
-    for (;;) {
-        dst[to] = src[from];
-        int d = walk->dims - 1;
-        for (; d >= 0; d--) {
-            from += walk->from_step[d];
-            to += walk->to_step[d];
-            if (++index[d] < walk->count[d])
-                break;
-            from -= walk->count[d] * walk->from_step[d];
-            to -= walk->count[d] * walk->to_step[d];
-            index[d] = 0;
-        }
-        if (d < 0)
-            return;
-    }
-}
-
 static const int64_t *numbers(const struct local *local, enum attribute_key key)
 {
     int count;
@@ -113,50 +81,40 @@ static int apply_reverse(const struct local *local, struct array *out)
 }
 
 /* Where a block of `size` begins in `whole`: the starts of operands first ..., each moved so that the block fits. */
-static int64_t block_start(const struct local *local, int first, const struct array *whole,
-                           const int64_t size[])
+static void find_corner(const struct local *local, int first, const struct array *whole, const int64_t size[],
+                        int64_t corner[])
 {
-    int64_t step[ARRAY_DIMS], at = 0;
-    stride_steps(whole, step);
     for (int d = 0; d < whole->dims; d++) {
         int64_t start = (int64_t)local->operand[first + d]->data[0], last = whole->shape[d] - size[d];
-        at += (start < 0 ? 0 : start > last ? last : start) * step[d];
+        corner[d] = start < 0 ? 0 : start > last ? last : start;
     }
-    return at;
 }
 
 static int apply_dynamic_slice(const struct local *local, struct array *out)
 {
-    struct stride_walk walk = over(out);
-    stride_steps(local->operand[0], walk.from_step);
-    walk.from = block_start(local, 1, local->operand[0], out->shape);
-    stride_copy(&walk, local->operand[0]->data, out->data);
+    int64_t corner[ARRAY_DIMS];
+    find_corner(local, 1, local->operand[0], out->shape, corner);
+    array_copy_box(local->operand[0], corner, out, NULL, out->shape);
     return 0;
 }
 
 static int apply_dynamic_update(const struct local *local, struct array *out)
 {
     const struct array *update = local->operand[1];
-    struct stride_walk walk = over(update);
+    int64_t corner[ARRAY_DIMS];
     apply_same(local, out);
-    stride_steps(update, walk.from_step);
-    stride_steps(out, walk.to_step);
-    walk.to = block_start(local, 2, out, update->shape);
-    stride_copy(&walk, update->data, out->data);
+    find_corner(local, 2, out, update->shape, corner);
+    array_copy_box(update, NULL, out, corner, update->shape);
     return 0;
 }
 
 static int apply_concatenate(const struct local *local, struct array *out)
 {
-    int64_t dim = *numbers(local, ATTR_DIMENSIONS), low = 0;
+    int64_t dim = *numbers(local, ATTR_DIMENSIONS), corner[ARRAY_DIMS] = {0};
     for (int o = 0; o < local->operands; o++) {
         const struct array *part = local->operand[o];
-        struct stride_walk walk = over(part);
-        stride_steps(part, walk.from_step);
-        stride_steps(out, walk.to_step);
-        walk.to = low * walk.to_step[dim];
-        stride_copy(&walk, part->data, out->data);
-        low += part->shape[dim];
+        array_copy_box(part, NULL, out, corner, part->shape);
+        corner[dim] += part->shape[dim];
     }
     return 0;
 }

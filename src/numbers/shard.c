@@ -3,24 +3,6 @@
 
 #include <string.h>
 
-/* Copies the block that lies at `corner` of the global array, or back, run by run along the last dim. */
-static void copy_block(const struct array *global, const int64_t corner[], const struct array *block,
-                       bool back)
-{
-    int dims = block->dims;
-    int64_t index[ARRAY_DIMS] = {0}, run = dims ? block->shape[dims - 1] : 1;
-    int64_t n = array_elements(block);
-    for (int64_t at = 0; at < n; at += run) {
-        int64_t from = 0;
-        for (int d = 0; d < dims; d++)
-            from = from * global->shape[d] + corner[d] + index[d];
-        double *whole = global->data + from, *part = block->data + at;
-        memcpy(back ? whole : part, back ? part : whole, (size_t)run * sizeof *whole);
-        for (int d = dims - 2; d >= 0 && ++index[d] == block->shape[d]; d--)
-            index[d] = 0;
-    }
-}
-
 static void find_corner(const struct spec *spec, const struct axes *axes, int device,
                         const struct array *block, int64_t corner[ARRAY_DIMS])
 {
@@ -61,7 +43,7 @@ int spec_shard(const struct spec *spec, const struct axes *axes, const struct ar
         code = array_init(&block[made], global->dims, shape, global->integer, st);
         if (code == 0) {
             find_corner(spec, axes, made, &block[made], corner);
-            copy_block(global, corner, &block[made], false);
+            array_copy_box(global, corner, &block[made], NULL, shape);
             made++;
         }
     }
@@ -99,7 +81,7 @@ int spec_assemble(const struct spec *spec, const struct axes *axes, const struct
     for (int device = 0; device < devices; device++)
         if (stands_for_replicas(spec, axes, device)) {
             find_corner(spec, axes, device, &block[device], corner);
-            copy_block(global, corner, &block[device], true);
+            array_copy_box(&block[device], NULL, global, corner, block[device].shape);
         }
     return 0;
 }

@@ -83,10 +83,6 @@ static void dump_payload(const struct program *p, const struct payload *payload,
     dump_view(p, &payload->to, out);
     fprintf(out, " %s ", combines[payload->combine]);
     dump_view(p, &payload->a, out);
-    if (payload->kind == PAYLOAD_MATMUL) {
-        fputs(" . ", out);
-        dump_view(p, &payload->b, out);
-    }
 }
 
 static void dump_op(const struct program *p, int32_t o, FILE *out)

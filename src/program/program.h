@@ -142,15 +142,12 @@ struct view {
     struct pick pick[GRID_DIMS];
 };
 
-/* What an op does to data. PAYLOAD_MOVE: view `a` of the sender goes to view `to` of the receiver and is
- * combined there; both views are evaluated with the sender's variables. PAYLOAD_MATMUL: to (+)= a . b on the
- * chip; COMBINE_COPY sets, COMBINE_SUM adds. */
-enum payload_kind { PAYLOAD_MOVE, PAYLOAD_MATMUL };
+/* What a send does to data: view `a` of the sender goes to view `to` of the receiver and is combined there; both views are
+ * evaluated with the sender's variables. */
 enum combine { COMBINE_COPY, COMBINE_SUM, COMBINE_MAX, COMBINE_MIN };
 struct payload {
-    enum payload_kind kind;
     enum combine combine;
-    struct view a, b, to;
+    struct view a, to;
 };
 
 /* Of what equal ones are kept once. */

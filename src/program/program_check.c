@@ -118,11 +118,9 @@ int program_check(const struct program *p, struct status *st)
             return st->code;
         if (op->payload != NO_PAYLOAD) {
             const struct payload *payload = &p->payload[op->payload];
-            bool product = payload->kind == PAYLOAD_MATMUL;
-            if (product != (op->kind == OP_COMPUTE))
+            if (op->kind == OP_COMPUTE)
                 return bad(st, o, "its payload is not of its kind");
-            if (check_view(p, &payload->a, o, st) < 0 || check_view(p, &payload->to, o, st) < 0 ||
-                (product && check_view(p, &payload->b, o, st) < 0))
+            if (check_view(p, &payload->a, o, st) < 0 || check_view(p, &payload->to, o, st) < 0)
                 return st->code;
         }
         for (int chip = 0; chip < p->slice->chips; chip++)

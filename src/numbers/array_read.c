@@ -1,87 +1,86 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Reads arrays: nested lists, and the few makers and methods of NumPy that examples are written with. */
+/* Reads arrays: nested lists, the few makers and methods of NumPy that examples are written with, documents and tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/cursor.h"
-#include "base/grow.h"
+#include "base/document.h"
 #include "numbers/array.h"
 
 /* Whole numbers beyond this are not exact in a double. */
 static const int64_t exact = (int64_t)1 << 53;
 
-/* Elements of a list, in order, and the shape that the first ones at every depth have set. */
-struct list {
-    double *data;
-    int64_t used, room;
-    int dims; /* -1 until the first number says how deep the list is */
-    int64_t shape[ARRAY_DIMS];
-    bool integer;
-};
-
-static int append(struct cursor *c, struct list *list, double value)
+/* Copies a node's numbers to the array from `at` on; every list must have the length that the first ones had. */
+static int fill_from(const struct node *node, int depth, struct array *array, double **at, struct status *st)
 {
-    if (list->used == ARRAY_ELEMENTS)
-        return status_fail(c->st, STATUS_LIMIT, "array: more than %lld elements in a list",
-                           (long long)ARRAY_ELEMENTS);
-    if (!GROW(list->data, list->used, list->room))
-        return status_nomem(c->st);
-    list->data[list->used++] = value;
-    return 0;
-}
-
-/* One element or one list at `depth`. Recursion is bounded by ARRAY_DIMS. */
-static int parse_list(struct cursor *c, struct list *list, int depth)
-{
-    if (!cursor_accept(c, "[")) {
-        double value = 0;
-        bool whole = false;
-        int code = cursor_number(c, &value, &whole);
-        if (code < 0)
+    bool list = node_kind(node) == NODE_SEQUENCE;
+    if (list && depth == array->dims)
+        return node_fail(node, st, STATUS_INPUT, "a list deeper than %d", depth);
+    if (!list) {
+        const char *text;
+        int code = node_real(node, "an element", *at, st);
+        if (code < 0 || (code = node_text(node, "an element", &text, st)) < 0)
             return code;
-        if (list->dims < 0)
-            list->dims = depth;
-        if (list->dims != depth)
-            return cursor_fail(c, "a number at depth %d after numbers at depth %d", depth, list->dims);
-        list->integer = list->integer && whole;
-        return append(c, list, value);
+        if (depth < array->dims)
+            return node_fail(node, st, STATUS_INPUT, "a number at depth %d after numbers at depth %d", depth,
+                             array->dims);
+        array->integer = array->integer && !strpbrk(text, ".eE");
+        ++*at;
+        return 0;
     }
-    if (depth == ARRAY_DIMS || (list->dims >= 0 && depth >= list->dims))
-        return cursor_fail(c, "a list deeper than %d", depth);
-    int64_t length = 0;
-    if (!cursor_sees(c, "]")) {
-        do {
-            int code = parse_list(c, list, depth + 1);
-            if (code < 0)
-                return code;
-            length++;
-        } while (cursor_accept(c, ","));
-    } else if (list->dims < 0) {
-        list->dims = depth + 1;
-    }
-    int code = cursor_expect(c, "]");
-    if (code < 0)
-        return code;
-    if (list->shape[depth] < 0)
-        list->shape[depth] = length;
-    return list->shape[depth] == length
-               ? 0
-               : cursor_fail(c, "a list of %lld after lists of %lld at the same depth", (long long)length,
-                             (long long)list->shape[depth]);
+    if (node_count(node) != array->shape[depth])
+        return node_fail(node, st, STATUS_INPUT, "a list of %d after lists of %lld at the same depth",
+                         node_count(node), (long long)array->shape[depth]);
+    int code = 0;
+    for (int i = 0; i < node_count(node) && code == 0; i++)
+        code = fill_from(node_child(node, i), depth + 1, array, at, st);
+    return code;
 }
 
+int array_of_node(const struct node *node, struct array *array, struct status *st)
+{
+    int64_t shape[ARRAY_DIMS];
+    int dims = 0;
+    *array = (struct array){0};
+    for (const struct node *at = node; node_kind(at) == NODE_SEQUENCE; at = node_child(at, 0)) {
+        if (dims == ARRAY_DIMS)
+            return node_fail(at, st, STATUS_INPUT, "a list deeper than %d", ARRAY_DIMS);
+        shape[dims++] = node_count(at);
+        if (node_count(at) == 0)
+            break;
+    }
+    int code = array_init(array, dims, shape, true, st);
+    if (code < 0)
+        return node_prefix(node, st, code);
+    double *at = array->data;
+    if ((code = fill_from(node, 0, array, &at, st)) < 0)
+        array_free(array);
+    return code;
+}
+
+/* One number, or lists as a document has them. */
 static int parse_nested(struct cursor *c, struct array *array)
 {
-    struct list list = {.dims = -1, .integer = true};
-    for (int d = 0; d < ARRAY_DIMS; d++)
-        list.shape[d] = -1;
-    int code = parse_list(c, &list, 0);
+    struct document document = {0};
+    const char *end = c->at;
+    int depth = 0, code = 0;
+    if (!cursor_sees(c, "[")) {
+        if ((code = array_init(array, 0, NULL, true, c->st)) < 0)
+            return code;
+        return cursor_number(c, array->data, &array->integer);
+    }
+    do
+        depth += (*end == '[') - (*end == ']');
+    while (*end && *end++ && depth > 0);
+    if (depth > 0)
+        return cursor_fail(c, "the list has no end; expected ']'");
+    code = document_parse(&document, "array", c->at, (size_t)(end - c->at), c->st);
     if (code == 0)
-        code = array_init(array, list.dims, list.shape, list.integer, c->st);
-    if (code == 0 && list.used > 0)
-        memcpy(array->data, list.data, (size_t)list.used * sizeof *list.data);
-    free(list.data);
+        code = array_of_node(document.root, array, c->st);
+    document_free(&document);
+    c->at = end;
     return code;
 }
 
@@ -147,18 +146,19 @@ static int fill(struct cursor *c, const struct shape *shape, double value, bool 
     return code;
 }
 
+static int make_alike(struct cursor *c, double value, struct array *array)
+{
+    struct shape shape;
+    int code = parse_shape(c, 0, &shape);
+    return code < 0 ? code : fill(c, &shape, value, false, array);
+}
 static int make_zeros(struct cursor *c, struct array *array)
 {
-    struct shape shape;
-    int code = parse_shape(c, 0, &shape);
-    return code < 0 ? code : fill(c, &shape, 0, false, array);
+    return make_alike(c, 0, array);
 }
-
 static int make_ones(struct cursor *c, struct array *array)
 {
-    struct shape shape;
-    int code = parse_shape(c, 0, &shape);
-    return code < 0 ? code : fill(c, &shape, 1, false, array);
+    return make_alike(c, 1, array);
 }
 
 static int make_full(struct cursor *c, struct array *array)
@@ -322,4 +322,63 @@ int array_parse(const char *text, struct array *array, struct status *st)
     if (code < 0)
         array_free(array);
     return code;
+}
+
+static int read_json(const char *path, struct array *array, struct status *st)
+{
+    struct document document = {0};
+    int code = document_load(&document, path, st);
+    if (code == 0)
+        code = array_of_node(document.root, array, st);
+    document_free(&document);
+    return code;
+}
+
+/* One cell of a table; row -1 is the first row of a file without a header. */
+static int read_cell(const struct csv_table *table, int row, int column, double *value, struct status *st)
+{
+    if (row < 0) {
+        *value = strtod(table->name[column], NULL);
+        return 0;
+    }
+    int code = csv_table_number(table, row, column, value, st);
+    return code == 0 && isnan(*value)
+               ? csv_table_fail(table, row, column, st, STATUS_INPUT, "an empty cell; write a number")
+               : code;
+}
+
+static int read_csv(const char *path, struct array *array, struct status *st)
+{
+    struct csv_table table = {0};
+    int code = csv_table_read(&table, path, st);
+    int first = code == 0 && csv_table_is_headless(&table) ? -1 : 0;
+    if (code == 0)
+        code = array_init(array, 2, (int64_t[]){table.rows - first, table.columns}, true, st);
+    double *at = array->data;
+    for (int row = first; row < table.rows; row++)
+        for (int column = 0; column < table.columns && code == 0; column++) {
+            const char *text = row < 0 ? table.name[column] : csv_table_cell(&table, row, column);
+            code = read_cell(&table, row, column, at++, st);
+            array->integer = array->integer && !strpbrk(text, ".eE");
+        }
+    csv_table_free(&table);
+    if (code < 0)
+        array_free(array);
+    return code;
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+int array_read(const char *text_or_path, struct array *array, struct status *st)
+{
+    *array = (struct array){0};
+    if (ends_with(text_or_path, ".json"))
+        return read_json(text_or_path, array, st);
+    if (ends_with(text_or_path, ".csv"))
+        return read_csv(text_or_path, array, st);
+    return array_parse(text_or_path, array, st);
 }
