@@ -4,12 +4,12 @@
 # What can do without the memory may also end as if nothing had happened. ICISIM_ALLOCATIONS says how many sites of a command
 # are tried at most, evenly apart; 2000 is all of them. shims/failing_malloc.c says whose allocations they are.
 set -eu
+. tests/support/sanitized.sh
 build=$(dirname "$(realpath "$1")")
 program=$build/icisim_libraries
 shim=$build/failing_malloc.so
 if [ ! -e "$shim" ]; then
-    echo 'allocations: skipped: sanitizers have an allocator of their own'
-    exit 0
+    skip 'sanitizers have an allocator of their own'
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

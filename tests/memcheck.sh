@@ -3,11 +3,11 @@
 # valgrind finds nothing in commands of all kinds: no read of what was not written, no block that is lost. It is slow, so
 # that only some are run: ICISIM_MEMCHECK says how many, 12 is all.
 set -u
+. tests/support/sanitized.sh
 program=$(realpath "$1")
 source=$PWD
 if ! command -v valgrind >/dev/null || ldd "$program" | grep -c libasan >/dev/null; then
-    echo 'memcheck: skipped: no valgrind, or sanitizers in its place'
-    exit 0
+    skip 'no valgrind, or sanitizers in its place'
 fi
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

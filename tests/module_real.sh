@@ -3,9 +3,10 @@
 # Real modules (XLA's benchmarks, MaxText's reference), where they are at hand beside the project: counts, operations and
 # bounds that an independent reader of the text has found.
 set -euo pipefail
+. tests/support/sanitized.sh
 icisim=$(realpath "$1")
 modules=../shared/hlo
-[ -d "$modules" ] || { echo "module_real: skipped, $modules is not at hand"; exit 0; }
+[ -d "$modules" ] || skip "$modules is not at hand"
 out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 large=$modules/xla_bench_hlo_llama31_70b_bf16_32x8.hlo small=$modules/xla_bench_hlo_llama31_8b_bf16_1x8.hlo
