@@ -31,11 +31,10 @@ run all-gather --slice 4x4 --size 16KiB --link 1,0:x=0 --groups '[4,4]<=[16]' --
 run 'int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --engine event --peak int32=19.17Tflops
 run {source}/workloads/fsdp-layer.yaml --engine event
 run {source}/tests/golden/hlo/3_while.hlo --slice 4 --engine event --collectives --instructions out.csv
-compare all-gather --slice 4x4 --size 64KiB:1MiB:x4 --engine event --crossover --manifest out.json
+compare all-gather --slice 4x4 --size 64KiB:1MiB:x4 --engine event --crossover
 sweep all-reduce --slice 2x2 --size 1KiB,4KiB --ring bidi,uni --engine event --csv out.csv
 sweep all-reduce --slice 2x2 --size 1KiB,4KiB --slurm --tasks 2 --csv out.csv
 merge part-0.csv part-1.csv
-rerun manifest.json
 eval psum_scatter --mesh dp=4,tp=2 --input 'arange(8).reshape(2,4)' --in 'P(None,tp)' --out 'P(tp)' --axis tp --tiled
 eval --cases {source}/tests/golden/jax_collectives.json
 topology show --chip v4 --slice 4x4x4 --mesh 'a=x*y,b=z'
@@ -104,8 +103,6 @@ with open("pairs.csv", "w") as file:
 for shard in ("0", "1"):
     subprocess.run([program, "sweep", "all-gather", "--slice", "4", "--size", "1KiB:8KiB:x2", "--engine", "event", "--shard",
                     shard + "/2", "--csv", f"part-{shard}.csv"], check=True)
-subprocess.run([program, "run", "all-gather", "--slice", "4", "--size", "1KiB", "--engine", "event", "--manifest",
-                "manifest.json"], check=True, stdout=subprocess.DEVNULL)
 os.chdir(scratch)
 failed, tried = False, 0
 with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -101,7 +101,6 @@ wrong 'tasks share no stdout' --slurm --csv -
 wrong '--tasks does not apply without --slurm' --tasks 3 --csv wrong.csv
 wrong '--submit does not apply without --slurm' --submit --csv wrong.csv
 wrong '--slurm does not apply together with --shard' --slurm --shard 0/3 --csv wrong.csv
-wrong '--manifest does not apply together with --slurm' --slurm --manifest m.json --csv wrong.csv
 wrong '--tasks 0: write 1 to 112' --slurm --tasks 0 --csv wrong.csv
 wrong '--tasks 113: write 1 to 112' --slurm --tasks 113 --csv wrong.csv
 wrong 'cannot write' --slurm --csv none/wrong.csv

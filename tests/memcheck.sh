@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # valgrind finds nothing in commands of all kinds: no read of what was not written, no block that is lost. It is slow, so
-# that only some are run: ICISIM_MEMCHECK says how many, 12 is all.
+# that only some are run: ICISIM_MEMCHECK says how many, 11 is all.
 set -u
 . tests/support/sanitized.sh
 program=$(realpath "$1")
@@ -33,8 +33,7 @@ run all-to-all --slice 2x3 --size 36KiB --engine event --critical-path --check -
 run ragged-all-to-all --slice 4 --size 704KiB --pair-sizes random:3 --tolerance 1e-2
 run all-gather --slice 4x4 --size 16KiB --engine event --link 1,0:x=0
 run "$source/tests/golden/hlo/3_while.hlo" --slice 4 --engine event --collectives --instructions i.csv
-compare all-gather --slice 4x4 --size 64KiB:1MiB:x4 --engine event --crossover --manifest m.json
-rerun m.json
+compare all-gather --slice 4x4 --size 64KiB:1MiB:x4 --engine event --crossover
 merge part-0.csv part-1.csv
 fit "$source/tests/golden/measured.csv" --chip v5e --slice 4x4 --axis x --predict 1MiB
 lower "$source/workloads/net-fsdp-tp.yaml"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * json: writes JSON as a stream, for traces and manifests.
+ * json: writes JSON as a stream, for traces.
  *
  * Calls follow the text: json_object(), then json_key() and a value again and again, then json_end(). A fault
  * (a value without a key, text that is not UTF-8, a write that fails) sticks; json_close() reports the first.

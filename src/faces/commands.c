@@ -6,8 +6,8 @@
 #include "faces/command.h"
 
 const struct command *const command_list[] = {
-    &command_run,      &command_compare,  &command_sweep, &command_merge, &command_rerun,  &command_eval,
-    &command_topology, &command_validate, &command_fit,   &command_lower, &command_manual, NULL,
+    &command_run,      &command_compare, &command_sweep, &command_merge,  &command_eval, &command_topology,
+    &command_validate, &command_fit,     &command_lower, &command_manual, NULL,
 };
 
 const struct command *command_by_name(const char *name, struct status *st)

@@ -9,7 +9,6 @@
 
 #include "base/version.h"
 #include "faces/command.h"
-#include "faces/manifest.h"
 
 static void print_help(void)
 {
@@ -40,19 +39,13 @@ static int flush_stdout(struct status *st)
 static int run_command(int argc, char **argv, struct status *st)
 {
     struct settings settings;
-    struct manifest manifest = {0};
     const struct command *command = command_by_name(argv[1], st);
     if (!command)
         return st->code;
     settings_init(&settings);
     int code = command_parse(command, argc - 1, argv + 1, &settings, st);
-    if (code == 0 && settings_text(&settings, "manifest"))
-        code = manifest_open(&manifest, command->name, &settings, st);
     if (code == 0)
-        code = command->run(&settings, st);
-    if (status_exit(code) < status_exit(STATUS_INPUT))
-        code = manifest_commit(&manifest, code, st);
-    manifest_abandon(&manifest);
+        command->run(&settings, st);
     settings_locate(&settings, st);
     settings_free(&settings);
     return code;

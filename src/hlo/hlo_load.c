@@ -56,7 +56,7 @@ bool hlo_is_path(const char *text)
     return !strpbrk(text, " @[") && strchr(text, '/') && stat(text, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-int hlo_find(const char *path, char found[HLO_PATH], struct status *st)
+static int find(const char *path, char found[HLO_PATH], struct status *st)
 {
     struct stat entry;
     if (snprintf(found, HLO_PATH, "%s", path) >= (int)HLO_PATH)
@@ -72,7 +72,7 @@ int hlo_load(struct module *module, const char *path, const char *trips, char fo
     char place[HLO_PATH];
     struct file file;
     *module = (struct module){0};
-    int code = hlo_find(path, place, st);
+    int code = find(path, place, st);
     if (code < 0 || (code = file_read(&file, place, st)) < 0)
         return code;
     code = hlo_read(module, file.name, file.text, file.bytes, trips, st);

@@ -31,11 +31,9 @@ int hlo_read(struct module *module, const char *file, const char *text, size_t b
 /* Is a text where HLO text may be: the name of a file that ends in .hlo or .txt, "-", or a path with a slash to a folder? */
 bool hlo_is_path(const char *text);
 
-/* The file that a path means: itself, or of a dump directory the largest module after optimizations. */
 enum { HLO_PATH = 4096 };
-int hlo_find(const char *path, char found[HLO_PATH], struct status *st);
 
-/* Reads that file, or stdin ("-"). `found`, if not NULL, becomes the path of the file that was read. */
+/* Reads the file at a path, of a dump directory the largest module after optimizations, or stdin ("-"). `found`, if not NULL, becomes the path of the file that was read. */
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],
              struct status *st);
 

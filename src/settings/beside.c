@@ -76,7 +76,6 @@ static const struct rule rules[] = {
     {.option = "slurm", .other = "shard", .excludes = true},
     {.option = "tasks", .other = "slurm"},
     {.option = "submit", .other = "slurm"},
-    {.option = "manifest", .other = "slurm", .excludes = true},
     {.option = "crossover", .other = "size"},
     {.option = "output", .other = "action", .values = "export"},
 };

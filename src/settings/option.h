@@ -47,7 +47,6 @@ enum command_set {
     FOR_LOWER = 1 << 7,
     FOR_MANUAL = 1 << 8,
     FOR_MERGE = 1 << 9,
-    FOR_RERUN = 1 << 10,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
 };
@@ -102,8 +101,6 @@ struct option_row {
     bool of_point;   /* fills a field of a point ... */
     size_t offset;   /* ... this one ... */
     bool has_column; /* ... which results show in a column of its own */
-    /* Is a value a file, or folder, that is read? NULL: none is. */
-    bool (*is_input)(const char *text);
     /* OPTION_CHOICE: the value of a name, or a failure that says which names there are */
     int (*by_name)(const char *name, struct status *st);
 };

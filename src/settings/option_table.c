@@ -55,29 +55,6 @@ unsigned option_op(const char *text)
     return collective ? 1u << collective->id : (unsigned)ON_ANY;
 }
 
-/* Values that are files. */
-static bool is_any(const char *text)
-{
-    (void)text;
-    return true;
-}
-
-static bool is_module(const char *text)
-{
-    return hlo_is_path(text) || document_is_path(text);
-}
-
-static bool is_pair_sizes(const char *text)
-{
-    return strcmp(text, "uniform") != 0 && strncmp(text, "random:", strlen("random:")) != 0;
-}
-
-static bool is_array(const char *text)
-{
-    const char *dot = strrchr(text, '.');
-    return dot && (strcmp(dot, ".json") == 0 || strcmp(dot, ".csv") == 0);
-}
-
 #define FIELD(member) .of_point = true, .offset = offsetof(struct point, member)
 #define SHOWN(member) FIELD(member), .has_column = true
 
@@ -85,11 +62,11 @@ static bool is_array(const char *text)
 /* clang-format off */
 const struct option_row option_table[] = {
     {.name = "op", .positional = true, .argument = "OP", .list = LIST_REPEAT, SHOWN(work.op), .group = GROUP_WORK,
-     .commands = FOR_POINTS | FOR_EVAL | FOR_LOWER, .ops = ON_ANY, .is_input = is_module,
+     .commands = FOR_POINTS | FOR_EVAL | FOR_LOWER, .ops = ON_ANY,
      .doc = "what runs: a collective, a matmul in JAX's sharding notation, or HLO text in a file or dump directory"},
 
     {.name = "chip", .argument = "NAME", .fallback = "v5e", .list = LIST_COMMA, SHOWN(machine.chip),
-     .group = GROUP_MACHINE, .commands = FOR_SLICES | FOR_FIT, .ops = ON_ANY, .is_input = chip_is_path,
+     .group = GROUP_MACHINE, .commands = FOR_SLICES | FOR_FIT, .ops = ON_ANY,
      .doc = "chip: v2, v3, v4, v5p, v5e, v6e, v7x, or a chip file"},
     {.name = "profile", .argument = "NAME", .fallback = "spec", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      SHOWN(machine.profile), .by_name = profile_by_name, .values = "spec measured", .group = GROUP_MACHINE,
@@ -153,7 +130,7 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS, .ops = ON_PERMUTE,
      .doc = "collective-permute: who sends to whom, 0-1,1-0 in mesh order"},
     {.name = "pair-sizes", .argument = "FILE", .list = LIST_REPEAT, FIELD(work.pair_sizes), .group = GROUP_WORK,
-     .commands = FOR_POINTS, .ops = ON_RAGGED, .is_input = is_pair_sizes,
+     .commands = FOR_POINTS, .ops = ON_RAGGED,
      .doc = "ragged-all-to-all: CSV with from,to,size_bytes, random:SEED, or uniform"},
     {.name = "offset", .argument = "N", .fallback = "1", .kind = OPTION_INTEGER, .list = LIST_COMMA,
      FIELD(work.offset), .group = GROUP_WORK, .commands = FOR_POINTS | FOR_EVAL, .ops = ON_PERMUTE | ON_SHIFT,
@@ -212,9 +189,9 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS | FOR_LOWER, .ops = ON_TEXT,
      .doc = "module: an all-reduce and a slice by partition-id stay what they are, and are no reduce-scatter"},
     {.name = "devices", .argument = "FILE", FIELD(machine.devices), .group = GROUP_MACHINE, .commands = FOR_POINTS,
-     .ops = ON_TEXT, .is_input = is_any, .doc = "module: CSV of the chip (x,y,z or chip) of each device; default: row by row"},
+     .ops = ON_TEXT, .doc = "module: CSV of the chip (x,y,z or chip) of each device; default: row by row"},
     {.name = "op-cost", .argument = "FILE", FIELD(work.op_cost), .group = GROUP_WORK, .commands = FOR_POINTS,
-     .ops = ON_MODULE, .is_input = is_any, .doc = "module: CSV of what custom calls cost: name, and time_s or flops,bytes"},
+     .ops = ON_MODULE, .doc = "module: CSV of what custom calls cost: name, and time_s or flops,bytes"},
     {.name = "remat", .argument = "NAME", .fallback = "none", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(schedule.remat), .by_name = pass_remat_by_name, .values = "none products full", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL | ON_STATIONS,
@@ -290,7 +267,7 @@ const struct option_row option_table[] = {
      .doc = "every Nth point only, from the Ith on: 0/16 to 15/16; icisim merge puts the files together"},
 
     {.name = "csv", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT,
-     .commands = FOR_POINTS | FOR_FIT | FOR_VALIDATE | FOR_MERGE | FOR_RERUN,
+     .commands = FOR_POINTS | FOR_FIT | FOR_VALIDATE | FOR_MERGE,
      .doc = "one row a point, in SI units; - is stdout, and then no table"},
     {.name = "top", .argument = "N", .kind = OPTION_COUNT, .group = GROUP_OUTPUT,
      .commands = FOR_RUN | FOR_SWEEP,
@@ -303,9 +280,6 @@ const struct option_row option_table[] = {
      .commands = FOR_SWEEP, .doc = "tasks of the job array, a shard each"},
     {.name = "submit", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_SWEEP,
      .doc = "submit the script that --slurm writes, with sbatch"},
-    {.name = "manifest", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT,
-     .commands = FOR_POINTS | FOR_FIT | FOR_EVAL | FOR_LOWER | FOR_VALIDATE,
-     .doc = "JSON of versions, options and hashes of the files read, for icisim rerun"},
     {.name = "steps", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
      .ops = ON_ONE_MESH, .doc = "print the time of each step"},
     {.name = "links", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
@@ -338,13 +312,10 @@ const struct option_row option_table[] = {
 
     {.name = "part", .positional = true, .argument = "PART.csv", .list = LIST_REPEAT, .group = GROUP_WORK,
      .commands = FOR_MERGE, .doc = "CSV of a shard"},
-    {.name = "record", .positional = true, .argument = "MANIFEST.json", .group = GROUP_WORK,
-     .commands = FOR_RERUN, .doc = "what --manifest wrote"},
     {.name = "template", .positional = true, .argument = "TEMPLATE", .group = GROUP_WORK,
      .commands = FOR_MANUAL, .doc = "page with lines @PART to be filled"},
 
-    {.name = "file", .positional = true, .argument = "FILE", .group = GROUP_WORK, .commands = FOR_FIT,
-     .is_input = is_any, .doc = "CSV of measured times"},
+    {.name = "file", .positional = true, .argument = "FILE", .group = GROUP_WORK, .commands = FOR_FIT, .doc = "CSV of measured times"},
     {.name = "operation", .argument = "OP", .group = GROUP_WORK, .commands = FOR_FIT,
      .doc = "collective measured, where the file does not say"},
     {.name = "where", .argument = "COLUMN=VALUE", .list = LIST_REPEAT, .group = GROUP_WORK,
@@ -359,7 +330,7 @@ const struct option_row option_table[] = {
      .doc = "write the machine fitted as a chip file with a measured profile"},
     {.name = "formulas", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK,
      .commands = FOR_VALIDATE, .doc = "exact forms against both engines, rules in and beyond their range"},
-    {.name = "steps", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_VALIDATE, .is_input = is_any,
+    {.name = "steps", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_VALIDATE,
      .doc = "measured training steps of a CSV such as analysis/published/published-steps.csv, whose column run names workload files"},
     {.name = "engines", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_WORK, .commands = FOR_VALIDATE,
      .doc = "event against SimGrid, every op of every chip"},
@@ -369,10 +340,8 @@ const struct option_row option_table[] = {
      .commands = FOR_VALIDATE, .doc = "print the summary only"},
 
     {.name = "cases", .argument = "FILE", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_ANY,
-     .is_input = is_any,
      .doc = "a JSON file of cases, each with what must come out; then no OP"},
     {.name = "input", .argument = "NUMBERS", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_COLLECTIVES | ON_NONE,
-     .is_input = is_array,
      .doc = "global array: \"arange(8).reshape(2,4)\", [[1,2],[3,4]], a .json or .csv file"},
     {.name = "in", .argument = "SPEC", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_COLLECTIVES | ON_NONE,
      .doc = "how the input is cut: P(None,tp); default: dim 0 over --axis"},

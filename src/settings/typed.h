@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * typed: the options of a command line as they were typed, one after the other, so that the same can be typed again: by
- * a job of a cluster, or from a manifest.
+ * typed: the options of a command line as they were typed, one after the other, so that the same can be typed again by a
+ * job of a cluster.
  *
  * Units: values are text, as written: a range is one word. Errors: STATUS_NOMEM. Ownership: the caller's struct, freed
  * with typed_free(), safe on a zeroed one.
