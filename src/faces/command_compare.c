@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "faces/command.h"
-#include "faces/looks.h"
+#include "faces/outputs.h"
 #include "faces/rows.h"
 #include "report/report.h"
 #include "study/crossover.h"
@@ -62,9 +62,11 @@ static bool is_looked_at(const char *a, const char *b, bool all)
            (strcmp(a, "bidi-half") == 0 && strcmp(b, "bidi") == 0);
 }
 
-static int print_crossovers(const struct grid *grid, const struct contest *contest, int64_t index, bool all,
-                            struct catalog *catalog, struct status *st)
+static int print_crossovers(struct outputs *outputs, const struct contest *contest, int64_t index,
+                            struct status *st)
 {
+    const struct grid *grid = &outputs->grid;
+    bool all = settings_flag(grid->settings, "crossover");
     struct point a, b;
     struct crossover crossover;
     for (int v = 0; v < contest->variants; v++) {
@@ -75,9 +77,8 @@ static int print_crossovers(const struct grid *grid, const struct contest *conte
             grid_point(grid, grid_with(grid, index, contest->option, w), &b);
             if (a.work.size_bytes == 0)
                 return 0; /* nothing that could be larger or smaller */
-            int code = crossover_find(&a, &b, catalog, &crossover, st);
-            if (code < 0)
-                return code;
+            if (crossover_find(&a, &b, &outputs->catalog, &crossover, st) < 0)
+                return st->code;
             crossover_print(&crossover, contest->names[v], contest->names[w], stdout);
         }
     }
@@ -85,9 +86,10 @@ static int print_crossovers(const struct grid *grid, const struct contest *conte
 }
 
 /* One table: all sizes and variants of what the point at `index` is otherwise. */
-static int print_table(const struct grid *grid, const struct contest *contest, int64_t index,
-                       const struct result all[], struct status *st)
+static int print_table(const struct outputs *outputs, const struct contest *contest, int64_t index,
+                       struct status *st)
 {
+    const struct grid *grid = &outputs->grid;
     const struct option_row *size = option_by_name("size");
     int sizes = settings_count(grid->settings, "size"), variants = contest->variants;
     int rows = sizes > 0 ? sizes : 1;
@@ -97,7 +99,7 @@ static int print_table(const struct grid *grid, const struct contest *contest, i
     for (int row = 0; row < rows; row++)
         for (int v = 0; v < variants; v++)
             result[row * variants + v] =
-                all[grid_with(grid, grid_with(grid, index, size, row), contest->option, v)];
+                outputs->result[grid_with(grid, grid_with(grid, index, size, row), contest->option, v)];
     int code;
     if (sizes == 0) { /* one line each tells more than a column each */
         code = report_table(result, variants, stdout, st);
@@ -109,67 +111,38 @@ static int print_table(const struct grid *grid, const struct contest *contest, i
     return code;
 }
 
-static int print_tables(const struct grid *grid, const struct contest *contest, const struct result all[],
-                        bool crossovers, struct catalog *catalog, struct status *st)
+static int print_tables(struct outputs *outputs, const struct contest *contest, struct status *st)
 {
-    for (int64_t i = 0; i < grid->points; i++) {
+    const struct grid *grid = &outputs->grid;
+    int code = 0;
+    for (int64_t i = 0; i < grid->points && code == 0; i++) {
         if (grid_value(grid, i, contest->option) > 0 || grid_value(grid, i, option_by_name("size")) > 0)
             continue;
-        int code = print_table(grid, contest, i, all, st);
+        code = print_table(outputs, contest, i, st);
         if (code == 0)
-            code = print_crossovers(grid, contest, i, crossovers, catalog, st);
-        if (code < 0)
-            return code;
+            code = print_crossovers(outputs, contest, i, st);
     }
-    return 0;
-}
-
-static int compare_grid(const struct grid *grid, const struct contest *contest, bool table,
-                        struct looks *looks, struct csv_writer *csv, struct catalog *catalog,
-                        struct status *st)
-{
-    struct result *result = calloc((size_t)grid->points, sizeof *result);
-    int code = result ? looks_run(looks, grid, catalog, result, st) : status_nomem(st);
-    if (code == 0) {
-        rows_compare(grid, result);
-        if (table)
-            code =
-                print_tables(grid, contest, result, settings_flag(grid->settings, "crossover"), catalog, st);
-        if (code == 0 && csv->output.file)
-            code = rows_write(csv, grid, result, st);
-    }
-    free(result);
     return code;
 }
 
 static int compare(struct settings *settings, struct status *st)
 {
     struct contest contest = {0};
-    struct grid grid;
-    struct csv_writer csv = {0};
-    struct looks looks = {0};
-    struct catalog catalog = {0};
-    bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "trace");
+    struct outputs outputs = {0};
     int code = choose_contest(settings, &contest, st);
     if (code == 0)
-        code = settings_check(settings, st);
+        code = outputs_init(&outputs, settings, st);
     if (code == 0)
-        code = settings_place(settings, st);
+        code = outputs_open(&outputs, st);
+    bool table = outputs.table;
+    outputs.table = false; /* of each point; there is one of all */
     if (code == 0)
-        code = grid_init(&grid, settings, st);
+        code = outputs_run(&outputs, st);
+    if (code == 0 && table)
+        code = print_tables(&outputs, &contest, st);
     if (code == 0)
-        code = rows_open(settings, "csv", &csv.output, st);
-    if (code == 0)
-        code = looks_open(&looks, &grid, false, st);
-    if (code == 0)
-        code = compare_grid(&grid, &contest, table, &looks, &csv, &catalog, st);
-    if (code == 0)
-        code = csv_commit(&csv, st);
-    if (code == 0)
-        code = looks_commit(&looks, st);
-    csv_abandon(&csv);
-    looks_close(&looks);
-    catalog_free(&catalog);
+        code = outputs_commit(&outputs, st);
+    outputs_close(&outputs);
     return code;
 }
 

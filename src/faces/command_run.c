@@ -1,68 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* icisim run: one row a point, and a look inside. */
-#include <stdlib.h>
-
 #include "faces/command.h"
-#include "faces/looks.h"
+#include "faces/outputs.h"
 #include "faces/ranking.h"
 #include "faces/rows.h"
 #include "report/module_print.h"
 #include "report/report.h"
 #include "report/run_draws.h"
 #include "report/run_stations.h"
-#include "study/job.h"
-
-static int rank(const struct result result[], int64_t points, int top, struct status *st)
-{
-    struct ranking ranking;
-    int code = ranking_init(&ranking, top, st);
-    for (int64_t i = 0; i < points && code == 0; i++)
-        ranking_add(&ranking, i, &result[i]);
-    if (code == 0)
-        code = ranking_print(&ranking, stdout, st);
-    ranking_free(&ranking);
-    return code;
-}
-
-/* Simulates all points and prints them; `csv` is open where a CSV is asked for. */
-static int run_grid(const struct grid *grid, struct looks *looks, struct csv_writer *csv,
-                    struct catalog *catalog, struct status *st)
-{
-    struct result *result = calloc((size_t)grid->points, sizeof *result);
-    int code = result ? looks_run(looks, grid, catalog, result, st) : status_nomem(st);
-    if (code == 0 && !looks->dump) {
-        rows_compare(grid, result);
-        int top = ranking_top(grid->settings);
-        if (looks->table)
-            code = top ? rank(result, grid->points, top, st)
-                       : report_table(result, (int)grid->points, stdout, st);
-        if (code == 0 && csv->output.file)
-            code = rows_write(csv, grid, result, st);
-    }
-    free(result);
-    return code;
-}
-
-/* Which option takes stdout, which then has nothing else? NULL if none does. */
-static const char *taker_of_stdout(const struct settings *settings)
-{
-    static const char *const files[] = {"csv", "trace", "links", "instructions"};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (rows_take_stdout(settings, files[i]))
-            return files[i];
-    return NULL;
-}
 
 /* What is asked for fits together: a file that takes stdout is alone there. */
-static int check_looks(const struct settings *settings, int64_t points, struct status *st)
+static int check_outputs(const struct settings *settings, int64_t points, struct status *st)
 {
     enum { POINTS_MAX = 10000 };
-    const char *taker = taker_of_stdout(settings);
-    static const char *const printed[] = {"steps", "critical-path", "collectives", "dump-program"};
-    bool prints = false;
-    for (size_t i = 0; i < sizeof printed / sizeof *printed; i++)
-        prints |= settings_flag(settings, printed[i]);
-    if (taker && prints)
+    const char *taker = outputs_stdout(settings);
+    if (taker && (settings_flag(settings, "steps") || settings_flag(settings, "critical-path") ||
+                  settings_flag(settings, "collectives") || settings_flag(settings, "dump-program")))
         return status_fail(st, STATUS_INPUT,
                            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program",
                            taker);
@@ -89,67 +42,63 @@ static int count_point(const struct point *point, struct catalog *catalog, struc
     return code;
 }
 
-static int count(const struct grid *grid, struct status *st)
+static int count(struct outputs *outputs, struct status *st)
 {
-    struct catalog catalog = {0};
     int code = 0;
-    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+    for (int64_t i = 0; i < outputs->grid.points && code == 0; i++) {
         struct point point;
-        grid_point(grid, i, &point);
-        code = count_point(&point, &catalog, st);
+        grid_point(&outputs->grid, i, &point);
+        code = count_point(&point, &outputs->catalog, st);
     }
-    catalog_free(&catalog);
     return code;
 }
 
-static int run_with(struct settings *settings, struct catalog *catalog, struct status *st)
+/* Simulates all points and prints them. */
+static int run_grid(struct outputs *outputs, struct ranking *ranking, struct status *st)
 {
-    struct grid grid;
-    struct csv_writer csv = {0};
-    struct looks looks = {0};
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = settings_place(settings, st);
-    if (code == 0)
-        code = grid_init(&grid, settings, st);
-    if (code == 0)
-        code = ranking_check(settings, st);
-    if (code == 0)
-        rows_say_points(&grid);
-    if (code == 0)
-        code = check_looks(settings, grid.points, st);
-    if (code == 0 && settings_flag(settings, "count-only"))
-        return count(&grid, st);
-    if (code == 0)
-        code = rows_open(settings, "csv", &csv.output, st);
-    int draws = settings_integer(settings, "draws");
-    bool stations = code == 0 && run_stations_matches(&grid);
-    if (code == 0 && (draws > 0 || stations)) {
-        bool table = !taker_of_stdout(settings);
-        code = stations ? run_stations(&grid, &csv, table, st) : draws_run(&grid, draws, &csv, table, st);
-        if (code == 0)
-            code = csv_commit(&csv, st);
-        csv_abandon(&csv);
+    int64_t points = outputs->grid.points;
+    int code = outputs_run(outputs, st);
+    if (code < 0 || outputs->dump || !outputs->table)
         return code;
-    }
+    if (!ranking->top)
+        return report_table(outputs->result, (int)points, stdout, st);
+    for (int64_t i = 0; i < points; i++)
+        ranking_add(ranking, i, &outputs->result[i]);
+    return ranking_print(ranking, stdout, st);
+}
+
+static int run_with(struct settings *settings, struct outputs *outputs, struct ranking *ranking,
+                    struct status *st)
+{
+    const struct grid *grid = &outputs->grid;
+    int draws = settings_integer(settings, "draws");
+    int code = outputs_init(outputs, settings, st);
     if (code == 0)
-        code = looks_open(&looks, &grid, !taker_of_stdout(settings), st);
+        code = ranking_init(ranking, settings, st);
     if (code == 0)
-        code = run_grid(&grid, &looks, &csv, catalog, st);
+        rows_say_points(grid);
     if (code == 0)
-        code = csv_commit(&csv, st);
+        code = check_outputs(settings, grid->points, st);
+    if (code == 0 && settings_flag(settings, "count-only"))
+        return count(outputs, st);
     if (code == 0)
-        code = looks_commit(&looks, st);
-    csv_abandon(&csv);
-    looks_close(&looks);
-    return code;
+        code = outputs_open(outputs, st);
+    if (code == 0 && run_stations_matches(grid))
+        code = run_stations(grid, &outputs->csv, outputs->table, st);
+    else if (code == 0 && draws > 0)
+        code = draws_run(grid, draws, &outputs->csv, outputs->table, st);
+    else if (code == 0)
+        code = run_grid(outputs, ranking, st);
+    return code < 0 ? code : outputs_commit(outputs, st);
 }
 
 static int run(struct settings *settings, struct status *st)
 {
-    struct catalog catalog = {0};
-    int code = run_with(settings, &catalog, st);
-    catalog_free(&catalog);
+    struct outputs outputs = {0};
+    struct ranking ranking = {0};
+    int code = run_with(settings, &outputs, &ranking, st);
+    ranking_free(&ranking);
+    outputs_close(&outputs);
     return code;
 }
 

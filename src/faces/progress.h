@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * progress: a bar on stderr, with the time that is left, while somebody looks: on a terminal, and nowhere else.
+ * progress: a bar on stderr, with the time that is left, where stderr is a terminal.
  *
  * Units: seconds. Errors: none. Ownership: a plain value.
  */
@@ -11,18 +11,16 @@
 #include <stdint.h>
 
 struct progress {
-    int64_t points; /* in all */
-    bool looked_at; /* by somebody */
+    int64_t points, done;
     double began_s, shown_s;
 };
 
 struct progress progress_start(int64_t points);
 
-/* Is it time to show something, as it is several times a second? It is not again until the next time. */
-bool progress_is_due(struct progress *progress);
+/* Shows the bar if some time has passed since it was shown: true then, several times a second. */
+bool progress_tick(struct progress *progress);
 
-/* Shows how many points have been done; the end leaves the bar, and the cursor on a new line. */
-void progress_show(const struct progress *progress, int64_t done);
-void progress_end(const struct progress *progress, int64_t done);
+/* Leaves the bar, and the cursor on a new line. */
+void progress_end(const struct progress *progress);
 
 #endif

@@ -7,66 +7,60 @@
 
 #include "report/report.h"
 
-int ranking_top(const struct settings *settings)
+int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st)
 {
-    return settings_count(settings, "top") ? settings_integer(settings, "top") : 0;
-}
-
-int ranking_check(const struct settings *settings, struct status *st)
-{
-    int top = ranking_top(settings);
-    if (settings_count(settings, "top") && (top < 1 || top > RANKING_MAX))
+    *ranking = (struct ranking){0};
+    if (settings_count(settings, "top") == 0)
+        return 0;
+    int top = settings_integer(settings, "top");
+    if (top < 1 || top > RANKING_MAX)
         return status_fail(st, STATUS_INPUT, "--top %d: write 1 to %d", top, RANKING_MAX);
-    return 0;
-}
-
-int ranking_init(struct ranking *ranking, int top, struct status *st)
-{
-    *ranking = (struct ranking){.top = top};
-    ranking->ranked = malloc((size_t)top * sizeof *ranking->ranked);
-    return ranking->ranked ? 0 : status_nomem(st);
+    ranking->top = top;
+    ranking->result = malloc((size_t)top * sizeof *ranking->result);
+    ranking->index = malloc((size_t)top * sizeof *ranking->index);
+    return ranking->result && ranking->index ? 0 : status_nomem(st);
 }
 
 void ranking_free(struct ranking *ranking)
 {
-    free(ranking->ranked);
-    ranking->ranked = NULL;
+    free(ranking->result);
+    free(ranking->index);
+    *ranking = (struct ranking){0};
 }
 
-static bool comes_before(const struct ranked *a, const struct ranked *b)
+/* Where a point belongs among those that are there. */
+static int place_of(const struct ranking *ranking, int64_t index, double time_s)
 {
-    bool equal = !(a->result.time_s < b->result.time_s) && !(b->result.time_s < a->result.time_s);
-    return equal ? a->index < b->index : a->result.time_s < b->result.time_s;
+    int at = ranking->count;
+    while (at > 0 && (time_s < ranking->result[at - 1].time_s ||
+                      (!(time_s > ranking->result[at - 1].time_s) && index < ranking->index[at - 1])))
+        at--;
+    return at;
 }
 
-void ranking_leave(struct ranking *ranking, int code)
+static void insert(struct ranking *ranking, int64_t index, const struct result *result)
 {
-    *(code == STATUS_MEMORY   ? &ranking->unfit
-      : code == STATUS_UNEVEN ? &ranking->uneven
-                              : &ranking->refused) += 1;
+    int at = place_of(ranking, index, result->time_s);
+    if (at == ranking->top)
+        return;
+    ranking->count += ranking->count < ranking->top;
+    size_t moved = (size_t)(ranking->count - 1 - at);
+    memmove(&ranking->result[at + 1], &ranking->result[at], moved * sizeof *ranking->result);
+    memmove(&ranking->index[at + 1], &ranking->index[at], moved * sizeof *ranking->index);
+    ranking->result[at] = *result;
+    ranking->index[at] = index;
 }
 
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result)
 {
     ranking->seen++;
-    ranking_rank(ranking, index, result);
-}
-
-void ranking_rank(struct ranking *ranking, int64_t index, const struct result *result)
-{
+    ranking->unfit += result->code == STATUS_MEMORY;
+    ranking->uneven += result->code == STATUS_UNEVEN;
+    ranking->refused += result->code < 0 && result->code != STATUS_MEMORY && result->code != STATUS_UNEVEN;
     if (result->code < 0 || !(result->time_s >= 0))
         return;
-    struct ranked added = {.index = index, .result = *result};
     ranking->timed++;
-    int at = ranking->count;
-    while (at > 0 && comes_before(&added, &ranking->ranked[at - 1]))
-        at--;
-    if (at == ranking->top)
-        return;
-    int moved = (ranking->count < ranking->top ? ranking->count : ranking->top - 1) - at;
-    memmove(&ranking->ranked[at + 1], &ranking->ranked[at], (size_t)moved * sizeof *ranking->ranked);
-    ranking->ranked[at] = added;
-    ranking->count += ranking->count < ranking->top;
+    insert(ranking, index, result);
 }
 
 /* What a search has left out; else only how many points have no time. */
@@ -79,17 +73,17 @@ static void print_left(const struct ranking *ranking, FILE *out)
                 {ranking->uneven, "have no whole sequences on a shard of the batch"},
                 {ranking->refused, "are invalid"},
                 {ranking->slower, "are not as fast, by what their links have to carry"}};
-    bool searched = ranking->unfit + ranking->uneven + ranking->refused + ranking->slower > 0;
-    for (size_t i = 0; i < sizeof left / sizeof *left && searched; i++)
+    for (size_t i = 0; i < sizeof left / sizeof *left && ranking->searched; i++)
         if (left[i].points > 0)
             fprintf(out, "; %" PRId64 " %s", left[i].points, left[i].why);
-    if (!searched && ranking->timed < ranking->seen)
+    if (!ranking->searched && ranking->timed < ranking->seen)
         fprintf(out, "; %" PRId64 " have no time", ranking->seen - ranking->timed);
+    fputc('\n', out);
 }
 
 int ranking_print(const struct ranking *ranking, FILE *out, struct status *st)
 {
-    if (ranking->count == 0 && ranking->unfit > 0)
+    if (ranking->count == 0 && ranking->searched && ranking->unfit > 0)
         return status_fail(st, STATUS_INPUT,
                            "none of the %" PRId64 " points can run: %" PRId64 " do not fit memory; take more "
                            "chips, --remat full or fewer --tokens-per-chip",
@@ -97,15 +91,7 @@ int ranking_print(const struct ranking *ranking, FILE *out, struct status *st)
     if (ranking->count == 0)
         return status_fail(st, STATUS_INPUT, "none of the %" PRId64 " points has a time; --csv FILE says why",
                            ranking->seen);
-    struct result *result = malloc((size_t)ranking->count * sizeof *result);
-    if (!result)
-        return status_nomem(st);
-    for (int i = 0; i < ranking->count; i++)
-        result[i] = ranking->ranked[i].result;
     fprintf(out, "# the fastest %d of %" PRId64 " points, fastest first", ranking->count, ranking->seen);
     print_left(ranking, out);
-    fputc('\n', out);
-    int code = report_table(result, ranking->count, out, st);
-    free(result);
-    return code;
+    return report_table(ranking->result, ranking->count, out, st);
 }

@@ -1,44 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * ranking: the fastest points of many, kept as they come, whatever their order.
+ * ranking: the fastest points of many, kept as they come, in whatever order.
  *
  * Units: seconds. Errors: status.h. Ownership: the caller's struct, freed with ranking_free(), safe on a zeroed one.
  */
 #ifndef RANKING_H
 #define RANKING_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
 #include "settings/settings.h"
 #include "study/result.h"
 
-struct ranked {
-    int64_t index; /* of the point: of two that take as long, the first one */
-    struct result result;
-};
+enum { RANKING_MAX = 10000 };
 
 struct ranking {
-    int top, count;
-    int64_t seen, timed; /* points, and those among them that have a time */
-    int64_t unfit, uneven, refused,
-        slower; /* left out of a search: no memory, no whole sequences, else wrong, not simulated */
-    struct ranked *ranked;
+    int top, count;        /* how many are wanted, 0: none; and how many there are */
+    struct result *result; /* [top], the fastest first */
+    int64_t *index;        /* [top] of their points: of two that take as long, the first one comes first */
+    int64_t seen, timed;   /* points, and those among them that have a time */
+
+    /* Without a time: too large for the memory, without whole sequences on a shard, wrong in another way. A search
+     * (search.h) prints these, and how many points it did not simulate. */
+    int64_t unfit, uneven, refused;
+    bool searched;
+    int64_t slower;
 };
 
-/* What --top says, 0 where it was not given; and whether that is a number of points. */
-enum { RANKING_MAX = 10000 };
-int ranking_top(const struct settings *settings);
-int ranking_check(const struct settings *settings, struct status *st);
-
-int ranking_init(struct ranking *ranking, int top, struct status *st);
+/* For as many points as --top says; for none if it was not given. */
+int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st);
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result);
 
-/* Of a search (search.h), which sees points before they are simulated: a result; and one that has none, by its code. */
-void ranking_rank(struct ranking *ranking, int64_t index, const struct result *result);
-void ranking_leave(struct ranking *ranking, int code);
-
-/* A table, the fastest first. */
+/* Prints a table of the fastest. */
 int ranking_print(const struct ranking *ranking, FILE *out, struct status *st);
 void ranking_free(struct ranking *ranking);
 

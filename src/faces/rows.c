@@ -69,14 +69,19 @@ int rows_write(struct csv_writer *csv, const struct grid *grid, const struct res
     return code;
 }
 
-void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
-               struct result *result)
+void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
+               const char *how, struct result *result)
 {
     struct point point;
     struct status died = {0};
-    grid_point(grid, index, &point);
-    status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
-    job_result_failed(&point, catalog, result, &died);
+    if (data) {
+        memcpy(result, data, sizeof *result);
+    } else {
+        grid_point(grid, index, &point);
+        status_fail(&died, STATUS_ENGINE, "the worker was %s", how);
+        job_result_failed(&point, catalog, result, &died);
+    }
+    grid_print_given(grid, index, result->varied, sizeof result->varied);
 }
 
 void rows_say_points(const struct grid *grid)

@@ -32,9 +32,10 @@ int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t inde
 int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
                struct status *st);
 
-/* The row of a point whose worker died, which says how. */
-void rows_died(const struct grid *grid, int64_t index, struct catalog *catalog, const char *how,
-               struct result *result);
+/* What a worker handed back of a point, or, where `data` is NULL, that it died, and how; with the options that have no
+ * column. */
+void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
+               const char *how, struct result *result);
 
 /* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
 void rows_say_points(const struct grid *grid);

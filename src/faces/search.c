@@ -28,66 +28,41 @@ struct search {
     struct catalog *catalog;
     int jobs;
     struct ranking *ranking;
-    FILE *rows; /* struct result of each point, in their order; NULL where nobody reads them */
-    struct candidate *candidate;
+    struct result *result; /* [points], for the rows of a file; NULL without one */
+    struct candidate
+        *candidate; /* points that can run; in the second part of a search those of the least time first */
+    bool sorted;    /* the second part has begun */
     int64_t candidates, simulated;
-    int64_t came;
     struct progress progress;
     struct budget_hold held; /* of a worker */
 };
 
-bool search_matches(const struct grid *grid, const struct ranking *ranking, struct shard shard)
+bool search_matches(const struct sweep_file *file, const struct ranking *ranking)
 {
     struct point point;
-    if (!ranking->top || !grid->settings->tied || shard.of > 1)
+    if (!ranking->top || !file->grid->settings->tied || file->shard.of > 1)
         return false;
-    grid_point(grid, 0, &point);
+    grid_point(file->grid, 0, &point);
     return job_has_least(&point);
 }
 
-static void find_least(void *context, int64_t index, void *result)
+/* The candidate that is a worker's work in the second part. */
+static const struct candidate *candidate_of(const struct search *search, int64_t index)
+{
+    return &search->candidate[search->simulated + index];
+}
+
+static void work(void *context, int64_t index, void *result)
 {
     struct search *search = context;
     struct point point;
     struct status own = {0};
-    grid_point(search->grid, index, &point);
+    grid_point(search->grid, search->sorted ? candidate_of(search, index)->index : index, &point);
     budget_hold(&search->held, &point, search->jobs);
-    job_least(&point, search->catalog, result, &own);
-}
-
-static void simulate(void *context, int64_t index, void *result)
-{
-    struct search *search = context;
-    const struct candidate *candidate = &search->candidate[search->simulated + index];
-    struct point point;
-    struct status own = {0};
-    grid_point(search->grid, candidate->index, &point);
-    budget_hold(&search->held, &point, search->jobs);
-    job_result_with(&point, &(struct job_options){.time_only = true}, search->catalog, result, &own);
-    ((struct result *)result)->least_s = candidate->least_s;
-}
-
-/* What a worker handed back, or that it died, with the options that have no column. */
-static struct result read_outcome(const struct search *search, int64_t index, const void *data,
-                                  const char *how)
-{
-    struct result result;
-    if (data)
-        memcpy(&result, data, sizeof result);
+    if (search->sorted)
+        job_result_with(&point, &(struct job_options){.time_only = true}, search->catalog, result, &own);
     else
-        rows_died(search->grid, index, search->catalog, how, &result);
-    grid_print_given(search->grid, index, result.varied, sizeof result.varied);
-    return result;
-}
-
-static int keep_row(struct search *search, int64_t index, const struct result *result, struct status *st)
-{
-    if (!search->rows)
-        return 0;
-    return fseeko(search->rows, (off_t)index * (off_t)sizeof *result, SEEK_SET) == 0 &&
-                   fwrite(result, sizeof *result, 1, search->rows) == 1
-               ? 0
-               : status_fail(st, STATUS_IO, "the rows of the search cannot be kept in a temporary file");
+        job_least(&point, search->catalog, result, &own);
 }
 
 /* A row of a point that was not simulated says what is known: no times but the least. */
@@ -107,52 +82,43 @@ static void empty(struct result *result)
              100 * margin_frac);
 }
 
-static int take_least(void *context, int64_t index, const void *data, const char *how, struct status *st)
+static int take(void *context, int64_t index, const void *data, const char *how, struct status *st)
 {
     struct search *search = context;
-    struct ranking *ranking = search->ranking;
-    struct result result = read_outcome(search, index, data, how);
-    search->came++;
-    ranking->seen++;
-    if (result.code == 0)
+    const struct candidate *candidate = search->sorted ? candidate_of(search, index) : NULL;
+    int64_t at = candidate ? candidate->index : index;
+    struct result result;
+    (void)st;
+    rows_take(search->grid, at, search->catalog, data, how, &result);
+    search->progress.done++;
+    if (candidate)
+        result.least_s = candidate->least_s;
+    if (candidate || result.code < 0) {
+        ranking_add(search->ranking, at, &result);
+    } else {
         search->candidate[search->candidates++] = (struct candidate){result.least_s, index};
-    else
-        ranking_leave(ranking, result.code);
-    if (result.code == 0)
         empty(&result);
-    return keep_row(search, index, &result, st);
-}
-
-static int take_time(void *context, int64_t index, const void *data, const char *how, struct status *st)
-{
-    struct search *search = context;
-    const struct candidate *candidate = &search->candidate[search->simulated + index];
-    struct result result = read_outcome(search, candidate->index, data, how);
-    search->came++;
-    result.least_s = candidate->least_s;
-    ranking_rank(search->ranking, candidate->index, &result);
-    if (result.code < 0)
-        ranking_leave(search->ranking, result.code);
-    return keep_row(search, candidate->index, &result, st);
+    }
+    if (search->result)
+        search->result[at] = result;
+    return 0;
 }
 
 static int tick(void *context, struct status *st)
 {
     struct search *search = context;
     (void)st;
-
-    if (progress_is_due(&search->progress))
-        progress_show(&search->progress, search->came);
+    progress_tick(&search->progress);
     return 0;
 }
 
-static int run_workers(struct search *search, int64_t count, bool least, struct status *st)
+static int run_workers(struct search *search, int64_t count, struct status *st)
 {
     const struct workers_task task = {.count = count,
                                       .result_bytes = sizeof(struct result),
                                       .context = search,
-                                      .work = least ? find_least : simulate,
-                                      .done = least ? take_least : take_time,
+                                      .work = work,
+                                      .done = take,
                                       .tick = tick};
     return count > 0 ? workers_run(&task, search->jobs, st) : 0;
 }
@@ -170,68 +136,57 @@ static int64_t count_open(const struct search *search)
 {
     const struct ranking *ranking = search->ranking;
     int64_t open = search->simulated;
-    double last_s =
-        ranking->count < ranking->top ? INFINITY : ranking->ranked[ranking->top - 1].result.time_s;
+    double last_s = ranking->count < ranking->top ? INFINITY : ranking->result[ranking->top - 1].time_s;
     while (open < search->candidates && search->candidate[open].least_s < last_s * (1 + margin_frac))
         open++;
     return open - search->simulated;
+}
+
+static int find_candidates(struct search *search, struct status *st)
+{
+    search->progress = progress_start(search->grid->points);
+    int code = run_workers(search, search->grid->points, st);
+    progress_end(&search->progress);
+    qsort(search->candidate, (size_t)search->candidates, sizeof *search->candidate, least_first);
+    search->sorted = true;
+    return code;
 }
 
 static int simulate_best(struct search *search, struct status *st)
 {
     int code = 0;
     int64_t open = count_open(search);
-    search->came = 0;
     search->progress = progress_start(open);
     while (code == 0 && open > 0) {
         int64_t batch = open < BATCH ? open : BATCH;
-        code = run_workers(search, batch, false, st);
+        code = run_workers(search, batch, st);
         search->simulated += batch;
         open = count_open(search);
-        search->progress.points = search->came + open;
+        search->progress.points = search->progress.done + open;
     }
-    progress_end(&search->progress, search->came);
+    progress_end(&search->progress);
     search->ranking->slower = search->candidates - search->simulated;
+    search->ranking->seen += search->ranking->slower;
     return code;
 }
 
-static int write_rows(const struct search *search, struct sweep_file *file, struct status *st)
+int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,
+               struct status *st)
 {
-    int code = 0;
-    rewind(search->rows);
-    for (int64_t i = 0; i < search->grid->points && code == 0; i++) {
-        struct result result;
-        if (fread(&result, sizeof result, 1, search->rows) != 1)
-            return status_fail(st, STATUS_IO, "the rows of the search cannot be read from a temporary file");
-        code = sweep_file_write(file, &result, st);
-    }
-    return code;
-}
-
-int search_run(const struct grid *grid, struct catalog *catalog, int jobs, struct ranking *ranking,
-               struct sweep_file *file, struct status *st)
-{
+    const struct grid *grid = file->grid;
     struct search search = {.grid = grid, .catalog = catalog, .jobs = jobs, .ranking = ranking};
+    bool writes = file->csv.output.file;
     search.candidate = malloc((size_t)grid->points * sizeof *search.candidate);
-    search.rows = file ? tmpfile() : NULL;
-    int code = 0;
-    if (!search.candidate)
-        code = status_nomem(st);
-    else if (file && !search.rows)
-        code =
-            status_fail(st, STATUS_IO, "the search needs a temporary file; set TMPDIR to where one can be");
-    search.progress = progress_start(grid->points);
+    search.result = writes ? calloc((size_t)grid->points, sizeof *search.result) : NULL;
+    ranking->searched = true;
+    int code = search.candidate && (search.result || !writes) ? 0 : status_nomem(st);
     if (code == 0)
-        code = run_workers(&search, grid->points, true, st);
-    progress_end(&search.progress, search.came);
-    if (code == 0) {
-        qsort(search.candidate, (size_t)search.candidates, sizeof *search.candidate, least_first);
+        code = find_candidates(&search, st);
+    if (code == 0)
         code = simulate_best(&search, st);
-    }
-    if (code == 0 && file)
-        code = write_rows(&search, file, st);
-    if (search.rows)
-        fclose(search.rows);
+    for (int64_t i = 0; i < grid->points && code == 0 && writes; i++)
+        code = sweep_file_write(file, &search.result[i], st);
+    free(search.result);
     free(search.candidate);
     return code;
 }

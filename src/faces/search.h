@@ -23,11 +23,11 @@
 #include "study/job.h"
 
 /* Is it a question for a search: one model, open meshes, all of the grid? */
-bool search_matches(const struct grid *grid, const struct ranking *ranking, struct shard shard);
+bool search_matches(const struct sweep_file *file, const struct ranking *ranking);
 
-/* Fills the ranking, which knows its `top`. Rows of all points go to the file, unless that is NULL. Returns above 0 where it
- * was stopped. */
-int search_run(const struct grid *grid, struct catalog *catalog, int jobs, struct ranking *ranking,
-               struct sweep_file *file, struct status *st);
+/* Fills the ranking, which knows its `top`. Rows of all points go to the file, if one is open. Returns WORKERS_STOPPED after
+ * an early end. */
+int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struct ranking *ranking,
+               struct status *st);
 
 #endif

@@ -1,28 +1,71 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * sweep_file: the CSV of a sweep, which grows row by row, in the order of the points.
+ * sweep_file: the CSV of a sweep: which points of the grid it has, and how it is written and read.
  *
- * A sweep that has been ended, however that was, leaves whole rows and perhaps the beginning of another. To go on, the
- * rows are read back: each has the command that makes it, which must be that of the point that stands there, so that a
- * file made by other options is told from one's own. What is after the last whole row is cut off.
+ * A file has a row for each point of a shard, in their order: every Nth point from the Ith on, so that N machines share
+ * the work evenly, as neighbouring points cost alike. Shard 0/1 is the whole grid. The file of any other shard begins
+ * with a line that names the shard and the grid, by which icisim merge puts the shards of one sweep together.
  *
- * The file of a shard has a line before the names of the columns that says which shard of which grid it is; icisim
- * merge puts shards together by it.
+ * The rows are the first points of the shard, up to all of them: a sweep that has been ended, in whatever way, leaves
+ * whole rows and perhaps the beginning of another. To go on, the rows are read back: each has the command that makes it,
+ * which must be that of the point that belongs there. What stands after the last whole row is cut off.
  *
  * Units: none. Errors: STATUS_INPUT for a file made by other options, with the difference; STATUS_IO.
- * Ownership: the caller's struct, ended by sweep_file_commit() or sweep_file_abandon(), which keeps the rows that are
- * there; both are safe on a zeroed one.
+ * Ownership: the caller's structs. A file that is written is ended by sweep_file_commit() or sweep_file_abandon(), which
+ * keeps the rows that are there; a reader by sweep_reader_close(). All are safe on a zeroed struct.
  */
 #ifndef SWEEP_FILE_H
 #define SWEEP_FILE_H
 
 #include "base/csv.h"
-#include "faces/sweep_shard.h"
 #include "settings/settings.h"
 #include "study/result.h"
 
+enum { SHARDS_MAX = 4096 };
+
+struct shard {
+    int index, of;
+};
+
+/* Reads "3/16", from 0/16 to 15/16; NULL is 0/1. */
+int shard_parse(const char *text, struct shard *shard, struct status *st);
+
+/* How many of the grid's points a shard has, and the point that its row `row` has, from 0. Point p is in row p / of of
+ * shard p % of. */
+static inline int64_t shard_rows(struct shard shard, int64_t points)
+{
+    return (points - shard.index + shard.of - 1) / shard.of;
+}
+
+static inline int64_t shard_point(struct shard shard, int64_t row)
+{
+    return shard.index + row * shard.of;
+}
+
+/* A file that is there, line by line. */
+struct sweep_reader {
+    const char *path;
+    FILE *in;
+    char *line;
+    size_t room;
+    ssize_t bytes; /* of the line, its newline included */
+    int number;    /* of the line, from 1 */
+};
+
+int sweep_reader_open(struct sweep_reader *reader, const char *path, struct status *st);
+
+/* Reads the next line; false at the end. The last line of a file that was ended has no newline. */
+bool sweep_reader_next(struct sweep_reader *reader);
+bool sweep_reader_is_whole(const struct sweep_reader *reader);
+void sweep_reader_close(struct sweep_reader *reader);
+
+/* Is the line that of a shard? `grid` is all that it says after the shard, and is borrowed from it. */
+bool sweep_reader_is_shard(const struct sweep_reader *reader, struct shard *shard, int64_t *points,
+                           const char **grid);
+
 struct sweep_file {
     struct csv_writer csv;
+    struct sweep_reader before; /* the rows that were there: closing it would end the lock on the file */
     const struct grid *grid;
     struct shard shard;
     int64_t rows;            /* that are there */
@@ -30,22 +73,15 @@ struct sweep_file {
 };
 
 /* Opens a file ("-" is stdout) for the rows of a shard of the grid; with `resume` its rows so far are kept. */
-int sweep_file_open(struct sweep_file *file, const char *path, const struct grid *grid, struct shard shard,
-                    bool resume, struct status *st);
+int sweep_file_open(struct sweep_file *file, const char *path, bool resume, struct status *st);
 
-/* Counts a row's status; those of rows that were there are counted by sweep_file_open(). */
-void sweep_file_count(struct sweep_file *file, const char *status);
-
-/* Appends the next row, and sees to it that the rows so far are in the file. */
+/* Appends the next row; without an open file it only counts the row and its status. */
 int sweep_file_write(struct sweep_file *file, const struct result *result, struct status *st);
+
+/* Sees to it that the rows so far are in the file. */
 int sweep_file_flush(struct sweep_file *file, struct status *st);
 
 int sweep_file_commit(struct sweep_file *file, struct status *st);
 void sweep_file_abandon(struct sweep_file *file);
-
-/* The line of a shard, and back: `grid` is all that is after the shard, and is borrowed from the line. Returns false
- * for any other line. */
-int sweep_file_print_shard(const struct grid *grid, struct shard shard, FILE *out);
-bool sweep_file_parse_shard(const char *line, struct shard *shard, int64_t *points, const char **grid);
 
 #endif

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# What run shows besides its row: traces that a viewer loads, the critical path, steps, links.
+# What run writes besides its row: traces that a viewer loads, the critical path, steps, links.
 set -euo pipefail
 icisim=$1
 folder=$(mktemp -d)
@@ -14,9 +14,9 @@ fail() {
 }
 
 # 2 * 512 * 2048 * 2048 / 19.17e12 = 224.046 us; the three permutes of 26.302 us end before the second product does.
-"$icisim" run "${course[@]}" --critical-path --steps >"$folder/looks"
-grep -q '^# critical chip TPU:0: all 3 permutes hidden$' "$folder/looks" || fail "not all permutes hidden"
-grep -q 'fusion.1 *3 *compute *168.035 *224.046' "$folder/looks" || fail "the last step is not where it should be"
+"$icisim" run "${course[@]}" --critical-path --steps >"$folder/shown"
+grep -q '^# critical chip TPU:0: all 3 permutes hidden$' "$folder/shown" || fail "not all permutes hidden"
+grep -q 'fusion.1 *3 *compute *168.035 *224.046' "$folder/shown" || fail "the last step is not where it should be"
 
 "$icisim" run "${course[@]}" --trace "$folder/trace.json" --trace-chips 3 >/dev/null
 python3 - "$folder/trace.json" <<'END'
@@ -44,7 +44,7 @@ END
 
 "$icisim" run all-gather --slice 4 --size 1MiB --ring uni --trace - --engine event | python3 -c 'import json, sys; json.load(sys.stdin)'
 
-# What is looked at is the same whether one chip is run for all that are alike or not; "folded" stands in the heading.
+# What is shown is the same whether one chip is run for all that are alike or not; "folded" stands in the heading.
 alike() {
     for fold in on off; do
         "$icisim" run "$@" --engine event --fold $fold --steps --critical-path --trace "$folder/$fold.json" |

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "faces/outputs.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/stopwatch.h"
+#include "faces/rows.h"
+#include "report/experts_print.h"
+#include "report/module_print.h"
+#include "report/report.h"
+#include "study/budget.h"
+
+/* Steps are shown without what they wait for where the single times are too many to keep. */
+static enum record recorded(const struct outputs *outputs)
+{
+    return outputs->critical || outputs->file[OUTPUTS_TRACE] ? RECORD_ALL
+           : outputs->steps                                  ? RECORD_FEW
+                                                             : RECORD_NONE;
+}
+
+/* Is every op shown, or every instruction? */
+static bool shows_single_ops(const struct outputs *outputs)
+{
+    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives ||
+           outputs->file[OUTPUTS_INSTRUCTIONS];
+}
+
+/* A disk that is full is told with the file's name; else what is wrong with the trace. */
+static int write_trace(const struct run *run, int chips, struct output *trace, struct status *st)
+{
+    struct status own = {0}, disk = {0};
+    int code = report_trace(run, chips, trace->file, &own);
+    if (code == 0)
+        return 0;
+    bool written = output_flush(trace, &disk) == 0;
+    return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
+}
+
+/* What single instructions of a module took: the dearest as a table, all of them in a file. */
+static int show_module(const struct job *job, const struct run *run, const struct outputs *outputs,
+                       struct output *file, struct status *st)
+{
+    const struct module_job *module = module_job_of(job);
+    struct module_rows rows = {0};
+    int code = module_rows_init(&rows, module, &run->timing.trace, st);
+    if (code == 0 && outputs->collectives)
+        code = module_print_issued(&module->module, stdout, st);
+    if (code == 0 && outputs->table)
+        code = module_print(&rows, run->result.time_s, stdout, st);
+    if (code == 0 && outputs->table)
+        code = experts_print(job, run, &rows, stdout, st);
+    if (code == 0 && file)
+        module_write(&rows, &(struct csv_writer){.output = *file});
+    module_rows_free(&rows);
+    return code;
+}
+
+static int show(struct outputs *outputs, int64_t index, struct status *st)
+{
+    const struct job *job = &outputs->series.job;
+    const struct run *run = &outputs->series.run;
+    struct output *file[OUTPUTS_FILES];
+    int code = 0;
+    for (int f = 0; f < OUTPUTS_FILES; f++)
+        file[f] = outputs->file[f] ? &outputs->file[f][index] : NULL;
+    if (outputs->steps || outputs->critical)
+        report_heading(&run->result, 1, stdout);
+    if (outputs->steps)
+        code = report_steps(run, stdout, st);
+    if (code == 0 && outputs->critical)
+        code = report_critical(run, stdout, st);
+    if (code == 0 && file[OUTPUTS_TRACE])
+        code = write_trace(run, settings_integer(outputs->grid.settings, "trace-chips"), file[OUTPUTS_TRACE],
+                           st);
+    if (code == 0 && file[OUTPUTS_LINKS])
+        code = report_links(&job->program, run->result.time_s,
+                            &(struct csv_writer){.output = *file[OUTPUTS_LINKS]}, st);
+    if (code == 0 && module_job_of(job))
+        code = show_module(job, run, outputs, file[OUTPUTS_INSTRUCTIONS], st);
+    return code;
+}
+
+static void say_timing(struct spent opening, struct spent building, const struct run *run)
+{
+    fprintf(stderr,
+            "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f "
+            "peak_bytes=%" PRIu64 "\n",
+            opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
+            run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
+}
+
+/* How far a simulation is that takes long: one line on stderr, if somebody looks. */
+static void show_progress(const void *job, double spent_s, double done_frac)
+{
+    (void)job;
+    fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
+}
+
+static int run_point(struct outputs *outputs, int64_t index, struct status *st)
+{
+    const struct grid *grid = &outputs->grid;
+    struct job *job = &outputs->series.job;
+    struct run *run = &outputs->series.run;
+    struct result *result = &outputs->result[index];
+    struct stopwatch stopwatch = stopwatch_start();
+    struct point point;
+    grid_point(grid, index, &point);
+    outputs->series.job.options.few_layers = !shows_single_ops(outputs);
+    budget_hold(&outputs->held, &point, 1);
+    int code = series_open(&outputs->series, job_family(grid, index), &point, &outputs->catalog, st);
+    struct spent opening = stopwatch_lap(&stopwatch);
+    job->has_data |= outputs->dump;
+    if (code == 0)
+        code = job_build(job, st);
+    struct spent building = stopwatch_lap(&stopwatch);
+    if (outputs->dump) {
+        if (code == 0)
+            program_dump(&job->program, stdout);
+        return code;
+    }
+    job->progress = isatty(STDERR_FILENO) ? show_progress : NULL;
+    job->is_timed = outputs->timing || job->progress;
+    if (code == 0)
+        code = job_run(job, recorded(outputs), run, st);
+    if (job->progress && run->simulating.wall_s >= ENGINE_PROGRESS_S)
+        fputs("\r\033[K", stderr);
+    if (code == 0 && outputs->timing)
+        say_timing(opening, building, run);
+    if (code == 0)
+        code = show(outputs, index, st);
+    *result = run->result;
+    if (code == 0 && run->result.warning[0])
+        fprintf(stderr, "icisim: warning: %s\n", run->result.warning);
+    grid_print_given(grid, index, result->varied, sizeof result->varied);
+    return code;
+}
+
+int outputs_run(struct outputs *outputs, struct status *st)
+{
+    int code = 0;
+    outputs->result = calloc((size_t)outputs->grid.points, sizeof *outputs->result);
+    if (!outputs->result)
+        return status_nomem(st);
+    for (int64_t i = 0; i < outputs->grid.points && code == 0; i++)
+        code = run_point(outputs, i, st);
+    if (code == 0)
+        rows_compare(&outputs->grid, outputs->result);
+    return code;
+}
+
+/* "t.json" and the point's values make "t-uni.json". NULL if memory is out. */
+static char *path_of(const char *path, const struct grid *grid, int64_t index)
+{
+    char *text = NULL, varied[GRID_NAME];
+    const char *slash = strrchr(path, '/'), *dot = strrchr(path, '.');
+    int stem = (int)(dot && (!slash || dot > slash + 1) && dot > path ? dot - path : (ptrdiff_t)strlen(path));
+    grid_print_varied(grid, index, varied, sizeof varied);
+    return asprintf(&text, "%.*s%s%s%s", stem, path, *varied ? "-" : "", varied, path + stem) < 0 ? NULL
+                                                                                                  : text;
+}
+
+static int open_files(const char *option, const struct grid *grid, struct output **files, struct status *st)
+{
+    const char *path = settings_text(grid->settings, option);
+    int code = 0;
+    if (!path)
+        return 0;
+    if (grid->points > OUTPUTS_FILES_MAX)
+        return status_fail(st, STATUS_LIMIT,
+                           "--%s would write %" PRId64 " files, one a point; %d are the most", option,
+                           grid->points, OUTPUTS_FILES_MAX);
+    if (grid->points > 1 && strcmp(path, "-") == 0)
+        return status_fail(st, STATUS_INPUT, "--%s - is of one point; name a file, which makes one for each",
+                           option);
+    if (!(*files = calloc((size_t)grid->points, sizeof **files)))
+        return status_nomem(st);
+    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+        char *own = path_of(path, grid, i);
+        code = own ? rows_open_path(option, own, &(*files)[i], st) : status_nomem(st);
+        free(own);
+    }
+    return code;
+}
+
+/* The options that name them. */
+static const char *const file_names[OUTPUTS_FILES] = {
+    [OUTPUTS_TRACE] = "trace", [OUTPUTS_LINKS] = "links", [OUTPUTS_INSTRUCTIONS] = "instructions"};
+
+const char *outputs_stdout(const struct settings *settings)
+{
+    if (rows_take_stdout(settings, "csv"))
+        return "csv";
+    for (int f = 0; f < OUTPUTS_FILES; f++)
+        if (rows_take_stdout(settings, file_names[f]))
+            return file_names[f];
+    return NULL;
+}
+
+int outputs_init(struct outputs *outputs, struct settings *settings, struct status *st)
+{
+    *outputs = (struct outputs){.table = !outputs_stdout(settings),
+                                .steps = settings_flag(settings, "steps"),
+                                .critical = settings_flag(settings, "critical-path"),
+                                .collectives = settings_flag(settings, "collectives"),
+                                .timing = settings_flag(settings, "timing"),
+                                .dump = settings_flag(settings, "dump-program")};
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = settings_place(settings, st);
+    return code < 0 ? code : grid_init(&outputs->grid, settings, st);
+}
+
+int outputs_open(struct outputs *outputs, struct status *st)
+{
+    int code = rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st);
+    for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
+        code = open_files(file_names[f], &outputs->grid, &outputs->file[f], st);
+    return code;
+}
+
+int outputs_commit(struct outputs *outputs, struct status *st)
+{
+    int code = outputs->csv.output.file && outputs->result
+                   ? rows_write(&outputs->csv, &outputs->grid, outputs->result, st)
+                   : 0;
+    if (code == 0)
+        code = csv_commit(&outputs->csv, st);
+    for (int64_t i = 0; i < outputs->grid.points; i++)
+        for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
+            if (outputs->file[f])
+                code = output_commit(&outputs->file[f][i], st);
+    return code;
+}
+
+void outputs_close(struct outputs *outputs)
+{
+    csv_abandon(&outputs->csv);
+    for (int f = 0; f < OUTPUTS_FILES; f++) {
+        for (int64_t i = 0; i < outputs->grid.points && outputs->file[f]; i++)
+            output_abandon(&outputs->file[f][i]);
+        free(outputs->file[f]);
+    }
+    free(outputs->result);
+    series_close(&outputs->series);
+    catalog_free(&outputs->catalog);
+    *outputs = (struct outputs){0};
+}
