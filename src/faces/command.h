@@ -17,12 +17,11 @@ struct command {
     const char *what;      /* one line */
     const char *more;      /* below its options in --help, or NULL */
     unsigned bit;          /* of enum command_set */
-    bool hidden;           /* for the build, not for people */
     int (*run)(struct settings *settings, struct status *st);
 };
 
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
-    command_validate, command_fit, command_lower, command_merge, command_manual;
+    command_validate, command_fit, command_lower, command_merge;
 
 /* All of them, ended by NULL. */
 extern const struct command *const command_list[];

@@ -6,8 +6,8 @@
 #include "faces/command.h"
 
 const struct command *const command_list[] = {
-    &command_run,      &command_compare, &command_sweep, &command_merge,  &command_eval, &command_topology,
-    &command_validate, &command_fit,     &command_lower, &command_manual, NULL,
+    &command_run,      &command_compare,  &command_sweep, &command_merge, &command_eval,
+    &command_topology, &command_validate, &command_fit,   &command_lower, NULL,
 };
 
 const struct command *command_by_name(const char *name, struct status *st)
@@ -17,8 +17,7 @@ const struct command *command_by_name(const char *name, struct status *st)
     for (const struct command *const *command = command_list; *command; command++) {
         if (strcmp((*command)->name, name) == 0)
             return *command;
-        if (!(*command)->hidden)
-            names[n++] = (*command)->name;
+        names[n++] = (*command)->name;
     }
     names[n] = NULL;
     text_unknown("command", name, names, st);

@@ -15,8 +15,7 @@ static void print_help(void)
     puts("icisim: how long does it take on that TPU slice, and where does the time go?\n\n"
          "usage: icisim COMMAND ...\n");
     for (const struct command *const *command = command_list; *command; command++)
-        if (!(*command)->hidden)
-            printf("  %-10s %s\n", (*command)->name, (*command)->what);
+        printf("  %-10s %s\n", (*command)->name, (*command)->what);
     puts("\nicisim COMMAND --help lists the options of a command; man icisim says what they mean.");
 }
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * manual: the parts of manual pages and shell completions that follow from tables: options, commands, collectives,
- * columns, closed forms, chips.
+ * manual: a program of the build, icisim_manual TEMPLATE FILE, which writes manual pages and shell completions from tables:
+ * options, commands, collectives, columns, closed forms, chips.
  *
- * A page is a template (*.in): its text with lines that start with @, each the name of a part, which stands there instead.
- * Roff is that of man(7), in which - is a hyphen and \- what one types.
+ * A template (install/) is the text of a page with lines that start with @, each the name of a part, which takes the
+ * line's place. Roff is that of man(7), in which - is a hyphen and \- what one types.
  *
- * Units: none. Errors: a name that is unknown is STATUS_INPUT with the template's line. Ownership: nothing is kept.
+ * Units: none. Errors: an unknown name is a fault with the template's line. Ownership: nothing is kept.
  */
 #ifndef MANUAL_H
 #define MANUAL_H
 
 #include <stdio.h>
-
-#include "base/status.h"
 
 /* A part by its name, "options"; NULL ends the list. */
 struct manual_part {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The parts of manual pages. */
+#include <stdarg.h>
 #include <string.h>
 
 #include "collective/collective.h"
@@ -10,59 +11,59 @@
 #include "study/result.h"
 
 /* A text as it is: no line starts with a control character, and what is typed with - is copied with -. */
-static void put(const char *text, FILE *out)
+static void put_text(const char *text, FILE *out)
 {
     if (*text == '.' || *text == '\'')
         fputs("\\&", out);
-    for (; *text; text++) {
+    for (; *text; text++)
         if (*text == '\\')
             fputs("\\e", out);
-        else if (*text == '-')
-            fputs("\\-", out);
         else
-            fputc(*text, out);
-    }
+            fprintf(out, "%s%c", *text == '-' ? "\\" : "", *text);
+}
+
+/* Roff, in which each %s stands for a text. */
+static void put(FILE *out, const char *roff, ...)
+{
+    va_list texts;
+    va_start(texts, roff);
+    for (; *roff; roff++)
+        if (roff[0] == '%' && roff[1] == 's') {
+            put_text(va_arg(texts, const char *), out);
+            roff++;
+        } else {
+            fputc(*roff, out);
+        }
+    va_end(texts);
 }
 
 /* An entry: a heading in bold, something in italics after it, and what it means. */
 static void entry(const char *heading, const char *more, const char *text, FILE *out)
 {
-    fputs(".TP\n\\fB", out);
-    put(heading, out);
-    fputs("\\fR", out);
-    if (*more) {
-        fputs(" \\fI", out);
-        put(more, out);
-        fputs("\\fR", out);
-    }
-    fputc('\n', out);
-    put(text, out);
-    fputc('\n', out);
+    put(out, *more ? ".TP\n\\fB%s\\fR \\fI%s\\fR\n" : ".TP\n\\fB%s\\fR%s\n", heading, more);
+    put(out, "%s\n", text);
 }
 
 static void write_commands(FILE *out)
 {
     for (const struct command *const *command = command_list; *command; command++)
-        if (!(*command)->hidden)
-            entry((*command)->name, (*command)->arguments, (*command)->what, out);
+        entry((*command)->name, (*command)->arguments, (*command)->what, out);
 }
 
 /* What further pages say of each command, after its options. */
 static void write_notes(FILE *out)
 {
-    for (const struct command *const *command = command_list; *command; command++) {
-        if ((*command)->hidden || !(*command)->more)
-            continue;
-        entry((*command)->name, "", (*command)->more, out);
-    }
+    for (const struct command *const *command = command_list; *command; command++)
+        if ((*command)->more)
+            entry((*command)->name, "", (*command)->more, out);
 }
 
-/* ", of which" the option is, as words: "run, compare and sweep". */
+/* Words as a sentence has them: "run, compare and sweep". */
 static void put_list(const char *const words[], int count, FILE *out)
 {
     for (int i = 0; i < count; i++) {
         fputs(i == 0 ? "" : i < count - 1 ? ", " : " and ", out);
-        put(words[i], out);
+        put_text(words[i], out);
     }
 }
 
@@ -71,14 +72,21 @@ static void put_commands(const struct option_row *option, FILE *out)
     const char *words[16];
     int count = 0;
     for (const struct command *const *command = command_list; *command; command++)
-        if (option->commands & (*command)->bit && !(*command)->hidden)
+        if (option->commands & (*command)->bit)
             words[count++] = (*command)->name;
+    fputs(" (", out);
     put_list(words, count, out);
+    fputc(')', out);
 }
 
-/* What it applies to, unless that is anything. */
+/* What an option applies to, unless that is anything. */
 static void put_ops(const struct option_row *option, FILE *out)
 {
+    static const struct {
+        unsigned op;
+        const char *name;
+    } others[] = {
+        {ON_MATMUL, "matmuls"}, {ON_TEXT, "HLO modules"}, {ON_MODEL, "models"}, {ON_STATIONS, "two meshes"}};
     const char *words[16];
     int count = 0;
     if (option->ops == ON_ONE_MESH)
@@ -89,14 +97,9 @@ static void put_ops(const struct option_row *option, FILE *out)
     for (const struct collective *c = collectives; c->name; c++)
         if (option->ops & (1u << c->id))
             words[count++] = c->name;
-    if (option->ops & ON_MATMUL)
-        words[count++] = "matmuls";
-    if (option->ops & ON_TEXT)
-        words[count++] = "HLO modules";
-    if (option->ops & ON_MODEL)
-        words[count++] = "models";
-    if (option->ops & ON_STATIONS)
-        words[count++] = "two meshes";
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (option->ops & others[i].op)
+            words[count++] = others[i].name;
     fputs(" Applies to ", out);
     put_list(words, count, out);
     fputc('.', out);
@@ -104,97 +107,63 @@ static void put_ops(const struct option_row *option, FILE *out)
 
 static const char *list_note(const struct option_row *option)
 {
-    if (!option->of_point || option->kind == OPTION_FLAG)
+    bool names = option->kind == OPTION_TEXT || option->kind == OPTION_CHOICE;
+    if (!option->of_point || option->kind == OPTION_FLAG || option->list == LIST_LAST)
         return "";
-    switch (option->list) {
-    case LIST_COMMA:
-        return option->kind == OPTION_TEXT || option->kind == OPTION_CHOICE ? " Takes a list."
-                                                                            : " Takes a list or a range.";
-    case LIST_REPEAT:
-        return " May be repeated for several values.";
-    case LIST_JOIN:
-        return " May be repeated; all of it is one value.";
-    case LIST_LAST:
-        return "";
-    }
-    return "";
+    return option->list == LIST_REPEAT ? " May be repeated for several values."
+           : option->list == LIST_JOIN ? " May be repeated; all of it is one value."
+           : names                     ? " Takes a list."
+                                       : " Takes a list or a range.";
 }
 
+/* An option of the command line, or a key of a workload file. */
 static void put_option(const struct option_row *option, bool key, FILE *out)
 {
     fputs(".TP\n\\fB", out);
     if (option->letter && !key)
         fprintf(out, "\\-%c\\fR, \\fB", option->letter);
-    if (!option->positional && !key)
-        fputs("\\-\\-", out);
-    put(option->name, out);
-    fputs(key ? ":\\fR" : "\\fR", out);
-    if (option->argument || key) {
-        fputs(" \\fI", out);
-        put(option->argument ? option->argument : "on|off", out);
-        fputs("\\fR", out);
-    }
-    fputc('\n', out);
-    put(option->doc, out);
-    fputc('.', out);
-    if (option->fallback && !strstr(option->doc, "default")) {
-        fputs(" Default: ", out);
-        put(option->fallback, out);
-        fputc('.', out);
-    }
+    put(out, key ? "%s:\\fR" : option->positional ? "%s\\fR" : "\\-\\-%s\\fR", option->name);
+    if (option->argument || key)
+        put(out, " \\fI%s\\fR", option->argument ? option->argument : "on|off");
+    put(out, "\n%s.", option->doc);
+    if (option->fallback && !strstr(option->doc, "default"))
+        put(out, " Default: %s.", option->fallback);
     put_ops(option, out);
     fputs(list_note(option), out);
-    if (!key) {
-        fputs(" (", out);
+    if (!key)
         put_commands(option, out);
-        fputc(')', out);
-    }
     fputc('\n', out);
 }
 
-static bool is_hidden(const struct option_row *option)
-{
-    return option->commands == FOR_MANUAL;
-}
-
-static void write_options(FILE *out)
-{
-    for (int group = GROUP_WORK; group <= GROUP_OUTPUT; group++) {
-        fprintf(out, ".SS %s\n", option_group_titles[group]);
-        for (int i = 0; i < option_count; i++)
-            if ((int)option_table[i].group == group && !is_hidden(&option_table[i]))
-                put_option(&option_table[i], false, out);
-    }
-}
-
-static void write_keys(FILE *out)
+static void write_rows(bool keys, FILE *out)
 {
     for (int group = GROUP_WORK; group <= GROUP_OUTPUT; group++) {
         bool titled = false;
         for (int i = 0; i < option_count; i++) {
-            if ((int)option_table[i].group != group || !option_table[i].of_point)
+            if ((int)option_table[i].group != group || (keys && !option_table[i].of_point))
                 continue;
             if (!titled)
                 fprintf(out, ".SS %s\n", option_group_titles[group]);
             titled = true;
-            put_option(&option_table[i], true, out);
+            put_option(&option_table[i], keys, out);
         }
     }
 }
 
+static void write_options(FILE *out)
+{
+    write_rows(false, out);
+}
+
+static void write_keys(FILE *out)
+{
+    write_rows(true, out);
+}
+
 static void write_collectives(FILE *out)
 {
-    for (const struct collective *c = collectives; c->name; c++) {
-        fputs(".TP\n\\fB", out);
-        put(c->name, out);
-        fputs("\\fR, ", out);
-        put(c->aliases, out);
-        fputc('\n', out);
-        put(c->what, out);
-        fputs("; size: ", out);
-        put(c->size, out);
-        fputs(".\n", out);
-    }
+    for (const struct collective *c = collectives; c->name; c++)
+        put(out, ".TP\n\\fB%s\\fR, %s\n%s; size: %s.\n", c->name, c->aliases, c->what, c->size);
 }
 
 static void write_columns(FILE *out)
@@ -208,9 +177,7 @@ static void write_forms(const struct formula *list, FILE *out)
 {
     for (const struct formula *f = list; f->id; f++) {
         entry(f->id, f->of, f->equation, out);
-        fputs(" (", out);
-        put(f->range, out);
-        fputs(")\n", out);
+        put(out, " (%s)\n", f->range);
     }
 }
 

@@ -7,71 +7,73 @@
 #include "faces/manual.h"
 #include "machine/chip.h"
 
-static void put_commands(FILE *out)
+/* What may stand for an option: words, each after a blank, those of its row or names that are looked up; and files. */
+struct values {
+    char words[1024];
+    bool files;
+};
+
+static void add_word(struct values *values, const char *word)
 {
-    for (const struct command *const *command = command_list; *command; command++)
-        if (!(*command)->hidden)
-            fprintf(out, " %s", (*command)->name);
+    size_t used = strlen(values->words);
+    snprintf(values->words + used, sizeof values->words - used, " %s", word);
 }
 
-/* The words that an option may have: those of its row, or names that are looked up. */
-static void put_values(const struct option_row *option, FILE *out)
+static struct values values_of(const struct option_row *option)
 {
+    struct values values = {.files = option->argument && strstr(option->argument, "FILE")};
     const char *chips[CHIP_BUILT_IN_MAX];
-    if (option->values)
-        fprintf(out, " %s", option->values);
-    else if (option->kind == OPTION_FLAG)
-        fputs(" on off", out);
-    else if (strcmp(option->name, "chip") == 0) {
+    if (option->values || option->kind == OPTION_FLAG) {
+        add_word(&values, option->values ? option->values : "on off");
+    } else if (strcmp(option->name, "chip") == 0) {
         chip_names(chips);
+        values.files = true;
         for (int i = 0; chips[i]; i++)
-            fprintf(out, " %s", chips[i]);
+            add_word(&values, chips[i]);
     } else if (strcmp(option->name, "op") == 0) {
+        values.files = true;
         for (const struct collective *c = collectives; c->name; c++)
-            fprintf(out, " %s", c->name);
+            add_word(&values, c->name);
     }
+    return values;
 }
 
-static bool takes_file(const struct option_row *option)
+static void write_bash_values(const struct option_row *option, FILE *out)
 {
-    return option->argument && (strstr(option->argument, "FILE") || strcmp(option->name, "chip") == 0 ||
-                                strcmp(option->name, "op") == 0);
+    struct values values = values_of(option);
+    fprintf(out, " values='%s' files=%s", values.words, values.files ? "yes" : "no");
 }
 
 /* bash: the options of each command and, of those that take a value, the words and whether files are among them. */
 static void write_bash(FILE *out)
 {
     fputs("    local commands='", out);
-    put_commands(out);
+    for (const struct command *const *command = command_list; *command; command++)
+        fprintf(out, " %s", (*command)->name);
     fputs("'\n    case ${words[1]} in\n", out);
     for (const struct command *const *command = command_list; *command; command++) {
-        if ((*command)->hidden)
-            continue;
         fprintf(out, "    %s) options='", (*command)->name);
         for (int i = 0; i < option_count; i++)
             if (option_table[i].commands & (*command)->bit && !option_table[i].positional)
                 fprintf(out, " --%s", option_table[i].name);
         fputs(" --help'", out);
         for (int i = 0; i < option_count; i++)
-            if (option_table[i].commands & (*command)->bit && option_table[i].positional) {
-                fputs(" values='", out);
-                put_values(&option_table[i], out);
-                fprintf(out, "' files=%s", takes_file(&option_table[i]) ? "yes" : "no");
-            }
+            if (option_table[i].commands & (*command)->bit && option_table[i].positional)
+                write_bash_values(&option_table[i], out);
         fputs(" ;;\n", out);
     }
     fputs("    esac\n    case $previous in\n", out);
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];
-        if (option->positional || !option->argument || option->commands == FOR_MANUAL)
+        if (option->positional || !option->argument)
             continue;
         if (option->letter)
             fprintf(out, "    -%c |", option->letter);
         else
             fputs("   ", out);
-        fprintf(out, " --%s) takes=yes values='", option->name);
-        put_values(option, out);
-        fprintf(out, "' files=%s ;;\n", takes_file(option) ? "yes" : "no");
+        fprintf(out, " --%s) takes=yes", option->name);
+        write_bash_values(option, out);
+        fputs(" ;;\n", out);
     }
     fputs("    esac\n", out);
 }
@@ -86,58 +88,44 @@ static void put_zsh(const char *text, FILE *out)
     }
 }
 
-static void put_action(const struct option_row *option, FILE *out)
+static void write_zsh_option(const struct option_row *option, FILE *out)
 {
-    fputc(':', out);
-    put_zsh(option->argument, out);
-    fputc(':', out);
-    bool words = option->values || option->kind == OPTION_FLAG || strcmp(option->name, "chip") == 0 ||
-                 strcmp(option->name, "op") == 0;
-    if (words && takes_file(option)) {
-        fputs("{_alternative \"words\\:word\\:(", out);
-        put_values(option, out);
-        fputs(" )\" \"files\\:file\\:_files\"}", out);
-    } else if (words) {
-        fputs("(", out);
-        put_values(option, out);
-        fputs(" )", out);
-    } else if (takes_file(option)) {
-        fputs("_files", out);
+    struct values values = values_of(option);
+    fputs("        '*", out);
+    if (!option->positional) {
+        fprintf(out, "--%s%s[", option->name, option->argument ? "=" : "");
+        put_zsh(option->doc, out);
+        fputc(']', out);
     }
+    if (option->argument) {
+        fputc(':', out);
+        put_zsh(option->argument, out);
+        fputc(':', out);
+        if (*values.words && values.files)
+            fprintf(out, "{_alternative \"words\\:word\\:(%s )\" \"files\\:file\\:_files\"}", values.words);
+        else if (*values.words)
+            fprintf(out, "(%s )", values.words);
+        else if (values.files)
+            fputs("_files", out);
+    }
+    fputs("'\n", out);
 }
 
 /* zsh: the arguments of each command for _arguments. */
 static void write_zsh(FILE *out)
 {
     fputs("known=(\n", out);
-    for (const struct command *const *command = command_list; *command; command++)
-        if (!(*command)->hidden) {
-            fprintf(out, "    '%s:", (*command)->name);
-            put_zsh((*command)->what, out);
-            fputs("'\n", out);
-        }
+    for (const struct command *const *command = command_list; *command; command++) {
+        fprintf(out, "    '%s:", (*command)->name);
+        put_zsh((*command)->what, out);
+        fputs("'\n", out);
+    }
     fputs(")\ncase $words[2] in\n", out);
     for (const struct command *const *command = command_list; *command; command++) {
-        if ((*command)->hidden)
-            continue;
         fprintf(out, "%s)\n    arguments=(\n", (*command)->name);
-        for (int i = 0; i < option_count; i++) {
-            const struct option_row *option = &option_table[i];
-            if (!(option->commands & (*command)->bit))
-                continue;
-            fputs("        '", out);
-            if (option->positional)
-                fputs("*", out);
-            else
-                fprintf(out, "*--%s%s[", option->name, option->argument ? "=" : "");
-            if (!option->positional) {
-                put_zsh(option->doc, out);
-                fputc(']', out);
-            }
-            if (option->argument)
-                put_action(option, out);
-            fputs("'\n", out);
-        }
+        for (int i = 0; i < option_count; i++)
+            if (option_table[i].commands & (*command)->bit)
+                write_zsh_option(&option_table[i], out);
         fputs("    ) ;;\n", out);
     }
     fputs("esac\n", out);

@@ -126,7 +126,7 @@ static int option_of_others(const struct parsing *parsing, const char *argument,
     char list[96] = "";
     size_t n = 0;
     for (const struct command *const *other = command_list; *other && n < sizeof list; other++)
-        if (takes(*other, option) && !(*other)->hidden)
+        if (takes(*other, option))
             n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", n ? ", " : "", (*other)->name);
     return status_fail(parsing->st, STATUS_INPUT, "%s has no option '%s'; it is one of %s",
                        parsing->command->name, argument, list);

@@ -45,8 +45,7 @@ enum command_set {
     FOR_VALIDATE = 1 << 5,
     FOR_FIT = 1 << 6,
     FOR_LOWER = 1 << 7,
-    FOR_MANUAL = 1 << 8,
-    FOR_MERGE = 1 << 9,
+    FOR_MERGE = 1 << 8,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
 };

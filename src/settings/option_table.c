@@ -305,15 +305,13 @@ const struct option_row option_table[] = {
     {.name = "crossover", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,
      .commands = FOR_COMPARE, .doc = "sizes at which any two columns cross, not only the rings' two"},
     {.name = "output", .letter = 'o', .argument = "FILE", .writes = true, .fallback = "-",
-     .group = GROUP_OUTPUT, .commands = FOR_TOPOLOGY | FOR_MANUAL, .doc = "topology export: the XML file"},
+     .group = GROUP_OUTPUT, .commands = FOR_TOPOLOGY, .doc = "topology export: the XML file"},
     {.name = "action", .positional = true, .argument = "show|export", .values = "show export",
      .group = GROUP_WORK, .commands = FOR_TOPOLOGY,
      .doc = "show prints the slice, export writes SimGrid XML"},
 
     {.name = "part", .positional = true, .argument = "PART.csv", .list = LIST_REPEAT, .group = GROUP_WORK,
      .commands = FOR_MERGE, .doc = "CSV of a shard"},
-    {.name = "template", .positional = true, .argument = "TEMPLATE", .group = GROUP_WORK,
-     .commands = FOR_MANUAL, .doc = "page with lines @PART to be filled"},
 
     {.name = "file", .positional = true, .argument = "FILE", .group = GROUP_WORK, .commands = FOR_FIT, .doc = "CSV of measured times"},
     {.name = "operation", .argument = "OP", .group = GROUP_WORK, .commands = FOR_FIT,

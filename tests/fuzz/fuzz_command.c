@@ -52,7 +52,7 @@ static int read_words(const char *text, char *word[static WORDS], struct status 
 /* Is it one that stays in this process and this folder? */
 static bool is_tame(char *word[], int words)
 {
-    static const char *const wild[] = {"sweep", "validate", "manual"};
+    static const char *const wild[] = {"sweep", "validate"};
     for (size_t i = 0; words > 0 && i < sizeof wild / sizeof *wild; i++)
         if (strcmp(word[0], wild[i]) == 0)
             return false;

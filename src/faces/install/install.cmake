@@ -14,6 +14,9 @@ configure_file(src/faces/install/icisim.pc.in ${CMAKE_BINARY_DIR}/icisim.pc @ONL
 install(FILES ${CMAKE_BINARY_DIR}/icisim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # Manual pages and shell completions, from the tables of options, columns and closed forms.
+file(GLOB manual CONFIGURE_DEPENDS src/faces/manual*.c)
+add_executable(icisim_manual ${manual})
+target_link_libraries(icisim_manual PRIVATE icisim_commands)
 set(manual_files)
 function(manual template folder)
   string(REGEX REPLACE "\\.in$" "" name ${template})
@@ -25,8 +28,8 @@ function(manual template folder)
     set(made ${file})
   endif()
   add_custom_command(OUTPUT ${made}
-    COMMAND icisim manual ${PROJECT_SOURCE_DIR}/src/faces/install/${template} --output ${file} ${compress}
-    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/manual DEPENDS icisim src/faces/install/${template} VERBATIM)
+    COMMAND icisim_manual ${PROJECT_SOURCE_DIR}/src/faces/install/${template} ${file} ${compress}
+    WORKING_DIRECTORY ${CMAKE_BINARY_DIR}/manual DEPENDS icisim_manual src/faces/install/${template} VERBATIM)
   install(FILES ${made} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder} ${ARGN})
   set(manual_files ${manual_files} ${made} PARENT_SCOPE)
 endfunction()

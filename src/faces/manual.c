@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim manual TEMPLATE: what the build makes manual pages and shell completions with. */
+#include "faces/manual.h"
+
 #include <string.h>
 
 #include "base/file.h"
 #include "base/output.h"
-#include "base/text.h"
-#include "faces/command.h"
-#include "faces/manual.h"
-#include "faces/rows.h"
 
 static const struct manual_part *find_part(const char *name)
 {
@@ -39,30 +36,23 @@ static int fill(const struct file *file, FILE *out, struct status *st)
     return 0;
 }
 
-static int manual(struct settings *settings, struct status *st)
+int main(int argc, char **argv)
 {
+    struct status st = {0};
     struct file file = {0};
     struct output output = {0};
-    const char *template = settings_text(settings, "template");
-    if (!template)
-        return status_fail(st, STATUS_INPUT, "manual: which template? such as src/faces/install/icisim.1.in");
-    int code = file_read(&file, template, st);
+    int code = argc == 3 ? 0 : status_fail(&st, STATUS_INPUT, "write icisim_manual TEMPLATE FILE");
     if (code == 0)
-        code = rows_open(settings, "output", &output, st);
+        code = file_read(&file, argv[1], &st);
     if (code == 0)
-        code = fill(&file, output.file, st);
+        code = output_open(&output, argv[2], &st);
     if (code == 0)
-        code = output_commit(&output, st);
+        code = fill(&file, output.file, &st);
+    if (code == 0)
+        code = output_commit(&output, &st);
     output_abandon(&output);
     file_free(&file);
-    return code;
+    if (code < 0)
+        fprintf(stderr, "icisim_manual: %s\n", st.text);
+    return status_exit(code);
 }
-
-const struct command command_manual = {
-    .name = "manual",
-    .arguments = "TEMPLATE",
-    .what = "fills a template of a manual page or a shell completion from the tables of options and columns",
-    .bit = FOR_MANUAL,
-    .hidden = true,
-    .run = manual,
-};
