@@ -16,40 +16,18 @@
 #include <locale.h>
 
 #include "base/status.h"
-#include "engine/trace.h"
-#include "machine/chip.h"
-#include "program/program.h"
 #include "settings/settings.h"
 #include "study/machine.h"
-#include "study/result.h"
-
-struct icisim_chip {
-    struct chip chip;
-};
 
 struct icisim_point {
     struct settings settings; /* one value each */
     struct catalog catalog;
 };
 
-struct icisim_result {
-    struct result result;
-};
-
 struct icisim_slice {
     struct catalog catalog;
     struct machine machine;
     char mapping[MESH_TEXT];
-};
-
-struct icisim_program {
-    struct program program; /* the slice is borrowed */
-    int32_t stage;          /* of the ops added next */
-    struct status fault;    /* the first while building */
-};
-
-struct icisim_trace {
-    struct trace trace;
 };
 
 struct api_call {
@@ -64,11 +42,5 @@ int api_end(struct api_call *call, int code, struct icisim_status *st);
 
 /* The point that the settings say. */
 int api_point(const struct icisim_point *point, struct point *said, struct status *st);
-
-/* Is the program whole: no fault while building, and its invariants hold? */
-int api_program_check(const struct icisim_program *program, struct status *st);
-
-/* Is there a link in one where there is one in the other? */
-bool api_same_slice(const struct slice *a, const struct slice *b);
 
 #endif

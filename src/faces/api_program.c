@@ -1,8 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Programs, built op by op or of collectives, and their traces. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/engine.h"
 #include "faces/api.h"
+#include "study/collective_job.h"
+#include "study/workloads.h"
+
+struct icisim_program {
+    struct program program; /* the slice is borrowed */
+    int32_t stage;          /* of the ops added next */
+    struct status fault;    /* the first while building */
+};
+
+struct icisim_trace {
+    struct trace trace;
+};
 
 struct icisim_program *icisim_program_new(const struct icisim_slice *slice, struct icisim_status *st)
 {
@@ -133,7 +148,7 @@ int32_t icisim_program_ops(const struct icisim_program *program)
     return program->program.ops;
 }
 
-int api_program_check(const struct icisim_program *program, struct status *st)
+static int check(const struct icisim_program *program, struct status *st)
 {
     if (program->fault.code < 0)
         return status_fail(st, program->fault.code, "%s", program->fault.text);
@@ -145,7 +160,7 @@ int icisim_program_check(const struct icisim_program *program, struct icisim_sta
 {
     struct api_call call;
     api_begin(&call);
-    return api_end(&call, api_program_check(program, &call.st), st);
+    return api_end(&call, check(program, &call.st), st);
 }
 
 void icisim_program_dump(const struct icisim_program *program, FILE *out)
@@ -154,4 +169,147 @@ void icisim_program_dump(const struct icisim_program *program, FILE *out)
     api_begin(&call);
     program_dump(&program->program, out);
     api_end(&call, 0, NULL);
+}
+
+/* Is there a link in one where there is one in the other? */
+static bool same_slice(const struct slice *a, const struct slice *b)
+{
+    bool same = a->topology == b->topology && a->axes == b->axes &&
+                memcmp(a->len, b->len, sizeof a->len) == 0 && memcmp(a->wrap, b->wrap, sizeof a->wrap) == 0;
+    for (int link = 0; same && (a->link || b->link) && link < slice_link_ids(a); link++)
+        same = slice_is_link(a, link) == slice_is_link(b, link); /* routes go round dead ones */
+    return same;
+}
+
+static int32_t append(struct icisim_program *program, struct job *job, int32_t after, struct status *st)
+{
+    struct program *p = &program->program;
+    if (job->workload != &workload_collective)
+        return status_fail(st, STATUS_INPUT, "'%s' is no collective; only collectives can be appended",
+                           job->point->work.op);
+    if (!same_slice(&job->machine.slice, p->slice))
+        return status_fail(st, STATUS_INPUT, "the point's slice is not that of the program");
+    if (after >= p->ops)
+        return status_fail(st, STATUS_INPUT, "there is no op %d to start after; the program has %d",
+                           (int)after, (int)p->ops);
+    int32_t done = -1;
+    int code = collective_job_append(job, true, p, after, &done, st); /* nobody can ask for its numbers */
+    if (code < 0)
+        return code;
+    return done >= 0 ? done
+                     : program_join(p, WHERE_ALL, program->stage); /* of single chips there is nothing */
+}
+
+int32_t icisim_collective_append(struct icisim_program *program, struct icisim_point *point, int32_t after,
+                                 struct icisim_status *st)
+{
+    struct api_call call;
+    struct point said;
+    struct job job = {0};
+    api_begin(&call);
+    int32_t code = api_point(point, &said, &call.st);
+    if (code == 0)
+        code = job_open(&job, &said, &point->catalog, &call.st);
+    if (code == 0)
+        code = append(program, &job, after, &call.st);
+    job_close(&job);
+    return api_end(&call, code, st);
+}
+
+/* The row of the table with an index; NULL beyond the last. */
+static const struct collective *collective_at(int index)
+{
+    for (const struct collective *row = collectives; row->name && index >= 0; row++)
+        if (index-- == 0)
+            return row;
+    return NULL;
+}
+
+const char *icisim_collective_name(int index)
+{
+    const struct collective *row = collective_at(index);
+    return row ? row->name : NULL;
+}
+
+const char *icisim_collective_help(int index)
+{
+    const struct collective *row = collective_at(index);
+    return row ? row->what : NULL;
+}
+
+const char *icisim_engine_name(int index)
+{
+    for (const struct engine *const *engine = engine_list(); *engine && index >= 0; engine++)
+        if (index-- == 0)
+            return (*engine)->name;
+    return NULL;
+}
+
+static const struct engine *find_engine(const char *name, struct status *st)
+{
+    const struct engine *engine = engine_by_name(name);
+    if (!engine)
+        status_fail(st, STATUS_INPUT, "'%s' is no engine; icisim_engine_name() lists them", name);
+    return engine;
+}
+
+static int run_program(const struct icisim_program *program, const char *name, struct trace *trace,
+                       struct status *st)
+{
+    const struct engine *engine = find_engine(name, st);
+    int code = engine ? check(program, st) : st->code;
+    if (code == 0)
+        code = trace_init(trace, &program->program, true, st);
+    return code < 0 ? code : engine_run(engine, &program->program, trace, st);
+}
+
+struct icisim_trace *icisim_trace_new(const struct icisim_program *program, const char *engine,
+                                      struct icisim_status *st)
+{
+    struct api_call call;
+    api_begin(&call);
+    struct icisim_trace *trace = calloc(1, sizeof *trace);
+    int code = trace ? run_program(program, engine, &trace->trace, &call.st) : status_nomem(&call.st);
+    if (api_end(&call, code, st) == 0)
+        return trace;
+    icisim_trace_free(trace);
+    return NULL;
+}
+
+void icisim_trace_free(struct icisim_trace *trace)
+{
+    if (trace)
+        trace_free(&trace->trace);
+    free(trace);
+}
+
+double icisim_trace_total_s(const struct icisim_trace *trace)
+{
+    return trace->trace.total_s;
+}
+
+int icisim_trace_critical_chip(const struct icisim_trace *trace)
+{
+    return trace_critical_chip(&trace->trace);
+}
+
+static double time_of(const struct trace *trace, const double times_s[], int32_t op, int chip)
+{
+    bool there = op >= 0 && op < trace->ops && chip >= 0 && chip < trace->chips;
+    return there ? times_s[(int64_t)op * trace->chips + chip] : NAN;
+}
+
+double icisim_trace_start_s(const struct icisim_trace *trace, int32_t op, int chip)
+{
+    return time_of(&trace->trace, trace->trace.start_s, op, chip);
+}
+
+double icisim_trace_end_s(const struct icisim_trace *trace, int32_t op, int chip)
+{
+    return time_of(&trace->trace, trace->trace.end_s, op, chip);
+}
+
+double icisim_trace_busy_s(const struct icisim_trace *trace, int chip)
+{
+    return chip >= 0 && chip < trace->trace.chips ? trace->trace.chip_busy_s[chip] : NAN;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * command: a subcommand of the program: a const struct in a file of its own, and a row in commands.c.
+ * command: a subcommand of the program: a const struct in a file of its own, and a row in command.c.
  *
  * Its options are the rows of the option table that name it in `commands`. What it writes to stdout is data, all
  * else goes to stderr, and faults go up as a status that main prints.

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The command line, through argp, from the rows of the option table. */
+/* The table of commands; the command line, read through argp by the rows of the option table. */
+#include "faces/command.h"
+
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
@@ -10,7 +12,25 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
-#include "faces/command.h"
+
+const struct command *const command_list[] = {
+    &command_run,      &command_compare,  &command_sweep, &command_merge, &command_eval,
+    &command_topology, &command_validate, &command_fit,   &command_lower, NULL,
+};
+
+const struct command *command_by_name(const char *name, struct status *st)
+{
+    const char *names[sizeof command_list / sizeof *command_list];
+    int n = 0;
+    for (const struct command *const *command = command_list; *command; command++) {
+        if (strcmp((*command)->name, name) == 0)
+            return *command;
+        names[n++] = (*command)->name;
+    }
+    names[n] = NULL;
+    text_unknown("command", name, names, st);
+    return NULL;
+}
 
 enum { MODELS = 64 };
 enum { KEY = 0x100, HELP = 'h' }; /* an option's key is KEY + its index, unless it has a letter */
