@@ -13,6 +13,8 @@ struct icisim_program {
     struct program program; /* the slice is borrowed */
     int32_t stage;          /* of the ops added next */
     struct status fault;    /* the first while building */
+    uint8_t *mask;          /* scratch of [chips] */
+    int32_t *route;         /* scratch of [chips] */
 };
 
 struct icisim_trace {
@@ -22,22 +24,29 @@ struct icisim_trace {
 struct icisim_program *icisim_program_new(const struct icisim_slice *slice, struct icisim_status *st)
 {
     struct api_call call;
+    size_t chips = (size_t)slice->machine.slice.chips;
     api_begin(&call);
     struct icisim_program *program = calloc(1, sizeof *program);
     if (program) {
         program_init(&program->program, &slice->machine.slice);
         program->stage = program_stage(&program->program, "program");
-    } else {
-        status_nomem(&call.st);
+        program->mask = malloc(chips * sizeof *program->mask);
+        program->route = malloc(chips * sizeof *program->route);
     }
-    api_end(&call, call.st.code, st);
-    return program;
+    bool made = program && program->mask && program->route;
+    if (api_end(&call, made ? 0 : status_nomem(&call.st), st) == 0)
+        return program;
+    icisim_program_free(program);
+    return NULL;
 }
 
 void icisim_program_free(struct icisim_program *program)
 {
-    if (program)
-        program_free(&program->program);
+    if (!program)
+        return;
+    program_free(&program->program);
+    free(program->mask);
+    free(program->route);
     free(program);
 }
 
@@ -46,19 +55,19 @@ void icisim_program_stage(struct icisim_program *program, const char *name)
     program->stage = program_stage(&program->program, name);
 }
 
-/* The mask of who takes part: in `where`, and, of a send with targets, who has one. */
-static int32_t mask_of(struct program *program, const uint8_t where[], const int32_t to[], uint8_t mask[])
+/* Who takes part: those in `where` and, of a send with targets, those that have one. */
+static int32_t mask_of(struct icisim_program *program, const uint8_t where[], const int32_t to[])
 {
-    for (int chip = 0; chip < program->slice->chips; chip++)
-        mask[chip] = (!where || where[chip]) && (!to || to[chip] >= 0);
-    return program_mask(program, mask);
+    for (int chip = 0; chip < program->program.slice->chips; chip++)
+        program->mask[chip] = (!where || where[chip]) && (!to || to[chip] >= 0);
+    return program_mask(&program->program, program->mask);
 }
 
 /* The hops of a route stay within axes that there are, and go round none. */
-static int check_hops(const struct icisim_program *program, const struct icisim_send *send, struct hop hop[],
-                      struct status *st)
+static int check_hops(struct icisim_program *program, const struct icisim_send *send, struct hop hop[])
 {
     const struct slice *slice = program->program.slice;
+    struct status *st = &program->fault;
     if (send->hops < 0 || send->hops > ICISIM_HOPS)
         return status_fail(st, STATUS_INPUT, "op %d: %d hops; a route has 0 to %d", (int)program->program.ops,
                            send->hops, ICISIM_HOPS);
@@ -75,66 +84,49 @@ static int check_hops(const struct icisim_program *program, const struct icisim_
     return 0;
 }
 
-/* Routes to the chips in send->to; `route` is scratch of [chips]. */
-static struct towards targets(struct icisim_program *program, const struct icisim_send *send, int32_t where,
-                              int32_t route[], struct status *st)
+/* Routes to the chips in send->to. */
+static struct towards targets(struct icisim_program *program, const struct icisim_send *send, int32_t where)
 {
     const struct slice *slice = program->program.slice;
     for (int chip = 0; chip < slice->chips; chip++) {
         int32_t to = send->to[chip];
         if (to >= slice->chips) {
-            status_fail(st, STATUS_INPUT, "op %d: chip %d sends to chip %d; the slice has chips 0 to %d",
+            status_fail(&program->fault, STATUS_INPUT,
+                        "op %d: chip %d sends to chip %d; the slice has chips 0 to %d",
                         (int)program->program.ops, chip, (int)to, slice->chips - 1);
             return (struct towards){0, NO_TABLE};
         }
-        route[chip] = program_route_between(&program->program, chip, to < 0 ? chip : to);
+        program->route[chip] = program_route_between(&program->program, chip, to < 0 ? chip : to);
     }
-    return program_towards_table(&program->program, route, where);
-}
-
-static int32_t add_send(struct icisim_program *program, const struct icisim_send *send, uint8_t mask[],
-                        int32_t route[], struct status *st)
-{
-    struct program *p = &program->program;
-    struct hop hop[ICISIM_HOPS];
-    if (check_hops(program, send, hop, st) < 0)
-        return st->code;
-    struct op op = {.kind = OP_SEND,
-                    .where = mask_of(p, send->where, send->to, mask),
-                    .setup_s = send->setup_s,
-                    .payload = NO_PAYLOAD,
-                    .stage = program->stage};
-    op.towards = send->to ? targets(program, send, op.where, route, st) : program_towards(p, hop, send->hops);
-    op.amount = send->bytes_of ? program_amount_table(p, send->bytes_of, op.where) : amount_of(send->bytes);
-    return st->code < 0 ? st->code : program_add(p, op);
+    return program_towards_table(&program->program, program->route, where);
 }
 
 int32_t icisim_program_send(struct icisim_program *program, const struct icisim_send *send)
 {
-    size_t chips = (size_t)program->program.slice->chips;
-    uint8_t *mask = malloc(chips * sizeof *mask);
-    int32_t *route = malloc(chips * sizeof *route);
-    int32_t op =
-        mask && route ? add_send(program, send, mask, route, &program->fault) : status_nomem(&program->fault);
-    free(route);
-    free(mask);
-    return op;
+    struct program *p = &program->program;
+    struct hop hop[ICISIM_HOPS];
+    if (check_hops(program, send, hop) < 0)
+        return program->fault.code;
+    struct op op = {.kind = OP_SEND,
+                    .where = mask_of(program, send->where, send->to),
+                    .setup_s = send->setup_s,
+                    .payload = NO_PAYLOAD,
+                    .stage = program->stage};
+    op.towards = send->to ? targets(program, send, op.where) : program_towards(p, hop, send->hops);
+    op.amount = send->bytes_of ? program_amount_table(p, send->bytes_of, op.where) : amount_of(send->bytes);
+    return program->fault.code < 0 ? program->fault.code : program_add(p, op);
 }
 
 int32_t icisim_program_compute(struct icisim_program *program, const struct icisim_compute *compute)
 {
     struct program *p = &program->program;
-    uint8_t *mask = malloc((size_t)p->slice->chips * sizeof *mask);
-    if (!mask)
-        return status_nomem(&program->fault);
     struct op op = {.kind = OP_COMPUTE,
-                    .where = mask_of(p, compute->where, NULL, mask),
+                    .where = mask_of(program, compute->where, NULL),
                     .towards = {0, NO_TABLE},
                     .payload = NO_PAYLOAD,
                     .stage = program->stage};
     op.amount = compute->time_of_s ? program_amount_table(p, compute->time_of_s, op.where)
                                    : amount_of(compute->time_s);
-    free(mask);
     return program_add(p, op);
 }
 

@@ -32,7 +32,7 @@ const struct command *command_by_name(const char *name, struct status *st)
     return NULL;
 }
 
-enum { MODELS = 64 };
+enum { FILES = 65 };
 enum { KEY = 0x100, HELP = 'h' }; /* an option's key is KEY + its index, unless it has a letter */
 
 struct parsing {
@@ -40,8 +40,8 @@ struct parsing {
     struct settings *settings;
     struct status *st;
     bool help;
-    const char *model[MODELS]; /* workload files after the first */
-    int models;
+    const char *file[FILES]; /* workload files */
+    int files;
 };
 
 static bool takes(const struct command *command, const struct option_row *option)
@@ -108,6 +108,12 @@ static int check_unit(const struct parsing *parsing, const char *text)
     return 0;
 }
 
+static int add_option(struct parsing *parsing, const struct option_row *option, const char *text)
+{
+    int code = typed_add(&parsing->settings->typed, option, text, parsing->st);
+    return code < 0 ? code : settings_add(parsing->settings, option, text, parsing->st);
+}
+
 static int add_argument(struct parsing *parsing, const char *text)
 {
     const struct option_row *option = positional_of(parsing->command);
@@ -116,18 +122,12 @@ static int add_argument(struct parsing *parsing, const char *text)
     if (!option)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': %s takes options only", text,
                            parsing->command->name);
-    if (typed_add(&parsing->settings->typed, option, text, parsing->st) < 0)
-        return parsing->st->code;
     if (strcmp(option->name, "op") != 0 || !document_is_path(text))
-        return settings_add(parsing->settings, option, text, parsing->st);
-    if (parsing->models == MODELS)
-        return status_fail(parsing->st, STATUS_INPUT, "'%s': more than %d workload files", text, MODELS + 1);
-    if (parsing->settings->file) {
-        parsing->model[parsing->models++] = text;
-        return 0;
-    }
-    parsing->settings->file = strdup(text);
-    return parsing->settings->file ? 0 : status_nomem(parsing->st);
+        return add_option(parsing, option, text);
+    if (parsing->files == FILES)
+        return status_fail(parsing->st, STATUS_INPUT, "'%s': more than %d workload files", text, FILES);
+    parsing->file[parsing->files++] = text;
+    return typed_add(&parsing->settings->typed, option, text, parsing->st);
 }
 
 /* An option by what stands on the command line, "--size" or "--size=3" or "-j"; of any command. */
@@ -186,12 +186,6 @@ static int explain(const struct parsing *parsing, const struct argp_state *state
                        option->name, option->argument);
 }
 
-static int add_option(struct parsing *parsing, const struct option_row *option, const char *text)
-{
-    int code = typed_add(&parsing->settings->typed, option, text, parsing->st);
-    return code < 0 ? code : settings_add(parsing->settings, option, text, parsing->st);
-}
-
 static error_t parse_one(int key, char *argument, struct argp_state *state)
 {
     struct parsing *parsing = state->input;
@@ -221,29 +215,22 @@ static char *filter_help(int key, const char *text, void *input)
     return (char *)text;
 }
 
-/* The command's summary and, after a vertical tab, what --help prints below the options: for what runs
- * collectives, their names and what --size counts of them. */
-static char *write_doc(const struct command *command)
+/* The command's summary and, after a vertical tab, what --help prints below the options: for what runs collectives, their
+ * names and what --size counts of them. */
+static int print_help(struct argp *argp, const struct command *command, char *title, struct status *st)
 {
     char *doc = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&doc, &bytes);
     if (!out)
-        return NULL;
+        return status_nomem(st);
     fprintf(out, "%s\v%s", command->what, command->more ? command->more : "");
     if (command->bit & FOR_POINTS) {
         fputs("\n\nCollectives (by JAX's names too) and what --size counts:\n", out);
         for (const struct collective *c = collectives; c->name; c++)
             fprintf(out, "  %-20s %s\n", c->name, c->size);
     }
-    text_end(out, &doc);
-    return doc;
-}
-
-static int print_help(struct argp *argp, const struct command *command, char *title, struct status *st)
-{
-    char *doc = write_doc(command);
-    if (!doc)
+    if (!text_end(out, &doc))
         return status_nomem(st);
     argp->doc = doc;
     argp_help(argp, stdout, ARGP_HELP_STD_HELP & ~(unsigned)ARGP_HELP_EXIT_OK, title);
@@ -271,13 +258,7 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
         status_fail(st, STATUS_INPUT, "%s: %s", command->name, strerror(error));
     if (parsing.help && st->code == 0)
         return COMMAND_HELPED;
-    if (st->code < 0 || !settings->file)
-        return st->code;
-    char *file = settings->file;
-    settings->file = NULL;
-    int code = settings_read(settings, file, st);
-    for (int i = 0; i < parsing.models && code == 0; i++)
-        code = settings_join(settings, parsing.model[i], st);
-    free(file);
-    return code;
+    for (int i = 0; i < parsing.files && st->code == 0; i++)
+        (i == 0 ? settings_read : settings_join)(settings, parsing.file[i], st);
+    return st->code;
 }
