@@ -4,7 +4,6 @@
 #include <icisim/icisim.h>
 #include <locale.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,21 +272,19 @@ static void faulty(const struct icisim_slice *slice, struct icisim_send send, in
     icisim_program_free(program);
 }
 
+#define FAULTY(want, text, ...) faulty(slice, (struct icisim_send){__VA_ARGS__}, -1, want, text)
+
 static void faults(void)
 {
     struct icisim_slice *slice = SLICE({"slice", "3x5"});
     int32_t beyond[15] = {15};
-    faulty(slice, (struct icisim_send){.hop = {{2, 1}}, .hops = 1}, -1, ICISIM_INPUT,
-           "op 1: a hop along axis 2");
-    faulty(slice, (struct icisim_send){.hop = {{1, 5}}, .hops = 1}, -1, ICISIM_INPUT,
-           "op 1: a hop of 5 links");
-    faulty(slice, (struct icisim_send){.hop = {{1, -5}}, .hops = 1}, -1, ICISIM_INPUT,
-           "op 1: a hop of -5 links");
-    faulty(slice, (struct icisim_send){.hops = 4}, -1, ICISIM_INPUT, "op 1: 4 hops");
-    faulty(slice, (struct icisim_send){.to = beyond}, -1, ICISIM_INPUT, "op 1: chip 0 sends to chip 15");
-    /* the slice does not wrap */
-    faulty(slice, (struct icisim_send){.hop = {{1, 1}}, .hops = 1}, -1, ICISIM_CHECK, "op 1");
-    faulty(slice, (struct icisim_send){.bytes = -1}, -1, ICISIM_CHECK, "op 1");
+    FAULTY(ICISIM_INPUT, "op 1: a hop along axis 2", .hop = {{2, 1}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: a hop of 5 links", .hop = {{1, 5}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: a hop of -5 links", .hop = {{1, -5}}, .hops = 1);
+    FAULTY(ICISIM_INPUT, "op 1: 4 hops", .hops = 4);
+    FAULTY(ICISIM_INPUT, "op 1: chip 0 sends to chip 15", .to = beyond);
+    FAULTY(ICISIM_CHECK, "op 1", .hop = {{1, 1}}, .hops = 1); /* the slice does not wrap */
+    FAULTY(ICISIM_CHECK, "op 1", .bytes = -1);
     faulty(slice, (struct icisim_send){.bytes = 1}, 1, ICISIM_CHECK, "does not point back");
     struct icisim_program *program = icisim_program_new(slice, &st);
     CU_ASSERT_PTR_NULL(icisim_trace_new(program, "fast", &st));
@@ -370,41 +367,5 @@ static void locales(void)
     CU_ASSERT_EQUAL(system(command), 0);
 }
 
-/* A search in several threads. */
-enum { THREADS = 4, SHAPES = 6 };
-static const char *const shapes[SHAPES] = {"a=16", "a=8,b=2", "a=4,b=4", "a=2,b=8", "b=16", "a=2,b=2,c=4"};
-
-static void *search(void *times_s)
-{
-    struct icisim_point *point = icisim_point_new(NULL);
-    for (int i = 0; i < SHAPES; i++) {
-        struct icisim_status own;
-        icisim_point_set(point, "op", "all-reduce", &own);
-        icisim_point_set(point, "slice", "4x4", &own);
-        icisim_point_set(point, "size", "7MB", &own);
-        icisim_point_set(point, "mesh", shapes[i], &own);
-        struct icisim_result *result = icisim_point_run(point, &own);
-        if (result)
-            icisim_result_real(result, "time_s", (double *)times_s + i, &own);
-        icisim_result_free(result);
-    }
-    icisim_point_free(point);
-    return NULL;
-}
-
-static void threads(void)
-{
-    pthread_t thread[THREADS];
-    double want[SHAPES] = {0}, got[THREADS][SHAPES] = {{0}};
-    search(want);
-    for (int t = 0; t < THREADS; t++)
-        CU_ASSERT_EQUAL_FATAL(pthread_create(&thread[t], NULL, search, got[t]), 0);
-    for (int t = 0; t < THREADS; t++) {
-        pthread_join(thread[t], NULL);
-        for (int i = 0; i < SHAPES; i++)
-            CU_ASSERT(want[i] > 0 && !(got[t][i] < want[i]) && !(got[t][i] > want[i]));
-    }
-}
-
 SUITE("library", TEST(versions), TEST(chips), TEST(options), TEST(workload_files), TEST(results),
-      TEST(slices), TEST(programs), TEST(faults), TEST(collectives), TEST(locales), TEST(threads))
+      TEST(slices), TEST(programs), TEST(faults), TEST(collectives), TEST(locales))

@@ -23,9 +23,9 @@
 #include "faces/search.h"
 #include "faces/slurm.h"
 #include "faces/sweep_file.h"
+#include "study/batch.h"
 #include "study/budget.h"
 #include "study/probe.h"
-#include "study/series.h"
 
 /* Rows compare with others up to so many away; workers are so many ahead at most. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
@@ -46,7 +46,7 @@ struct sweep {
     struct progress progress;
     struct ranking ranking;  /* with --top */
     struct budget_hold held; /* of a worker */
-    struct series series;    /* of a worker: the points that it runs */
+    struct batch batch;      /* of a worker */
 };
 
 static int64_t point_of(const struct sweep *sweep, int64_t row)
@@ -72,7 +72,7 @@ static void work(void *context, int64_t index, void *result)
     int64_t row = sweep->first + index, at = point_of(sweep, row);
     grid_point(grid, at, &point);
     budget_hold(&sweep->held, &point, sweep->jobs);
-    series_result(&sweep->series, job_family(grid, at), &point, &sweep->catalog, &outcome->result, &own);
+    batch_result(&sweep->batch, job_batch(grid, at), &point, &sweep->catalog, &outcome->result, &own);
     int64_t reference = rows_reference(grid, at, &outcome->result);
     if (reference < 0 || comes(sweep, row, reference))
         return;

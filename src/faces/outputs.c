@@ -61,8 +61,8 @@ static int show_module(const struct job *job, const struct run *run, const struc
 
 static int show(struct outputs *outputs, int64_t index, struct status *st)
 {
-    const struct job *job = &outputs->series.job;
-    const struct run *run = &outputs->series.run;
+    const struct job *job = &outputs->batch.job;
+    const struct run *run = &outputs->batch.run;
     struct output *file[OUTPUTS_FILES];
     int code = 0;
     for (int f = 0; f < OUTPUTS_FILES; f++)
@@ -103,15 +103,15 @@ static void show_progress(const void *job, double spent_s, double done_frac)
 static int run_point(struct outputs *outputs, int64_t index, struct status *st)
 {
     const struct grid *grid = &outputs->grid;
-    struct job *job = &outputs->series.job;
-    struct run *run = &outputs->series.run;
+    struct job *job = &outputs->batch.job;
+    struct run *run = &outputs->batch.run;
     struct result *result = &outputs->result[index];
     struct stopwatch stopwatch = stopwatch_start();
     struct point point;
     grid_point(grid, index, &point);
-    outputs->series.job.options.few_layers = !shows_single_ops(outputs);
+    outputs->batch.job.options.few_layers = !shows_single_ops(outputs);
     budget_hold(&outputs->held, &point, 1);
-    int code = series_open(&outputs->series, job_family(grid, index), &point, &outputs->catalog, st);
+    int code = batch_open(&outputs->batch, job_batch(grid, index), &point, &outputs->catalog, st);
     struct spent opening = stopwatch_lap(&stopwatch);
     job->has_data |= outputs->dump;
     if (code == 0)
@@ -245,7 +245,7 @@ void outputs_close(struct outputs *outputs)
         free(outputs->file[f]);
     }
     free(outputs->result);
-    series_close(&outputs->series);
+    batch_close(&outputs->batch);
     catalog_free(&outputs->catalog);
     *outputs = (struct outputs){0};
 }

@@ -15,8 +15,8 @@
 
 #include "base/output.h"
 #include "settings/settings.h"
+#include "study/batch.h"
 #include "study/budget.h"
-#include "study/series.h"
 
 enum { OUTPUTS_FILES_MAX = 256 };
 
@@ -34,7 +34,7 @@ struct outputs {
     bool timing; /* of the program itself */
     bool dump;   /* instead of running */
     struct budget_hold held;
-    struct series series;
+    struct batch batch;
 };
 
 /* Checks the settings and makes a grid of them. */

@@ -11,7 +11,7 @@
 #include "study/budget.h"
 
 /* So many are simulated before it is asked again which could be among the best. */
-enum { BATCH = 16 };
+enum { AT_ONCE = 16 };
 
 /* What is more than this share above the last of the best is left out. A sum of what collectives take at least is no proven bound
  * of a step, since not all have the same busiest link; but of some 3,100 points of random models on boxes of 8 to 128 chips one
@@ -158,7 +158,7 @@ static int simulate_best(struct search *search, struct status *st)
     int64_t open = count_open(search);
     search->progress = progress_start(open);
     while (code == 0 && open > 0) {
-        int64_t batch = open < BATCH ? open : BATCH;
+        int64_t batch = open < AT_ONCE ? open : AT_ONCE;
         code = run_workers(search, batch, st);
         search->simulated += batch;
         open = count_open(search);

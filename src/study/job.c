@@ -62,7 +62,7 @@ int job_build(struct job *job, struct status *st)
     return code == 0 && job->point->run.check ? check(job, st) : code;
 }
 
-int64_t job_family(const struct grid *grid, int64_t index)
+int64_t job_batch(const struct grid *grid, int64_t index)
 {
     return grid_with(grid, grid_with(grid, index, option_by_name("size"), 0), option_by_name("strategy"), 0);
 }

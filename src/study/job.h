@@ -109,8 +109,8 @@ int job_build(struct job *job, struct status *st);
 /* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
  * in which it takes what it has. */
 int job_vary(struct job *job, struct status *st);
-/* The points of a grid that differ like that are a family: the first of them. */
-int64_t job_family(const struct grid *grid, int64_t index);
+/* The points of a grid that differ like that are a batch (batch.h), whose number is the index of the first of them. */
+int64_t job_batch(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
 /* A job that was run. */

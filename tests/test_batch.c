@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "settings/option.h"
-#include "study/series.h"
+#include "study/batch.h"
 #include "suite.h"
 
 enum { OPTIONS = 12 };
@@ -12,7 +12,7 @@ typedef const char *const choice[OPTIONS][2];
 
 /* Tori, lines, rings that do not lie side by side, shares that depend on the size, masks, amounts of each chip, all kinds of
  * collectives; what cannot run with some sizes, and what is never kept. */
-static choice families[] = {
+static choice batches[] = {
     {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {NULL, NULL}},
     {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "8x4x4"}, {"ring", "bidi"}, {NULL, NULL}},
     {{"op", "all-gather"}, {"chip", "v5e"}, {"slice", "4x8"}, {NULL, NULL}},
@@ -61,24 +61,24 @@ static choice families[] = {
      {"check", "on"},
      {NULL, NULL}},
 };
-enum { FAMILIES = sizeof families / sizeof *families };
+enum { BATCHES = sizeof batches / sizeof *batches };
 
 /* The last one is no number of elements of four bytes. */
 static const char *const sizes[] = {"64KiB", "1MiB", "48KiB", "3MiB", "1GiB", "4KiB", "65538B"};
 enum { SIZES = sizeof sizes / sizeof *sizes };
 
-/* What varies in a family of matmuls instead. */
+/* What varies in a batch of matmuls instead. */
 static const char *const strategies[SIZES] = {"uni", "auto", "bidi", "naive", "bidi-half", "bidi", "uni"};
 
-static void make_point(const choice *family, int varied, struct point *point)
+static void make_point(const choice *batch, int varied, struct point *point)
 {
     struct status st = {0};
     point_init(point);
-    for (int i = 0; (*family)[i][0]; i++)
-        OKAY(option_set(option_by_name((*family)[i][0]), (*family)[i][1], point, &st), st);
+    for (int i = 0; (*batch)[i][0]; i++)
+        OKAY(option_set(option_by_name((*batch)[i][0]), (*batch)[i][1], point, &st), st);
     OKAY(option_set(option_by_name("engine"), "event", point, &st), st);
     OKAY(option_set(option_by_name("dtype"), "f32", point, &st), st);
-    bool matmul = strchr((*family)[0][1], '.');
+    bool matmul = strchr((*batch)[0][1], '.');
     OKAY(option_set(option_by_name(matmul ? "strategy" : "size"), matmul ? strategies[varied] : sizes[varied],
                     point, &st),
          st);
@@ -98,28 +98,28 @@ static bool is_same(const struct result *a, const struct result *b)
     return a->code == b->code;
 }
 
-static void points_of_a_family_are_as_alone(void)
+static void points_of_a_batch_are_as_alone(void)
 {
     struct catalog catalog = {0};
-    struct series series = {0};
+    struct batch batch = {0};
     struct suite_random random = {2026};
     for (int i = 0; i < 400; i++) {
-        int f = i < 2 * FAMILIES * SIZES ? i / 2 / SIZES : (int)suite_random(&random, FAMILIES);
+        int f = i < 2 * BATCHES * SIZES ? i / 2 / SIZES : (int)suite_random(&random, BATCHES);
         int varied = (int)suite_random(&random, SIZES);
         struct point point;
         struct result together, alone;
         struct status a = {0}, b = {0};
-        make_point(&families[f], varied, &point);
-        series_result(&series, f, &point, &catalog, &together, &a);
+        make_point(&batches[f], varied, &point);
+        batch_result(&batch, f, &point, &catalog, &together, &a);
         job_result(&point, &catalog, &alone, &b);
         if (!is_same(&together, &alone) || strcmp(a.text, b.text) != 0) {
-            printf("%s of %s, family %d: %.17g s, alone %.17g s (%s; %s)\n", families[f][0][1],
-                   strchr(families[f][0][1], '.') ? strategies[varied] : sizes[varied], f, together.time_s,
+            printf("%s of %s, batch %d: %.17g s, alone %.17g s (%s; %s)\n", batches[f][0][1],
+                   strchr(batches[f][0][1], '.') ? strategies[varied] : sizes[varied], f, together.time_s,
                    alone.time_s, together.status, alone.status);
-            CU_FAIL("a series changes a result");
+            CU_FAIL("a batch changes a result");
         }
     }
-    series_close(&series);
+    batch_close(&batch);
     catalog_free(&catalog);
 }
 
@@ -127,18 +127,18 @@ static void points_of_a_family_are_as_alone(void)
 static void shapes_are_kept(void)
 {
     struct catalog catalog = {0};
-    struct series series = {0};
+    struct batch batch = {0};
     struct point point;
     struct result result;
     struct status st = {0};
     for (int s = 0; s < 3; s++) {
-        make_point(&families[0], s, &point);
-        OKAY(series_result(&series, 0, &point, &catalog, &result, &st), st);
-        CU_ASSERT_EQUAL(program_kept_shape(&series.job.program), s > 0);
+        make_point(&batches[0], s, &point);
+        OKAY(batch_result(&batch, 0, &point, &catalog, &result, &st), st);
+        CU_ASSERT_EQUAL(program_kept_shape(&batch.job.program), s > 0);
         CU_ASSERT_EQUAL(result.size_bytes, point.work.size_bytes);
     }
-    series_close(&series);
+    batch_close(&batch);
     catalog_free(&catalog);
 }
 
-SUITE("series", TEST(points_of_a_family_are_as_alone), TEST(shapes_are_kept))
+SUITE("batch", TEST(points_of_a_batch_are_as_alone), TEST(shapes_are_kept))
