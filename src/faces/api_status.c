@@ -40,13 +40,8 @@ const char *icisim_version(void)
 
 struct icisim_built_with icisim_built_with(int index)
 {
-    struct icisim_built_with part = {0};
-    int last = 0;
-    while (version_parts[last + 1].name)
-        last++;
-    if (index >= 0 && index < last) {
-        part.name = version_parts[index + 1].name;
-        part.version = version_parts[index + 1].version;
-    }
-    return part;
+    const struct version_part *part = &version_parts[1];
+    for (int i = 0; part->name && i != index; i++)
+        part++;
+    return (struct icisim_built_with){part->name, part->version};
 }

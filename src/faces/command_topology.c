@@ -69,17 +69,13 @@ static bool lay_hosts(const struct chip *chip, const struct slice *slice, int ho
     return false;
 }
 
-static void show_host(const struct slice *slice, const int host[], int index, const int at[])
+/* Hosts are numbered as chips are: row by row. */
+static int host_of(const struct slice *slice, const int host[], int chip)
 {
-    printf("host %-5d chips", index);
-    for (int c = 0; c < slice->chips; c++) {
-        bool inside = true;
-        for (int a = 0; a < SLICE_AXES; a++)
-            inside &= slice_coord(slice, c, a) / host[a] == at[a];
-        if (inside)
-            printf(" %d", c);
-    }
-    putchar('\n');
+    int index = 0;
+    for (int a = 0; a < SLICE_AXES; a++)
+        index = index * (slice->len[a] / host[a]) + slice_coord(slice, chip, a) / host[a];
+    return index;
 }
 
 /* Large slices are only counted: nobody reads a thousand hosts. */
@@ -87,22 +83,20 @@ static void show_hosts(const struct chip *chip, const struct slice *slice)
 {
     enum { LISTED = 16 };
     char shape[SLICE_TEXT];
-    int host[SLICE_AXES], hosts = 1;
+    int host[SLICE_AXES];
     if (!lay_hosts(chip, slice, host)) {
         printf("hosts      of %s chips; they do not fill this slice\n",
                print_lengths(chip->host, chip->axes, shape));
         return;
     }
-    for (int a = 0; a < SLICE_AXES; a++)
-        hosts *= slice->len[a] / host[a];
+    int hosts = host_of(slice, host, slice->chips - 1) + 1;
     printf("hosts      %d of %s chips\n", hosts, print_lengths(host, slice->axes, shape));
     for (int h = 0; h < hosts && hosts <= LISTED; h++) {
-        int at[SLICE_AXES], rest = h;
-        for (int a = SLICE_AXES - 1; a >= 0; a--) {
-            at[a] = rest % (slice->len[a] / host[a]);
-            rest /= slice->len[a] / host[a];
-        }
-        show_host(slice, host, h, at);
+        printf("host %-5d chips", h);
+        for (int c = 0; c < slice->chips; c++)
+            if (host_of(slice, host, c) == h)
+                printf(" %d", c);
+        putchar('\n');
     }
 }
 

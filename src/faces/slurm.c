@@ -14,14 +14,6 @@
 #include "faces/rows.h"
 #include "faces/sweep_file.h"
 
-struct slurm {
-    const struct settings *settings;
-    const char *csv;
-    int tasks, jobs;
-    int64_t points;
-    char program[PATH_MAX], folder[PATH_MAX], stem[PATH_MAX]; /* the CSV's path without ".csv" */
-};
-
 static void put_word(void *out, const char *word)
 {
     fputc(' ', out);
@@ -36,72 +28,59 @@ static void put_variable(const char *name, const char *text, FILE *out)
     fputc('\n', out);
 }
 
-/* The merge follows however the tasks end, as it sees itself whether all rows are there: a job that waits for success
- * never runs after a task that failed and was started again. */
-static void write_script(const struct slurm *slurm, FILE *out)
-{
-    static const char head[] =
-        "#!/bin/bash\n"
-        "#SBATCH --job-name=icisim\n"
-        "#SBATCH --array=0-%d\n"
-        "#SBATCH --cpus-per-task=%d\n"
-        "#SBATCH --requeue\n"
-        "#SBATCH --open-mode=append\n"
-        "# A sweep of %" PRId64 " points in %d tasks; one that is started again goes on with its rows. To "
-        "submit it, and a job after\n"
-        "# it that puts the rows together, write bash and the name of this file; what follows that goes to "
-        "sbatch.\n"
-        "set -eu\n"
-        "script=$(realpath \"$0\")\n";
-    static const char task[] = "cd \"$folder\"\n"
-                               "if [ -n \"${SLURM_ARRAY_TASK_ID-}\" ]; then\n"
-                               "    exec \"$icisim\" sweep --shard \"$SLURM_ARRAY_TASK_ID/%d\" --resume "
-                               "--csv \"$stem.part-$SLURM_ARRAY_TASK_ID.csv\" \\\n"
-                               "       ";
-    static const char merge[] =
-        "\nfi\n"
-        "array=$(sbatch --parsable \"$@\" \"$script\")\n"
-        "merge=$(sbatch --parsable --job-name=icisim-merge --requeue "
-        "--dependency=\"afterany:${array%%%%;*}\" "
-        "\"$@\" <<END\n"
-        "#!/bin/bash\n"
-        "cd ${folder@Q}\n"
-        "exec ${icisim@Q} merge ${stem@Q}.part-{0..%d}.csv --csv ${csv@Q}\n"
-        "END\n"
-        ")\n"
-        "echo \"job array ${array%%%%;*} of %d tasks, then job ${merge%%%%;*} that merges their rows\"\n";
-    fprintf(out, head, slurm->tasks - 1, slurm->jobs, slurm->points, slurm->tasks);
-    put_variable("icisim", slurm->program, out);
-    put_variable("folder", slurm->folder, out);
-    put_variable("csv", slurm->csv, out);
-    put_variable("stem", slurm->stem, out);
-    fprintf(out, task, slurm->tasks);
-    typed_words(&slurm->settings->typed, "csv resume slurm tasks submit", put_word, out);
-    fprintf(out, merge, slurm->tasks - 1, slurm->tasks);
-}
+/* The script, around what is said of the program and the command line; the merge follows however the tasks end, as it sees
+ * itself whether all rows are there: a job that waits for success never runs after a task that failed and was started
+ * again. */
+static const char head[] =
+    "#!/bin/bash\n"
+    "#SBATCH --job-name=icisim\n"
+    "#SBATCH --array=0-%d\n"
+    "#SBATCH --cpus-per-task=%d\n"
+    "#SBATCH --requeue\n"
+    "#SBATCH --open-mode=append\n"
+    "# A sweep of %" PRId64 " points in %d tasks; one that is started again goes on with its rows. To "
+    "submit it, and a job after\n"
+    "# it that puts the rows together, write bash and the name of this file; what follows that goes to "
+    "sbatch.\n"
+    "set -eu\n"
+    "script=$(realpath \"$0\")\n";
+static const char task[] = "cd \"$folder\"\n"
+                           "if [ -n \"${SLURM_ARRAY_TASK_ID-}\" ]; then\n"
+                           "    exec \"$icisim\" sweep --shard \"$SLURM_ARRAY_TASK_ID/%d\" --resume "
+                           "--csv \"$stem.part-$SLURM_ARRAY_TASK_ID.csv\" \\\n"
+                           "       ";
+static const char merge[] =
+    "\nfi\n"
+    "array=$(sbatch --parsable \"$@\" \"$script\")\n"
+    "merge=$(sbatch --parsable --job-name=icisim-merge --requeue "
+    "--dependency=\"afterany:${array%%%%;*}\" "
+    "\"$@\" <<END\n"
+    "#!/bin/bash\n"
+    "cd ${folder@Q}\n"
+    "exec ${icisim@Q} merge ${stem@Q}.part-{0..%d}.csv --csv ${csv@Q}\n"
+    "END\n"
+    ")\n"
+    "echo \"job array ${array%%%%;*} of %d tasks, then job ${merge%%%%;*} that merges their rows\"\n";
 
-static int write_file(const struct slurm *slurm, const char *path, struct status *st)
+static int write_script(const struct grid *grid, const char *csv, const char *stem, FILE *out,
+                        struct status *st)
 {
-    struct output output = {0};
-    int code = rows_open_path("slurm", path, &output, st);
-    if (code == 0) {
-        write_script(slurm, output.file);
-        code = output_commit(&output, st);
-    }
-    output_abandon(&output);
-    return code;
-}
-
-/* Where the program is, and where it runs. */
-static int find_places(struct slurm *slurm, struct status *st)
-{
-    ssize_t n = readlink("/proc/self/exe", slurm->program, sizeof slurm->program - 1);
-    if (n >= 0)
-        slurm->program[n] = '\0';
-    if (n >= 0 && getcwd(slurm->folder, sizeof slurm->folder))
-        return 0;
-    return status_fail(st, STATUS_IO, "--slurm: cannot tell %s: %s",
-                       n < 0 ? "where the program is" : "this folder", strerror(errno));
+    const struct settings *settings = grid->settings;
+    int tasks = settings_integer(settings, "tasks");
+    char program[PATH_MAX] = "", folder[PATH_MAX];
+    if (readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return status_fail(st, STATUS_IO, "--slurm: cannot tell where the program is: %s", strerror(errno));
+    if (!getcwd(folder, sizeof folder))
+        return status_fail(st, STATUS_IO, "--slurm: cannot tell this folder: %s", strerror(errno));
+    fprintf(out, head, tasks - 1, settings_integer(settings, "jobs"), grid->points, tasks);
+    put_variable("icisim", program, out);
+    put_variable("folder", folder, out);
+    put_variable("csv", csv, out);
+    put_variable("stem", stem, out);
+    fprintf(out, task, tasks);
+    typed_words(&settings->typed, "csv resume slurm tasks submit", put_word, out);
+    fprintf(out, merge, tasks - 1, tasks);
+    return 0;
 }
 
 static int submit(const char *path, struct status *st)
@@ -113,31 +92,31 @@ static int submit(const char *path, struct status *st)
 
 int slurm_write(const struct grid *grid, struct status *st)
 {
-    const struct settings *settings = grid->settings;
-    struct slurm slurm = {.settings = settings,
-                          .csv = settings_text(settings, "csv"),
-                          .tasks = settings_integer(settings, "tasks"),
-                          .jobs = settings_integer(settings, "jobs"),
-                          .points = grid->points};
-    char path[PATH_MAX];
-    if (strcmp(slurm.csv, "-") == 0)
+    const char *csv = settings_text(grid->settings, "csv");
+    int tasks = settings_integer(grid->settings, "tasks");
+    int64_t most = grid->points < SHARDS_MAX ? grid->points : SHARDS_MAX;
+    struct output output = {0};
+    char path[PATH_MAX], stem[PATH_MAX];
+    if (strcmp(csv, "-") == 0)
         return status_fail(st, STATUS_INPUT, "--slurm: tasks share no stdout; name a file (--csv out.csv)");
-    if (slurm.tasks < 1 || slurm.tasks > SHARDS_MAX || slurm.tasks > slurm.points)
-        return status_fail(st, STATUS_INPUT, "--tasks %d: write 1 to %" PRId64, slurm.tasks,
-                           slurm.points < SHARDS_MAX ? slurm.points : SHARDS_MAX);
-    size_t n = strlen(slurm.csv);
-    int stem = (int)(n > 4 && strcmp(slurm.csv + n - 4, ".csv") == 0 ? n - 4 : n);
-    if (snprintf(path, sizeof path, "%.*s.slurm", stem, slurm.csv) >= (int)sizeof path)
+    if (tasks < 1 || tasks > most)
+        return status_fail(st, STATUS_INPUT, "--tasks %d: write 1 to %" PRId64, tasks, most);
+    size_t n = strlen(csv);
+    n = n > 4 && strcmp(csv + n - 4, ".csv") == 0 ? n - 4 : n;
+    snprintf(stem, sizeof stem, "%.*s", (int)n, csv);
+    if (n >= sizeof stem || snprintf(path, sizeof path, "%s.slurm", stem) >= (int)sizeof path)
         return status_fail(st, STATUS_INPUT, "--csv: a path of more than %d characters", PATH_MAX - 8);
-    snprintf(slurm.stem, sizeof slurm.stem, "%.*s", stem, slurm.csv);
-    int code = find_places(&slurm, st);
+    int code = rows_open_path("slurm", path, &output, st);
     if (code == 0)
-        code = write_file(&slurm, path, st);
+        code = write_script(grid, csv, stem, output.file, st);
+    if (code == 0)
+        code = output_commit(&output, st);
+    output_abandon(&output);
     if (code < 0)
         return code;
-    if (settings_flag(settings, "submit"))
+    if (settings_flag(grid->settings, "submit"))
         return submit(path, st);
-    printf("%" PRId64 " points in %d tasks; to submit them: bash", slurm.points, slurm.tasks);
+    printf("%" PRId64 " points in %d tasks; to submit them: bash", grid->points, tasks);
     put_word(stdout, path);
     putchar('\n');
     return 0;

@@ -135,6 +135,13 @@ static int fail_command(const struct sweep_reader *line, const char *got, const 
                        line->path, line->number, got + word, want + word);
 }
 
+/* Is a row plainly that of a command, and has numbers? Then it need not be taken apart, which takes ten times as long. */
+static bool is_plain(const char *line, const char *command)
+{
+    const char *at = strstr(line, command), *end = at ? at + strlen(command) : NULL;
+    return at && at > line && at[-1] == ',' && (*end == ',' || *end == '\n') && strstr(line, ",ok,");
+}
+
 /* A row that is there, below the names of the columns, is that of the next point. */
 static int keep_row(struct sweep_file *file, const char *names, struct status *st)
 {
@@ -142,8 +149,10 @@ static int keep_row(struct sweep_file *file, const char *names, struct status *s
     struct csv_table row = {0};
     struct status own = {0};
     char *text = NULL, *want = grid_command(file->grid, shard_point(file->shard, file->rows));
-    int code;
-    if (!want || asprintf(&text, "%s%s", names, line->line) < 0)
+    int code = 0;
+    if (want && is_plain(line->line, want))
+        count_row(file, "ok");
+    else if (!want || asprintf(&text, "%s%s", names, line->line) < 0)
         code = status_nomem(st);
     else if (csv_table_parse(&row, "row", text, strlen(text), &own) == STATUS_NOMEM)
         code = status_nomem(st);
