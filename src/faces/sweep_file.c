@@ -152,9 +152,8 @@ static int keep_row(struct sweep_file *file, const char *names, struct status *s
     int code = 0;
     if (want && is_plain(line->line, want))
         count_row(file, "ok");
-    else if (!want || asprintf(&text, "%s%s", names, line->line) < 0)
-        code = status_nomem(st);
-    else if (csv_table_parse(&row, "row", text, strlen(text), &own) == STATUS_NOMEM)
+    else if (!want || asprintf(&text, "%s%s", names, line->line) < 0 ||
+             csv_table_parse(&row, "row", text, strlen(text), &own) == STATUS_NOMEM)
         code = status_nomem(st);
     else if (row.rows != 1)
         code = status_fail(st, STATUS_INPUT, "%s:%d: --resume: this is no row of a sweep", line->path,
