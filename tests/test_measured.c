@@ -46,8 +46,8 @@ static void test_own(void)
     CU_ASSERT_EQUAL(m.row[1].line, 4);
     CU_ASSERT_STRING_EQUAL(m.row[1].point.work.op, "reduce-scatter");
     CU_ASSERT_STRING_EQUAL(m.row[1].point.work.axis, "x,z");
-    CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "id"), "c");
-    CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "nothing"), "");
+    CU_ASSERT_STRING_EQUAL(csv_table_text(&m.table, m.row[1].row, "id"), "c");
+    CU_ASSERT_STRING_EQUAL(csv_table_text(&m.table, m.row[1].row, "nothing"), "");
     measured_free(&m);
 }
 
@@ -146,7 +146,7 @@ static void test_nccl_text(void)
     CU_ASSERT_EQUAL(m.row[1].point.work.size_bytes, 8388608);
     CU_ASSERT_STRING_EQUAL(m.row[1].point.work.op, "all-to-all");
     CU_ASSERT_TRUE(m.row[1].size_per_chip);
-    CU_ASSERT_STRING_EQUAL(measured_cell(&m, &m.row[1], "in place time"), "79.94");
+    CU_ASSERT_STRING_EQUAL(csv_table_text(&m.table, m.row[1].row, "in place time"), "79.94");
     measured_free(&m);
     refused("#  size time busbw\n  8 16.43\n", "times.csv:2: 2 cells where the header has 3");
     refused("#  size time busbw\n  8 many 3\n", "times.csv:2: column 'time'");

@@ -235,6 +235,12 @@ int csv_table_column(const struct csv_table *table, const char *name)
     return -1;
 }
 
+const char *csv_table_text(const struct csv_table *table, int row, const char *column)
+{
+    int c = csv_table_column(table, column);
+    return c >= 0 ? csv_table_cell(table, row, c) : "";
+}
+
 int csv_table_need(const struct csv_table *table, const char *name, struct status *st)
 {
     int column = csv_table_column(table, name);

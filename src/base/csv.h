@@ -49,6 +49,9 @@ static inline const char *csv_table_cell(const struct csv_table *table, int row,
     return table->cell[(size_t)row * (size_t)table->columns + (size_t)column];
 }
 
+/* The same by the column's name; "" where there is no such column. */
+const char *csv_table_text(const struct csv_table *table, int row, const char *column);
+
 /* A cell as a number; an empty one is NaN. "nan" and "inf" are refused. */
 int csv_table_number(const struct csv_table *table, int row, int column, double *value, struct status *st);
 

@@ -32,7 +32,7 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
     if (code == 0 && steps)
         code = validate_runs(checks, CHIP_MEASURED, steps, st);
     if (code == 0 && (published || all))
-        code = validate_worked(checks, NULL, st);
+        code = validate_worked(checks, st);
     return code;
 }
 

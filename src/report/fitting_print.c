@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What `icisim fit` prints, and its CSV. */
-#include <inttypes.h>
+/* What `icisim fit` prints, its CSV, and the machine as a chip file, which --chip FILE --profile measured reads. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "study/fitting.h"
 
@@ -43,7 +45,7 @@ static double per_cent(double value, double reference)
     return fabs(difference) < 0.005 ? 0 : difference;
 }
 
-static void print_row(const struct fitting_row *row, bool with_machine)
+static void print_row(const struct fitting_row *row)
 {
     char size[UNITS_TEXT], measured[UNITS_TEXT], fitted[UNITS_TEXT], machine[UNITS_TEXT];
     double time_s = row->measured->time_s;
@@ -51,7 +53,7 @@ static void print_row(const struct fitting_row *row, bool with_machine)
            units_print_bytes((uint64_t)row->measured->size_bytes, size), units_print_time(time_s, measured));
     if (!isnan(row->line.value))
         printf(" %12s %+7.2f %%", print_time(row->line.value, fitted), per_cent(time_s, row->line.value));
-    if (with_machine && !isnan(row->machine_s))
+    if (!isnan(row->machine_s))
         printf(" %12s %+7.2f %%", units_print_time(row->machine_s, machine),
                per_cent(time_s, row->machine_s));
     printf("%s\n", row->outlier ? "  outlier" : "");
@@ -59,12 +61,10 @@ static void print_row(const struct fitting_row *row, bool with_machine)
 
 static void print_predictions(const struct fitting_group *group, const uint64_t size_bytes[], int sizes)
 {
-    char size[UNITS_TEXT];
-    for (int i = 0; i < sizes && group->fitted; i++) {
+    for (int i = 0; i < sizes; i++) {
+        char size[UNITS_TEXT], name[UNITS_TEXT + 16];
         struct fit_parameter p = fit_line_predict(&group->line, (double)size_bytes[i]);
-        snprintf(size, sizeof size, "%s", units_print_bytes(size_bytes[i], (char[UNITS_TEXT]){0}));
-        char name[UNITS_TEXT + 16];
-        snprintf(name, sizeof name, "at %s", size);
+        snprintf(name, sizeof name, "at %s", units_print_bytes(size_bytes[i], size));
         print_parameter(name, &p, false, print_time);
     }
 }
@@ -105,10 +105,10 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
     }
     for (int i = 0; i < f->rows; i++)
         if (f->row[i].group == g)
-            print_row(&f->row[i], true);
+            print_row(&f->row[i]);
 }
 
-void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out)
+static void print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out)
 {
     static const char *const more[MACHINE_PARAMETERS] = {
         "measure smaller sizes", "measure rings of more sizes", "measure larger sizes"};
@@ -140,7 +140,7 @@ static void print_chip(const struct fitting_chip *chip)
         printf("  %-14s %10.2f %%\n", "scatter", 100 * chip->machine.fit.spread);
     if (chip->machine.note)
         printf("  note: %s\n", chip->machine.note);
-    fitting_print_doubts(chip, "  warning: ", stdout);
+    print_doubts(chip, "  warning: ", stdout);
 }
 
 void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int sizes)
@@ -175,44 +175,27 @@ void fitting_print_dropped(const struct fitting *f, FILE *out)
     print_lines("size", f->sizeless, f->sizeless_rows, out);
 }
 
-static void write_group(struct csv_writer *csv, const struct fitting *f, int g, double size_bytes)
-{
-    csv_text(csv, f->group[g].name);
-    csv_bytes(csv, (uint64_t)size_bytes);
-}
-
-static void write_row(struct csv_writer *csv, const struct fitting *f, const struct fitting_row *row)
+static void write_row(struct csv_writer *csv, const char *group, const struct fitting_row *row)
 {
     double time_s = row->measured->time_s, formula_s = row->has_case ? formula_exact_s(&row->formula) : NAN;
-    csv_count(csv, row->measured->line);
-    write_group(csv, f, row->group, row->measured->size_bytes);
-    csv_real(csv, time_s);
-    csv_real(csv, row->line.value);
-    csv_real(csv, row->line.low);
-    csv_real(csv, row->line.high);
-    csv_real(csv, time_s / row->line.value - 1);
-    csv_text(csv, row->outlier ? "outlier" : "");
-    csv_real(csv, row->machine_s);
-    csv_real(csv, time_s / row->machine_s - 1);
-    csv_real(csv, formula_s);
-    csv_real(csv, time_s / formula_s - 1);
-    csv_end_row(csv);
-}
-
-static void write_prediction(struct csv_writer *csv, const struct fitting *f, int g, uint64_t size_bytes)
-{
-    struct fit_parameter p = fit_line_predict(&f->group[g].line, (double)size_bytes);
-    csv_empty(csv);
-    write_group(csv, f, g, (double)size_bytes);
-    csv_empty(csv);
-    csv_real(csv, p.value);
-    csv_real(csv, p.low);
-    csv_real(csv, p.high);
-    for (int i = 0; i < 6; i++)
+    if (row->measured->line > 0)
+        csv_count(csv, row->measured->line);
+    else
         csv_empty(csv);
+    csv_text(csv, group);
+    csv_bytes(csv, (uint64_t)row->measured->size_bytes);
+    const double before[] = {time_s, row->line.value, row->line.low, row->line.high,
+                             time_s / row->line.value - 1};
+    const double after[] = {row->machine_s, time_s / row->machine_s - 1, formula_s, time_s / formula_s - 1};
+    for (int i = 0; i < 5; i++)
+        csv_real(csv, before[i]);
+    csv_text(csv, row->outlier ? "outlier" : "");
+    for (int i = 0; i < 4; i++)
+        csv_real(csv, after[i]);
     csv_end_row(csv);
 }
 
+/* The rows, then predictions, which are rows without a line in the file, a time or a machine. */
 void fitting_write(const struct fitting *f, struct csv_writer *csv, const uint64_t size_bytes[], int sizes)
 {
     static const char *const columns[] = {"line",
@@ -232,8 +215,110 @@ void fitting_write(const struct fitting *f, struct csv_writer *csv, const uint64
         csv_text(csv, columns[i]);
     csv_end_row(csv);
     for (int i = 0; i < f->rows; i++)
-        write_row(csv, f, &f->row[i]);
+        write_row(csv, f->group[f->row[i].group].name, &f->row[i]);
     for (int g = 0; g < f->groups; g++)
-        for (int i = 0; i < sizes && f->group[g].fitted; i++)
-            write_prediction(csv, f, g, size_bytes[i]);
+        for (int i = 0; i < sizes && f->group[g].fitted; i++) {
+            struct measured_row at = {.size_bytes = (double)size_bytes[i], .time_s = NAN};
+            struct fitting_row row = {&at, .line = fit_line_predict(&f->group[g].line, at.size_bytes),
+                                      .machine_s = NAN};
+            write_row(csv, f->group[g].name, &row);
+        }
+}
+
+/* "name" or "base" of a chip that may be a file: the last part of its path, without its ending. */
+static void base_name(const char *chip, char name[static 64])
+{
+    const char *slash = strrchr(chip, '/');
+    const char *start = slash ? slash + 1 : chip;
+    text_one_line(start, name, 64);
+    name[strcspn(name, ".")] = '\0';
+}
+
+/* As YAML's double quotes want it. */
+static void write_quoted(const char *text, FILE *out)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (iscntrl((unsigned char)*text))
+            fprintf(out, "\\x%02x", (unsigned char)*text);
+        else
+            fprintf(out, "%s%c", *text == '"' || *text == '\\' ? "\\" : "", *text);
+    }
+    putc('"', out);
+}
+
+/* The rows fitted, by their ids or, without ids, by their lines. */
+static void write_rows(const struct fitting *f, const struct fitting_chip *chip, FILE *out)
+{
+    const char *separator = "";
+    for (int i = 0; i < f->rows; i++) {
+        if (!fitting_is_of(&f->row[i], chip) || (chip->left_out && f->row[i].outlier))
+            continue;
+        const char *id = csv_table_text(&f->measured.table, f->row[i].measured->row, "id");
+        fputs(separator, out);
+        if (*id)
+            write_quoted(id, out);
+        else
+            fprintf(out, "\"line %d\"", f->row[i].measured->line);
+        separator = ", ";
+    }
+}
+
+static void write_profile(const struct fitting *f, const struct fitting_chip *chip, FILE *out)
+{
+    static const char *const how[] = {"fitted", "held"};
+    const struct fit_parameter *p = chip->machine.fit.parameter;
+    const bool *held = chip->machine.held;
+    int ring = CHOICE_OPEN;
+    char name[80], text[UNITS_TEXT];
+    for (int i = 0; i < f->rows && ring == CHOICE_OPEN; i++)
+        if (fitting_is_of(&f->row[i], chip))
+            ring = f->row[i].measured->point.schedule.ring;
+    base_name(chip->name, name);
+    fprintf(out, "# A measured profile of %s, written by icisim fit from %d measurements.\n", name,
+            chip->points);
+    if (chip->machine.note)
+        fprintf(out, "# %s.\n", chip->machine.note);
+    print_doubts(chip, "# Warning: ", out);
+    fputs("name: ", out);
+    strcat(name, "-fitted");
+    write_quoted(name, out);
+    fputs("\nbase: ", out);
+    write_quoted(chip->name, out);
+    fprintf(out, "\n\nmeasured:\n  link_bandwidth:\n    value: %s\n    source: &source ",
+            units_print_bandwidth(p[MACHINE_LINK].value, text));
+    write_quoted(f->file, out);
+    fprintf(out, "\n    how: &how \"icisim fit: overhead %s, hop latency %s, link bandwidth %s\"\n",
+            how[held[MACHINE_OVERHEAD]], how[held[MACHINE_HOP]], how[held[MACHINE_LINK]]);
+    fputs("    fitted_on: &rows [", out);
+    write_rows(f, chip, out);
+    fprintf(out, "]\n  hop_latency: {value: %s, source: *source, how: *how, fitted_on: *rows}\n",
+            units_print_time(p[MACHINE_HOP].value, text));
+    fprintf(out, "  setup: {value: %s, source: *source, how: *how, fitted_on: *rows}\n",
+            units_print_time(p[MACHINE_OVERHEAD].value, text));
+    if (ring != CHOICE_OPEN)
+        fprintf(out, "  ring: {value: %s, source: *source, how: the schedule assumed in the fit}\n",
+                ring_kind_name((enum ring_kind)ring));
+}
+
+int fitting_write_profile(const struct fitting *f, FILE *out, struct status *st)
+{
+    const struct fitting_chip *chip = NULL;
+    for (int c = 0; c < f->chips; c++) {
+        if (chip && f->chip[c].fitted)
+            return status_fail(st, STATUS_INPUT,
+                               "a profile is of one chip, but %s and %s were fitted; pick one by "
+                               "--where chip=%s",
+                               chip->name, f->chip[c].name, chip->name);
+        if (f->chip[c].fitted)
+            chip = &f->chip[c];
+    }
+    if (!chip)
+        return status_fail(
+            st, STATUS_INPUT, "no machine was fitted, so there is no profile to write: %s",
+            f->chips ? f->chip[0].reason
+                     : "no row says its collective, chip and slice; add the columns operation, chip, "
+                       "slice, axes, ring, or give --operation, --chip, --slice, --axis, --ring");
+    write_profile(f, chip, out);
+    return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "settings/measured.h"
 
-#include <inttypes.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 
 #include "base/file.h"
 #include "base/shell.h"
-#include "settings/nccl_text.h"
+#include "base/text.h"
+#include "collective/collective.h"
 
 /* Columns that mean an option of another name. */
 static const char *const alias[][2] = {{"operation", "op"}, {"axes", "axis"}};
@@ -60,12 +61,6 @@ int measured_arguments(struct settings *settings, const char *text, struct statu
     return code;
 }
 
-const char *measured_cell(const struct measured *measured, const struct measured_row *row, const char *column)
-{
-    int at = csv_table_column(&measured->table, column);
-    return at >= 0 ? csv_table_cell(&measured->table, row->row, at) : "";
-}
-
 static int fail_at(const struct measured *m, const struct measured_row *row, struct status *st)
 {
     return status_prefix(st, "%s:%d: ", m->table.file, row->line);
@@ -74,7 +69,8 @@ static int fail_at(const struct measured *m, const struct measured_row *row, str
 /* A command line, if there is one; else every column whose name is that of an option. */
 static int read_columns(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    const char *run = measured_cell(m, row, "run"), *command = measured_cell(m, row, "command");
+    const char *run = csv_table_text(&m->table, row->row, "run"),
+               *command = csv_table_text(&m->table, row->row, "command");
     if (!*run && strncmp(command, "run ", 4) == 0)
         run = command + 4;
     if (*run)
@@ -97,7 +93,7 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
  * was measured, and the name of the test where nccl-tests prints it. */
 static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    const char *test = measured_cell(m, row, "op");
+    const char *test = csv_table_text(&m->table, row->row, "op");
     if (*test && set_option(&row->settings, option_by_name("op"), test, st) < 0)
         return fail_at(m, row, st);
     const char *op = settings_text(&row->settings, "op");
@@ -108,29 +104,31 @@ static int read_nccl(const struct measured *m, struct measured_row *row, struct 
 /* One input array on each of `rank` devices: an all-gather and an all-to-all have so many times its bytes in all. */
 static int read_accelerator(const struct measured *m, struct measured_row *row, struct status *st)
 {
-    static const char *const names[][2] = {
-        {"AG", "all-gather"}, {"AR", "all-reduce"}, {"RS", "reduce-scatter"}, {"A2A", "all-to-all"}};
-    const char *op = NULL;
+    static const struct {
+        const char *type, *op;
+        bool gathers;
+    } ops[] = {{"AG", "all-gather", true},
+               {"AR", "all-reduce", false},
+               {"RS", "reduce-scatter", false},
+               {"A2A", "all-to-all", true}};
+    static const char *const names[] = {"op_type", "rank", "dtype_bytes"};
+    enum { OPS = sizeof ops / sizeof *ops };
+    int column[3], op = 0;
     double rank, dtype_bytes;
-    int type_column = csv_table_need(&m->table, "op_type", st);
-    int rank_column = csv_table_need(&m->table, "rank", st);
-    int bytes_column = csv_table_need(&m->table, "dtype_bytes", st);
-    if (type_column < 0 || rank_column < 0 || bytes_column < 0)
+    for (int i = 0; i < 3; i++)
+        if ((column[i] = csv_table_need(&m->table, names[i], st)) < 0)
+            return st->code;
+    if (csv_table_number(&m->table, row->row, column[1], &rank, st) ||
+        csv_table_number(&m->table, row->row, column[2], &dtype_bytes, st))
         return st->code;
-    const char *type = csv_table_cell(&m->table, row->row, type_column);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(type, names[i][0]) == 0)
-            op = names[i][1];
-    if (csv_table_number(&m->table, row->row, rank_column, &rank, st) ||
-        csv_table_number(&m->table, row->row, bytes_column, &dtype_bytes, st))
-        return st->code;
-    if (!op)
-        return csv_table_fail(&m->table, row->row, type_column, st, STATUS_INPUT,
+    const char *type = csv_table_cell(&m->table, row->row, column[0]);
+    while (op < OPS && strcmp(type, ops[op].type) != 0)
+        op++;
+    if (op == OPS)
+        return csv_table_fail(&m->table, row->row, column[0], st, STATUS_INPUT,
                               "'%s' is none of AG, AR, RS, A2A", type);
-    row->size_bytes *= dtype_bytes;
-    if (op == names[0][1] || op == names[3][1])
-        row->size_bytes *= rank;
-    return set_option(&row->settings, option_by_name("op"), op, st);
+    row->size_bytes *= dtype_bytes * (ops[op].gathers ? rank : 1);
+    return set_option(&row->settings, option_by_name("op"), ops[op].op, st);
 }
 
 static const struct kind kinds[] = {
@@ -167,7 +165,7 @@ static int copy_settings(struct settings *to, const struct settings *from, struc
 }
 
 /* The point that the settings of a row say; with its size where the op has one. */
-static int make_point(const struct measured *m, struct measured_row *row, struct status *st)
+static int make_point(struct measured_row *row, struct status *st)
 {
     struct grid grid;
     char size[32];
@@ -175,16 +173,15 @@ static int make_point(const struct measured *m, struct measured_row *row, struct
     const char *op = settings_text(&row->settings, "op");
     row->has_op = op != NULL;
     bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* a matmul has its shapes */
-    if (sized && set_option(&row->settings, option_by_name("size"), size, st))
-        return fail_at(m, row, st);
-    if (grid_init(&grid, &row->settings, st))
-        return fail_at(m, row, st);
-    if (grid.points != 1) {
-        status_fail(st, STATUS_INPUT, "a measurement is one point, but its options have several values");
-        return fail_at(m, row, st);
-    }
-    grid_point(&grid, 0, &row->point);
-    return 0;
+    int code = sized ? set_option(&row->settings, option_by_name("size"), size, st) : 0;
+    if (code == 0)
+        code = grid_init(&grid, &row->settings, st);
+    if (code == 0 && grid.points != 1)
+        code =
+            status_fail(st, STATUS_INPUT, "a measurement is one point, but its options have several values");
+    if (code == 0)
+        grid_point(&grid, 0, &row->point);
+    return code;
 }
 
 static int read_row(struct measured *m, int at, const struct kind *kind, const struct settings *base,
@@ -212,7 +209,9 @@ static int read_row(struct measured *m, int at, const struct kind *kind, const s
     if (code == 0 && !(row->size_bytes >= 0 && row->size_bytes < 0x1p63))
         code = csv_table_fail(table, at, csv_table_column(table, kind->size), st, STATUS_INPUT,
                               "%g bytes; a size is 0 to 2^63", row->size_bytes);
-    return code ? code : make_point(m, row, st);
+    if (code)
+        return code;
+    return make_point(row, st) ? fail_at(m, row, st) : 0;
 }
 
 static int read_rows(struct measured *m, const struct settings *base, struct status *st)
@@ -250,14 +249,91 @@ int measured_read(struct measured *measured, const char *path, const struct sett
     return code;
 }
 
+/* The name of the collective in "all_reduce_perf", or NULL. */
+static const char *collective_of_test(const char *word)
+{
+    char name[32] = "";
+    struct status unknown = {0};
+    const char *end = strstr(word, "_perf");
+    if (end && end[strlen("_perf")] == '\0')
+        snprintf(name, sizeof name, "%.*s", (int)(end - word), word);
+    const struct collective *collective = *name ? collective_by_name(name, &unknown) : NULL;
+    return collective ? collective->name : NULL;
+}
+
+enum { NCCL_WORDS = 64 };
+
+static int split_words(char *line, char *word[static NCCL_WORDS])
+{
+    int words = 0;
+    for (char *next; words < NCCL_WORDS && (next = strtok_r(NULL, " \t\r", &line)) != NULL;)
+        word[words++] = next;
+    return words;
+}
+
+static bool has_word(char *const word[], int words, const char *text)
+{
+    for (int i = 0; i < words; i++)
+        if (strcmp(word[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* What nccl-tests prints, line by line as CSV: lines before the comment that names the columns, and what a library prints
+ * between, become comments. A column `op` has the collective where a line names the test. Returns false if the
+ * text is no such table. */
+static bool write_nccl(char *text, FILE *out)
+{
+    const char *op = NULL;
+    bool begun = false;
+    for (char *line; (line = strsep(&text, "\n")) != NULL;) {
+        char *word[NCCL_WORDS];
+        bool comment = *line == '#', digit = isdigit((unsigned char)line[strspn(line, " \t")]);
+        if (!begun && !comment && strchr(line, ','))
+            return false; /* a CSV with such a comment */
+        int words = split_words(line + comment, word);
+        for (int i = 0; i < words && !begun && !op; i++)
+            op = collective_of_test(word[i]);
+        bool header = !begun && comment && has_word(word, words, "size") && has_word(word, words, "time") &&
+                      has_word(word, words, "busbw");
+        if (!header && !(begun && digit))
+            fputc('#', out);
+        for (int i = 0; i < words && (header || (begun && digit)); i++)
+            fprintf(out, "%s%s%s", i ? "," : "", header && has_word(word, i, word[i]) ? "in place " : "",
+                    word[i]);
+        if (op && (header || (begun && digit)))
+            fprintf(out, ",%s", header ? "op" : op);
+        fputc('\n', out);
+        begun |= header;
+    }
+    return begun;
+}
+
+/* Leaves NULL in *csv where the text is CSV already. */
+static int nccl_to_csv(const char *text, char **csv, size_t *bytes, struct status *st)
+{
+    char *copy = strdup(text);
+    FILE *out = copy ? open_memstream(csv, bytes) : NULL;
+    bool is_nccl = out && write_nccl(copy, out);
+    free(copy);
+    if (!out || !text_end(out, csv))
+        return status_nomem(st);
+    if (!is_nccl) {
+        free(*csv);
+        *csv = NULL;
+    }
+    return 0;
+}
+
 int measured_parse(struct measured *measured, const char *name, const char *text, size_t bytes,
                    const struct settings *base, struct status *st)
 {
-    char *csv;
+    char *csv = NULL;
+    size_t csv_bytes = 0;
     *measured = (struct measured){0};
-    int code = nccl_text_to_csv(text, &csv, &bytes, st);
+    int code = nccl_to_csv(text, &csv, &csv_bytes, st);
     if (code == 0)
-        code = csv_table_parse(&measured->table, name, csv ? csv : text, bytes, st);
+        code = csv_table_parse(&measured->table, name, csv ? csv : text, csv ? csv_bytes : bytes, st);
     free(csv);
     if (code == 0)
         code = read_rows(measured, base, st);

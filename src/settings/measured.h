@@ -8,7 +8,9 @@
  *                               dtype, algorithm, strategy ...: the names of options, as in our own sweeps. A column
  *                               `run` holds a whole command line of `icisim run` instead, or `command` as our own
  *                               sweeps write it
- *   nccl-tests                  size (bytes), time (us); as CSV or as it is printed (nccl_text.h)
+ *   nccl-tests                  size (bytes), time (us); as CSV or as it is printed: blanks between columns, whose names stand
+ *                               in a comment (the second set of columns, of the run in place, gets other names), and the
+ *                               collective in a line that names the test, all_reduce_perf
  *   accelerator-microbenchmarks op_type, rank, input_num_elements, dtype_bytes, step_time_ms_p50 (or _avg)
  *
  * What a file does not say may be said for all of its rows (`base`). A row whose time is empty is left out.
@@ -52,10 +54,6 @@ int measured_read(struct measured *measured, const char *path, const struct sett
 int measured_parse(struct measured *measured, const char *name, const char *text, size_t bytes,
                    const struct settings *base, struct status *st);
 void measured_free(struct measured *measured);
-
-/* A cell of a row by column name; "" where there is no such column. */
-const char *measured_cell(const struct measured *measured, const struct measured_row *row,
-                          const char *column);
 
 /* Adds the words of "all-gather --chip v5e --slice 4x4", quotes as in a shell, to the settings of a point. */
 int measured_arguments(struct settings *settings, const char *text, struct status *st);

@@ -23,31 +23,58 @@ double check_difference(const struct check *check)
     return (check->simulated - check->expected) / check->expected;
 }
 
-int checks_add(struct checks *checks, struct check check, struct status *st)
+int checks_add(struct checks *checks, struct check check, const char *id, const char *what, const char *note,
+               struct status *st)
 {
     if (!GROW(checks->check, checks->count, checks->room))
         return status_nomem(st);
-    if (check.verdict == VERDICT_OK && !(fabs(check_difference(&check)) <= check.tolerance_frac))
+    snprintf(check.id, sizeof check.id, "%s", id);
+    snprintf(check.what, sizeof check.what, "%s", what);
+    snprintf(check.note, sizeof check.note, "%s", note);
+    if (check.verdict == VERDICT_OK && isnan(check.tolerance_frac))
+        check.verdict = VERDICT_BEYOND;
+    else if (check.verdict == VERDICT_OK && !(fabs(check_difference(&check)) <= check.tolerance_frac))
         check.verdict = VERDICT_OUT;
     checks->check[checks->count++] = check;
     return 0;
 }
 
-int checks_add_median(struct checks *checks, double difference[], int n, const struct median_words *words,
-                      double tolerance_frac, struct status *st)
+static bool is_judged(const struct check *check)
 {
-    if (n == 0)
-        return 0;
-    struct chance_summary summary = chance_summarise(difference, n);
-    struct check check = {.part = "median",
-                          .simulated = 1 + summary.median,
-                          .expected = 1,
-                          .unit = CHECK_RATIO,
-                          .tolerance_frac = tolerance_frac};
-    snprintf(check.id, sizeof check.id, "%s", words->id);
-    snprintf(check.what, sizeof check.what, "median difference of %d %s, the worst is off by %.1f %%", n,
-             words->predictions, 100 * summary.most);
-    return checks_add(checks, check, st);
+    return check->verdict == VERDICT_OK || check->verdict == VERDICT_OUT;
+}
+
+static bool is_kind(const struct check *a, const struct check *b)
+{
+    return strcmp(a->part, b->part) == 0 && strcmp(a->kind ? a->kind : "", b->kind ? b->kind : "") == 0;
+}
+
+int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
+                      struct status *st)
+{
+    char what[CHECK_TEXT];
+    int n = 0, code = 0;
+    double *difference = malloc(((size_t)checks->count + 1) * sizeof *difference);
+    if (!difference)
+        return status_nomem(st);
+    for (int i = 0; i < checks->count; i++) {
+        const struct check *check = &checks->check[i];
+        if (is_judged(check) && is_kind(check, of) && check->unit == CHECK_SECONDS)
+            difference[n++] = fabs(check_difference(check));
+    }
+    if (n > 0) {
+        struct chance_summary summary = chance_summarise(difference, n);
+        snprintf(what, sizeof what, "median difference of %d %s, the worst is off by %.1f %%", n, words,
+                 100 * summary.most);
+        struct check median = {.part = "median",
+                               .simulated = 1 + summary.median,
+                               .expected = 1,
+                               .unit = CHECK_RATIO,
+                               .tolerance_frac = of->tolerance_frac};
+        code = checks_add(checks, median, id, what, "", st);
+    }
+    free(difference);
+    return code;
 }
 
 int checks_out(const struct checks *checks)
@@ -56,11 +83,6 @@ int checks_out(const struct checks *checks)
     for (int i = 0; i < checks->count; i++)
         out += checks->check[i].verdict == VERDICT_OUT;
     return out;
-}
-
-static bool is_predicted(const struct check *check)
-{
-    return check->verdict == VERDICT_OK || check->verdict == VERDICT_OUT;
 }
 
 static char *print_quantity(const struct check *check, double value, char text[static UNITS_TEXT])
@@ -75,103 +97,82 @@ static char *print_quantity(const struct check *check, double value, char text[s
     return text;
 }
 
-/* The column of ids is as wide as the longest, which may be a user's own. */
-enum { ID_WIDTH = 17 };
-static int wider(int width, const char *id)
+static char *print_percent(const char *format, double frac, const char *missing, char text[static UNITS_TEXT])
 {
-    int length = (int)strlen(id);
-    return length > width ? length : width;
+    if (isnan(frac))
+        return strcpy(text, missing);
+    snprintf(text, UNITS_TEXT, format, 100 * frac);
+    return text;
 }
 
-static void print_check(const struct check *check, int width, FILE *out)
-{
-    char simulated[UNITS_TEXT], expected[UNITS_TEXT], difference[16] = "-", tolerance[16] = "";
-    if (!isnan(check->simulated))
-        snprintf(difference, sizeof difference, "%+.3g", 100 * check_difference(check));
-    if (!isnan(check->tolerance_frac))
-        snprintf(tolerance, sizeof tolerance, "%.2g", 100 * check->tolerance_frac);
-    fprintf(out, "%-9s %-*s %12s %12s %11s %9s  %-6s  %s%s%s\n", check->part, width, check->id,
-            print_quantity(check, check->simulated, simulated),
-            print_quantity(check, check->expected, expected), difference, tolerance,
-            verdict_names[check->verdict], check->what, *check->note ? "; " : "", check->note);
-}
-
-void checks_print(const struct checks *checks, FILE *out)
-{
-    int width = ID_WIDTH;
-    for (int i = 0; i < checks->count; i++)
-        width = wider(width, checks->check[i].id);
-    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s  %-6s  %s\n", "part", width, "id", "simulated", "expected",
-            "difference", "tolerance", "", "what");
-    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s\n", "", width, "", "", "", "(%)", "(%)");
-    for (int i = 0; i < checks->count; i++)
-        print_check(&checks->check[i], width, out);
-}
-
-/* A line of the summary: the checks of one part and one id, or of measurements one kind, judged or beyond its range. */
-struct group {
-    const struct check *first;
-    bool judged, fitted;
-    int count, out;
-    double largest, median;
-    int sizes;
-    double *size; /* [sizes]: absolute differences of those that have one */
-};
-
+/* Parts in which an id stands for many checks; in the others it is that of a row in a file. */
 static bool by_id(const struct check *check)
 {
     return strcmp(check->part, "published") != 0 && strcmp(check->part, "worked") != 0 &&
            strcmp(check->part, "steps") != 0;
 }
 
-static bool belongs(const struct group *group, const struct check *check)
+/* The column of ids is as wide as the longest, which may be a user's own. */
+static int id_width(const struct checks *checks, bool all)
 {
-    return strcmp(group->first->part, check->part) == 0 && strcmp(group->first->kind, check->kind) == 0 &&
-           (!by_id(check) || strcmp(group->first->id, check->id) == 0) &&
-           group->judged == is_predicted(check) && group->fitted == (check->verdict == VERDICT_FITTED);
-}
-
-static void close_group(struct group *group)
-{
-    int n = group->sizes;
-    group->median = group->largest = NAN;
-    if (n == 0)
-        return;
-    struct chance_summary summary = chance_summarise(group->size, n);
-    group->median = summary.median;
-    group->largest = summary.most;
-}
-
-static void print_group(const struct group *group, int width, FILE *out)
-{
-    const char *kind = group->fitted ? "fitted" : !group->judged ? "beyond" : group->out ? "OUT" : "ok";
-    fprintf(out, "%-9s %-*s %7d %6d %12.3g %12.3g  %s\n", group->first->part, width,
-            by_id(group->first) ? group->first->id : group->first->kind, group->count, group->out,
-            100 * group->largest, 100 * group->median, kind);
-}
-
-/* Gathers the group that begins at check i, if it does. */
-static bool gather(const struct checks *checks, int i, double size[], struct group *group)
-{
-    const struct check *first = &checks->check[i];
-    *group = (struct group){.first = first,
-                            .judged = is_predicted(first),
-                            .fitted = first->verdict == VERDICT_FITTED,
-                            .size = size};
-    for (int j = 0; j < i; j++)
-        if (belongs(group, &checks->check[j]))
-            return false;
-    for (int j = i; j < checks->count; j++) {
-        const struct check *check = &checks->check[j];
-        if (belongs(group, check)) {
-            group->count++;
-            if (!isnan(check->simulated))
-                size[group->sizes++] = fabs(check_difference(check));
-            group->out += check->verdict == VERDICT_OUT;
-        }
+    int width = 17;
+    for (int i = 0; i < checks->count; i++) {
+        int length = (int)strlen(checks->check[i].id);
+        width = length > width && (all || by_id(&checks->check[i])) ? length : width;
     }
-    close_group(group);
-    return true;
+    return width;
+}
+
+void checks_print(const struct checks *checks, FILE *out)
+{
+    int width = id_width(checks, true);
+    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s  %-6s  %s\n", "part", width, "id", "simulated", "expected",
+            "difference", "tolerance", "", "what");
+    fprintf(out, "# %-7s %-*s %12s %12s %11s %9s\n", "", width, "", "", "", "(%)", "(%)");
+    for (int i = 0; i < checks->count; i++) {
+        const struct check *c = &checks->check[i];
+        char text[4][UNITS_TEXT];
+        fprintf(out, "%-9s %-*s %12s %12s %11s %9s  %-6s  %s%s%s\n", c->part, width, c->id,
+                print_quantity(c, c->simulated, text[0]), print_quantity(c, c->expected, text[1]),
+                print_percent("%+.3g", check_difference(c), "-", text[2]),
+                print_percent("%.2g", c->tolerance_frac, "", text[3]), verdict_names[c->verdict], c->what,
+                *c->note ? "; " : "", c->note);
+    }
+}
+
+/* Do two checks share a line of the summary: one part and one id, or of measurements one kind, judged or beyond? */
+static bool share_line(const struct check *a, const struct check *b)
+{
+    return is_kind(a, b) && (!by_id(a) || strcmp(a->id, b->id) == 0) && is_judged(a) == is_judged(b) &&
+           (a->verdict == VERDICT_FITTED) == (b->verdict == VERDICT_FITTED);
+}
+
+/* The line that begins with check `first`, if one does. */
+static void print_line(const struct checks *checks, int first, double size[], int width, FILE *out)
+{
+    const struct check *c = &checks->check[first];
+    int count = 0, sizes = 0, failed = 0;
+    struct chance_summary summary = {.median = NAN, .most = NAN};
+    for (int i = 0; i < first; i++)
+        if (share_line(c, &checks->check[i]))
+            return;
+    for (int i = first; i < checks->count; i++) {
+        const struct check *check = &checks->check[i];
+        if (!share_line(c, check))
+            continue;
+        count++;
+        failed += check->verdict == VERDICT_OUT;
+        if (!isnan(check->simulated))
+            size[sizes++] = fabs(check_difference(check));
+    }
+    if (sizes > 0)
+        summary = chance_summarise(size, sizes);
+    fprintf(out, "%-9s %-*s %7d %6d %12.3g %12.3g  %s\n", c->part, width,
+            by_id(c)  ? c->id
+            : c->kind ? c->kind
+                      : "",
+            count, failed, 100 * summary.most, 100 * summary.median,
+            verdict_names[failed ? VERDICT_OUT : c->verdict]);
 }
 
 void checks_print_summary(const struct checks *checks, FILE *out)
@@ -179,20 +180,13 @@ void checks_print_summary(const struct checks *checks, FILE *out)
     double *size = malloc(((size_t)checks->count + 1) * sizeof *size);
     if (!size)
         return;
-    int width = ID_WIDTH;
-    for (int i = 0; i < checks->count; i++)
-        if (by_id(&checks->check[i]))
-            width = wider(width, checks->check[i].id);
+    int width = id_width(checks, false), failed = checks_out(checks);
     fprintf(out, "# %-7s %-*s %7s %6s %12s %12s\n", "part", width, "id", "checks", "out", "largest",
             "median");
     fprintf(out, "# %-7s %-*s %7s %6s %12s %12s\n", "", width, "", "", "", "(%)", "(%)");
-    for (int i = 0; i < checks->count; i++) {
-        struct group group;
-        if (gather(checks, i, size, &group))
-            print_group(&group, width, out);
-    }
+    for (int i = 0; i < checks->count; i++)
+        print_line(checks, i, size, width, out);
     free(size);
-    int failed = checks_out(checks);
     fprintf(out, "# %d checks, %d out%s\n", checks->count, failed,
             failed ? "" : ": all within their tolerance");
 }
@@ -218,16 +212,16 @@ void checks_write(const struct checks *checks, struct csv_writer *csv)
         const struct check *check = &checks->check[i];
         csv_text(csv, check->part);
         csv_text(csv, check->id);
-        csv_real(csv, check->unit == CHECK_SECONDS ? check->simulated : NAN);
-        csv_real(csv, check->unit == CHECK_SECONDS ? check->expected : NAN);
-        csv_real(csv, check->unit == CHECK_BYTES ? check->simulated : NAN);
-        csv_real(csv, check->unit == CHECK_BYTES ? check->expected : NAN);
+        for (enum check_unit unit = CHECK_SECONDS; unit <= CHECK_BYTES; unit++) {
+            csv_real(csv, check->unit == unit ? check->simulated : NAN);
+            csv_real(csv, check->unit == unit ? check->expected : NAN);
+        }
         csv_real(csv, check_difference(check));
         csv_real(csv, check->tolerance_frac);
-        csv_text(csv, verdict_names[check->verdict]);
-        csv_text(csv, check->what);
-        csv_text(csv, check->note);
-        csv_text(csv, check->kind);
+        const char *const texts[] = {verdict_names[check->verdict], check->what, check->note,
+                                     check->kind ? check->kind : ""};
+        for (int t = 0; t < 4; t++)
+            csv_text(csv, texts[t]);
         csv_end_row(csv);
     }
 }

@@ -2,14 +2,14 @@
 /*
  * fit: from measured times to the numbers of a machine.
  *
- * Three layers. Least squares as such: linear, robust (bisquare) and nonlinear (Levenberg-Marquardt), with
- * standard errors and 95 % intervals of Student's t. A line through times of one collective on one ring,
- * t = alpha + beta bytes. And the machine behind times of several: overhead of a collective, latency of a
- * hop, effective bandwidth of a link, such that the closed forms (formula.h) give these times.
+ * Three layers. Linear least squares as such, ordinary or robust (bisquare), with standard errors and 95 % intervals
+ * of Student's t. A line through the times of one collective on one ring, t = alpha + beta bytes. And the machine
+ * behind the times of several: overhead of a collective, latency of a hop and effective bandwidth of a link, such that
+ * the closed forms (formula.h) give these times.
  *
- * Times are measured with an error that grows with them, so points are weighted by 1/t^2, with t as fitted
- * and not as measured, which would favour points that came out low. What the data cannot tell is not fitted:
- * one ring size cannot separate hop latency from overhead, so one of them is held, and the answer says which.
+ * The error of a measured time grows with the time, so points are weighted by 1/t^2. The t of a weight is the fitted
+ * one: the measured one would favour points that came out low. What the data cannot tell is not fitted: one ring size
+ * cannot separate hop latency from overhead, so one of them is held, and the answer says which.
  *
  * Units: bytes, seconds, bytes per second. Errors: STATUS_INPUT with the reason why something cannot be
  * fitted. Ownership: caller's arrays and structs, nothing is kept.
@@ -22,10 +22,10 @@
 #include "base/status.h"
 #include "formula/formula.h"
 
-enum { FIT_PARAMETERS_MAX = 6 };
+enum { FIT_PARAMETERS_MAX = 3 };
 
 /* A number with its standard error and 95 % interval; the three are NaN where no point is left to judge by,
- * and 0 width where the value was held. */
+ * and the interval is empty where the value was held. */
 struct fit_parameter {
     double value, error, low, high;
 };
@@ -38,28 +38,20 @@ struct fit {
     double r2; /* 1 - residual / total sum of squares, weighted */
 };
 
-/* y = sum over j of parameter[j] * x[i * parameters + j]. `weight` NULL: all 1. `residual` (y - fit,
- * unweighted) may be NULL. */
-int fit_linear(const double x[], const double y[], const double weight[], int points, int parameters,
-               struct fit *fit, double residual[], struct status *st);
-
-/* The same with Tukey's bisquare: far points count less, very far ones nothing. */
-int fit_robust(const double x[], const double y[], const double weight[], int points, int parameters,
-               struct fit *fit, double residual[], struct status *st);
-
-/* y[i] = value(parameter, data, i), from a start given in fit->parameter[].value. */
-struct fit_model {
-    int parameters;
-    double (*value)(const double parameter[], const void *data, int point);
+/* y[i] = sum over j of parameter[j] * x[i * parameters + j], for each of the points. */
+struct fit_data {
+    int points, parameters;
+    bool robust; /* Tukey's bisquare: far points count less, very far ones nothing */
+    const double *x, *y;
+    double *weight;
+    double *residual; /* out: y - fit, unweighted */
 };
-int fit_nonlinear(const struct fit_model *model, const void *data, const double y[], const double weight[],
-                  int points, struct fit *fit, double residual[], struct status *st);
+int fit_linear(const struct fit_data *data, struct fit *fit, struct status *st);
 
-/* Points whose weighted residual is more than FIT_OUTLIER robust standard deviations (1.4826 times the median
- * absolute one) off. Writes true or false for each; returns their number. */
+/* Relative residuals that are more than FIT_OUTLIER robust standard deviations off (1.4826 times the median absolute one)
+ * are outliers. Writes true or false for each; returns their number. */
 #define FIT_OUTLIER 3.5
-int fit_outliers(const double residual[], const double weight[], int points, bool outlier[],
-                 struct status *st);
+int fit_outliers(const double relative[], int points, bool outlier[], struct status *st);
 
 /* t = alpha + beta bytes. */
 struct fit_line {
@@ -70,7 +62,7 @@ struct fit_line {
 
 /* Refused: fewer than two points, all sizes equal, a line that does not rise. */
 int fit_line(const double bytes[], const double time_s[], int points, bool robust, struct fit_line *line,
-             double residual_s[], struct status *st);
+             struct status *st);
 
 /* Time for a size, with the interval in which a measurement falls with 95 % (its own scatter included). */
 struct fit_parameter fit_line_predict(const struct fit_line *line, double bytes);
@@ -93,9 +85,13 @@ void fit_machine_init(struct fit_machine *machine, const struct formula_case *c)
  * hop latency is held at its start; where an overhead or a latency would come out below 0, it is held at 0.
  * Refused: fewer points than unknowns. */
 int fit_machine(const struct formula_case cases[], const double time_s[], int points,
-                struct fit_machine *machine, double residual_s[], struct status *st);
+                struct fit_machine *machine, struct status *st);
 
 /* The time of a case on the machine fitted. */
 double fit_machine_time_s(const struct fit_machine *machine, const struct formula_case *c);
+
+/* Of the two above: weights by the fitted times, which are those measured less the residuals, in so many rounds. */
+int fit_relative(const struct fit_data *data, const double time_s[], int rounds, struct fit *fit,
+                 struct status *st);
 
 #endif

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The machine behind measured times: t_i = E_i(overhead, hop latency, link bandwidth), with E_i the exact
- * form of the i-th collective. For rings that is overhead + steps_i a + bytes_i / w, so hop latency and
- * overhead are one number unless the steps differ.
+ * The machine behind measured times: t_i = E_i(overhead, hop latency, link bandwidth), with E_i the exact form of the
+ * i-th collective. All forms are sums of so many overheads, latencies and bytes / bandwidth, or the largest or least of
+ * a few such sums. So E_i is linear in overhead, latency and 1/bandwidth as long as the same sum counts, and Gauss and
+ * Newton's method, a linear fit of the derivatives where the last one ended, is there after a step or two.
+ *
+ * For rings E_i is overhead + steps_i a + bytes_i / w, so hop latency and overhead are one number unless the steps
+ * differ.
  */
 #include <math.h>
 #include <stdlib.h>
 
-#include "study/squares.h"
-
-/* Rounds of weighting by the fitted time. */
-enum { ROUNDS = 3 };
+#include "study/fit.h"
 
 const char *const fit_machine_names[MACHINE_PARAMETERS + 1] = {"overhead", "hop", "link", NULL};
 
@@ -26,33 +27,14 @@ static const char overhead_below_zero[] = "every row has the same number of step
 static const char overhead_negative[] = "the overhead came out below 0 and is held at 0";
 static const char hop_negative[] = "the hop latency came out below 0 and is held at 0";
 
-/* What the model sees: parameters in units in which all are about 1. */
-struct problem {
-    const struct formula_case *cases;
-    double unit[MACHINE_PARAMETERS];
-    double value[MACHINE_PARAMETERS]; /* in units; of the held ones */
-    int free[MACHINE_PARAMETERS];     /* which parameter the j-th free one is */
-    int frees;
-};
-
-static double time_of(const struct formula_case *c, double overhead_s, double hop_s, double link_Bps)
+/* The time of a case where a machine is overhead, hop latency and seconds per byte of a link. */
+static double time_of(const struct formula_case *c, const double machine[static MACHINE_PARAMETERS])
 {
     struct formula_case at = *c;
-    at.setup_s = overhead_s;
-    at.hop_latency_s = hop_s;
-    at.link_Bps = link_Bps;
+    at.setup_s = machine[MACHINE_OVERHEAD];
+    at.hop_latency_s = machine[MACHINE_HOP];
+    at.link_Bps = 1 / machine[MACHINE_LINK];
     return formula_exact_s(&at);
-}
-
-static double model_value(const double parameter[], const void *data, int point)
-{
-    const struct problem *p = data;
-    double value[MACHINE_PARAMETERS];
-    for (int k = 0; k < MACHINE_PARAMETERS; k++)
-        value[k] = p->value[k] * p->unit[k];
-    for (int j = 0; j < p->frees; j++)
-        value[p->free[j]] = parameter[j] * p->unit[p->free[j]];
-    return time_of(&p->cases[point], value[MACHINE_OVERHEAD], value[MACHINE_HOP], value[MACHINE_LINK]);
 }
 
 void fit_machine_init(struct fit_machine *machine, const struct formula_case *c)
@@ -66,16 +48,15 @@ void fit_machine_init(struct fit_machine *machine, const struct formula_case *c)
 double fit_machine_time_s(const struct fit_machine *machine, const struct formula_case *c)
 {
     const struct fit_parameter *p = machine->fit.parameter;
-    return time_of(c, p[MACHINE_OVERHEAD].value, p[MACHINE_HOP].value, p[MACHINE_LINK].value);
+    return time_of(c, (double[]){p[MACHINE_OVERHEAD].value, p[MACHINE_HOP].value, 1 / p[MACHINE_LINK].value});
 }
 
-/* Hops that a case pays one after the other: how its time grows with their latency where that is all there
- * is. */
+/* Hops that a case pays one after the other: how its time grows with their latency where that is all there is. */
 static double hops_of(const struct formula_case *c)
 {
-    struct formula_case many = *c;
-    many.elements = 1;
-    return time_of(&many, 0, 1, INFINITY);
+    struct formula_case one = *c;
+    one.elements = 1;
+    return time_of(&one, (double[]){0, 1, 0});
 }
 
 static bool same_hops(const struct formula_case cases[], int points)
@@ -86,64 +67,88 @@ static bool same_hops(const struct formula_case cases[], int points)
     return true;
 }
 
-/* The bandwidth at which the slowest case would take the time measured. */
-static double start_Bps(const struct formula_case cases[], const double time_s[], int points, double link_Bps)
+/* What the steps of a fit share. Parameters that are fitted are in units in which all are about 1. */
+struct problem {
+    const struct formula_case *cases;
+    const double *time_s;
+    int points;
+    double unit[MACHINE_PARAMETERS], at[MACHINE_PARAMETERS]; /* where the fit is, in units */
+    int free[MACHINE_PARAMETERS], frees;                     /* which parameter the j-th free one is */
+    double *x, *y, *weight, *residual;
+};
+
+/* What the linear form says of a point near `at`: time = E(at) + sum over j of x[j] (parameter[j] - at[j]). */
+static void linearise(struct problem *p, int point)
 {
-    double slowest_s = 0, start = link_Bps;
-    for (int i = 0; i < points; i++) {
-        double transfer_s = time_of(&cases[i], 0, 0, link_Bps);
-        if (transfer_s > slowest_s) {
-            slowest_s = transfer_s;
-            start = link_Bps * transfer_s / time_s[i];
-        }
+    double machine[MACHINE_PARAMETERS], *x = p->x + point * p->frees;
+    for (int k = 0; k < MACHINE_PARAMETERS; k++)
+        machine[k] = p->at[k] * p->unit[k];
+    double here_s = time_of(&p->cases[point], machine);
+    p->y[point] = p->time_s[point] - here_s;
+    for (int j = 0; j < p->frees; j++) {
+        int k = p->free[j];
+        double kept = machine[k], step = 1.0 / 64;
+        machine[k] = kept + step * p->unit[k];
+        x[j] = (time_of(&p->cases[point], machine) - here_s) / step;
+        machine[k] = kept;
+        p->y[point] += x[j] * p->at[k];
     }
-    return start;
 }
 
-/* One fit of what is free, put back into `machine`. */
-static int solve(const struct problem *p, const double time_s[], int points, struct fit_machine *machine,
-                 double residual_s[], double weight[], struct status *st)
+/* Steps of Gauss and Newton, until one changes nothing. */
+static int solve(struct problem *p, struct fit *fit, struct status *st)
 {
-    struct fit_model model = {p->frees, model_value};
-    struct fit fit = {0};
-    for (int j = 0; j < p->frees; j++)
-        /* differences that stand for derivatives need a start that is not 0 */
-        fit.parameter[j].value = p->value[p->free[j]] != 0 ? p->value[p->free[j]] : 1;
-    for (int i = 0; i < points; i++)
-        weight[i] = 1 / (time_s[i] * time_s[i]);
-    for (int round = 0; round < ROUNDS; round++) {
-        int code = fit_nonlinear(&model, p, time_s, weight, points, &fit, residual_s, st);
+    enum { STEPS = 20, ROUNDS = 3 };
+    struct fit_data data = {p->points, p->frees, false, p->x, p->y, p->weight, p->residual};
+    bool changed = true;
+    for (int step = 0; step < STEPS && changed; step++) {
+        for (int i = 0; i < p->points; i++)
+            linearise(p, i);
+        int code = fit_relative(&data, p->time_s, ROUNDS, fit, st);
         if (code)
             return code;
-        for (int i = 0; i < points; i++) {
-            double fitted_s = fmax(time_s[i] - residual_s[i], time_s[i] / 2);
-            weight[i] = 1 / (fitted_s * fitted_s);
+        changed = false;
+        for (int j = 0; j < p->frees; j++) {
+            double *at = &p->at[p->free[j]], value = fit->parameter[j].value;
+            changed |= fabs(value - *at) > 1e-12 * fabs(value);
+            *at = value;
         }
-    }
-    struct fit *out = &machine->fit;
-    *out =
-        (struct fit){.points = points, .parameters = MACHINE_PARAMETERS, .spread = fit.spread, .r2 = fit.r2};
-    for (int k = 0; k < MACHINE_PARAMETERS; k++) {
-        double value = p->value[k] * p->unit[k];
-        out->parameter[k] = (struct fit_parameter){value, 0, value, value};
-    }
-    for (int j = 0; j < p->frees; j++) {
-        double unit = p->unit[p->free[j]];
-        const struct fit_parameter *f = &fit.parameter[j];
-        out->parameter[p->free[j]] =
-            (struct fit_parameter){f->value * unit, f->error * unit, f->low * unit, f->high * unit};
     }
     return 0;
 }
 
-static void gather_free(struct problem *p, const struct fit_machine *machine)
+/* Fits what is not held. What is fitted to a link is seconds per byte; the bandwidth is 1 over that, and its error to
+ * first order error / value^2. */
+static int fit_free(struct problem *p, struct fit_machine *machine, struct status *st)
 {
+    struct fit fit;
+    struct fit_parameter *parameter = machine->fit.parameter;
     p->frees = 0;
     for (int k = 0; k < MACHINE_PARAMETERS; k++) {
-        p->value[k] = machine->fit.parameter[k].value / p->unit[k];
+        double value = parameter[k].value;
+        p->at[k] = (k == MACHINE_LINK ? 1 / value : value) / p->unit[k];
         if (!machine->held[k])
             p->free[p->frees++] = k;
+        parameter[k] = (struct fit_parameter){value, 0, value, value};
     }
+    int code = solve(p, &fit, st);
+    if (code)
+        return code;
+    for (int j = 0; j < p->frees; j++) {
+        int k = p->free[j];
+        double half = fit.parameter[j].high - fit.parameter[j].value;
+        double value = fit.parameter[j].value * p->unit[k], scale = p->unit[k];
+        if (k == MACHINE_LINK) {
+            value = 1 / value;
+            scale *= value * value;
+        }
+        parameter[k] = (struct fit_parameter){value, fit.parameter[j].error * scale, value - half * scale,
+                                              value + half * scale};
+    }
+    machine->fit.points = p->points;
+    machine->fit.spread = fit.spread;
+    machine->fit.r2 = fit.r2;
+    return 0;
 }
 
 /* After a fit: holds what came out impossible. Returns true if it must be fitted again. */
@@ -175,10 +180,7 @@ static bool hold_impossible(struct fit_machine *machine, double hop_start_s)
 static int check(const struct formula_case cases[], const double time_s[], int points,
                  const struct fit_machine *machine, struct status *st)
 {
-    int frees = 0;
-    for (int k = 0; k < MACHINE_PARAMETERS; k++)
-        frees += !machine->held[k];
-    if (frees == 0)
+    if (machine->held[MACHINE_OVERHEAD] && machine->held[MACHINE_HOP] && machine->held[MACHINE_LINK])
         return status_fail(st, STATUS_INPUT,
                            "overhead, hop and link are all held, so nothing is left to fit");
     for (int i = 0; i < points; i++)
@@ -190,33 +192,36 @@ static int check(const struct formula_case cases[], const double time_s[], int p
 }
 
 int fit_machine(const struct formula_case cases[], const double time_s[], int points,
-                struct fit_machine *machine, double residual_s[], struct status *st)
+                struct fit_machine *machine, struct status *st)
 {
+    struct fit_parameter *parameter = machine->fit.parameter;
+    size_t n = (size_t)points + 1;
     int code = check(cases, time_s, points, machine, st);
     if (code)
         return code;
-    double *scratch = malloc(((size_t)points + 1) * 2 * sizeof *scratch);
-    if (!scratch)
+    double *x = malloc(n * (MACHINE_PARAMETERS + 3) * sizeof *x), *rest = x + n * MACHINE_PARAMETERS;
+    if (!x)
         return status_nomem(st);
-    struct fit_parameter *parameter = machine->fit.parameter;
     double hop_start_s = parameter[MACHINE_HOP].value, second = hop_start_s > 0 ? hop_start_s : 1e-6;
-    struct problem problem = {.cases = cases, .unit = {second, second, parameter[MACHINE_LINK].value}};
+    struct problem problem = {.cases = cases,
+                              .time_s = time_s,
+                              .points = points,
+                              .unit = {second, second, 1 / parameter[MACHINE_LINK].value},
+                              .x = x,
+                              .y = rest,
+                              .weight = rest + n,
+                              .residual = rest + 2 * n};
     machine->note = NULL;
     if (!machine->held[MACHINE_OVERHEAD] && !machine->held[MACHINE_HOP] && same_hops(cases, points)) {
         machine->held[MACHINE_HOP] = true;
         machine->note = one_ring_size;
     }
-    if (!machine->held[MACHINE_LINK])
-        parameter[MACHINE_LINK].value = start_Bps(cases, time_s, points, parameter[MACHINE_LINK].value);
     do {
-        gather_free(&problem, machine);
-        code = solve(&problem, time_s, points, machine, scratch, scratch + points, st);
+        code = fit_free(&problem, machine, st);
     } while (code == 0 && hold_impossible(machine, hop_start_s));
     if (code == 0 && !(parameter[MACHINE_LINK].value > 0))
         code = status_fail(st, STATUS_INPUT,
                            "times fall with size, which no link does; check the columns and units");
-    for (int i = 0; residual_s && code == 0 && i < points; i++)
-        residual_s[i] = scratch[i];
-    free(scratch);
+    free(x);
     return code;
 }

@@ -61,20 +61,8 @@ static int find_group(struct fitting *f, struct fitting_row *row, struct status 
     return 0;
 }
 
-/* Does a row meet all conditions "column=value"? */
-static bool meets(const struct measured *m, const struct measured_row *row, const struct setting *where)
-{
-    for (int i = 0; i < where->count; i++) {
-        char column[64];
-        const char *equals = strchr(where->text[i], '=');
-        snprintf(column, sizeof column, "%.*s", (int)(equals - where->text[i]), where->text[i]);
-        if (strcmp(measured_cell(m, row, column), equals + 1) != 0)
-            return false;
-    }
-    return true;
-}
-
-static int check_where(const struct measured *m, const struct setting *where, struct status *st)
+/* Does a row meet all conditions "column=value"? Returns 1 or 0, or fails where there is no such column. */
+static int meets(const struct csv_table *table, int row, const struct setting *where, struct status *st)
 {
     for (int i = 0; i < where->count; i++) {
         char column[64];
@@ -83,33 +71,35 @@ static int check_where(const struct measured *m, const struct setting *where, st
             return status_fail(st, STATUS_INPUT, "--where '%s': write COLUMN=VALUE, such as chip=v5e",
                                where->text[i]);
         snprintf(column, sizeof column, "%.*s", (int)(equals - where->text[i]), where->text[i]);
-        if (csv_table_need(&m->table, column, st) < 0)
+        int at = csv_table_need(table, column, st);
+        if (at < 0)
             return st->code;
+        if (strcmp(csv_table_cell(table, row, at), equals + 1) != 0)
+            return 0;
     }
-    return 0;
+    return 1;
 }
 
 static int gather_rows(struct fitting *f, const struct setting *where, struct status *st)
 {
-    size_t n = (size_t)f->measured.rows;
-    f->row = calloc(n + 1, sizeof *f->row);
-    f->group = calloc(n + 1, sizeof *f->group);
-    f->chip = calloc(n + 1, sizeof *f->chip);
-    f->sizeless = calloc(n + 1, sizeof *f->sizeless);
+    size_t n = (size_t)f->measured.rows + 1;
+    f->row = calloc(n, sizeof *f->row);
+    f->group = calloc(n, sizeof *f->group);
+    f->chip = calloc(n, sizeof *f->chip);
+    f->sizeless = calloc(n, sizeof *f->sizeless);
     if (!f->row || !f->group || !f->chip || !f->sizeless)
         return status_nomem(st);
     for (int i = 0; i < f->measured.rows; i++) {
         struct measured_row *measured = &f->measured.row[i];
-        if (!meets(&f->measured, measured, where))
-            continue;
-        if (!(measured->size_bytes > 0)) {
+        int code = meets(&f->measured.table, measured->row, where, st);
+        if (code == 1 && !(measured->size_bytes > 0)) {
             f->sizeless[f->sizeless_rows++] = measured->line;
-            continue;
+        } else if (code == 1) {
+            struct fitting_row *row = &f->row[f->rows++];
+            *row = (struct fitting_row){.measured = measured, .machine_s = NAN, .line = {NAN, NAN, NAN, NAN}};
+            code = find_group(f, row, st);
         }
-        struct fitting_row *row = &f->row[f->rows++];
-        *row = (struct fitting_row){.measured = measured, .machine_s = NAN, .line = {NAN, NAN, NAN, NAN}};
-        int code = find_group(f, row, st);
-        if (code)
+        if (code < 0)
             return code;
     }
     return f->rows > 0 ? 0 : status_fail(st, STATUS_INPUT, "%s: no row is left to fit", f->file);
@@ -118,8 +108,8 @@ static int gather_rows(struct fitting *f, const struct setting *where, struct st
 /* Points of a group or a chip, one after the other, for the fits. */
 struct points {
     int count;
-    int *row;
-    double *bytes, *time_s, *residual_s;
+    struct fitting_row **row;
+    double *bytes, *time_s, *relative;
     bool *outlier;
     struct formula_case *formula;
 };
@@ -128,8 +118,6 @@ static void points_free(struct points *p)
 {
     free(p->row);
     free(p->bytes);
-    free(p->time_s);
-    free(p->residual_s);
     free(p->outlier);
     free(p->formula);
 }
@@ -138,43 +126,46 @@ static int points_init(struct points *p, int room, struct status *st)
 {
     size_t n = (size_t)room + 1;
     *p = (struct points){.row = malloc(n * sizeof *p->row),
-                         .bytes = malloc(n * sizeof *p->bytes),
-                         .time_s = malloc(n * sizeof *p->time_s),
-                         .residual_s = malloc(n * sizeof *p->residual_s),
-                         .outlier = calloc(n, sizeof *p->outlier),
+                         .bytes = malloc(n * 3 * sizeof *p->bytes),
+                         .outlier = malloc(n * sizeof *p->outlier),
                          .formula = malloc(n * sizeof *p->formula)};
-    if (p->row && p->bytes && p->time_s && p->residual_s && p->outlier && p->formula)
-        return 0;
-    points_free(p);
-    return status_nomem(st);
+    if (!p->row || !p->bytes || !p->outlier || !p->formula)
+        return status_nomem(st);
+    p->time_s = p->bytes + n;
+    p->relative = p->time_s + n;
+    return 0;
 }
 
-static void points_add(struct points *p, const struct fitting *f, int row)
+static void points_add(struct points *p, struct fitting_row *row)
 {
     p->row[p->count] = row;
-    p->bytes[p->count] = f->row[row].measured->size_bytes;
-    p->time_s[p->count] = f->row[row].measured->time_s;
-    p->formula[p->count++] = f->row[row].formula;
+    p->bytes[p->count] = row->measured->size_bytes;
+    p->time_s[p->count] = row->measured->time_s;
+    p->formula[p->count++] = row->formula;
+}
+
+/* What could not be fitted is said where the fit would stand; but out of memory is a failure. */
+static int keep_reason(const struct status *own, char *reason, size_t room, struct status *st)
+{
+    snprintf(reason, room, "%.*s", (int)room - 1, own->text);
+    return own->code == STATUS_INPUT ? 0 : status_fail(st, own->code, "%s", own->text);
 }
 
 /* Outliers are told by a robust fit, whichever one is asked for: they pull an ordinary one towards themselves. */
 static int mark_outliers(struct points *p, struct status *st)
 {
     struct fit_line line;
-    struct status quiet = {0};
-    if (p->count < 5)
+    struct status own = {0};
+    enum { LEAST = 5 };
+    if (p->count < LEAST)
         return 0;
-    if (fit_line(p->bytes, p->time_s, p->count, true, &line, p->residual_s, &quiet))
-        return quiet.code == STATUS_INPUT ? 0 : status_fail(st, quiet.code, "%s", quiet.text);
-    double *weight = malloc((size_t)p->count * sizeof *weight);
-    if (!weight)
-        return status_nomem(st);
-    for (int i = 0; i < p->count; i++) {
-        double fitted_s = p->time_s[i] - p->residual_s[i];
-        weight[i] = 1 / (fitted_s * fitted_s);
-    }
-    int code = fit_outliers(p->residual_s, weight, p->count, p->outlier, st);
-    free(weight);
+    if (fit_line(p->bytes, p->time_s, p->count, true, &line, &own))
+        return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
+    for (int i = 0; i < p->count; i++)
+        p->relative[i] = p->time_s[i] / fit_line_predict(&line, p->bytes[i]).value - 1;
+    int code = fit_outliers(p->relative, p->count, p->outlier, st);
+    for (int i = 0; i < p->count && code > 0; i++)
+        p->row[i]->outlier = p->outlier[i];
     return code < 0 ? code : 0;
 }
 
@@ -185,19 +176,13 @@ static int fit_group(struct fitting *f, int g, bool robust, struct points *p, st
     p->count = 0;
     for (int i = 0; i < f->rows; i++)
         if (f->row[i].group == g)
-            points_add(p, f, i);
-    group->fitted = fit_line(p->bytes, p->time_s, p->count, robust, &group->line, p->residual_s, &own) == 0;
-    if (!group->fitted) {
-        snprintf(group->reason, sizeof group->reason, "%.*s", (int)sizeof group->reason - 1, own.text);
-        return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
-    }
-    int code = mark_outliers(p, st);
-    for (int i = 0; i < p->count; i++) {
-        f->row[p->row[i]].line = fit_line_predict(&group->line, p->bytes[i]);
-        f->row[p->row[i]].outlier = p->outlier[i];
-    }
-    memset(p->outlier, 0, (size_t)p->count * sizeof *p->outlier);
-    return code;
+            points_add(p, &f->row[i]);
+    group->fitted = fit_line(p->bytes, p->time_s, p->count, robust, &group->line, &own) == 0;
+    if (!group->fitted)
+        return keep_reason(&own, group->reason, sizeof group->reason, st);
+    for (int i = 0; i < p->count; i++)
+        p->row[i]->line = fit_line_predict(&group->line, p->bytes[i]);
+    return mark_outliers(p, st);
 }
 
 /* What the formulas see of a row; without a chip and a slice of its own, or a closed form, nothing. A row of
@@ -208,9 +193,14 @@ static int read_case(struct fitting_row *row, struct catalog *catalog, struct st
     bool placed = settings_count(&m->settings, "slice") > 0 || settings_count(&m->settings, "mesh") > 0;
     if (!m->has_op || !placed || settings_count(&m->settings, "chip") == 0 || strchr(m->point.work.op, '['))
         return 0;
-    int code = simulate_formula(&m->point, catalog, &row->formula, st);
+    struct simulation simulation;
+    int code = simulate_point(&m->point, catalog, false, &simulation, st);
+    if (code == 0 && !simulation.has_formula)
+        code = status_fail(st, STATUS_INPUT, "'%s' is not a collective, so it has no closed form",
+                           m->point.work.op);
     if (code)
         return code;
+    row->formula = simulation.formula;
     if (m->size_per_chip)
         for (int r = 0; r < row->formula.rings; r++)
             row->formula.elements *= row->formula.n[r];
@@ -243,23 +233,23 @@ static int hold(struct fit_machine *machine, const char *list, struct status *st
     return 0;
 }
 
-static bool is_of(const struct fitting_row *row, const struct fitting_chip *chip)
+bool fitting_is_of(const struct fitting_row *row, const struct fitting_chip *chip)
 {
     return row->has_case && strcmp(row->measured->point.machine.chip, chip->name) == 0;
 }
 
-static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *held, bool robust,
+static int fit_chip(struct fitting *f, struct fitting_chip *chip, const struct settings *settings,
                     struct points *p, struct status *st)
 {
     struct status own = {0};
     p->count = 0;
     for (int i = 0; i < f->rows; i++) {
-        if (!is_of(&f->row[i], chip))
+        if (!fitting_is_of(&f->row[i], chip))
             continue;
-        if (robust && f->row[i].outlier)
+        if (settings_flag(settings, "robust") && f->row[i].outlier)
             chip->left_out++;
         else
-            points_add(p, f, i);
+            points_add(p, &f->row[i]);
     }
     chip->points = p->count;
     if (p->count == 0) {
@@ -268,50 +258,48 @@ static int fit_chip(struct fitting *f, struct fitting_chip *chip, const char *he
         return 0;
     }
     fit_machine_init(&chip->machine, &p->formula[0]);
-    int code = hold(&chip->machine, held, st);
+    int code = hold(&chip->machine, settings_text(settings, "hold"), st);
     if (code)
         return code;
-    chip->fitted = fit_machine(p->formula, p->time_s, p->count, &chip->machine, p->residual_s, &own) == 0;
-    if (!chip->fitted) {
-        snprintf(chip->reason, sizeof chip->reason, "%.*s", (int)sizeof chip->reason - 1, own.text);
-        return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
-    }
+    chip->fitted = fit_machine(p->formula, p->time_s, p->count, &chip->machine, &own) == 0;
+    if (!chip->fitted)
+        return keep_reason(&own, chip->reason, sizeof chip->reason, st);
     for (int i = 0; i < f->rows; i++)
-        if (is_of(&f->row[i], chip))
+        if (fitting_is_of(&f->row[i], chip))
             f->row[i].machine_s = fit_machine_time_s(&chip->machine, &f->row[i].formula);
     return 0;
 }
 
+/* Appends the chip of a row that has a case, unless it is there. */
+static int find_chip(struct fitting *f, const struct fitting_row *row, struct catalog *catalog,
+                     struct status *st)
+{
+    for (int c = 0; c < f->chips; c++)
+        if (fitting_is_of(row, &f->chip[c]))
+            return 0;
+    if (!row->has_case)
+        return 0;
+    const char *name = row->measured->point.machine.chip;
+    const struct chip *chip = catalog_chip(catalog, name, CHIP_SPEC, st);
+    if (chip)
+        f->chip[f->chips++] = (struct fitting_chip){.name = name, .nominal_Bps = chip->link_nominal_Bps};
+    return chip ? 0 : st->code;
+}
+
 static int fit_all(struct fitting *f, const struct settings *settings, struct status *st)
 {
-    bool robust = settings_flag(settings, "robust");
     struct points points;
     struct catalog catalog = {0};
     int code = points_init(&points, f->rows, st);
-    if (code)
-        return code;
     for (int g = 0; g < f->groups && code == 0; g++)
-        code = fit_group(f, g, robust, &points, st);
-    for (int i = 0; i < f->rows && code == 0; i++) {
-        code = read_case(&f->row[i], &catalog, st);
-        if (code)
+        code = fit_group(f, g, settings_flag(settings, "robust"), &points, st);
+    for (int i = 0; i < f->rows && code == 0; i++)
+        if ((code = read_case(&f->row[i], &catalog, st)) < 0)
             status_prefix(st, "%s:%d: ", f->file, f->row[i].measured->line);
-    }
-    for (int i = 0; i < f->rows && code == 0; i++) {
-        const char *name = f->row[i].measured->point.machine.chip;
-        int c = 0;
-        while (c < f->chips && strcmp(f->chip[c].name, name) != 0)
-            c++;
-        if (c < f->chips || !f->row[i].has_case)
-            continue;
-        const struct chip *chip = catalog_chip(&catalog, name, CHIP_SPEC, st);
-        if (!chip)
-            code = st->code;
-        else
-            f->chip[f->chips++] = (struct fitting_chip){.name = name, .nominal_Bps = chip->link_nominal_Bps};
-    }
+    for (int i = 0; i < f->rows && code == 0; i++)
+        code = find_chip(f, &f->row[i], &catalog, st);
     for (int c = 0; c < f->chips && code == 0; c++)
-        code = fit_chip(f, &f->chip[c], settings_text(settings, "hold"), robust, &points, st);
+        code = fit_chip(f, &f->chip[c], settings, &points, st);
     catalog_free(&catalog);
     points_free(&points);
     return code;
@@ -338,8 +326,6 @@ int fitting_init(struct fitting *f, const struct settings *settings, struct stat
     int code = measured_read(&f->measured, f->file, settings, st);
     if (code == 0)
         f->file = f->measured.table.file; /* "stdin" where it is - */
-    if (code == 0)
-        code = check_where(&f->measured, where, st);
     if (code == 0)
         code = gather_rows(f, where, st);
     if (code == 0)

@@ -57,9 +57,8 @@ struct fitting {
 int fitting_init(struct fitting *fitting, const struct settings *settings, struct status *st);
 void fitting_free(struct fitting *fitting);
 
-/* What to doubt in a machine that was fitted, a line each: an interval that contains 0, a link above its nominal. Each
- * line starts with `begin`. */
-void fitting_print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out);
+/* Is the row among those that a machine of the chip explains? */
+bool fitting_is_of(const struct fitting_row *row, const struct fitting_chip *chip);
 
 /* For people; `size`s are what to predict. And the rows that were left out as they have no time or no size. */
 void fitting_print(const struct fitting *fitting, const uint64_t size_bytes[], int sizes);

@@ -1,50 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "study/simulate.h"
 
-#include <string.h>
-
 #include "study/collective_job.h"
 #include "study/workloads.h"
 
-static int read_formula(const struct job *job, bool *has_formula, struct formula_case *formula,
-                        struct status *st)
-{
-    *has_formula = job->workload == &workload_collective;
-    return *has_formula ? collective_case(job->state, job, formula, st) : 0;
-}
-
-int simulate_point(const struct point *point, struct catalog *catalog, struct simulation *simulation,
-                   struct status *st)
+int simulate_point(const struct point *point, struct catalog *catalog, bool runs,
+                   struct simulation *simulation, struct status *st)
 {
     struct job job = {.options.few_layers = true};
     struct run run = {0};
     int code = job_open(&job, point, catalog, st);
     if (code == 0)
         code = job_build(&job, st);
-    if (code == 0)
+    if (code == 0 && runs)
         code = job_run(&job, RECORD_NONE, &run, st);
-    if (code == 0)
-        code = read_formula(&job, &simulation->has_formula, &simulation->formula, st);
+    simulation->has_formula = code == 0 && job.workload == &workload_collective;
+    if (simulation->has_formula)
+        code = collective_case(job.state, &job, &simulation->formula, st);
     simulation->result = run.result;
     run_free(&run);
     job_close(&job);
     return code;
 }
 
-int simulate_formula(const struct point *point, struct catalog *catalog, struct formula_case *formula,
-                     struct status *st)
+int simulate_read(const char *file, const char *arguments, struct settings *settings, struct point *point,
+                  struct status *st)
 {
-    struct job job = {0};
-    bool has_formula = false;
-    int code = job_open(&job, point, catalog, st);
+    struct grid grid;
+    settings_init(settings);
+    int code = measured_arguments(settings, arguments, st);
+    if (code == 0 && file)
+        code = settings_read(settings, file, st);
     if (code == 0)
-        code = job_build(&job, st);
+        code = grid_init(&grid, settings, st);
     if (code == 0)
-        code = read_formula(&job, &has_formula, formula, st);
-    if (code == 0 && !has_formula)
-        code = status_fail(st, STATUS_INPUT, "'%s' is not a collective, so it has no closed form",
-                           point->work.op);
-    job_close(&job);
+        grid_point(&grid, 0, point);
     return code;
 }
 
@@ -52,22 +42,12 @@ int simulate_workload(const char *file, const char *arguments, struct catalog *c
                       struct simulation *simulation, struct status *st)
 {
     struct settings settings;
-    struct grid grid;
     struct point point;
-    settings_init(&settings);
-    int code = measured_arguments(&settings, arguments, st);
-    if (code == 0 && file)
-        code = settings_read(&settings, file, st);
+    int code = simulate_read(file, arguments, &settings, &point, st);
     if (code == 0)
-        code = grid_init(&grid, &settings, st);
-    if (code == 0) {
-        grid_point(&grid, 0, &point);
-        code = simulate_point(&point, catalog, simulation, st);
-    }
+        code = simulate_point(&point, catalog, true, simulation, st);
     settings_free(&settings);
-    if (code)
-        status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments);
-    return code;
+    return code ? status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments) : 0;
 }
 
 int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation, struct status *st)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* One simulation for a check, written as the arguments of `icisim run`. */
-#ifndef ICISIM_VALIDATE_SIMULATE_H
-#define ICISIM_VALIDATE_SIMULATE_H
+#ifndef ICISIM_SIMULATE_H
+#define ICISIM_SIMULATE_H
 
 #include "formula/formula.h"
 #include "settings/measured.h"
 #include "study/job.h"
-#include "study/validate.h"
 
 struct simulation {
     struct result result;
@@ -14,9 +13,9 @@ struct simulation {
     struct formula_case formula;
 };
 
-/* Runs a point. */
-int simulate_point(const struct point *point, struct catalog *catalog, struct simulation *simulation,
-                   struct status *st);
+/* Builds a point and runs it; or only builds it, for what formulas see of it. */
+int simulate_point(const struct point *point, struct catalog *catalog, bool runs,
+                   struct simulation *simulation, struct status *st);
 
 /* Runs "all-gather --chip v4 --slice 4x4x4 ..."; a fault names the arguments. */
 int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation,
@@ -26,8 +25,8 @@ int simulate(const char *arguments, struct catalog *catalog, struct simulation *
 int simulate_workload(const char *file, const char *arguments, struct catalog *catalog,
                       struct simulation *simulation, struct status *st);
 
-/* The formula's view of a point that is not run. */
-int simulate_formula(const struct point *point, struct catalog *catalog, struct formula_case *formula,
-                     struct status *st);
+/* The point of such arguments. It borrows from the settings, which the caller frees, after a fault too. */
+int simulate_read(const char *file, const char *arguments, struct settings *settings, struct point *point,
+                  struct status *st);
 
 #endif

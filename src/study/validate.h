@@ -21,6 +21,7 @@
 #include <stdio.h>
 
 #include "base/csv.h"
+#include "base/embedded.h"
 #include "base/status.h"
 #include "machine/chip.h"
 
@@ -29,10 +30,10 @@ enum verdict { VERDICT_OK, VERDICT_OUT, VERDICT_BEYOND, VERDICT_FITTED, VERDICTS
 /* What is compared; a ratio is that of two counts, or 1 + a difference. */
 enum check_unit { CHECK_SECONDS, CHECK_BYTES, CHECK_RATIO };
 
-enum { CHECK_PART = 16, CHECK_ID = 64, CHECK_TEXT = 200 };
+enum { CHECK_ID = 64, CHECK_TEXT = 200 };
 struct check {
-    char part[CHECK_PART]; /* "exact", "rule", "engines", "published", "median", "worked" */
-    char kind[CHECK_PART]; /* of a measurement: "interpolated", "transferred"; else empty */
+    const char *part;      /* "exact", "rule", "engines", "published", "median", "worked" */
+    const char *kind;      /* of a measurement: "interpolated", "transferred"; else NULL */
     char id[CHECK_ID];     /* E3, F1, AG-v5e-4M: what the summary groups by, or names */
     char what[CHECK_TEXT]; /* the simulation as `icisim run` takes it, or what it is */
     char note[CHECK_TEXT]; /* for people; may be empty */
@@ -52,27 +53,34 @@ void checks_free(struct checks *checks);
 /* (simulated - expected) / expected; 0 where both are 0. */
 double check_difference(const struct check *check);
 
-/* Appends a check; its verdict, unless it is BEYOND or FITTED already, follows from its tolerance. */
-int checks_add(struct checks *checks, struct check check, struct status *st);
+/* Appends a check with its texts. Its verdict, unless it is another than OK already, follows from its tolerance; without one it
+ * is BEYOND. */
+int checks_add(struct checks *checks, struct check check, const char *id, const char *what, const char *note,
+               struct status *st);
 
-/* Appends the median of n absolute differences, which are sorted in place, as a check of its own: 1 + median against 1. None
- * of no differences. */
-struct median_words {
-    const char *id, *predictions; /* "steps", "predicted rows" */
-};
-int checks_add_median(struct checks *checks, double difference[], int n, const struct median_words *words,
-                      double tolerance_frac, struct status *st);
+/* Appends the median of the absolute differences, in seconds, of all predictions (neither FITTED nor BEYOND) of a part and a kind as
+ * a check of its own: 1 + median against 1. None of no predictions. `words` is what they are called. */
+int checks_add_median(struct checks *checks, const struct check *of, const char *id, const char *words,
+                      struct status *st);
 
 /* Adds checks: exact forms against the event engine and, if asked for, SimGrid; rules against the event engine; ... */
 int validate_formulas(struct checks *checks, bool simgrid, struct status *st);
+int validate_exact(struct checks *checks, bool simgrid,
+                   struct status *st); /* of these the exact forms alone */
 /* ... engine against engine, every op of every chip; ... */
 int validate_engines(struct checks *checks, struct status *st);
-/* ... published measurements on a profile, and worked problems on the spec profile. Files NULL: the ones compiled in
- * from analysis/published/. */
+/* ... published measurements on a profile, and worked problems on the spec profile; ... */
 int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
-/* ... measured training steps, and products, copies and collectives beside them; ... */
+int validate_worked(struct checks *checks, struct status *st);
+/* ... measured training steps, and products, copies and collectives beside them. Files NULL: the ones compiled in from
+ * analysis/published/. */
 int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
-int validate_worked(struct checks *checks, const char *file, struct status *st);
+
+/* A file of analysis/published/, which is there. */
+const struct embedded_file *published_file(const char *name);
+
+/* Is a row among those that some value of the chip's profile was fitted on? */
+bool is_fitted_on(const struct chip *chip, const char *id);
 
 /* Number of checks that are OUT. */
 int checks_out(const struct checks *checks);

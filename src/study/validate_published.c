@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Simulation against what others have published: measured collectives on a chip's profile, and worked problems on the
+ * book's numbers.
+ *
+ * A measurement that shaped the profile (`fitted_on` in the chip's file) proves nothing and is only shown. Of the
+ * others each must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %: with two or
+ * three numbers for a whole chip more is not to be had, as a line without wraparound measures 15 to 20 % above its
+ * ideal. On the spec profile the differences say how far real machines are from the book, and nothing is judged.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/units.h"
+#include "study/simulate.h"
+#include "study/validate.h"
+
+static const double each_frac = 0.20, median_frac = 0.10, most_fitted_frac = 0.5, worked_frac = 1e-6;
+
+static const char interpolated[] = "interpolated", transferred[] = "transferred";
+
+bool is_fitted_on(const struct chip *chip, const char *id)
+{
+    for (int i = 0; i < chip->facts; i++) {
+        const struct node *rows = chip->fact[i].measured ? chip->fact[i].fitted_on : NULL;
+        for (int r = 0; rows && r < node_count(rows); r++) {
+            const char *text;
+            if (node_text(node_child(rows, r), "fitted_on", &text, NULL) == 0 && strcmp(text, id) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+const struct embedded_file *published_file(const char *name)
+{
+    const struct embedded_file *file = embedded_published;
+    while (strcmp(file->name, name) != 0)
+        file++;
+    return file;
+}
+
+static const char *cell(const struct measured *m, int row, const char *column)
+{
+    return csv_table_text(&m->table, m->row[row].row, column);
+}
+
+/* Do two rows say the same but for the size? */
+static bool is_same_shape(const struct measured_row *a, const struct measured_row *b)
+{
+    for (int i = 0; i < option_count; i++) {
+        const struct setting *x = &a->settings.of[i], *y = &b->settings.of[i];
+        if (i == option_index(option_by_name("size")))
+            continue;
+        if (x->count != y->count || (x->count > 0 && strcmp(x->text[0], y->text[0]) != 0))
+            return false;
+    }
+    return true;
+}
+
+static const char *kind_of(const struct measured *m, const struct chip *chip, int row)
+{
+    for (int i = 0; i < m->rows; i++)
+        if (is_same_shape(&m->row[row], &m->row[i]) && is_fitted_on(chip, cell(m, i, "id")))
+            return interpolated;
+    return transferred;
+}
+
+/* On the spec profile a row is shown, not judged, and not simulated where the book has no number (int32 matmuls). */
+static int check_row(struct checks *checks, const struct measured *m, int row, enum chip_profile profile,
+                     struct catalog *catalog, struct status *st)
+{
+    bool spec = profile == CHIP_SPEC;
+    char what[CHECK_TEXT];
+    struct simulation simulation;
+    struct status own = {0};
+    struct point point = m->row[row].point;
+    point.machine.profile = profile;
+    const struct chip *chip = catalog_chip(catalog, point.machine.chip, profile, &own);
+    if (!chip || simulate_point(&point, catalog, true, &simulation, &own) < 0)
+        simulation.result.time_s = NAN;
+    if (own.code && !(spec && own.code == STATUS_INPUT))
+        return status_fail(st, own.code, "%s:%d: %s", m->table.file, m->row[row].line, own.text);
+    bool fitted = !spec && is_fitted_on(chip, cell(m, row, "id"));
+    const char *kind = spec || fitted ? NULL : kind_of(m, chip, row);
+    const char *note = own.code ? own.text
+                       : spec   ? "spec profile, not judged"
+                       : fitted ? "fitted: its profile was fitted on it"
+                                : kind;
+    struct check check = {.part = "published",
+                          .kind = kind,
+                          .simulated = simulation.result.time_s,
+                          .expected = m->row[row].time_s,
+                          .tolerance_frac = spec ? NAN : each_frac,
+                          .verdict = fitted ? VERDICT_FITTED : VERDICT_OK};
+    snprintf(what, sizeof what, "%s on %s %s", cell(m, row, "operation"), cell(m, row, "chip"),
+             cell(m, row, "slice"));
+    return checks_add(checks, check, cell(m, row, "id"), what, note, st);
+}
+
+/* At the first row of a chip: how many of its rows its profile was fitted on. Half of them are allowed. */
+static int check_share(struct checks *checks, const struct measured *m, int first, struct catalog *catalog,
+                       struct status *st)
+{
+    char what[CHECK_TEXT];
+    const char *name = m->row[first].point.machine.chip;
+    const struct chip *chip = catalog_chip(catalog, name, CHIP_MEASURED, st);
+    int rows = 0, fitted = 0;
+    for (int i = 0; chip && i < m->rows; i++) {
+        if (strcmp(m->row[i].point.machine.chip, name) != 0)
+            continue;
+        if (i < first)
+            return 0;
+        rows++;
+        fitted += is_fitted_on(chip, cell(m, i, "id"));
+    }
+    if (!chip)
+        return st->code;
+    struct check check = {.part = "profile",
+                          .simulated = fitted,
+                          .expected = rows,
+                          .unit = CHECK_RATIO,
+                          .tolerance_frac = NAN,
+                          .verdict = fitted <= most_fitted_frac * rows ? VERDICT_FITTED : VERDICT_OUT};
+    snprintf(what, sizeof what, "profile fitted on %d of %d rows; half are allowed", fitted, rows);
+    return checks_add(checks, check, name, what, "", st);
+}
+
+int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st)
+{
+    static const char *const kinds[] = {interpolated, transferred};
+    const struct embedded_file *own = published_file("published");
+    struct measured m = {0};
+    struct catalog catalog = {0};
+    int code = file ? measured_read(&m, file, NULL, st)
+                    : measured_parse(&m, "published.csv", own->text, own->bytes, NULL, st);
+    for (int i = 0; i < m.rows && code == 0; i++)
+        code = check_row(checks, &m, i, profile, &catalog, st);
+    for (int i = 0; i < m.rows && code == 0 && profile == CHIP_MEASURED; i++)
+        code = check_share(checks, &m, i, &catalog, st);
+    for (int k = 0; k < 2 && code == 0; k++) {
+        char words[CHECK_TEXT];
+        struct check of = {.part = "published", .kind = kinds[k], .tolerance_frac = median_frac};
+        snprintf(words, sizeof words, "%s predictions", kinds[k]);
+        code = checks_add_median(checks, &of, kinds[k], words, st);
+    }
+    catalog_free(&catalog);
+    measured_free(&m);
+    return code;
+}
+
+/* ", +1.2 %" beside another number for the same. */
+static void compare(char *text, size_t room, const char *says, double simulated, double other_s)
+{
+    char time[UNITS_TEXT];
+    snprintf(text, room, "; %s %s, %+.1f %%", says, units_print_time(other_s, time),
+             100 * (simulated / other_s - 1));
+}
+
+/* A worked problem: what its schedule takes, worked out by hand, and beside it what the book and the rule answer. */
+static int check_worked(struct checks *checks, struct catalog *catalog, const struct csv_table *table,
+                        int row, struct status *st)
+{
+    static const char *const names[] = {"book_s", "exact_s", "exact_link_bytes"};
+    double number[3];
+    struct simulation simulation;
+    const char *run = csv_table_text(table, row, "run");
+    for (int i = 0; i < 3; i++)
+        if (csv_table_number(table, row, csv_table_column(table, names[i]), &number[i], st))
+            return st->code;
+    if (simulate(run, catalog, &simulation, st))
+        return status_prefix(st, "%s:%d: ", table->file, table->line[row]);
+    const struct result *result = &simulation.result;
+    double book_s = number[0];
+    bool bytes = !isnan(number[2]);
+    struct check check = {.part = "worked",
+                          .simulated = bytes ? result->max_link_bytes : result->time_s,
+                          .expected = bytes ? number[2] : number[1],
+                          .unit = bytes ? CHECK_BYTES : CHECK_SECONDS,
+                          .tolerance_frac = worked_frac};
+    char book[64] = "", rule[80] = "", says[32], note[4 * CHECK_TEXT];
+    if (!isnan(book_s))
+        compare(book, sizeof book, "the book says", check.simulated, book_s);
+    snprintf(says, sizeof says, "rule %s says", result->rule_id);
+    if (!bytes && result->formula_rule_s > 0)
+        compare(rule, sizeof rule, says, check.simulated, result->formula_rule_s);
+    snprintf(note, sizeof note, "%s%s%s%s", bytes ? "bytes over the busiest link: " : "",
+             csv_table_text(table, row, "derivation"), book, rule);
+    return checks_add(checks, check, csv_table_text(table, row, "id"), run, note, st);
+}
+
+int validate_worked(struct checks *checks, struct status *st)
+{
+    const struct embedded_file *own = published_file("worked-problems");
+    struct csv_table table = {0};
+    struct catalog catalog = {0};
+    int code = csv_table_parse(&table, "worked-problems.csv", own->text, own->bytes, st);
+    for (int row = 0; row < table.rows && code == 0; row++)
+        code = check_worked(checks, &catalog, &table, row, st);
+    catalog_free(&catalog);
+    csv_table_free(&table);
+    return code;
+}
