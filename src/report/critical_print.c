@@ -128,128 +128,84 @@ char *critical_sentence(const struct critical *critical, char text[static CRITIC
     return text;
 }
 
-static void put_us(struct sheet *sheet, double time_s)
+/* "TPU:5", for a cell of a table. */
+enum { CHIP_TEXT = 24 };
+static const char *chip_name(int32_t chip, char text[static CHIP_TEXT])
 {
-    sheet_real(sheet, "%.3f", time_s * 1e6);
-}
-
-static void put_op(struct sheet *sheet, const struct program *program, struct cell cell)
-{
-    char text[NAMES_OP_ROUTE];
-    sheet_text(sheet, names_op_route(program, cell.op, cell.chip, text));
-}
-
-static void put_chip(struct sheet *sheet, int32_t chip)
-{
-    char text[24];
-    snprintf(text, sizeof text, "TPU:%d", chip);
-    sheet_text(sheet, text);
+    snprintf(text, CHIP_TEXT, "TPU:%d", chip);
+    return text;
 }
 
 static int print_sends(const struct critical *critical, FILE *out, struct status *st)
 {
+    static const char heads[] = "send, of, bytes (B), start (us), end (us), took (us), exposed (us)";
     const struct waits *waits = critical->waits;
     const struct program *program = waits->program;
     struct sheet sheet = {0};
-    sheet_text_column(&sheet, "send");
-    sheet_text_column(&sheet, "of");
-    sheet_column(&sheet, "bytes", "(B)");
-    sheet_column(&sheet, "start", "(us)");
-    sheet_column(&sheet, "end", "(us)");
-    sheet_column(&sheet, "took", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
+    sheet_columns(&sheet, heads);
     for (int32_t o = 0; o < program->ops; o++) {
+        char op[NAMES_OP_ROUTE], chip[CHIP_TEXT];
         struct cell cell = critical_send(critical, o);
         if (cell.chip < 0)
             continue;
-        put_op(&sheet, program, cell);
-        put_chip(&sheet, cell.chip);
-        sheet_real(&sheet, "%.0f", op_amount(program, &program->op[o], cell.chip));
-        put_us(&sheet, waits_start_s(waits, cell));
-        put_us(&sheet, waits_end_s(waits, cell));
-        put_us(&sheet, waits_end_s(waits, cell) - waits_start_s(waits, cell));
-        put_us(&sheet, critical->exposed_s[o]);
+        double start_s = waits_start_s(waits, cell), end_s = waits_end_s(waits, cell);
+        sheet_row(&sheet, names_op_route(program, o, cell.chip, op), chip_name(cell.chip, chip),
+                  op_amount(program, &program->op[o], cell.chip), start_s, end_s, end_s - start_s,
+                  critical->exposed_s[o]);
     }
     fputs("# sends that come to the critical chip, and others that it waits for: what of each is exposed\n",
           out);
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }
 
 static int print_waits(const struct critical *critical, FILE *out, struct status *st)
 {
+    static const char heads[] = "before, from (us), to (us), waits (us), for, of";
     const struct program *program = critical->waits->program;
     struct sheet sheet = {0};
-    sheet_text_column(&sheet, "before");
-    sheet_column(&sheet, "from", "(us)");
-    sheet_column(&sheet, "to", "(us)");
-    sheet_column(&sheet, "waits", "(us)");
-    sheet_text_column(&sheet, "for");
-    sheet_text_column(&sheet, "of");
+    sheet_columns(&sheet, heads);
     for (int32_t i = 0; i < critical->idles; i++) {
         const struct critical_wait *idle = &critical->idle[i];
-        if (idle->op < 0)
-            sheet_text(&sheet, "the end");
-        else
-            put_op(&sheet, program, (struct cell){idle->op, critical->chip});
-        put_us(&sheet, idle->start_s);
-        put_us(&sheet, idle->end_s);
-        put_us(&sheet, idle->end_s - idle->start_s);
-        put_op(&sheet, program, idle->cause.cell);
-        put_chip(&sheet, idle->cause.cell.chip);
+        struct cell cause = idle->cause.cell;
+        char before[NAMES_OP_ROUTE], op[NAMES_OP_ROUTE], chip[CHIP_TEXT];
+        sheet_row(&sheet,
+                  idle->op < 0 ? "the end" : names_op_route(program, idle->op, critical->chip, before),
+                  idle->start_s, idle->end_s, idle->end_s - idle->start_s,
+                  names_op_route(program, cause.op, cause.chip, op), chip_name(cause.chip, chip));
     }
     fprintf(out, "# waits of the compute queue of TPU:%d: %.3f us in all\n", critical->chip,
             critical->idle_s * 1e6);
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }
 
-static void put_cause(struct sheet *sheet, struct cause cause)
+static const char *cause_text(struct cause cause, char text[static 48])
 {
-    char text[48];
-    switch (cause.kind) {
-    case CAUSE_START:
-        sheet_text(sheet, "the program started");
-        return;
-    case CAUSE_QUEUE:
-        sheet_text(sheet, "the compute before it ended");
-        return;
-    case CAUSE_ARRIVED:
-        snprintf(text, sizeof text, "it arrived from TPU:%d", cause.cell.chip);
-        sheet_text(sheet, text);
-        return;
-    case CAUSE_DONE:
-        sheet_text(sheet, "the chip was done with it");
-    }
+    static const char *const texts[] = {[CAUSE_START] = "the program started",
+                                        [CAUSE_QUEUE] = "the compute before it ended",
+                                        [CAUSE_DONE] = "the chip was done with it"};
+    if (cause.kind != CAUSE_ARRIVED)
+        return texts[cause.kind];
+    snprintf(text, 48, "it arrived from TPU:%d", cause.cell.chip);
+    return text;
 }
 
 static int print_path(const struct critical *critical, FILE *out, struct status *st)
 {
+    static const char heads[] = "op, on, start (us), end (us), took (us), started when";
     const struct waits *waits = critical->waits;
     struct sheet sheet = {0};
-    sheet_text_column(&sheet, "op");
-    sheet_text_column(&sheet, "on");
-    sheet_column(&sheet, "start", "(us)");
-    sheet_column(&sheet, "end", "(us)");
-    sheet_column(&sheet, "took", "(us)");
-    sheet_text_column(&sheet, "started when");
+    sheet_columns(&sheet, heads);
     for (int32_t i = 0; i < critical->segments; i++) {
         const struct critical_segment *segment = &critical->segment[i];
-        if (waits_is_join(waits, segment->cell))
-            continue;
-        put_op(&sheet, waits->program, segment->cell);
-        put_chip(&sheet, segment->cell.chip);
-        put_us(&sheet, segment->start_s);
-        put_us(&sheet, segment->end_s);
-        put_us(&sheet, segment->end_s - segment->start_s);
-        put_cause(&sheet, waits_cause(waits, segment->cell, true));
+        struct cell cell = segment->cell;
+        char op[NAMES_OP_ROUTE], chip[CHIP_TEXT], cause[48];
+        if (!waits_is_join(waits, cell))
+            sheet_row(&sheet, names_op_route(waits->program, cell.op, cell.chip, op),
+                      chip_name(cell.chip, chip), segment->start_s, segment->end_s,
+                      segment->end_s - segment->start_s, cause_text(waits_cause(waits, cell, true), cause));
     }
     fputs("# critical path: each op starts when the one above it ends\n", out);
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }
 
 int critical_print(const struct critical *critical, FILE *out, struct status *st)

@@ -7,41 +7,25 @@
 #include "report/module_print.h"
 #include "report/sheet.h"
 
-static void add_row(struct sheet *sheet, const struct tally_row *row)
-{
-    char name[2 * TALLY_WORD];
-    snprintf(name, sizeof name, "%s%s", opcode_info(row->opcode)->name, row->again ? " (again)" : "");
-    sheet_text(sheet, *row->phase ? row->phase : "-");
-    sheet_text(sheet, name);
-    sheet_text(sheet, row->axes);
-    sheet_count(sheet, row->group);
-    sheet_text(sheet, *row->what ? row->what : "-");
-    sheet_real(sheet, "%.0f", row->count);
-    sheet_real(sheet, "%.0f", row->in_bytes);
-    sheet_real(sheet, "%.0f", row->out_bytes);
-}
-
 int module_print_issued(const struct module *module, FILE *out, struct status *st)
 {
+    static const char heads[] = "phase, collective, axes, group (), what, count (), in (B), out (B)";
     struct tally tally = {0};
     struct sheet sheet = {0};
     int code = tally_collectives(module, &tally, st);
     if (code == 0) {
         fputs("# collectives issued: group is the devices of one; bytes on a device, all of a row together\n",
               out);
-        sheet_text_column(&sheet, "phase");
-        sheet_text_column(&sheet, "collective");
-        sheet_text_column(&sheet, "axes");
-        sheet_column(&sheet, "group", "");
-        sheet_text_column(&sheet, "what");
-        sheet_column(&sheet, "count", "");
-        sheet_column(&sheet, "in", "(B)");
-        sheet_column(&sheet, "out", "(B)");
-        for (int r = 0; r < tally.rows; r++)
-            add_row(&sheet, &tally.row[r]);
-        code = sheet_print(&sheet, out, st);
+        sheet_columns(&sheet, heads);
+        for (int r = 0; r < tally.rows; r++) {
+            const struct tally_row *row = &tally.row[r];
+            char name[2 * TALLY_WORD];
+            snprintf(name, sizeof name, "%s%s", opcode_info(row->opcode)->name, row->again ? " (again)" : "");
+            sheet_row(&sheet, row->phase, name, row->axes, (double)row->group, row->what, row->count,
+                      row->in_bytes, row->out_bytes);
+        }
+        code = sheet_end(&sheet, out, st);
     }
-    sheet_free(&sheet);
     tally_free(&tally);
     return code;
 }

@@ -28,7 +28,5 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
     for (int kind = 0; kind < MEMORY_KINDS; kind++)
         sheet_real(&sheet, "%.0f", bytes[kind]);
     sheet_real(&sheet, "%.0f", sum);
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }

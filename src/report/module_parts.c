@@ -101,12 +101,8 @@ static double time_s(const struct part *part)
 
 static void put_layers(struct sheet *sheet, const struct part *part, const char *layers)
 {
-    sheet_text(sheet, part->phase);
-    sheet_text(sheet, layers);
-    sheet_real(sheet, "%.3f", part->products_s * 1e6);
-    sheet_real(sheet, "%.3f", part->others_s * 1e6);
-    sheet_real(sheet, "%.3f", part->collectives_s * 1e6);
-    sheet_real(sheet, "%.3f", part->exposed_s * 1e6);
+    sheet_row(sheet, part->phase, layers, part->products_s, part->others_s, part->collectives_s,
+              part->exposed_s);
 }
 
 /* Many that differ, as layers with experts do: the mean, the one that took least, and the one that took most. */
@@ -151,6 +147,7 @@ static int32_t last_of_phase(const struct part part[], int32_t parts, int32_t fi
 
 static int print_layers(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
 {
+    static const char heads[] = "phase, layer, products (us), others (us), collectives (us), exposed (us)";
     enum { ROWS_MOST = 16 };
     struct sheet sheet = {0};
     int32_t parts = collect_layers(rows, part);
@@ -159,12 +156,7 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
     fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
           "the exposed part is what the chip waited\n",
           out);
-    sheet_text_column(&sheet, "phase");
-    sheet_text_column(&sheet, "layer");
-    sheet_column(&sheet, "products", "(us)");
-    sheet_column(&sheet, "others", "(us)");
-    sheet_column(&sheet, "collectives", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
+    sheet_columns(&sheet, heads);
     for (int32_t p = 0, last, end, different; p < parts; p = end + 1) {
         end = last_of_phase(part, parts, p, &different);
         if (different > ROWS_MOST) {
@@ -179,9 +171,7 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
             put_layers(&sheet, &part[p], layers);
         }
     }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }
 
 /* Behind what it is hidden: "products 84%, others 13%, collectives 3%". When the queue was not busy it waited for other
@@ -206,6 +196,8 @@ static void print_behind(const struct part *part, char text[static MODULE_ROW_TE
 
 static int print_over_axes(const struct module_rows *rows, struct part part[], FILE *out, struct status *st)
 {
+    static const char heads[] =
+        "collective, axes, count (), bytes (B), time (us), hidden (us), exposed (us), hidden behind";
     struct sheet sheet = {0};
     int32_t parts = 0;
     for (int32_t r = 0; r < rows->rows; r++) {
@@ -220,29 +212,15 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
     fputs("# by collective and mesh axes: bytes of the whole arrays; hidden is what the chip did not wait "
           "for; meanwhile it was busy with what it is hidden behind, or waited for other collectives\n",
           out);
-    sheet_text_column(&sheet, "collective");
-    sheet_text_column(&sheet, "axes");
-    sheet_column(&sheet, "count", "");
-    sheet_column(&sheet, "bytes", "(B)");
-    sheet_column(&sheet, "time", "(us)");
-    sheet_column(&sheet, "hidden", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
-    sheet_text_column(&sheet, "hidden behind");
+    sheet_columns(&sheet, heads);
     for (int32_t p = 0; p < parts; p++) {
         char behind[MODULE_ROW_TEXT];
         print_behind(&part[p], behind);
-        sheet_text(&sheet, part[p].phase);
-        sheet_text(&sheet, part[p].name);
-        sheet_real(&sheet, "%.0f", part[p].executions);
-        sheet_real(&sheet, "%.0f", part[p].bytes);
-        sheet_real(&sheet, "%.3f", part[p].collectives_s * 1e6);
-        sheet_real(&sheet, "%.3f", (part[p].collectives_s - part[p].exposed_s) * 1e6);
-        sheet_real(&sheet, "%.3f", part[p].exposed_s * 1e6);
-        sheet_text(&sheet, behind);
+        sheet_row(&sheet, part[p].phase, part[p].name, part[p].executions, part[p].bytes,
+                  part[p].collectives_s, part[p].collectives_s - part[p].exposed_s, part[p].exposed_s,
+                  behind);
     }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }
 
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st)

@@ -58,6 +58,8 @@ static int longer_first(const void *a, const void *b)
 static int print_classes(const struct module_rows *rows, struct module_row class[], FILE *out,
                          struct status *st)
 {
+    static const char heads[] =
+        "collective, groups, on, bytes (B), count (), each (us), all (us), exposed (us)";
     struct sheet sheet = {0};
     int32_t classes = collect_classes(rows, class);
     char text[MODULE_ROW_TEXT];
@@ -66,27 +68,12 @@ static int print_classes(const struct module_rows *rows, struct module_row class
     qsort(class, (size_t)classes, sizeof *class, longer_first);
     fputs("# collectives by class: bytes of the whole array of a group; times of one execution and of all\n",
           out);
-    sheet_text_column(&sheet, "collective");
-    sheet_text_column(&sheet, "groups");
-    sheet_text_column(&sheet, "on");
-    sheet_column(&sheet, "bytes", "(B)");
-    sheet_column(&sheet, "count", "");
-    sheet_column(&sheet, "each", "(us)");
-    sheet_column(&sheet, "all", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
-    for (int32_t c = 0; c < classes; c++) {
-        sheet_text(&sheet, module_row_opcode(rows, &class[c]));
-        sheet_text(&sheet, module_row_groups(rows, &class[c], text));
-        sheet_text(&sheet, class[c].layout ? class[c].layout->text : "shortest routes");
-        sheet_real(&sheet, "%.0f", class[c].bytes);
-        sheet_real(&sheet, "%.0f", class[c].executions);
-        sheet_real(&sheet, "%.3f", class[c].time_s / class[c].executions * 1e6);
-        sheet_real(&sheet, "%.3f", class[c].time_s * 1e6);
-        sheet_real(&sheet, "%.3f", class[c].exposed_s * 1e6);
-    }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    sheet_columns(&sheet, heads);
+    for (const struct module_row *c = class; c < class + classes; c++)
+        sheet_row(&sheet, module_row_opcode(rows, c), module_row_groups(rows, c, text),
+                  c->layout ? c->layout->text : "shortest routes", c->bytes, c->executions,
+                  c->time_s / c->executions, c->time_s, c->exposed_s);
+    return sheet_end(&sheet, out, st);
 }
 
 /* The rows that come first, of which so few are shown that nothing needs to be sorted. Returns how many. */
@@ -105,35 +92,27 @@ static int find_top(const struct module_rows *rows, const struct module_row *top
     return count;
 }
 
+static const char *bound_of(const struct module_row *row)
+{
+    return row->collective >= 0 ? "ICI" : bound_kind_name(row->product ? row->bound : BOUND_HBM);
+}
+
 static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
+    static const char heads[] =
+        "instruction, opcode, bound, count (), each (us), all (us), exposed (us), share (%)";
+    const struct module *module = module_of(rows);
     struct sheet sheet = {0};
     const struct module_row *top[TOP];
     int count = find_top(rows, top);
     fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
-    sheet_text_column(&sheet, "instruction");
-    sheet_text_column(&sheet, "opcode");
-    sheet_text_column(&sheet, "bound");
-    sheet_column(&sheet, "count", "");
-    sheet_column(&sheet, "each", "(us)");
-    sheet_column(&sheet, "all", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
-    sheet_column(&sheet, "share", "(%)");
-    for (int r = 0; r < count; r++) {
-        const struct module_row *row = top[r];
-        sheet_text(&sheet, module_word(module_of(rows), module_at(module_of(rows), row->instruction)->name));
-        sheet_text(&sheet, module_row_opcode(rows, row));
-        sheet_text(&sheet,
-                   row->collective >= 0 ? "ICI" : bound_kind_name(row->product ? row->bound : BOUND_HBM));
-        sheet_real(&sheet, "%.0f", row->executions);
-        sheet_real(&sheet, "%.3f", row->time_s / row->executions * 1e6);
-        sheet_real(&sheet, "%.3f", row->time_s * 1e6);
-        sheet_real(&sheet, "%.3f", row->exposed_s * 1e6);
-        sheet_real(&sheet, "%.1f", total_s > 0 ? row->time_s / total_s * 100 : NAN);
-    }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    sheet_columns(&sheet, heads);
+    for (int r = 0; r < count; r++)
+        sheet_row(&sheet, module_word(module, module_at(module, top[r]->instruction)->name),
+                  module_row_opcode(rows, top[r]), bound_of(top[r]), top[r]->executions,
+                  top[r]->time_s / top[r]->executions, top[r]->time_s, top[r]->exposed_s,
+                  total_s > 0 ? top[r]->time_s / total_s : NAN);
+    return sheet_end(&sheet, out, st);
 }
 
 /* What a custom call is called: its target, or its opcode. */
@@ -216,9 +195,7 @@ static void write_row(struct csv_writer *csv, const struct module_rows *rows, co
     csv_real(csv, row->flops);
     csv_real(csv, row->collective >= 0 ? row->bytes * row->executions : row->hbm_bytes);
     csv_real(csv, row->exposed_s);
-    csv_text(csv, row->uncosted          ? "uncosted"
-                  : row->collective >= 0 ? "ICI"
-                                         : bound_kind_name(row->product ? row->bound : BOUND_HBM));
+    csv_text(csv, row->uncosted ? "uncosted" : bound_of(row));
     csv_text(csv, module_row_groups(rows, row, text));
     static const char *const labels[] = {"phase", "layer", "what"};
     for (size_t l = 0; l < sizeof labels / sizeof *labels; l++)

@@ -10,14 +10,12 @@
 static void put(struct sheet *sheet, const char *name, double seconds, double total_s, double *sum_s)
 {
     *sum_s += seconds;
-    sheet_text(sheet, name);
-    sheet_real(sheet, "%.3f", seconds * 1e6);
-    sheet_real(sheet, "%.1f", 100 * seconds / total_s);
-    sheet_real(sheet, "%.3f", *sum_s * 1e6);
+    sheet_row(sheet, name, seconds, seconds / total_s, *sum_s);
 }
 
 int module_print_spent(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
+    static const char heads[] = "what, time (us), share (%), so far (us)";
     struct module_spent spent;
     struct sheet sheet = {0};
     double sum_s = 0;
@@ -29,10 +27,7 @@ int module_print_spent(const struct module_rows *rows, double total_s, FILE *out
           "besides, products "
           "slower than the peak, and what is no product\n",
           out);
-    sheet_text_column(&sheet, "what");
-    sheet_column(&sheet, "time", "(us)");
-    sheet_column(&sheet, "share", "(%)");
-    sheet_column(&sheet, "so far", "(us)");
+    sheet_columns(&sheet, heads);
     put(&sheet, "model at the peak", spent.model_s, total_s, &sum_s);
     put(&sheet, "recomputed and masked", spent.beyond_s, total_s, &sum_s);
     put(&sheet, "products below the peak", spent.below_peak_s, total_s, &sum_s);
@@ -44,7 +39,5 @@ int module_print_spent(const struct module_rows *rows, double total_s, FILE *out
         put(&sheet, name, spent.exposed[i].seconds, total_s, &sum_s);
     }
     put(&sheet, "rest", spent.rest_s, total_s, &sum_s);
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return sheet_end(&sheet, out, st);
 }

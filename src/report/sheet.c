@@ -4,29 +4,53 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
 #include "base/text.h"
 
-static void add_column(struct sheet *sheet, const char *name, const char *unit, bool left)
-{
-    assert(sheet->columns < SHEET_COLUMNS && sheet->cells == 0);
-    int c = sheet->columns++;
-    sheet->column[c].name = name;
-    sheet->column[c].unit = unit;
-    sheet->column[c].left = left;
-}
-
 void sheet_column(struct sheet *sheet, const char *name, const char *unit)
 {
-    add_column(sheet, name, unit, false);
+    assert(sheet->columns < SHEET_COLUMNS && sheet->cells == 0);
+    sheet->column[sheet->columns++] = (struct sheet_column){.name = name, .unit = unit};
 }
 
 void sheet_text_column(struct sheet *sheet, const char *name)
 {
-    add_column(sheet, name, "", true);
+    sheet_column(sheet, name, NULL);
+}
+
+void sheet_columns(struct sheet *sheet, const char *heads)
+{
+    char *at = sheet->heads = strdup(heads);
+    sheet->failed |= !at;
+    for (char *head; (head = strsep(&at, ",")) != NULL;) {
+        head += strspn(head, " ");
+        char *unit = strchr(head, '(');
+        if (unit)
+            unit[-1] = '\0';
+        sheet_column(sheet, head, unit && strcmp(unit, "()") == 0 ? "" : unit);
+    }
+}
+
+void sheet_row(struct sheet *sheet, ...)
+{
+    va_list list;
+    va_start(list, sheet);
+    for (int c = 0; c < sheet->columns; c++) {
+        const char *unit = sheet->column[c].unit;
+        if (!unit)
+            sheet_text(sheet, va_arg(list, const char *));
+        else if (strcmp(unit, "(us)") == 0)
+            sheet_real(sheet, "%.3f", va_arg(list, double) * 1e6);
+        else if (strcmp(unit, "(%)") == 0)
+            sheet_real(sheet, "%.1f", va_arg(list, double) * 100);
+        else
+            sheet_real(sheet, "%.0f", va_arg(list, double));
+    }
+    va_end(list);
 }
 
 void sheet_text(struct sheet *sheet, const char *text)
@@ -55,11 +79,16 @@ void sheet_real(struct sheet *sheet, const char *format, double value)
     sheet_text(sheet, isnan(value) ? NULL : text);
 }
 
+static const char *unit_of(const struct sheet *sheet, int column)
+{
+    return sheet->column[column].unit ? sheet->column[column].unit : "";
+}
+
 static int width_of(const struct sheet *sheet, int column)
 {
     size_t width = strlen(sheet->column[column].name);
-    if (strlen(sheet->column[column].unit) > width)
-        width = strlen(sheet->column[column].unit);
+    if (strlen(unit_of(sheet, column)) > width)
+        width = strlen(unit_of(sheet, column));
     for (int i = column; i < sheet->cells; i += sheet->columns)
         if (strlen(sheet->cell[i]) > width)
             width = strlen(sheet->cell[i]);
@@ -71,13 +100,14 @@ static void print_line(const struct sheet *sheet, const int width[], char mark, 
                        FILE *out)
 {
     int last = sheet->columns - 1;
-    while (last >= 0 && !*text[last])
+    while (last >= 0 && (sheet->column[last].hidden || !*text[last]))
         last--;
     fputc(mark, out);
     for (int c = 0; c <= last; c++) {
-        bool left = sheet->column[c].left;
+        bool left = !sheet->column[c].unit;
         int pad = left && c == last ? 0 : width[c];
-        fprintf(out, left ? "  %-*s" : "  %*s", pad, text[c]);
+        if (!sheet->column[c].hidden)
+            fprintf(out, left ? "  %-*s" : "  %*s", pad, text[c]);
     }
     fputc('\n', out);
 }
@@ -90,10 +120,10 @@ int sheet_print(const struct sheet *sheet, FILE *out, struct status *st)
         return status_nomem(st);
     bool units = false;
     for (int c = 0; c < sheet->columns; c++) {
-        units |= *sheet->column[c].unit != '\0';
-        width[c] = width_of(sheet, c);
         name[c] = sheet->column[c].name;
-        unit[c] = sheet->column[c].unit;
+        unit[c] = unit_of(sheet, c);
+        units |= *unit[c] != '\0';
+        width[c] = width_of(sheet, c);
     }
     print_line(sheet, width, '#', name, out);
     if (units)
@@ -103,10 +133,18 @@ int sheet_print(const struct sheet *sheet, FILE *out, struct status *st)
     return 0;
 }
 
+int sheet_end(struct sheet *sheet, FILE *out, struct status *st)
+{
+    int code = sheet_print(sheet, out, st);
+    sheet_free(sheet);
+    return code;
+}
+
 void sheet_free(struct sheet *sheet)
 {
     for (int i = 0; i < sheet->cells; i++)
         free(sheet->cell[i]);
     free(sheet->cell);
+    free(sheet->heads);
     *sheet = (struct sheet){0};
 }

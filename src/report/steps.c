@@ -154,43 +154,31 @@ static struct cell longest_wait(const struct steps *all, const struct step *step
     return longest;
 }
 
-/* How long the compute queue idles, and what the step started after. */
-static void add_wait(struct sheet *sheet, const struct steps *all, const struct step *step)
-{
-    double idle_s;
-    struct cell cell = longest_wait(all, step, &idle_s);
-    struct cause cause = {.kind = CAUSE_START};
-    if (cell.op >= 0)
-        cause = waits_cause(all->waits, cell, true);
-    if (all->computes)
-        sheet_real(sheet, "%.3f", idle_s * 1e6);
-    char text[NAMES_OP_ROUTE];
-    sheet_text(sheet, cause.kind == CAUSE_START
-                          ? NULL
-                          : names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, text));
-}
-
 static int add_step(struct sheet *sheet, const struct steps *all, const struct step *step, struct status *st)
 {
     const struct program *program = all->run->timing.program;
-    struct step_bytes bytes = {.sent = NAN};
-    for (int direction = 0; direction < DIRECTIONS; direction++)
-        bytes.direction[direction] = NAN;
-    int code = step->kind == OP_SEND ? count_bytes(all, step, &bytes, st) : 0;
-    sheet_text(sheet, program->stages > 0 ? program->stage[step->stage].name : "");
-    sheet_count(sheet, step->index);
-    sheet_text(sheet, step->kind == OP_SEND ? "send" : "compute");
-    sheet_real(sheet, "%.3f", step->start_s * 1e6);
-    sheet_real(sheet, "%.3f", step->end_s * 1e6);
-    sheet_real(sheet, "%.3f", (step->end_s - step->start_s) * 1e6);
-    sheet_count(sheet, step->ops);
-    sheet_real(sheet, "%.0f", bytes.sent);
-    for (int direction = 0; code == 0 && direction < DIRECTIONS; direction++)
-        if (all->direction[direction])
-            sheet_real(sheet, "%.0f", bytes.direction[direction]);
-    if (code == 0 && all->waits)
-        add_wait(sheet, all, step);
-    return code;
+    char after[NAMES_OP_ROUTE] = "";
+    double idle_s = NAN;
+    struct step_bytes bytes = {NAN, {0}};
+    if (step->kind != OP_SEND)
+        for (int d = 0; d < DIRECTIONS; d++)
+            bytes.direction[d] = NAN;
+    else if (count_bytes(all, step, &bytes, st) < 0)
+        return st->code;
+    if (all->waits) {
+        struct cell cell = longest_wait(all, step, &idle_s);
+        struct cause cause = {.kind = CAUSE_START};
+        if (cell.op >= 0)
+            cause = waits_cause(all->waits, cell, true);
+        if (cause.kind != CAUSE_START)
+            names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, after);
+    }
+    const double *d = bytes.direction;
+    sheet_row(sheet, program->stages > 0 ? program->stage[step->stage].name : "", (double)step->index,
+              step->kind == OP_SEND ? "send" : "compute", step->start_s, step->end_s,
+              step->end_s - step->start_s, (double)step->ops, bytes.sent, d[0], d[1], d[2], d[3], d[4], d[5],
+              idle_s, after);
+    return 0;
 }
 
 static void print_heading(const struct steps *all, FILE *out)
@@ -210,28 +198,21 @@ static void print_heading(const struct steps *all, FILE *out)
 
 static int print_steps(const struct steps *all, FILE *out, struct status *st)
 {
-    static const char *const names[DIRECTIONS] = {"x+", "x-", "y+", "y-", "z+", "z-"};
+    static const char heads[] = "stage, step (), kind, start (us), end (us), took (us), ops (), bytes (B), "
+                                "x+ (B), x- (B), y+ (B), y- (B), z+ (B), z- (B), waits (us), after";
+    enum { FIXED = 8 }; /* the columns before those of directions and waits */
     struct sheet sheet = {0};
     int code = 0;
-    sheet_text_column(&sheet, "stage");
-    sheet_column(&sheet, "step", "");
-    sheet_text_column(&sheet, "kind");
-    sheet_column(&sheet, "start", "(us)");
-    sheet_column(&sheet, "end", "(us)");
-    sheet_column(&sheet, "took", "(us)");
-    sheet_column(&sheet, "ops", "");
-    sheet_column(&sheet, "bytes", "(B)");
+    sheet_columns(&sheet, heads);
     for (int direction = 0; direction < DIRECTIONS; direction++)
-        if (all->direction[direction])
-            sheet_column(&sheet, names[direction], "(B)");
-    if (all->computes)
-        sheet_column(&sheet, "waits", "(us)");
-    if (all->waits)
-        sheet_text_column(&sheet, "after");
+        sheet.column[FIXED + direction].hidden = !all->direction[direction];
+    sheet.column[FIXED + DIRECTIONS].hidden = !all->computes;
+    sheet.column[FIXED + DIRECTIONS + 1].hidden = !all->waits;
     for (int s = 0; code == 0 && s < all->count; s++)
         code = add_step(&sheet, all, &all->step[s], st);
     print_heading(all, out);
-    code = code == 0 ? sheet_print(&sheet, out, st) : code;
+    if (code == 0)
+        return sheet_end(&sheet, out, st);
     sheet_free(&sheet);
     return code;
 }
