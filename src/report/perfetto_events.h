@@ -10,8 +10,8 @@
 
 #include <math.h>
 
+#include "base/status.h"
 #include "metrics/waits.h"
-#include "report/perfetto.h"
 
 /* In the order in which events of the same instant and row are written. */
 enum event_kind {
