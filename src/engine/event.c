@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 #include "engine/engines.h"
 #include "engine/event_run.h"
@@ -15,75 +16,63 @@
 /* More transfers than this would not end in a day. */
 #define TRANSFERS_MAX ((int64_t)1 << 32)
 
-/* The clock is looked at after so many instants, and within one after so many batches of events. */
-enum { INSTANTS_A_LOOK = 16, BATCHES_A_LOOK = 4096 };
-
-static void handle(struct run *run, uint32_t event)
+static void handle(struct run *run, struct event event)
 {
-    uint32_t index = event_index(event), flow;
-    switch (event_kind(event)) {
-    case EVENT_WAVE:
-        run_wave_due(run, index);
-        break;
-    case EVENT_FLOW:
-        run_flow_due(run, index);
-        break;
-    case EVENT_LINK:
-        if (network_link_due(&run->network, (int32_t)index, run->now_s))
-            while ((flow = network_next_single(&run->network, (int32_t)index, run->now_s)))
-                run_flow_ends(run, flow, run->plan.map.end[index]);
-        break;
-    case EVENT_GROUP:
-        for (int32_t ends = network_group_ends(&run->network, index, run->now_s), i = 0; i < ends; i++)
-            run_flow_ends(run, run->network.end[i].flow, run->network.end[i].to);
-        break;
-    }
+    if (event.kind == EVENT_WAVE)
+        run_wave_due(run, event.index);
+    else if (event.kind == EVENT_LINK)
+        network_link_due(&run->network, (int32_t)event.index, run->now_s);
+    else
+        network_group_due(&run->network, (int32_t)event.index, run->now_s);
 }
 
-/* Looks at the clock: tells how far the run is, and stops it when its time is over. */
-static void look(struct run *run)
+/* Passes on which flows have ended in this instant, those of one op together. */
+static void pass_ends(struct run *run)
+{
+    const struct network_end *end = run->network.end;
+    for (int32_t i = 0, n; i < run->network.ends; i += n) {
+        for (n = 0;
+             i + n < run->network.ends && end[i + n].op == end[i].op && end[i + n].start_s == end[i].start_s;
+             n++) {
+            run->here[n] = end[i + n].chip;
+            run->there[n] = end[i + n].to;
+        }
+        run_end(run, end[i].op, end[i].start_s, run->here, run->there, n);
+    }
+    run->network.ends = 0;
+}
+
+/* Looks at the clock: tells how far the run is, and stops it when its time is over. Is there a fault? */
+static bool look(struct run *run)
 {
     const struct engine_limits *limits = run->limits;
     double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
-    if (limits->time_s > 0 && spent_s > limits->time_s && !run->code) {
-        run->code = STATUS_LIMIT;
-        run->out_of_time = true;
-    }
+    run->out_of_time = limits->time_s > 0 && spent_s > limits->time_s;
     if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
         double done_frac = (double)run->ended / (double)run->plan.pairs;
         limits->progress(limits->context, spent_s, done_frac);
         run->told_s = spent_s;
     }
-}
-
-static int fault(struct run *run)
-{
-    if (run->instants++ % INSTANTS_A_LOOK == 0)
-        look(run);
     if (!run->code)
         run->code = run->network.code;
-    if (!run->code && run->queue.fault)
-        run->code = STATUS_NOMEM;
+    if (!run->code && (run->queue.fault || run->out_of_time))
+        run->code = run->queue.fault ? STATUS_NOMEM : STATUS_LIMIT;
     return run->code;
 }
 
 /* From instant to instant, until nothing is left to happen. */
 static void pass_time(struct run *run)
 {
-    uint32_t instant;
-    struct batch batch;
-    while (!fault(run) && (instant = queue_first(&run->queue))) {
-        run->now_s = queue_instant(&run->queue, instant)->time_s;
-        for (int b = 1; !run->code && queue_pop(&run->queue, instant, &batch); b++) {
-            for (uint32_t i = 0; i < batch.events; i++)
-                handle(run, batch.event[i]);
-            if (b % BATCHES_A_LOOK == 0)
-                look(run);
-            /* What is settled may end at once, in this instant. */
-            if (!queue_instant(&run->queue, instant)->first)
-                network_settle(&run->network, run->now_s);
-        }
-        queue_drop(&run->queue);
+    while (!look(run) && run->queue.entries > 0) {
+        run->now_s = queue_next_s(&run->queue);
+        struct batch batch = queue_pop(&run->queue);
+        for (uint32_t i = 0; i < batch.events; i++)
+            handle(run, batch.event[i]);
+        if (queue_next_s(&run->queue) != run->now_s)
+            pass_ends(run);
+        /* What starts now, or is settled, may end at once, in this instant. */
+        if (queue_next_s(&run->queue) != run->now_s)
+            network_settle(&run->network, run->now_s);
     }
 }
 
@@ -109,35 +98,28 @@ static int report(const struct run *run, struct status *st)
     }
 }
 
-static void release_all(struct run *run)
-{
-    run_free_rows(run);
-    free(run->count);
-    network_free(&run->network);
-    queue_free(&run->queue);
-    plan_free(&run->plan);
-}
-
 /* A run from the beginning to the end. `run` says of which program, into which trace and within which limits. */
 static int run_once(struct run *run, double early_frac, double late_frac, struct status *st)
 {
-    int code = plan_init(&run->plan, run->program, st);
-    if (code == 0) {
-        run->count = malloc((size_t)run->program->slice->chips * sizeof *run->count);
-        if (!run->count || !queue_init(&run->queue) ||
-            network_init(&run->network, &run->plan.map, &run->queue) < 0)
-            code = status_nomem(st);
-    }
+    size_t chips = (size_t)run->program->slice->chips;
+    run->queue = queue_of();
+    run->ready = malloc(3 * chips * sizeof *run->ready);
+    run->here = run->ready + chips;
+    run->there = run->here + chips;
+    int code = run->ready ? plan_init(&run->plan, run->program, st) : status_nomem(st);
+    if (code == 0 && network_init(&run->network, &run->plan.map, &run->queue) < 0)
+        code = status_nomem(st);
     if (code == 0) {
         run->network.early_frac = early_frac;
         run->network.late_frac = late_frac;
-        code = run_start_first(run, st);
-    }
-    if (code == 0) {
+        run_start_first(run);
         pass_time(run);
         code = report(run, st);
     }
-    release_all(run);
+    network_free(&run->network);
+    plan_free(&run->plan);
+    queue_free(&run->queue);
+    free(run->ready);
     return code;
 }
 

@@ -8,17 +8,15 @@
  * All links that are full at one level are held together, and what they hold is subtracted from other links
  * as count * level, once: whatever the order of flows in lists, links that are alike stay bit-equal.
  */
-#include "engine/event_path.h"
+#include "engine/event_network.h"
 
+#include "base/grow.h"
 #include "base/status.h"
 
 /* A link of which less than this share of the bandwidth is left may get full soon: it is watched for so many
  * fillings. Less than nothing is left of a link that should have been watched, rounding aside. */
 static const double nearly_full_frac = 0.05, rounding_frac = 1e-12;
 enum { WATCHED_FILLS = 16 };
-
-/* Bytes that the memory hands over at a time. */
-enum { CACHE_LINE = 64 };
 
 /* After the last entry comes one at infinity, so that every entry has two below it or none, and which is less is no branch. */
 static void sift_down(struct fill_entry heap[], int32_t entries, int32_t at)
@@ -63,96 +61,83 @@ static int32_t next_full(struct network *network, int32_t *entries, double *leve
 }
 
 /* The first link of a path's route that is full at this level. */
-static int32_t first_full(const struct network *network, const struct path *path, int32_t level)
+static int32_t first_full(const struct network *network, uint32_t path, int32_t level)
 {
-    const int32_t *link = network->crossing_link + path->first;
-    while (network->holder[*link].full != network->pass || network->holder[*link].level != level)
+    const int32_t *link = network_flow(network, path)->link;
+    while (network->bundle[*link].full != network->pass || network->bundle[*link].level != level)
         link++;
     return *link;
 }
 
 static bool is_held(const struct network *network, uint32_t path)
 {
-    int32_t by = network->holder_of[path];
-    return by >= 0 && network->holder[by].full == network->pass;
+    int32_t by = network->holder[path];
+    return by >= 0 && network->bundle[by].full == network->pass;
 }
 
 /* Notes a path that is not held yet, among those that the same link holds. */
 static bool note_open(struct network *network, uint32_t path)
 {
-    struct taken *list = list_room(network->taken, network->takens, &network->taken_room, sizeof *list);
-    if (!list)
+    if (!GROW(network->taken, network->takens, network->taken_room))
         return false;
-    network->taken = list;
-    int32_t by = network->holder_of[path], *first = &network->first_taken[by + 1];
+    int32_t by = network->holder[path], *first = &network->first_taken[by + 1];
     if (*first == 0)
         network->loser[network->losers++] = by;
-    list[network->takens] = (struct taken){path, *first};
+    network->taken[network->takens] = (struct taken){path, *first};
     *first = network->takens++;
-    __builtin_prefetch(network_path(network, path));
+    __builtin_prefetch(network_flow(network, path));
     return true;
 }
 
-/* The paths that cross a full link and are not held yet, as many as are open, and the links that held them. They lie far
- * apart in memory, which is asked for many of them at once; one after the other each would be waited for. */
+/* The paths that cross a full link and are not held yet, as many as are open, and the links that held them. */
 static bool find_open(struct network *network, int32_t link)
 {
-    uint32_t chunk = network->link[link].list;
+    const struct bundle *on = &network->bundle[link];
     const struct fill *fill = &network->fill[link];
-    int32_t left = network->link[link].crossings;
     int32_t missing = fill->open - fill->held - network->link[link].singles;
     network->takens = 1; /* 0 is none */
     network->losers = 0;
-    while (left > 0 && network->takens <= missing) {
-        const struct chunk *in = network_chunk(network, chunk);
-        int32_t paths = (left - 1) % CHUNK_CROSSINGS + 1;
-        for (size_t at = 0; at < sizeof in->next + sizeof in->path; at += CACHE_LINE)
-            __builtin_prefetch((const char *)network_chunk(network, in->next) + at);
-        for (int32_t i = 0; i < paths; i++)
-            __builtin_prefetch(&network->holder_of[in->path[i]]);
-        for (int32_t i = paths - 1; i >= 0; i--)
-            if (!is_held(network, in->path[i]) && !note_open(network, in->path[i]))
-                return false;
-        left -= paths;
-        chunk = in->next;
-    }
+    for (int32_t i = on->crossings - 1; i >= 0 && network->takens <= missing; i--)
+        if (!is_held(network, on->crossing[i].flow) && !note_open(network, on->crossing[i].flow))
+            return false;
     return true;
+}
+
+/* Paths lie far apart in memory. What take_over() reads of one is asked for while others are found or taken over: one
+ * after the other each would be waited for, which takes a third of an exchange of 256 chips. */
+static void fetch(const struct network *network, uint32_t path, int32_t by)
+{
+    const struct flow *f = network_flow(network, path);
+    __builtin_prefetch(f->link);
+    if (by >= 0)
+        __builtin_prefetch(&network->link[by].held[f->place]);
 }
 
 /* Has a path that is not held yet held by a full link. */
 static bool take_over(struct network *network, uint32_t path, int32_t link, int32_t by, double now_s)
 {
-    const struct path *p = network_path(network, path);
     if (by >= 0)
         hold_end(network, by, path, now_s);
-    for (int32_t i = 0; i < p->links; i++)
-        fill_note(network, network->crossing_link[p->first + (uint32_t)i], 1);
+    const struct flow *f = network_flow(network, path);
+    for (int32_t i = 0; i < f->links; i++)
+        fill_note(network, f->link[i], 1);
     return hold(network, link, path, now_s);
-}
-
-/* Asks the memory for what take_over() reads of a path. */
-static void fetch(const struct network *network, uint32_t path, int32_t by)
-{
-    const struct path *p = network_path(network, path);
-    __builtin_prefetch(&network->crossing_link[p->first]);
-    if (by >= 0)
-        __builtin_prefetch(&network->holder[by].held[p->place]);
 }
 
 /* A full link is crossed by paths that others held, and takes them, those of one after those of another: each of them
  * counts once what it has left. */
 static bool take_over_from(struct network *network, int32_t link, bool alone, double now_s)
 {
-    int32_t level = network->holder[link].level;
+    int32_t level = network->bundle[link].level;
     bool okay = find_open(network, link);
     for (int32_t l = 0; l < network->losers; l++) {
         int32_t by = network->loser[l], first = network->first_taken[by + 1];
         network->first_taken[by + 1] = 0;
         for (int32_t t = first; t; t = network->taken[t].next)
-            fetch(network, network->taken[t].path, by);
+            fetch(network, network->taken[t].flow, by);
         for (int32_t t = first; t && okay; t = network->taken[t].next) {
-            uint32_t path = network->taken[t].path;
-            int32_t to = alone ? link : first_full(network, network_path(network, path), level);
+            uint32_t path = network->taken[t].flow;
+            int32_t to = alone ? link : first_full(network, path, level);
             if (!is_held(network, path)) /* one that crosses the link twice is there twice */
                 okay = take_over(network, path, to, by, now_s);
         }
@@ -169,9 +154,7 @@ static void set_rate(struct network *network, int32_t link, double rate_Bps, dou
         link_advance(on, now_s);
         on->rate_Bps = rate_Bps;
     }
-    on->first_bytes = hold_least(network, link);
-    if (on->singles > 0 && network_flow(network, on->heap)->end_bytes < on->first_bytes)
-        on->first_bytes = network_flow(network, on->heap)->end_bytes;
+    on->first_bytes = hold_least(on);
     on->due_s = on->since_s + (on->first_bytes - on->served_bytes) / rate_Bps;
 }
 
@@ -191,8 +174,7 @@ static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, 
         return false;
     fill_subtract(network, level_Bps);
     for (int32_t f = 0; f < fulls; f++) {
-        const struct holder *h = &network->holder[full[f]];
-        if (h->counted < h->helds && !hold_count(network, full[f]))
+        if (network->bundle[full[f]].counted < network->link[full[f]].helds && !hold_count(network, full[f]))
             return false;
         set_rate(network, full[f], level_Bps, now_s);
     }
@@ -206,13 +188,13 @@ static bool hold_level(struct network *network, struct group *g, int32_t fulls, 
     const int32_t *full = network->full;
     int32_t level = g->orders;
     for (int32_t f = 0; f < fulls; f++) {
-        struct holder *h = &network->holder[full[f]];
+        struct bundle *h = &network->bundle[full[f]];
         h->full = network->pass;
         h->level = level;
         g->order[g->orders++] = full[f];
         network->open -= network->link[full[f]].singles;
     }
-    if (fulls > 1 || network->holder[*full].own != network->fill[*full].open - network->link[*full].singles)
+    if (fulls > 1 || network->bundle[*full].own != network->fill[*full].open - network->link[*full].singles)
         return hold_anew(network, fulls, level_Bps, now_s);
     fill_subtract_shares(network, *full, level_Bps);
     set_rate(network, *full, level_Bps, now_s);
@@ -227,7 +209,7 @@ static bool overlooked(struct network *network, const struct group *g)
         struct fill *fill = &network->fill[network->part[i]];
         double Bps = network->map->Bps[network->part[i]];
         if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
-            network->holder[network->part[i]].full == network->pass)
+            network->bundle[network->part[i]].full == network->pass)
             continue;
         found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
         fill->watched = g->fills + WATCHED_FILLS;
@@ -236,24 +218,21 @@ static bool overlooked(struct network *network, const struct group *g)
 }
 
 /* Queues the earliest end in the group. */
-static void queue_due(struct network *network, uint32_t group, double now_s)
+static void queue_due(struct network *network, struct group *g, double now_s)
 {
-    struct group *g = network_group(network, group);
     double due_s = INFINITY;
     for (int32_t i = 0; i < g->orders; i++)
         if (network->link[g->order[i]].due_s < due_s)
             due_s = network->link[g->order[i]].due_s;
-    due_s *= 1 + network->late_frac;
-    due_s = due_s > now_s ? due_s : now_s;
+    due_s = fmax(due_s * (1 + network->late_frac), now_s);
     if (g->due_s == due_s || g->orders == 0)
         return;
     g->due_s = due_s;
-    queue_push(network->queue, due_s, event_of(EVENT_GROUP, group));
+    queue_push(network->queue, due_s, EVENT_GROUP, (uint32_t)(g - network->group));
 }
 
-void group_fill(struct network *network, uint32_t group, double now_s)
+void group_fill(struct network *network, struct group *g, double now_s)
 {
-    struct group *g = network_group(network, group);
     bool okay = true;
     g->fills++;
     do {
@@ -268,7 +247,7 @@ void group_fill(struct network *network, uint32_t group, double now_s)
     } while (okay && overlooked(network, g));
     g->from = INT32_MAX;
     if (okay)
-        queue_due(network, group, now_s);
+        queue_due(network, g, now_s);
     else
         network->code = STATUS_NOMEM;
 }

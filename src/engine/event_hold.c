@@ -1,106 +1,102 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a link holds back: its paths, by its clock, and their shares of other links. */
-#include "engine/event_path.h"
+/* What a link holds: its flows, by its clock, and the shares that the paths among them have of other links. */
+#include "engine/event_network.h"
 
 #include <stdlib.h>
 
-#include "base/status.h"
+#include "base/grow.h"
 
-void *list_room(void *list, int32_t n, int32_t *room, size_t item_bytes)
-{
-    if (n < *room)
-        return list;
-    int32_t wider = *room ? 2 * *room : 4;
-    void *wide = realloc(list, (size_t)wider * item_bytes);
-    if (wide)
-        *room = wider;
-    return wide;
-}
+/* Most links hold few flows at once, and the fewer pages these lie on the better. */
+enum { FEW = 4 };
 
-bool hold(struct network *network, int32_t link, uint32_t path, double now_s)
+bool hold(struct network *network, int32_t link, uint32_t flow, double now_s)
 {
     struct link *on = &network->link[link];
-    struct holder *h = &network->holder[link];
-    struct path *p = network_path(network, path);
-    struct held *held = list_room(h->held, h->helds, &h->held_room, sizeof *held);
-    if (!held)
-        return false;
-    h->held = held;
-    if (h->helds == 0 && on->singles == 0) {
-        on->served_bytes = 0;
+    struct flow *f = network_flow(network, flow);
+    if (on->helds == on->held_room) {
+        int32_t room = on->helds ? 2 * on->helds : FEW;
+        struct held *held = realloc(on->held, (size_t)room * sizeof *held);
+        if (!held)
+            return false;
+        on->held = held;
+        on->held_room = room;
+    }
+    if (on->helds == 0) {
+        on->served_bytes = on->rate_Bps = 0;
         on->since_s = now_s;
-        on->rate_Bps = 0;
         on->due_s = NAN;
     } else {
         link_advance(on, now_s);
     }
-    double end_bytes = on->served_bytes + p->left_bytes;
-    if (h->helds == 0 || end_bytes < h->least_bytes)
-        h->least_bytes = end_bytes;
-    held[h->helds] = (struct held){end_bytes, path};
-    p->place = h->helds++;
-    network->holder_of[path] = link;
+    double end_bytes = on->served_bytes + f->left_bytes;
+    if (on->helds == 0 || end_bytes < on->least_bytes)
+        on->least_bytes = end_bytes;
+    on->held[on->helds] = (struct held){end_bytes, flow};
+    f->place = on->helds++;
+    network->holder[flow] = link;
     return true;
 }
 
-/* Notes that the shares of a path change, by +1 or -1. */
-static void mark_shares(struct network *network, uint32_t path, int32_t change)
+/* Takes a flow off the list of what a link holds; the last one moves to its place. */
+static void drop(struct network *network, struct link *on, int32_t place)
 {
-    const struct path *p = network_path(network, path);
-    const int32_t *link = network->crossing_link + p->first;
-    for (int32_t i = 0; i < p->links; i++) {
-        if (network->change[link[i]] == 0)
-            network->changed[network->changes++] = link[i];
-        network->change[link[i]] += change;
-    }
-    network->changes_total += change * p->links;
+    if (on->held[place].end_bytes <= on->least_bytes)
+        on->least_bytes = NAN;
+    struct held last = on->held[--on->helds];
+    on->held[place] = last;
+    network_flow(network, last.flow)->place = place;
 }
 
-void hold_end(struct network *network, int32_t link, uint32_t path, double now_s)
+/* Notes that the shares of a flow change, by +1 or -1. A flow of one link has none. */
+static void mark_shares(struct network *network, uint32_t flow, int32_t change)
+{
+    const struct flow *f = network_flow(network, flow);
+    for (int32_t i = 0; f->link && i < f->links; i++) {
+        if (network->change[f->link[i]] == 0)
+            network->changed[network->changes++] = f->link[i];
+        network->change[f->link[i]] += change;
+        network->changes_total += change;
+    }
+}
+
+void hold_end(struct network *network, int32_t link, uint32_t flow, double now_s)
 {
     struct link *on = &network->link[link];
-    struct holder *h = &network->holder[link];
-    struct path *p = network_path(network, path);
+    struct flow *f = network_flow(network, flow);
     link_advance(on, now_s);
-    double end_bytes = h->held[p->place].end_bytes;
-    p->left_bytes = end_bytes - on->served_bytes;
-    struct held last = h->held[--h->helds];
-    h->held[p->place] = last;
-    network_path(network, last.path)->place = p->place;
-    h->counted = h->helds;
-    network->holder_of[path] = -1;
-    if (end_bytes <= h->least_bytes)
-        h->least_bytes = NAN;
-    mark_shares(network, path, -1);
+    f->left_bytes = on->held[f->place].end_bytes - on->served_bytes;
+    drop(network, on, f->place);
+    network->holder[flow] = -1;
+    mark_shares(network, flow, -1);
 }
 
 bool hold_count(struct network *network, int32_t link)
 {
-    struct holder *h = &network->holder[link];
-    for (; h->counted < h->helds; h->counted++)
-        mark_shares(network, h->held[h->counted].path, +1);
-    h->own += network->change[link];
-    h->total += network->changes_total;
+    struct bundle *on = &network->bundle[link];
+    const struct link *l = &network->link[link];
+    if (on->counted > l->helds)
+        on->counted = l->helds;
+    for (; on->counted < l->helds; on->counted++)
+        mark_shares(network, l->held[on->counted].flow, +1);
+    if (network->changes == 0)
+        return true;
+    on->own += network->change[link];
+    on->total += network->changes_total;
     network->changes_total = 0;
-    for (int32_t i = 0; i < h->shares; i++) {
-        struct share *share = &h->share[i];
-        int32_t change = network->change[share->link];
-        if (change == 0)
-            continue;
+    for (int32_t i = 0; i < on->shares; i++) {
+        struct share *share = &on->share[i];
+        share->crossings += network->change[share->link];
         network->change[share->link] = 0;
-        share->crossings += change;
         if (share->crossings == 0)
-            h->share[i--] = h->share[--h->shares];
+            on->share[i--] = on->share[--on->shares];
     }
     for (int32_t c = 0; c < network->changes; c++) {
         int32_t other = network->changed[c];
         if (network->change[other] == 0)
             continue;
-        struct share *share = list_room(h->share, h->shares, &h->share_room, sizeof *share);
-        if (!share)
+        if (!GROW(on->share, on->shares, on->share_room))
             return false;
-        h->share = share;
-        h->share[h->shares++] = (struct share){other, network->change[other]};
+        on->share[on->shares++] = (struct share){other, network->change[other]};
         network->change[other] = 0;
     }
     network->changes = 0;
@@ -109,32 +105,68 @@ bool hold_count(struct network *network, int32_t link)
 
 bool hold_noted(struct network *network, int32_t link)
 {
-    struct holder *h = &network->holder[link];
-    h->shares = h->total = 0;
+    struct bundle *on = &network->bundle[link];
+    const struct link *l = &network->link[link];
+    on->shares = on->total = 0;
+    if (!GROW_BY(on->share, 0, on->share_room, network->touches))
+        return false;
     for (int32_t t = 0; t < network->touches; t++) {
-        struct share *share = list_room(h->share, h->shares, &h->share_room, sizeof *share);
-        if (!share)
-            return false;
         int32_t other = network->touched[t], crossings = network->fill[other].held;
-        h->share = share;
-        h->share[h->shares++] = (struct share){other, crossings};
-        h->total += crossings;
+        on->share[on->shares++] = (struct share){other, crossings};
+        on->total += crossings;
     }
-    h->own = network->fill[link].held;
-    h->counted = h->helds;
+    on->own = network->fill[link].held;
+    on->counted = l->helds;
     return true;
 }
 
-double hold_least(struct network *network, int32_t link)
+double hold_least(struct link *on)
 {
-    struct holder *h = &network->holder[link];
-    if (h->helds == 0)
+    if (on->helds == 0)
         return INFINITY;
-    if (isnan(h->least_bytes)) {
-        h->least_bytes = INFINITY;
-        for (int32_t i = 0; i < h->helds; i++)
-            if (h->held[i].end_bytes < h->least_bytes)
-                h->least_bytes = h->held[i].end_bytes;
+    if (isnan(on->least_bytes)) {
+        on->least_bytes = INFINITY;
+        for (int32_t i = 0; i < on->helds; i++)
+            if (on->held[i].end_bytes < on->least_bytes)
+                on->least_bytes = on->held[i].end_bytes;
     }
-    return h->least_bytes;
+    return on->least_bytes;
+}
+
+/* Notes that a flow has ended, which leaves its links. */
+static bool end_flow(struct network *network, int32_t link, uint32_t flow, double now_s)
+{
+    struct flow *f = network_flow(network, flow);
+    int32_t last = f->link ? f->link[f->links - 1] : link;
+    if (!GROW(network->end, network->ends, network->end_room))
+        return false;
+    network->end[network->ends++] = (struct network_end){f->start_s, f->op, f->chip, network->map->end[last]};
+    if (f->link) {
+        hold_end(network, link, flow, now_s);
+        path_remove(network, flow);
+    } else {
+        drop(network, &network->link[link], f->place);
+        network->link[link].singles--;
+        network_leave(network, link);
+    }
+    pool_give_back(&network->flows, flow);
+    pool_tidy(&network->flows);
+    return true;
+}
+
+bool hold_end_due(struct network *network, int32_t link, double now_s, double frac)
+{
+    struct link *on = &network->link[link];
+    link_advance(on, now_s);
+    if (on->served_bytes < on->first_bytes && on->due_s <= now_s * (1 + NETWORK_SAME_FRAC))
+        on->served_bytes = on->first_bytes;
+    double due_bytes = on->served_bytes + on->rate_Bps * (now_s * frac);
+    if (hold_least(on) > due_bytes)
+        return true;
+    for (int32_t i = 0; i < on->helds;)
+        if (on->held[i].end_bytes > due_bytes)
+            i++;
+        else if (!end_flow(network, link, on->held[i].flow, now_s))
+            return false;
+    return !network->bundle || hold_count(network, link);
 }

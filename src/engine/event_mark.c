@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Where filling starts, and marks for the next time. */
-#include "engine/event_path.h"
+#include "engine/event_network.h"
 
 #include <stdlib.h>
 
@@ -18,14 +18,14 @@ void fill_subtract(struct network *network, double level_Bps)
 
 void fill_note_shares(struct network *network, int32_t link)
 {
-    const struct holder *h = &network->holder[link];
+    const struct bundle *h = &network->bundle[link];
     for (int32_t i = 0; i < h->shares; i++)
         fill_note(network, h->share[i].link, h->share[i].crossings);
 }
 
 void fill_subtract_shares(struct network *network, int32_t link, double level_Bps)
 {
-    const struct holder *h = &network->holder[link];
+    const struct bundle *h = &network->bundle[link];
     for (int32_t i = 0; i < h->shares; i++) {
         struct fill *fill = &network->fill[h->share[i].link];
         fill->left_Bps -= h->share[i].crossings * level_Bps;
@@ -41,14 +41,19 @@ static void fill_again(struct network *network, const struct group *g, int32_t a
     while (at < to) {
         int32_t level = at;
         *level_Bps = network->link[g->order[at]].rate_Bps;
-        if (at + 1 == to || network->holder[g->order[at + 1]].level != level) {
+        if (at + 1 == to || network->bundle[g->order[at + 1]].level != level) {
             fill_subtract_shares(network, g->order[at++], *level_Bps);
             continue;
         }
-        while (at < to && network->holder[g->order[at]].level == level)
+        while (at < to && network->bundle[g->order[at]].level == level)
             fill_note_shares(network, g->order[at++]);
         fill_subtract(network, *level_Bps);
     }
+}
+
+static int32_t flows_on(const struct network *network, int32_t link)
+{
+    return network->link[link].singles + network->bundle[link].crossings;
 }
 
 /* Links that all flows were held on before the mark stay as they are. */
@@ -63,12 +68,12 @@ int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
         struct fill *fill = &network->fill[link];
         network->part[i] = link;
         fill->left_Bps = mark ? mark->entry[i].left_Bps : network->map->Bps[link];
-        fill->open = fill->flows - (mark ? mark->entry[i].held : 0);
+        fill->open = flows_on(network, link) - (mark ? mark->entry[i].held : 0);
     }
     network->parts = network->parts_open = n;
     *level_Bps = mark ? mark->level_Bps : 0;
     for (int32_t i = 0; i < g->from; i++)
-        network->holder[g->order[i]].full = network->pass;
+        network->bundle[g->order[i]].full = network->pass;
     fill_again(network, g, mark ? mark->at : 0, g->from, level_Bps);
     for (; g->orders > g->from; g->orders--)
         network->fill[g->order[g->orders - 1]].watched = g->fills;
@@ -76,7 +81,7 @@ int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
     for (int32_t i = 0; i < n; i++) {
         int32_t link = network->part[i];
         const struct fill *fill = &network->fill[link];
-        if (fill->open == 0 || network->holder[link].full == network->pass)
+        if (fill->open == 0 || network->bundle[link].full == network->pass)
             continue;
         if (fill->watched >= g->fills)
             network->heap[entries++] = (struct fill_entry){fill->left_Bps / fill->open, link};
@@ -87,10 +92,8 @@ int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
 
 static bool mark_room(struct group *g)
 {
-    size_t n = (size_t)g->link_room;
-    free(g->entries);
+    size_t n = (size_t)g->links;
     g->entries = malloc(MARKS * n * sizeof *g->entries);
-    g->mark_room = g->entries ? g->link_room : 0;
     for (size_t m = 0; m < MARKS && g->entries; m++)
         g->mark[m].entry = g->entries + m * n;
     return g->entries;
@@ -101,16 +104,16 @@ bool fill_mark(struct network *network, struct group *g, double level_Bps)
     int32_t last = g->marks > 0 ? g->mark[g->marks - 1].at : 0;
     if (g->links < MARKED_LINKS || g->marks == MARKS || g->orders - last < g->links / MARKS)
         return true;
-    if (g->mark_room < g->links && !mark_room(g))
+    if (!g->entries && !mark_room(g))
         return false;
     struct mark *mark = &g->mark[g->marks++];
     *mark = (struct mark){.level_Bps = level_Bps, .at = g->orders, .entry = mark->entry};
     for (int32_t i = 0; i < network->parts_open;) {
         int32_t link = network->part[i];
         const struct fill *fill = &network->fill[link];
-        if (fill->open > 0 && network->holder[link].full != network->pass) {
+        if (fill->open > 0 && network->bundle[link].full != network->pass) {
             mark->entry[mark->entries++] =
-                (struct mark_entry){fill->left_Bps, link, fill->flows - fill->open};
+                (struct mark_entry){fill->left_Bps, link, flows_on(network, link) - fill->open};
             i++;
         } else { /* done with: out of the way of the next mark */
             network->part[i] = network->part[--network->parts_open];

@@ -2,20 +2,34 @@
 /*
  * event_network: flows on links, and the rates that plain max-min fair sharing gives them.
  *
- * Flows of one link need no solver. All of them on a link have the same rate, so that a link keeps one clock
- * for them: the bytes it has served to each since it was last idle. A flow that joins at clock V with b bytes
- * ends when the clock shows V + b; a heap of these ends says which is next, and a change of rate touches
- * the link alone, never its flows.
+ * Progressive filling (event_fill.c) raises the rates of all flows together. A link that gets full holds the flows on it
+ * that are not held yet: they stay at that level. So every flow is held by one link of its route, all that a link holds
+ * has the same rate, and the link keeps one clock for it: the bytes it has served to each since it was last idle. A flow
+ * that is held from clock V on with b bytes left ends when the clock shows V + b, and a change of rate touches the link
+ * alone, never its flows.
  *
- * Flows of several links (paths) tie links together. The links and paths that are connected are a group, and
- * a group is solved as a whole by progressive filling: the rates of all flows rise together until a link is
- * full, the flows on it stay at that level, and so on. One-link flows on a link of a group take part as a
- * count. Links that changed are marked dirty and settled once an instant, when all that happens in it has
- * happened; a link or a group queues only its earliest end.
+ *     link is full at   level = (bandwidth - sum of the rates of flows held elsewhere) / flows left
  *
- *     link is full at   level = (bandwidth - sum of the rates of flows held back elsewhere) / flows left
+ * Flows of one link need no filling: that link holds them, and they share what is left of it. Flows of several links
+ * (paths) tie links together. Links that any route of the program connects are a group, and while paths flow in it, a
+ * group is filled as a whole. From one filling to the next the levels change, but most links hold the paths that they
+ * held before. So a link keeps, added up over its paths, how often they cross each other link (its shares). To fill again
+ * it subtracts shares * level from those links and looks at no path, as long as as many flows cross it that are not
+ * held yet as it held before. (These are the same ones then: all links that were full earlier have held theirs again, so
+ * its own are still to be held, and there are no others.)
  *
- * Instants that differ by less than 2^-48 of their value are one: rounding must not tear apart what is equal.
+ * Two things keep most links out of a filling:
+ *   - A path that ends was held at some level. Links that get full below that level do not see the difference: the
+ *     path did not cross them, or they would have held it. So filling starts at that level, from a mark of how far
+ *     each link was filled by then.
+ *   - Most links never get full. Only those are watched that were full last time, or nearly; at the end it is
+ *     checked that no other one carries more than its bandwidth, or else that one is watched too, and filling
+ *     starts again.
+ *
+ * Where several links are full at one level, a path that crosses more of them is held by the first one of its
+ * route: so what is alike stays alike to the last bit. Links and groups that changed are marked dirty and settled once
+ * an instant, when all that happens in it has happened; each queues only its earliest end. Instants that differ by less
+ * than 2^-48 of their value are one: rounding must not tear apart what is equal.
  *
  * Units: bytes, seconds. Errors: `code` is set and stays: STATUS_NOMEM, or STATUS_LIMIT when there are too
  * many paths at once. Ownership: network_free(); queue and map are borrowed.
@@ -33,14 +47,15 @@
 
 #define NETWORK_SAME_FRAC 0x1p-48
 
-/* A send whose bytes share links with others. */
+/* A send of one chip whose bytes share links with others. */
 struct flow {
     double start_s;
-    double end_bytes; /* one link: the link's clock when it ends */
+    double left_bytes; /* while no link holds it */
     int32_t op, chip;
-    uint32_t child; /* one link: its place in the link's heap; several links: its path */
-    uint32_t sibling;
-    uint32_t same; /* one link: the next one of those that end at the same byte as this one, in the heap */
+    int32_t links;
+    int32_t place; /* in the list of the link that holds it */
+    int32_t
+        *link; /* of a path: [links] what it crosses, and after that [links] its place in each one's list */
 };
 
 /* Chips of one op that started in one instant: first they wait together for their bytes to flow, then, if
@@ -51,70 +66,134 @@ struct wave {
     double since_s, bytes; /* riding: since when, how many each */
     int32_t op;
     bool rides;
-    uint32_t first, last; /* its chips, in batches; those whose links others have too */
-};
-enum { CHIP_BATCH = 62 };
-struct chip_batch {
-    uint32_t next;
-    int32_t chips;
-    int32_t chip[CHIP_BATCH];
+    int32_t *chip, chips, room;
 };
 
 /* Who has a link: nobody, flows that share it, or a wave (its index). */
 #define RIDER_NONE  ((uint32_t)0)
 #define RIDER_FLOWS UINT32_MAX
 
+/* What a link holds: a flow that ends when the link's clock shows end_bytes. */
+struct held {
+    double end_bytes;
+    uint32_t flow;
+};
+
+/* A path crosses a link, its `at`th. */
+struct crossing {
+    uint32_t flow;
+    int32_t at;
+};
+
+/* How often the paths that a link holds cross another link, or this one. */
+struct share {
+    int32_t link, crossings;
+};
+
 struct link {
-    double served_bytes; /* the clock of its one-link flows, at since_s */
+    double served_bytes; /* its clock at since_s */
     double since_s;
-    double rate_Bps;    /* of each of its one-link flows, and of each path that it holds */
+    double rate_Bps;    /* of each flow that it holds */
     double first_bytes; /* the earliest end among them, by the clock ... */
     double due_s;       /* ... and by time; NaN if none is known */
-    uint32_t heap;      /* root of their ends, a pairing heap */
-    int32_t singles;    /* how many they are */
-    int32_t crossings;  /* of paths; a path that passes twice counts twice */
-    uint32_t list;      /* of crossings: the chunk that is filled last */
+    double least_bytes; /* the least end_bytes of all held; NaN if it must be looked for */
+    struct held *held;
+    int32_t helds, held_room;
+    int32_t singles; /* of those held, the flows of this link alone */
     bool dirty;
+};
+
+/* The paths of a link: those that cross it, and what it knows of those that it holds. */
+struct bundle {
+    struct crossing *crossing; /* of a path that passes twice there are two */
+    struct share *share;
+    int32_t crossings, crossing_room, shares, share_room;
+    int32_t counted;    /* of the flows held, the paths among the first so many are in the shares */
+    int32_t own, total; /* its share of itself; the sum of its shares */
+    int32_t level;      /* where its level begins in the order of its group */
+    uint32_t full;      /* the last pass in which it was full */
+};
+
+/* How far a link is filled. */
+struct fill {
+    double left_Bps;
+    int32_t open;    /* flows that are not held yet, a path as often as it crosses */
+    int32_t held;    /* of these, at this level */
+    int32_t watched; /* to the end of this filling of its group */
+};
+
+/* In the heap of a filling: a link, and a level below which it is not full. */
+struct fill_entry {
+    double level_Bps;
+    int32_t link;
+};
+
+/* How far the links of a group were filled at a place in its order: those with flows that were not held. */
+enum { MARKS = 8, MARKED_LINKS = 16 };
+struct mark_entry {
+    double left_Bps;
+    int32_t link, held; /* flows that were held */
+};
+struct mark {
+    double level_Bps;
+    int32_t at, entries;
+    struct mark_entry *entry;
+};
+
+/* Links that routes of several links connect. */
+struct group {
+    bool dirty;
+    double due_s;               /* its event; NaN if none is queued */
+    int32_t from;               /* the place in the order from which it must be filled again */
+    int32_t fills;              /* how often it was */
+    int32_t paths;              /* that flow in it: 0, and its links share on their own */
+    int32_t *link, links;       /* all of them */
+    int32_t *order, orders;     /* the full ones, level by level */
+    struct mark mark[MARKS];    /* in the order of their places */
+    struct mark_entry *entries; /* room for `links` entries a mark */
+    int32_t marks;
+};
+
+/* A path that is taken over, and the next one of those that the same link held. */
+struct taken {
+    uint32_t flow;
+    int32_t next;
 };
 
 /* A flow that has ended, and the chip where. */
 struct network_end {
-    uint32_t flow;
-    int32_t to;
+    double start_s;
+    int32_t op, chip, to;
 };
 
 /* Crossings of links at once; more of them would take some GB. */
-enum { NETWORK_CROSSINGS_MAX = 1 << 27, BLOCK_CLASSES = 31 };
+enum { NETWORK_CROSSINGS_MAX = 1 << 27 };
 
 struct network {
     const struct map *map;
     struct queue *queue;
-    struct pool flows, waves, chip_batches;
+    struct pool flows, waves;
     struct link *link; /* [map.links] */
     uint32_t *rider;   /* [map.links] */
     int32_t *dirty;    /* [map.links], links marked dirty */
     int32_t dirties;
+    struct network_end *end; /* what ended last */
+    int32_t ends, end_room;
     int code;
 
     double early_frac; /* flows of a group that are due within this share of the time end now */
     double late_frac;  /* a group's flows end when so much more of the time has passed */
 
-    /* Paths (event_path.h); nothing below is allocated before the first one. */
-    struct pool paths, groups, chunks;
-    uint32_t *group_of;    /* [map.links] 0 if it is in none */
-    struct holder *holder; /* [map.links] */
-    uint32_t *met;         /* [met_room] of each path, the last pass that met it */
-    int32_t *holder_of;    /* [met_room] of each path, the link that holds it, or -1 */
-    uint32_t met_room, pass;
-    int32_t *crossing_link;   /* [crossings_room] of each path, one block of 2^k crossings */
-    uint32_t *crossing_place; /* chunk * CHUNK_CROSSINGS + place in it */
-    uint32_t crossings, crossings_room, block[BLOCK_CLASSES];
-    uint32_t *dirty_group; /* groups to fill again */
-    int32_t dirty_groups, dirty_group_room;
-    struct network_end *end; /* what ended last */
-    int32_t ends, end_room;
+    /* Nothing below is allocated before the first path. */
+    struct bundle *bundle; /* [map.links] */
+    struct group *group;   /* [map.links] as the map numbers them */
+    int32_t *group_link;   /* [2 * map.links] the links of all groups, then their orders */
+    int32_t *holder;       /* [holder_room] of each flow, the link that holds it, or -1 */
+    uint32_t holder_room, pass;
+    int64_t crossings;
+    int32_t *dirty_group, dirty_groups; /* [map.links] to be filled again */
 
-    /* Scratch, [map.links] each. */
+    /* Scratch of a filling, [map.links] each. */
     struct fill *fill;
     struct fill_entry *heap;
     int32_t *full, *touched, *changed;
@@ -140,52 +219,71 @@ static inline struct wave *network_wave(const struct network *network, uint32_t 
 {
     return (struct wave *)network->waves.item + wave;
 }
-static inline struct chip_batch *network_chip_batch(const struct network *network, uint32_t batch)
-{
-    return (struct chip_batch *)network->chip_batches.item + batch;
-}
-/* Something has changed on a link. */
-void network_touch(struct network *network, int32_t link);
 
-/* An op on one chip, on its own; 0 when memory is used up. */
-static inline uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s)
-{
-    uint32_t flow = pool_take(&network->flows);
-    if (!flow) {
-        network->code = STATUS_NOMEM;
-        return 0;
-    }
-    struct flow *f = network_flow(network, flow);
-    f->start_s = start_s;
-    f->op = op;
-    f->chip = chip;
-    return flow;
-}
+/* An op on one chip, on its own; 0 when memory is used up. Then it goes on one link, or on those of a route: two at least. */
+uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s, double bytes);
+void network_join(struct network *network, uint32_t flow, int32_t link, double now_s);
+void network_join_path(struct network *network, uint32_t flow, int32_t links, const struct hop hop[],
+                       int hops, double now_s);
 
-/* Puts a flow on one link, or on the links of a route (two at least). */
-void network_join(struct network *network, uint32_t flow, int32_t link, double bytes, double now_s);
-void network_join_path(struct network *network, uint32_t flow, int32_t chip, const struct hop hop[], int hops,
-                       int32_t links, double bytes, double now_s);
-
-/* A link's event has come: is it still true? Then the flows that end now come out one by one, 0 at the end. */
-bool network_link_due(struct network *network, int32_t link, double now_s);
-uint32_t network_next_single(struct network *network, int32_t link, double now_s);
-/* A group's event has come. If it is still true some flows end now: network->end[0 .. returned). */
-int32_t network_group_ends(struct network *network, uint32_t group, double now_s);
+/* The event of a link, or of a group, has come. If it is still true some flows end now: network->end[0 .. ends). */
+void network_link_due(struct network *network, int32_t link, double now_s);
+void network_group_due(struct network *network, int32_t group, double now_s);
 
 /* Shares what changed in this instant, and queues what ends next. */
 void network_settle(struct network *network, double now_s);
 
-/* Between the files of the network. A link loses its rider, who becomes a flow on it; a link that nothing is
- * left on is idle. */
-void network_unride(struct network *network, int32_t link, double now_s);
+/* Between the files of the network: event_groups.c. The group of a link if paths flow in it, or else NULL. A group must be
+ * filled again, from a place in its order on. */
+static inline struct group *group_awake(const struct network *network, int32_t link)
+{
+    struct group *group = network->group ? &network->group[network->map->group[link]] : NULL;
+    return group && group->paths > 0 ? group : NULL;
+}
+void group_disturb(struct network *network, struct group *group, int32_t from);
+void network_settle_groups(struct network *network, double now_s);
+void network_free_groups(struct network *network);
+void path_remove(struct network *network, uint32_t flow);
+
+/* event_hold.c. A link holds a flow from now on, or lets a path go. hold_count() brings its shares up to date: it must
+ * follow before another link lets go. hold_noted() does so for a link that alone is full at a level: they are what was
+ * noted there (fill_note()). The least end of what it holds, infinity if that is nothing. All that is due ends. */
+bool hold(struct network *network, int32_t link, uint32_t flow, double now_s);
+void hold_end(struct network *network, int32_t link, uint32_t flow, double now_s);
+bool hold_count(struct network *network, int32_t link);
+bool hold_noted(struct network *network, int32_t link);
+double hold_least(struct link *link);
+bool hold_end_due(struct network *network, int32_t link, double now_s, double frac);
+
+/* event_fill.c. Shares the links of a group, and queues what ends next. */
+void group_fill(struct network *network, struct group *group, double now_s);
+
+/* event_mark.c. Brings the links of a group to where filling starts, writes those that are watched and may get full
+ * to network->heap, in any order, and returns how many. And marks how far they are filled, now and then. */
+int32_t fill_start(struct network *network, struct group *group, double *level_Bps);
+bool fill_mark(struct network *network, struct group *group, double level_Bps);
+
+/* Flows that cross a link so often are held at this level; all that were noted are subtracted. */
+static inline void fill_note(struct network *network, int32_t link, int32_t crossings)
+{
+    struct fill *fill = &network->fill[link];
+    if (fill->held == 0)
+        network->touched[network->touches++] = link;
+    fill->held += crossings;
+}
+void fill_subtract(struct network *network, double level_Bps);
+/* All that a link held, of which it has kept account, is held again; of one that is alone at its level at once. */
+void fill_note_shares(struct network *network, int32_t link);
+void fill_subtract_shares(struct network *network, int32_t link, double level_Bps);
+
+/* A link that nothing is left on is idle. */
 static inline void network_leave(struct network *network, int32_t link)
 {
-    if (network->link[link].singles + network->link[link].crossings == 0)
+    if (network->link[link].singles == 0 && (!network->bundle || network->bundle[link].crossings == 0))
         network->rider[link] = RIDER_NONE;
 }
-uint32_t network_pop_single(struct network *network, int32_t link);
-void network_settle_groups(struct network *network, double now_s); /* event_group.c */
+/* A flow comes to a link: whoever rides on it becomes a flow too. */
+void network_seize(struct network *network, int32_t link, double now_s);
 
 /* Brings a link's clock to now. Where an end is due now the clock shows exactly that end, whatever comes
  * first in this instant: so symmetric links stay bit-equal. */

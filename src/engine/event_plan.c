@@ -4,38 +4,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-int32_t plan_set_of(const struct plan *plan, const struct op *op)
-{
-    return op->where == WHERE_ALL ? SET_ALL : plan->set_of_mask[op->where];
-}
+#include "base/grow.h"
+#include "base/lookup.h"
 
 static bool draw_map(struct plan *plan)
 {
     const struct slice *slice = plan->program->slice;
     struct map *map = &plan->map;
-    map->links = slice_link_ids(slice);
-    map->chips = slice->chips;
-    map->ports = 2 * slice->axes;
-    map->alike = !slice->link;
-    size_t n = (size_t)map->links;
+    int32_t chips = slice->chips, ports = 2 * slice->axes;
+    size_t n = (size_t)slice_link_ids(slice);
+    *map = (struct map){.links = slice_link_ids(slice), .chips = chips, .ports = ports};
     map->out = malloc(n * sizeof *map->out);
     map->start = malloc(n * sizeof *map->start);
     map->end = malloc(n * sizeof *map->end);
     map->Bps = malloc(n * sizeof *map->Bps);
-    if (!map->out || !map->start || !map->end || !map->Bps)
+    map->group = malloc(n * sizeof *map->group);
+    if (!map->out || !map->start || !map->end || !map->Bps || !map->group)
         return false;
-    for (int32_t l = 0; l < map->links; l++)
-        map->Bps[map_id(map, l)] = slice_link_Bps(slice, l);
-    for (int chip = 0; chip < slice->chips; chip++)
-        for (int port = 0; port < map->ports; port++) {
+    for (int32_t chip = 0; chip < chips; chip++)
+        for (int32_t port = 0; port < ports; port++) {
             int link = slice_link(slice, chip, port / 2, port % 2 ? -1 : 1);
-            int32_t id = link >= 0 ? map_id(map, link) : -1;
-            map->out[map_out(map, chip, port)] = id;
-            if (id >= 0) {
-                map->start[id] = chip;
-                map->end[id] = slice_link_end(slice, link);
-            }
+            int32_t id = link % ports * chips + link / ports;
+            map->out[port * chips + chip] = link < 0 ? -1 : id;
+            if (link < 0)
+                continue;
+            map->start[id] = chip;
+            map->end[id] = slice_link_end(slice, link);
+            map->Bps[id] = slice_link_Bps(slice, link);
         }
+    for (int32_t l = 0; l < map->links; l++)
+        map->group[l] = l;
     return true;
 }
 
@@ -44,15 +42,27 @@ int32_t map_walk(const struct map *map, int32_t chip, const struct hop hop[], in
     for (int h = 0; h < hops; h++) {
         int32_t port = 2 * hop[h].axis + (hop[h].delta < 0);
         for (int left = abs(hop[h].delta); left > 0; left--) {
-            int32_t id = map->out[map_out(map, chip, port)];
-            if (id < 0)
+            *link = map_out(map, chip, port);
+            if (*link < 0)
                 return -1;
-            if (link)
-                *link++ = id;
-            chip = map->end[id];
+            chip = map->end[*link++];
         }
     }
     return chip;
+}
+
+/* Union-find with halving of paths: the links of one route are of one group. */
+static int32_t find_group(struct map *map, int32_t link)
+{
+    while (map->group[link] != link)
+        link = map->group[link] = map->group[map->group[link]];
+    return link;
+}
+
+static void connect(struct map *map, const int32_t link[], int32_t links)
+{
+    for (int32_t l = 1; l < links; l++)
+        map->group[find_group(map, link[l])] = find_group(map, link[l - 1]);
 }
 
 static bool measure_routes(struct plan *plan)
@@ -84,11 +94,12 @@ static bool measure_routes(struct plan *plan)
 /* Where links have latencies of their own. */
 static double route_latency_s(const struct plan *plan, int32_t chip, struct route route)
 {
+    const struct slice *slice = plan->program->slice;
     const struct hop *hop = plan->program->hop + route.first;
     double latency_s = 0;
-    map_walk(&plan->map, chip, hop, route.hops, plan->walked);
+    route_walk(slice, chip, hop, route.hops, plan->walked);
     for (int l = 0; l < route_length(hop, route.hops); l++)
-        latency_s += slice_link_latency_s(plan->program->slice, map_slice_link(&plan->map, plan->walked[l]));
+        latency_s += slice_link_latency_s(slice, plan->walked[l]);
     return latency_s;
 }
 
@@ -106,20 +117,78 @@ double plan_delay_s(const struct plan *plan, int32_t o, int32_t chip)
     return plan->program->op[o].setup_s + latency_s;
 }
 
-static bool collect_sets(struct plan *plan)
+/* Walks every send of an op once: so routes that leave the slice are found before time starts. */
+static int fill_arrivals(struct plan *plan, int32_t o, struct arrivals *arrivals, struct status *st)
 {
     const struct program *program = plan->program;
-    if (!sets_init(&plan->sets, program->slice->chips))
-        return false;
-    plan->set_of_mask = malloc(((size_t)program->masks + 1) * sizeof *plan->set_of_mask);
-    if (!plan->set_of_mask)
-        return false;
-    for (int32_t m = 0; m < program->masks; m++) {
-        plan->set_of_mask[m] = sets_add(&plan->sets, program->mask[m]);
-        if (plan->set_of_mask[m] < 0)
-            return false;
+    const struct op *op = &program->op[o];
+    int32_t chips = program->slice->chips;
+    bool one_each = true;
+    arrivals->each = calloc((size_t)chips, sizeof *arrivals->each);
+    if (!arrivals->each)
+        return status_nomem(st);
+    for (int32_t c = 0; c < chips; c++) {
+        if (!op_takes_part(program, op, c))
+            continue;
+        int32_t r = plan_route(plan, o, c);
+        struct route route = program->route[r];
+        int32_t to = map_walk(&plan->map, c, program->hop + route.first, route.hops, plan->walked);
+        if (to < 0)
+            return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d", o, c);
+        connect(&plan->map, plan->walked, plan->route_info[r].links);
+        arrivals->each[to]++;
     }
-    return true;
+    for (int32_t c = 0; c < chips && one_each; c++)
+        one_each = arrivals->each[c] == op_takes_part(program, op, c);
+    if (one_each) {
+        free(arrivals->each);
+        arrivals->each = NULL;
+    }
+    return 0;
+}
+
+static bool arrives_alike(const struct arrivals *arrivals, const struct op *op)
+{
+    return arrivals->where == op->where && arrivals->towards.table == op->towards.table &&
+           (op->towards.table != NO_TABLE || arrivals->towards.route == op->towards.route);
+}
+
+/* Finds or makes what says where the sends of an op end. */
+static int find_arrivals(struct plan *plan, int32_t o, struct lookup *known, int32_t *found,
+                         struct status *st)
+{
+    const struct op *op = &plan->program->op[o];
+    const int32_t key[] = {op->where, op->towards.table,
+                           op->towards.table == NO_TABLE ? op->towards.route : 0};
+    uint32_t hash = lookup_hash(0, key, sizeof key);
+    const struct lookup_entry *at = NULL;
+    while ((*found = lookup_next(known, hash, &at)) >= 0)
+        if (arrives_alike(&plan->arrivals[*found], op))
+            return 0;
+    if (!GROW(plan->arrivals, plan->arrivals_count, plan->arrivals_room))
+        return status_nomem(st);
+    *found = plan->arrivals_count++;
+    plan->arrivals[*found] = (struct arrivals){.where = op->where, .towards = op->towards};
+    if (lookup_add(known, hash, *found) < 0)
+        return status_nomem(st);
+    return fill_arrivals(plan, o, &plan->arrivals[*found], st);
+}
+
+static int find_all_arrivals(struct plan *plan, struct status *st)
+{
+    struct lookup known = {0};
+    int32_t i = -1;
+    int code = 0;
+    for (int32_t o = 0; o < plan->program->ops && code == 0; o++) {
+        const struct op *op = &plan->program->op[o];
+        if (op->kind != OP_SEND)
+            continue;
+        if (i < 0 || !arrives_alike(&plan->arrivals[i], op)) /* most are as the one before */
+            code = find_arrivals(plan, o, &known, &i, st);
+        plan->task[o].arrivals = i;
+    }
+    lookup_free(&known);
+    return code;
 }
 
 /* Turns "op waits for k" round into "k is waited for by op". */
@@ -139,110 +208,83 @@ static bool turn_round(struct plan *plan)
         task->first_fan = first;
         first += task->done_fans + task->arrived_fans;
         task->arrived_fans = 0; /* counted again as they are filled in */
-        task->waiting = 0;
     }
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
         for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
             struct task *before = &plan->task[program->after[a].op];
-            int32_t at = program->after[a].kind == AFTER_DONE ? before->waiting++
-                                                              : before->done_fans + before->arrived_fans++;
+            bool done = program->after[a].kind == AFTER_DONE;
+            int32_t at = done ? before->waiting++ : before->done_fans + before->arrived_fans++;
             plan->fan[before->first_fan + at] = o;
         }
     }
     return true;
 }
 
-/* Is every chip of a set sent exactly one thing by op? */
-static bool one_each(const struct plan *plan, int32_t op, int32_t set)
+/* Where one of the things that an op waits for comes about: `each` on every chip, or, where that is NULL, once on the
+ * chips of a mask. False: nowhere. */
+static bool find_source(const struct plan *plan, struct after after, int32_t *where, const int32_t **each)
 {
-    if (plan->pattern_of[op] < 0)
-        return false;
-    const struct pattern *pattern = &plan->pattern[plan->pattern_of[op]];
-    return !pattern->arrivals && (pattern->arrive_set == SET_ALL || pattern->arrive_set == set);
+    const struct task *before = &plan->task[after.op];
+    *where = plan->program->op[after.op].where;
+    *each = NULL;
+    if (after.kind == AFTER_ARRIVED && !before->compute)
+        *each = plan->arrivals[before->arrivals].each;
+    return after.kind == AFTER_DONE || !before->compute;
 }
 
 /* The number of things that op waits for where that is the same on all chips, or DEPS_DIFFER. */
 static int32_t deps_alike(const struct plan *plan, int32_t o)
 {
     const struct op *op = &plan->program->op[o];
-    int32_t set = plan->task[o].set, deps = 0;
+    int32_t deps = op->kind == OP_COMPUTE, where;
+    const int32_t *each;
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
-        struct after after = plan->program->after[a];
-        int32_t other = plan->task[after.op].set;
-        if (after.kind == AFTER_DONE ? other == SET_ALL || other == set : one_each(plan, after.op, set))
-            deps++;
-        else if (after.kind == AFTER_DONE ? other != SET_NONE : plan->pattern_of[after.op] >= 0)
+        if (!find_source(plan, plan->program->after[a], &where, &each))
+            continue;
+        if (each || (where != WHERE_ALL && where != op->where))
             return DEPS_DIFFER;
-    }
-    if (op->kind == OP_COMPUTE) {
-        if (plan->classes > 1)
-            return DEPS_DIFFER;
-        deps += plan->compute_op[0] != o;
+        deps++;
     }
     return deps;
-}
-
-/* Counts, of each member of a set in turn, what is in another one: `each` for every member of that, NULL: once. */
-static void count_both(const struct chip_set *set, const struct chip_set *other, const uint16_t each[],
-                       int32_t chips, int32_t count[])
-{
-    for (int32_t w = 0; w <= (chips - 1) / 64; w++) {
-        uint64_t left = set_word(set, chips, w), has = set_word(other, chips, w);
-        for (; left; left &= left - 1, count++)
-            if (has & left & -left)
-                *count += each ? each[set_rank(other, w * 64 + __builtin_ctzll(left))] : 1;
-    }
-}
-
-/* Where one of the things that an op waits for comes about: `each` for every member of that set, NULL: once. */
-struct source {
-    int32_t set;
-    const uint16_t *each;
-};
-
-static struct source source_of(const struct plan *plan, struct after after)
-{
-    if (after.kind == AFTER_DONE)
-        return (struct source){plan->task[after.op].set, NULL};
-    if (plan->pattern_of[after.op] < 0)
-        return (struct source){SET_NONE, NULL};
-    const struct pattern *pattern = &plan->pattern[plan->pattern_of[after.op]];
-    return (struct source){pattern->arrive_set, pattern->arrivals};
-}
-
-bool plan_waits(const struct plan *plan, int32_t o)
-{
-    const struct op *op = &plan->program->op[o];
-    bool waits = false;
-    for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
-        struct source source = source_of(plan, plan->program->after[a]);
-        if (source.each)
-            return false;
-        waits |= source.set == SET_ALL || source.set == plan->task[o].set;
-    }
-    return waits && op->afters < DEPS_MAX;
 }
 
 void plan_count(const struct plan *plan, int32_t o, int32_t count[])
 {
     const struct program *program = plan->program;
     const struct op *op = &program->op[o];
-    int32_t chips = program->slice->chips, own = plan->task[o].set, of_all = 0, at = 0;
-    const struct chip_set *set = plan_set(plan, own);
-    memset(count, 0, (size_t)set->members * sizeof *count);
+    int32_t chips = program->slice->chips, of_all = op->kind == OP_COMPUTE, where;
+    const int32_t *each;
+    memset(count, 0, (size_t)chips * sizeof *count);
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
-        struct source source = source_of(plan, program->after[a]);
-        if (!source.each && (source.set == SET_ALL || source.set == own))
+        if (!find_source(plan, program->after[a], &where, &each))
+            continue;
+        if (!each && (where == WHERE_ALL || where == op->where))
             of_all++;
+        else if (each)
+            for (int32_t c = 0; c < chips; c++)
+                count[c] += each[c];
         else
-            count_both(set, plan_set(plan, source.set), source.each, chips, count);
+            for (int32_t c = 0; c < chips; c++)
+                count[c] += program->mask[where][c] != 0;
     }
-    for (int32_t i = 0; i < set->members && of_all > 0; i++)
-        count[i] += of_all;
-    if (op->kind == OP_COMPUTE)
-        for (int32_t c = set_next(set, chips, 0); c < chips; c = set_next(set, chips, c + 1))
-            count[at++] += plan->first_compute[c] < o;
+    for (int32_t c = 0; c < chips && of_all > 0; c++)
+        count[c] += of_all;
+}
+
+int32_t plan_turn(struct plan *plan, int32_t chip)
+{
+    const struct program *program = plan->program;
+    int32_t *turn = &plan->turn[chip];
+    while (*turn < plan->computes && !op_takes_part(program, &program->op[plan->compute_op[*turn]], chip))
+        ++*turn;
+    return *turn < plan->computes ? plan->compute_op[*turn] : -1;
+}
+
+int32_t plan_pass_turn(struct plan *plan, int32_t chip)
+{
+    plan->turn[chip]++;
+    return plan_turn(plan, chip);
 }
 
 static void describe(struct plan *plan, int32_t o)
@@ -250,64 +292,61 @@ static void describe(struct plan *plan, int32_t o)
     const struct op *op = &plan->program->op[o];
     struct task *task = &plan->task[o];
     task->compute = op->kind == OP_COMPUTE;
-    task->set = plan_set_of(plan, op);
-    bool alike = op->amount.table == NO_TABLE || (plan->program->silent && op->kind == OP_COMPUTE);
+    bool alike = op->amount.table == NO_TABLE || (plan->program->silent && task->compute);
     task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
     task->delay_s = task->compute ? task->amount : NAN;
     task->port = -1;
-    if (!task->compute && op->towards.table == NO_TABLE) {
+    if (task->compute) {
+        plan->compute_op[plan->computes++] = o;
+    } else if (op->towards.table == NO_TABLE) {
         const struct route_info *info = &plan->route_info[op->towards.route];
         task->delay_s = op->setup_s + info->latency_s;
-        task->port = info->port;
+        task->port = task->amount > 0 ? info->port : -1;
     }
-    task->alike = !isnan(task->delay_s) && (task->compute || (task->port >= 0 && task->amount > 0));
 }
 
 int plan_init(struct plan *plan, const struct program *program, struct status *st)
 {
+    size_t ops = (size_t)program->ops;
     *plan = (struct plan){.program = program};
-    plan->task = calloc((size_t)program->ops + 1, sizeof *plan->task);
-    if (!plan->task || !draw_map(plan) || !measure_routes(plan) || !collect_sets(plan))
+    plan->task = calloc(ops + 1, sizeof *plan->task);
+    plan->compute_op = malloc((ops + 1) * sizeof *plan->compute_op);
+    plan->turn = calloc((size_t)program->slice->chips, sizeof *plan->turn);
+    if (!plan->task || !plan->compute_op || !plan->turn || !draw_map(plan) || !measure_routes(plan) ||
+        !turn_round(plan))
         return status_nomem(st);
     for (int32_t o = 0; o < program->ops; o++)
         describe(plan, o);
-    int code = plan_patterns(plan, st);
-    if (code < 0 || (code = plan_computes(plan, st)) < 0)
+    int code = find_all_arrivals(plan, st);
+    if (code < 0)
         return code;
-    if (!turn_round(plan))
-        return status_nomem(st);
+    for (int32_t l = 0; l < plan->map.links; l++)
+        plan->map.group[l] = find_group(&plan->map, l);
     for (int32_t o = 0; o < program->ops; o++) {
-        struct task *task = &plan->task[o];
-        task->waiting = plan_set(plan, task->set)->members;
-        plan->pairs += task->waiting;
-        task->deps = deps_alike(plan, o);
-        if (task->deps > DEPS_MAX)
-            return status_fail(st, STATUS_LIMIT, "op %d waits for %d things; the event engine counts to %d",
-                               o, task->deps, DEPS_MAX);
+        plan->task[o].waiting = (int32_t)op_takers(program, &program->op[o]);
+        plan->pairs += plan->task[o].waiting;
+        plan->task[o].deps = deps_alike(plan, o);
     }
     return 0;
 }
 
 void plan_free(struct plan *plan)
 {
-    for (int32_t p = 0; p < plan->patterns; p++)
-        free(plan->pattern[p].arrivals);
-    sets_free(&plan->sets);
+    for (int32_t o = 0; plan->task && o < plan->program->ops; o++)
+        free(plan->task[o].row);
+    for (int32_t i = 0; i < plan->arrivals_count; i++)
+        free(plan->arrivals[i].each);
+    free(plan->arrivals);
     free(plan->map.out);
     free(plan->map.start);
     free(plan->map.end);
     free(plan->map.Bps);
-    free(plan->set_of_mask);
+    free(plan->map.group);
     free(plan->route_info);
     free(plan->walked);
     free(plan->task);
     free(plan->fan);
-    free(plan->pattern_of);
-    free(plan->pattern);
     free(plan->compute_op);
-    free(plan->class);
-    free(plan->first_cursor);
-    free(plan->cursor);
-    free(plan->first_compute);
+    free(plan->turn);
     *plan = (struct plan){0};
 }

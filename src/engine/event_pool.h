@@ -23,6 +23,7 @@ struct pool {
     char *item;
     size_t item_bytes; /* 4 at least: an item given back holds the index of the next one */
     uint32_t used, room, given_back;
+    uint32_t taken; /* now */
 };
 
 static inline struct pool pool_of(size_t item_bytes)
@@ -53,19 +54,29 @@ static inline int pool_grow(struct pool *pool)
 static inline uint32_t pool_take(struct pool *pool)
 {
     uint32_t index = pool->given_back;
-    if (index) {
-        memcpy(&pool->given_back, pool->item + index * pool->item_bytes, sizeof pool->given_back);
-        return index;
-    }
-    if (pool->used >= pool->room && !pool_grow(pool))
+    if (!index && pool->used >= pool->room && !pool_grow(pool))
         return 0;
-    return pool->used++;
+    pool->taken++;
+    if (!index)
+        return pool->used++;
+    memcpy(&pool->given_back, pool->item + index * pool->item_bytes, sizeof pool->given_back);
+    return index;
 }
 
 static inline void pool_give_back(struct pool *pool, uint32_t index)
 {
     memcpy(pool->item + index * pool->item_bytes, &pool->given_back, sizeof pool->given_back);
     pool->given_back = index;
+    pool->taken--;
+}
+
+/* If all items have been given back, they will be taken in their order again: what is taken together lies together. */
+static inline void pool_tidy(struct pool *pool)
+{
+    if (pool->taken == 0) {
+        pool->used = 1;
+        pool->given_back = 0;
+    }
 }
 
 #endif

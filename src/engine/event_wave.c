@@ -1,247 +1,245 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From the start of an op on its chips to its end: as waves, or as flows of their own. */
+/* From the first thing that an op waits for to its end on all of its chips. */
 #include "engine/event_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-/* Where most links of a wave are in use, so will be those of its like: after that, so many of these start
- * apart, one chip after the other. What a chip sends then lies together in memory, and so do its links. */
-enum { APART_WAVES = 64 };
-
-static uint32_t wave_open(struct run *run, int32_t op, double start_s, double due_s)
+/* The wave of chips that start an op now, with this delay: the one that is open, or a new one; 0 when memory is used up. */
+static uint32_t open_wave(struct run *run, int32_t op, double due_s)
 {
-    uint32_t wave = pool_take(&run->network.waves);
-    if (!wave) {
-        run->code = STATUS_NOMEM;
+    struct task *task = &run->plan.task[op];
+    const struct wave *open = network_wave(&run->network, task->wave);
+    if (task->wave && open->start_s == run->now_s && open->due_s == due_s)
+        return task->wave;
+    uint32_t used = run->network.waves.used, wave = pool_take(&run->network.waves);
+    if (!wave)
         return 0;
-    }
-    *network_wave(&run->network, wave) = (struct wave){.start_s = start_s, .due_s = due_s, .op = op};
-    queue_push(&run->queue, due_s, event_of(EVENT_WAVE, wave));
-    return wave;
+    struct wave *fresh = network_wave(&run->network, wave);
+    if (wave == used)
+        *fresh = (struct wave){0}; /* one that was given back keeps its list */
+    *fresh = (struct wave){
+        .start_s = run->now_s, .due_s = due_s, .op = op, .chip = fresh->chip, .room = fresh->room};
+    queue_push(&run->queue, due_s, EVENT_WAVE, wave);
+    return task->wave = wave;
 }
 
-/* The batch that takes more chips of a wave; 0 when memory is used up. */
-static uint32_t wave_room(struct run *run, struct wave *wave)
+/* Most lists have one chip, or all of them: room is made for no more than that at first. */
+static bool make_room(struct wave *w, int32_t chips)
 {
-    struct network *network = &run->network;
-    if (wave->last && network_chip_batch(network, wave->last)->chips < CHIP_BATCH)
-        return wave->last;
-    uint32_t fresh = pool_take(&network->chip_batches);
-    if (!fresh) {
-        run->code = STATUS_NOMEM;
-        return 0;
-    }
-    network_chip_batch(network, fresh)->next = 0;
-    network_chip_batch(network, fresh)->chips = 0;
-    if (wave->last)
-        network_chip_batch(network, wave->last)->next = fresh;
-    else
-        wave->first = fresh;
-    return wave->last = fresh;
+    if (w->room - w->chips >= chips)
+        return true;
+    int32_t room = w->chips + (w->chips > chips ? w->chips : chips);
+    int32_t *list = realloc(w->chip, (size_t)room * sizeof *list);
+    if (!list)
+        return false;
+    w->chip = list;
+    w->room = room;
+    return true;
 }
 
-static void wave_add(struct run *run, uint32_t wave, const int32_t chip[], int chips)
+static void join_wave(struct run *run, int32_t op, double delay_s, const int32_t chip[], int32_t chips)
 {
+    uint32_t wave = open_wave(run, op, run->now_s + delay_s);
     struct wave *w = network_wave(&run->network, wave);
-    for (int i = 0; i < chips;) {
-        uint32_t batch = wave_room(run, w);
-        if (!batch)
-            return;
-        struct chip_batch *to = network_chip_batch(&run->network, batch);
-        while (i < chips && to->chips < CHIP_BATCH)
-            to->chip[to->chips++] = chip[i++];
+    if (!wave || !make_room(w, chips)) {
+        run->code = STATUS_NOMEM;
+        return;
     }
+    memcpy(w->chip + w->chips, chip, (size_t)chips * sizeof *chip);
+    w->chips += chips;
 }
 
-static void wave_close(struct run *run, uint32_t wave)
-{
-    struct network *network = &run->network;
-    uint32_t batch = network_wave(network, wave)->first;
-    while (batch) {
-        uint32_t next = network_chip_batch(network, batch)->next;
-        pool_give_back(&network->chip_batches, batch);
-        batch = next;
-    }
-    pool_give_back(&network->waves, wave);
-}
-
-/* Chips that start each on its own. */
-static inline void start_flows(struct run *run, int32_t op, const int32_t chip[], int chips)
-{
-    const struct task *task = &run->plan.task[op];
-    for (int i = 0; i < chips; i++) {
-        double delay_s = isnan(task->delay_s) ? plan_delay_s(&run->plan, op, chip[i]) : task->delay_s;
-        uint32_t flow = network_flow_of(&run->network, op, chip[i], run->now_s);
-        if (flow)
-            queue_push(&run->queue, run->now_s + delay_s, event_of(EVENT_FLOW, flow));
-    }
-}
-
-static __attribute__((noinline)) void start_wave(struct run *run, int32_t op, const int32_t chip[], int chips)
+/* All that op waited for holds on some chips, all of which take part. */
+static void start(struct run *run, int32_t op, const int32_t chip[], int32_t chips)
 {
     struct task *task = &run->plan.task[op];
-    if (!task->wave || network_wave(&run->network, task->wave)->start_s != run->now_s)
-        task->wave = wave_open(run, op, run->now_s, run->now_s + task->delay_s);
-    if (task->wave)
-        wave_add(run, task->wave, chip, chips);
-}
-
-void run_start(struct run *run, int32_t op, const int32_t chip[], int chips)
-{
-    struct task *task = &run->plan.task[op];
-    int64_t *apart = task->compute ? NULL : &run->plan.pattern[run->plan.pattern_of[op]].apart;
     run->started += chips;
-    if (!task->alike) {
-        start_flows(run, op, chip, chips);
-    } else if (apart && *apart > 0) {
-        *apart -= chips;
-        start_flows(run, op, chip, chips);
-    } else {
-        start_wave(run, op, chip, chips);
-    }
+    if (!isnan(task->delay_s))
+        join_wave(run, op, task->delay_s, chip, chips);
+    for (int32_t i = 0; i < chips && isnan(task->delay_s); i++)
+        join_wave(run, op, plan_delay_s(&run->plan, op, chip[i]), &chip[i], 1);
     task->waiting -= chips;
-    if (task->waiting == 0 && task->row)
-        run_close_row(run, task);
+    if (task->waiting == 0) {
+        free(task->row);
+        task->row = NULL;
+    }
 }
 
-/* Some chips have ended op in this instant; what a chip sent has arrived `there`. */
-static void ended(struct run *run, int32_t op, double start_s, const int32_t here[], const int32_t there[],
-                  int chips)
+/* The counters of an op, at the first thing that one of its chips waited for. */
+static bool open_row(struct run *run, int32_t op)
+{
+    struct task *task = &run->plan.task[op];
+    int32_t chips = run->program->slice->chips;
+    task->row = malloc((size_t)chips * sizeof *task->row);
+    if (!task->row)
+        run->code = STATUS_NOMEM;
+    else if (task->deps == DEPS_DIFFER)
+        plan_count(&run->plan, op, task->row);
+    else
+        for (int32_t c = 0; c < chips; c++)
+            task->row[c] = task->deps;
+    return task->row;
+}
+
+/* One of the things that op waits for holds on each of some chips; they need not take part. */
+static void release(struct run *run, int32_t op, const int32_t chip[], int32_t chips)
+{
+    struct task *task = &run->plan.task[op];
+    int32_t where = run->program->op[op].where, readies = 0;
+    const uint8_t *mask = where == WHERE_ALL ? NULL : run->program->mask[where];
+    if (task->deps == 1 && !mask) {
+        start(run, op, chip, chips);
+        return;
+    }
+    if (task->deps != 1 && !task->row && (task->waiting == 0 || !open_row(run, op)))
+        return;
+    for (int32_t i = 0; i < chips; i++) {
+        run->ready[readies] = chip[i];
+        readies += (!mask || mask[chip[i]]) && (!task->row || --task->row[chip[i]] == 0);
+    }
+    if (readies > 0)
+        start(run, op, run->ready, readies);
+}
+
+void run_start_first(struct run *run)
+{
+    int32_t chips = run->program->slice->chips;
+    for (int32_t o = 0; o < run->program->ops; o++) {
+        const struct task *task = &run->plan.task[o];
+        if (task->deps > 0)
+            continue;
+        if (task->deps == DEPS_DIFFER)
+            plan_count(&run->plan, o, run->here);
+        for (int32_t c = 0; c < chips; c++)
+            if (op_takes_part(run->program, &run->program->op[o], c) &&
+                (task->deps == 0 || run->here[c] == 0))
+                start(run, o, &c, 1);
+    }
+    for (int32_t c = 0, op; c < chips; c++)
+        if ((op = plan_turn(&run->plan, c)) >= 0)
+            release(run, op, &c, 1);
+}
+
+void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], const int32_t there[],
+             int32_t chips)
 {
     const struct task *task = &run->plan.task[op];
     const int32_t *fan = run->plan.fan + task->first_fan;
+    if (chips == 0)
+        return;
     trace_note_chips(run->trace, op, here, chips, task->compute, start_s, run->now_s);
     run->ended += chips;
     for (int32_t i = 0; i < task->done_fans; i++)
-        run_release(run, fan[i], here, chips);
-    if (task->compute) {
-        for (int i = 0; i < chips; i++) {
-            int32_t next = plan_next_compute(&run->plan, here[i]);
-            if (next >= 0)
-                run_release(run, next, &here[i], 1);
-        }
-        return;
-    }
+        release(run, fan[i], here, chips);
     fan += task->done_fans;
-    for (int32_t i = 0; i < task->arrived_fans; i++)
-        run_release(run, fan[i], there, chips);
+    for (int32_t i = 0; i < task->arrived_fans && !task->compute; i++)
+        release(run, fan[i], there, chips);
+    for (int32_t i = 0, from = 0, last = -1; i <= chips && task->compute; i++) {
+        int32_t next = i < chips ? plan_pass_turn(&run->plan, here[i]) : -1;
+        if (next == last && i < chips)
+            continue;
+        if (last >= 0)
+            release(run, last, here + from, i - from);
+        from = i;
+        last = next;
+    }
 }
 
-void run_flow_ends(struct run *run, uint32_t flow, int32_t to)
+/* The bytes of one chip begin to flow; false if there are none, or no link: then it has ended, at chip *to. */
+static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double start_s, int32_t *to)
 {
-    struct flow f = *network_flow(&run->network, flow);
-    pool_give_back(&run->network.flows, flow);
-    ended(run, f.op, f.start_s, &f.chip, &to, 1);
-}
-
-void run_flow_due(struct run *run, uint32_t flow)
-{
-    const struct program *program = run->program;
-    const struct map *map = &run->plan.map;
-    const struct flow *f = network_flow(&run->network, flow);
-    int32_t op = f->op, chip = f->chip;
-    const struct task *task = &run->plan.task[op];
-    if (task->compute) {
-        run_flow_ends(run, flow, -1);
-        return;
-    }
-    double bytes = plan_amount(&run->plan, op, chip);
-    if (task->port >= 0 && bytes > 0) { /* the most frequent by far */
-        network_join(&run->network, flow, map->out[map_out(map, chip, task->port)], bytes, run->now_s);
-        return;
-    }
     int32_t r = plan_route(&run->plan, op, chip);
-    const struct route_info *info = &run->plan.route_info[r];
-    if (info->links == 0)
-        run_flow_ends(run, flow, chip);
-    else if (bytes <= 0)
-        run_flow_ends(run, flow, op_destination(program, &program->op[op], chip));
-    else if (info->links == 1)
-        network_join(&run->network, flow, map->out[map_out(map, chip, info->port)], bytes, run->now_s);
-    else
-        network_join_path(&run->network, flow, chip, program->hop + program->route[r].first,
-                          program->route[r].hops, info->links, bytes, run->now_s);
+    int32_t links = run->plan.route_info[r].links;
+    struct route route = run->program->route[r];
+    const struct hop *hop = run->program->hop + route.first;
+    double bytes = plan_amount(&run->plan, op, chip);
+    if (links == 0 || !(bytes > 0)) {
+        *to = map_walk(&run->plan.map, chip, hop, route.hops, run->plan.walked);
+        return false;
+    }
+    uint32_t flow = network_flow_of(&run->network, op, chip, start_s, bytes);
+    if (flow && links == 1)
+        network_join(&run->network, flow, map_out(&run->plan.map, chip, run->plan.route_info[r].port),
+                     run->now_s);
+    else if (flow)
+        network_join_path(&run->network, flow, links, hop, route.hops, run->now_s);
+    return true;
+}
+
+static void begin_each(struct run *run, const struct wave *w)
+{
+    int32_t ends = 0;
+    for (int32_t i = 0; i < w->chips; i++) {
+        run->here[ends] = w->chip[i];
+        ends += !begin_to_flow(run, w->op, w->chip[i], w->start_s, &run->there[ends]);
+    }
+    run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
 
 /* Each chip of a wave that finds its link idle rides on it; the others become flows. Links of another speed
  * than the first one's would end at another time: their chips become flows too. */
-static void begin_to_ride(struct run *run, uint32_t wave)
+static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wave, double *Bps)
 {
     struct network *network = &run->network;
-    const struct map *map = &run->plan.map;
-    struct wave w = *network_wave(network, wave);
-    const struct task *task = &run->plan.task[w.op];
-    const int32_t *out = map->out + map_out(map, 0, task->port);
-    uint32_t *rider = network->rider;
-    int64_t riding = 0, others = 0;
-    double Bps = 0;
-    for (uint32_t at = w.first; at; at = network_chip_batch(network, at)->next) {
-        const struct chip_batch *batch = network_chip_batch(network, at);
-        for (int32_t i = 0; i < batch->chips; i++) {
-            int32_t chip = batch->chip[i], link = out[chip];
-            if (rider[link] == RIDER_NONE && (riding == 0 || map->alike || map->Bps[link] == Bps)) {
-                rider[link] = wave;
-                Bps = map->Bps[link];
-                riding++;
-                continue;
-            }
-            uint32_t flow = network_flow_of(network, w.op, chip, w.start_s);
-            if (flow)
-                network_join(network, flow, link, task->amount, run->now_s);
-            others++;
+    const struct task *task = &run->plan.task[w->op];
+    const double *link_Bps = run->plan.map.Bps;
+    int32_t riding = 0;
+    for (int32_t i = 0; i < w->chips; i++) {
+        int32_t link = map_out(&run->plan.map, w->chip[i], task->port);
+        if (network->rider[link] == RIDER_NONE && (riding == 0 || link_Bps[link] == *Bps)) {
+            network->rider[link] = wave;
+            *Bps = link_Bps[link];
+            riding++;
+            continue;
         }
+        uint32_t flow = network_flow_of(network, w->op, w->chip[i], w->start_s, task->amount);
+        if (flow)
+            network_join(network, flow, link, run->now_s);
     }
-    if (others > riding)
-        run->plan.pattern[run->plan.pattern_of[w.op]].apart = APART_WAVES * (riding + others);
-    if (riding == 0) {
-        wave_close(run, wave);
-        return;
-    }
-    struct wave *rides = network_wave(network, wave);
-    rides->rides = true;
-    rides->since_s = run->now_s;
-    rides->bytes = task->amount;
-    rides->due_s = run->now_s + task->amount / Bps;
-    queue_push(&run->queue, rides->due_s, event_of(EVENT_WAVE, wave));
+    return riding;
 }
 
-/* Takes those of a batch that still ride off their links; returns how many, and where they end. */
-static int alight(struct run *run, uint32_t wave, int32_t port, const int32_t chip[], int chips,
-                  int32_t here[static CHIP_BATCH], int32_t there[static CHIP_BATCH])
+/* Those that still ride have ended. */
+static void alight(struct run *run, const struct wave *w, uint32_t wave)
 {
-    uint32_t *rider = run->network.rider;
-    const int32_t *out = run->plan.map.out + map_out(&run->plan.map, 0, port), *end = run->plan.map.end;
-    int ends = 0;
-    for (int i = 0; i < chips; i++) {
-        int32_t link = out[chip[i]];
-        here[ends] = chip[i];
-        there[ends] = end[link];
-        if (rider[link] == wave) {
-            rider[link] = RIDER_NONE;
+    const struct map *map = &run->plan.map;
+    int32_t port = run->plan.task[w->op].port, ends = 0;
+    for (int32_t i = 0; i < w->chips; i++) {
+        int32_t link = map_out(map, w->chip[i], port);
+        run->here[ends] = w->chip[i];
+        run->there[ends] = map->end[link];
+        if (run->network.rider[link] == wave) {
+            run->network.rider[link] = RIDER_NONE;
             ends++;
         }
     }
-    return ends;
+    run_end(run, w->op, w->start_s, run->here, run->there, ends);
 }
 
 void run_wave_due(struct run *run, uint32_t wave)
 {
-    struct wave w = *network_wave(&run->network, wave);
+    struct wave w = *network_wave(&run->network, wave); /* waves may move meanwhile, their lists do not */
     struct task *task = &run->plan.task[w.op];
     if (task->wave == wave)
         task->wave = 0; /* it is not for others to join any more */
-    if (!task->compute && !w.rides) {
-        begin_to_ride(run, wave);
-        return;
+    if (task->compute) {
+        run_end(run, w.op, w.start_s, w.chip, w.chip, w.chips);
+    } else if (w.rides) {
+        alight(run, &w, wave);
+    } else if (task->port < 0) {
+        begin_each(run, &w);
+    } else {
+        double Bps = 0;
+        if (begin_to_ride(run, &w, wave, &Bps) > 0) {
+            struct wave *rides = network_wave(&run->network, wave);
+            rides->rides = true;
+            rides->since_s = run->now_s;
+            rides->bytes = task->amount;
+            rides->due_s = run->now_s + task->amount / Bps;
+            queue_push(&run->queue, rides->due_s, EVENT_WAVE, wave);
+            return;
+        }
     }
-    for (uint32_t at = w.first; at;) {
-        const struct chip_batch *batch = network_chip_batch(&run->network, at);
-        int32_t chip[CHIP_BATCH], here[CHIP_BATCH], there[CHIP_BATCH];
-        int chips = batch->chips;
-        memcpy(chip, batch->chip, (size_t)chips * sizeof *chip); /* the batch may move meanwhile */
-        at = batch->next;
-        int ends = task->compute ? chips : alight(run, wave, task->port, chip, chips, here, there);
-        ended(run, w.op, w.start_s, task->compute ? chip : here, there, ends);
-    }
-    wave_close(run, wave);
+    pool_give_back(&run->network.waves, wave);
 }
