@@ -205,11 +205,11 @@ static bool hold_level(struct network *network, struct group *g, int32_t fulls, 
 static bool overlooked(struct network *network, const struct group *g)
 {
     bool found = false;
-    for (int32_t i = 0; i < network->parts; i++) {
-        struct fill *fill = &network->fill[network->part[i]];
-        double Bps = network->map->Bps[network->part[i]];
+    for (int32_t i = 0; i < g->links; i++) {
+        struct fill *fill = &network->fill[g->link[i]];
+        double Bps = network->map->Bps[g->link[i]];
         if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
-            network->bundle[network->part[i]].full == network->pass)
+            network->bundle[g->link[i]].full == network->pass)
             continue;
         found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
         fill->watched = g->fills + WATCHED_FILLS;
@@ -243,7 +243,7 @@ void group_fill(struct network *network, struct group *g, double now_s)
         for (int32_t i = entries / 2 - 1; i >= 0; i--)
             sift_down(network->heap, entries, i);
         while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)
-            okay = hold_level(network, g, fulls, level_Bps, now_s) && fill_mark(network, g, level_Bps);
+            okay = hold_level(network, g, fulls, level_Bps, now_s);
     } while (okay && overlooked(network, g));
     g->from = INT32_MAX;
     if (okay)

@@ -40,22 +40,19 @@ static bool start_paths(struct network *network)
     network->bundle = calloc(n, sizeof *network->bundle);
     network->change = calloc(n, sizeof *network->change);
     network->changed = malloc(n * sizeof *network->changed);
-    network->part = malloc(n * sizeof *network->part);
     network->fill = calloc(n, sizeof *network->fill);
     network->heap = malloc((n + 1) * sizeof *network->heap);
     network->full = malloc(n * sizeof *network->full);
     network->touched = malloc(n * sizeof *network->touched);
     network->first_taken = calloc(n + 1, sizeof *network->first_taken);
     network->loser = malloc((n + 1) * sizeof *network->loser);
-    return network->bundle && network->change && network->changed && network->part && network->fill &&
+    return network->bundle && network->change && network->changed && network->fill &&
            network->heap && network->full && network->touched && network->first_taken && network->loser &&
            list_groups(network);
 }
 
 void network_free_groups(struct network *network)
 {
-    for (int32_t g = 0; network->group && g < network->map->links; g++)
-        free(network->group[g].entries);
     for (int32_t l = 0; network->bundle && l < network->map->links; l++) {
         free(network->bundle[l].crossing);
         free(network->bundle[l].share);
@@ -70,7 +67,6 @@ void network_free_groups(struct network *network)
     free(network->full);
     free(network->touched);
     free(network->changed);
-    free(network->part);
     free(network->change);
     free(network->taken);
     free(network->first_taken);
@@ -89,7 +85,7 @@ void group_disturb(struct network *network, struct group *group, int32_t from)
 /* The first path comes: nothing is known of what its links can carry. */
 static void wake(struct network *network, struct group *group)
 {
-    group->orders = group->marks = 0;
+    group->orders = 0;
     group->due_s = NAN;
     for (int32_t i = 0; i < group->links; i++) {
         network->fill[group->link[i]].watched = group->fills + 1;

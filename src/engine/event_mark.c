@@ -34,11 +34,10 @@ void fill_subtract_shares(struct network *network, int32_t link, double level_Bp
     network->open -= h->total;
 }
 
-/* Fills the levels of the order from a place to another as they were filled before. */
-static void fill_again(struct network *network, const struct group *g, int32_t at, int32_t to,
-                       double *level_Bps)
+/* Fills the levels of the order up to a place as they were filled before. */
+static void fill_again(struct network *network, const struct group *g, int32_t to, double *level_Bps)
 {
-    while (at < to) {
+    for (int32_t at = 0; at < to;) {
         int32_t level = at;
         *level_Bps = network->link[g->order[at]].rate_Bps;
         if (at + 1 == to || network->bundle[g->order[at + 1]].level != level) {
@@ -56,30 +55,23 @@ static int32_t flows_on(const struct network *network, int32_t link)
     return network->link[link].singles + network->bundle[link].crossings;
 }
 
-/* Links that all flows were held on before the mark stay as they are. */
 int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
 {
-    while (g->marks > 0 && g->mark[g->marks - 1].at > g->from)
-        g->marks--;
-    const struct mark *mark = g->marks > 0 ? &g->mark[g->marks - 1] : NULL;
-    int32_t n = mark ? mark->entries : g->links, entries = 0;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t link = mark ? mark->entry[i].link : g->link[i];
-        struct fill *fill = &network->fill[link];
-        network->part[i] = link;
-        fill->left_Bps = mark ? mark->entry[i].left_Bps : network->map->Bps[link];
-        fill->open = flows_on(network, link) - (mark ? mark->entry[i].held : 0);
+    int32_t entries = 0;
+    for (int32_t i = 0; i < g->links; i++) {
+        struct fill *fill = &network->fill[g->link[i]];
+        fill->left_Bps = network->map->Bps[g->link[i]];
+        fill->open = flows_on(network, g->link[i]);
     }
-    network->parts = network->parts_open = n;
-    *level_Bps = mark ? mark->level_Bps : 0;
+    *level_Bps = 0;
     for (int32_t i = 0; i < g->from; i++)
         network->bundle[g->order[i]].full = network->pass;
-    fill_again(network, g, mark ? mark->at : 0, g->from, level_Bps);
+    fill_again(network, g, g->from, level_Bps);
     for (; g->orders > g->from; g->orders--)
         network->fill[g->order[g->orders - 1]].watched = g->fills;
     network->open = 0;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t link = network->part[i];
+    for (int32_t i = 0; i < g->links; i++) {
+        int32_t link = g->link[i];
         const struct fill *fill = &network->fill[link];
         if (fill->open == 0 || network->bundle[link].full == network->pass)
             continue;
@@ -88,37 +80,4 @@ int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
         network->open += fill->open;
     }
     return entries;
-}
-
-static bool mark_room(struct group *g)
-{
-    size_t n = (size_t)g->links;
-    g->entries = malloc(MARKS * n * sizeof *g->entries);
-    for (size_t m = 0; m < MARKS && g->entries; m++)
-        g->mark[m].entry = g->entries + m * n;
-    return g->entries;
-}
-
-bool fill_mark(struct network *network, struct group *g, double level_Bps)
-{
-    int32_t last = g->marks > 0 ? g->mark[g->marks - 1].at : 0;
-    if (g->links < MARKED_LINKS || g->marks == MARKS || g->orders - last < g->links / MARKS)
-        return true;
-    if (!g->entries && !mark_room(g))
-        return false;
-    struct mark *mark = &g->mark[g->marks++];
-    *mark = (struct mark){.level_Bps = level_Bps, .at = g->orders, .entry = mark->entry};
-    for (int32_t i = 0; i < network->parts_open;) {
-        int32_t link = network->part[i];
-        const struct fill *fill = &network->fill[link];
-        if (fill->open > 0 && network->bundle[link].full != network->pass) {
-            mark->entry[mark->entries++] =
-                (struct mark_entry){fill->left_Bps, link, flows_on(network, link) - fill->open};
-            i++;
-        } else { /* done with: out of the way of the next mark */
-            network->part[i] = network->part[--network->parts_open];
-            network->part[network->parts_open] = link;
-        }
-    }
-    return true;
 }

@@ -128,18 +128,6 @@ struct fill_entry {
     int32_t link;
 };
 
-/* How far the links of a group were filled at a place in its order: those with flows that were not held. */
-enum { MARKS = 8, MARKED_LINKS = 16 };
-struct mark_entry {
-    double left_Bps;
-    int32_t link, held; /* flows that were held */
-};
-struct mark {
-    double level_Bps;
-    int32_t at, entries;
-    struct mark_entry *entry;
-};
-
 /* Links that routes of several links connect. */
 struct group {
     bool dirty;
@@ -149,9 +137,6 @@ struct group {
     int32_t paths;              /* that flow in it: 0, and its links share on their own */
     int32_t *link, links;       /* all of them */
     int32_t *order, orders;     /* the full ones, level by level */
-    struct mark mark[MARKS];    /* in the order of their places */
-    struct mark_entry *entries; /* room for `links` entries a mark */
-    int32_t marks;
 };
 
 /* A path that is taken over, and the next one of those that the same link held. */
@@ -197,7 +182,6 @@ struct network {
     struct fill *fill;
     struct fill_entry *heap;
     int32_t *full, *touched, *changed;
-    int32_t *part, parts, parts_open; /* the links that a filling may change, those with open flows first */
     int32_t *change;                  /* all 0 */
     int32_t touches, changes, changes_total;
     int64_t open;        /* crossings of flows that are not held yet */
@@ -261,7 +245,6 @@ void group_fill(struct network *network, struct group *group, double now_s);
 /* event_mark.c. Brings the links of a group to where filling starts, writes those that are watched and may get full
  * to network->heap, in any order, and returns how many. And marks how far they are filled, now and then. */
 int32_t fill_start(struct network *network, struct group *group, double *level_Bps);
-bool fill_mark(struct network *network, struct group *group, double level_Bps);
 
 /* Flows that cross a link so often are held at this level; all that were noted are subtracted. */
 static inline void fill_note(struct network *network, int32_t link, int32_t crossings)
