@@ -46,8 +46,8 @@ static bool start_paths(struct network *network)
     network->touched = malloc(n * sizeof *network->touched);
     network->first_taken = calloc(n + 1, sizeof *network->first_taken);
     network->loser = malloc((n + 1) * sizeof *network->loser);
-    return network->bundle && network->change && network->changed && network->fill &&
-           network->heap && network->full && network->touched && network->first_taken && network->loser &&
+    return network->bundle && network->change && network->changed && network->fill && network->heap &&
+           network->full && network->touched && network->first_taken && network->loser &&
            list_groups(network);
 }
 

@@ -20,8 +20,8 @@
  *
  * Two things keep most links out of a filling:
  *   - A path that ends was held at some level. Links that get full below that level do not see the difference: the
- *     path did not cross them, or they would have held it. So filling starts at that level, from a mark of how far
- *     each link was filled by then.
+ *     path did not cross them, or they would have held it. So they are not looked for again, and filling goes on at that
+ *     level.
  *   - Most links never get full. Only those are watched that were full last time, or nearly; at the end it is
  *     checked that no other one carries more than its bandwidth, or else that one is watched too, and filling
  *     starts again.
@@ -131,12 +131,12 @@ struct fill_entry {
 /* Links that routes of several links connect. */
 struct group {
     bool dirty;
-    double due_s;               /* its event; NaN if none is queued */
-    int32_t from;               /* the place in the order from which it must be filled again */
-    int32_t fills;              /* how often it was */
-    int32_t paths;              /* that flow in it: 0, and its links share on their own */
-    int32_t *link, links;       /* all of them */
-    int32_t *order, orders;     /* the full ones, level by level */
+    double due_s;           /* its event; NaN if none is queued */
+    int32_t from;           /* the place in the order from which it must be filled again */
+    int32_t fills;          /* how often it was */
+    int32_t paths;          /* that flow in it: 0, and its links share on their own */
+    int32_t *link, links;   /* all of them */
+    int32_t *order, orders; /* the full ones, level by level */
 };
 
 /* A path that is taken over, and the next one of those that the same link held. */
@@ -182,7 +182,7 @@ struct network {
     struct fill *fill;
     struct fill_entry *heap;
     int32_t *full, *touched, *changed;
-    int32_t *change;                  /* all 0 */
+    int32_t *change; /* all 0 */
     int32_t touches, changes, changes_total;
     int64_t open;        /* crossings of flows that are not held yet */
     struct taken *taken; /* [taken_room], from 1 on: paths that a full link takes over */
@@ -230,8 +230,8 @@ void network_free_groups(struct network *network);
 void path_remove(struct network *network, uint32_t flow);
 
 /* event_hold.c. A link holds a flow from now on, or lets a path go. hold_count() brings its shares up to date: it must
- * follow before another link lets go. hold_noted() does so for a link that alone is full at a level: they are what was
- * noted there (fill_note()). The least end of what it holds, infinity if that is nothing. All that is due ends. */
+ * follow before another link lets go. hold_noted() does so for a link that alone is full at a level: they are what
+ * event_fill.c has noted. The least end of what it holds, infinity if that is nothing. All that is due ends. */
 bool hold(struct network *network, int32_t link, uint32_t flow, double now_s);
 void hold_end(struct network *network, int32_t link, uint32_t flow, double now_s);
 bool hold_count(struct network *network, int32_t link);
@@ -241,23 +241,6 @@ bool hold_end_due(struct network *network, int32_t link, double now_s, double fr
 
 /* event_fill.c. Shares the links of a group, and queues what ends next. */
 void group_fill(struct network *network, struct group *group, double now_s);
-
-/* event_mark.c. Brings the links of a group to where filling starts, writes those that are watched and may get full
- * to network->heap, in any order, and returns how many. And marks how far they are filled, now and then. */
-int32_t fill_start(struct network *network, struct group *group, double *level_Bps);
-
-/* Flows that cross a link so often are held at this level; all that were noted are subtracted. */
-static inline void fill_note(struct network *network, int32_t link, int32_t crossings)
-{
-    struct fill *fill = &network->fill[link];
-    if (fill->held == 0)
-        network->touched[network->touches++] = link;
-    fill->held += crossings;
-}
-void fill_subtract(struct network *network, double level_Bps);
-/* All that a link held, of which it has kept account, is held again; of one that is alone at its level at once. */
-void fill_note_shares(struct network *network, int32_t link);
-void fill_subtract_shares(struct network *network, int32_t link, double level_Bps);
 
 /* A link that nothing is left on is idle. */
 static inline void network_leave(struct network *network, int32_t link)
