@@ -19,37 +19,28 @@
 #include "program/program.h"
 
 struct lane {
-    int32_t route, chip; /* the program's route, and where it starts */
     int32_t destination;
-    int32_t links;
-    double latency_s; /* sum over the links */
+    int32_t first, links; /* lanes.link[first ..) */
+    double latency_s;     /* sum over the links */
 };
 
 struct lanes {
     const struct program *program;
-    int32_t lanes;
+    int32_t lanes, lane_room, links, link_room;
     struct lane *lane;
+    int *link;
     int32_t *of;   /* [routes * chips] lane of a route from a chip, or -1 */
     int32_t hosts; /* of the platform */
     /* SimGrid cuts bytes to an integer: they and the bandwidths are multiplied by this power of two, which
      * puts the largest send just below 2^62. */
     double bytes_scale;
-    /* SimGrid takes instants this close for one. It must be above the rounding of the last instant, or a
-     * time may be passed by and never come, and far below what engines may differ by. */
-    double precision_s;
 };
 
 int lanes_init(struct lanes *lanes, const struct program *program, struct status *st);
 void lanes_free(struct lanes *lanes);
 
 /* The lane of a send of a chip. */
-static inline const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int chip)
-{
-    const struct program *program = lanes->program;
-    int32_t route =
-        op->towards.table == NO_TABLE ? op->towards.route : program->index_table[op->towards.table][chip];
-    return &lanes->lane[lanes->of[(int64_t)route * program->slice->chips + chip]];
-}
+const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int chip);
 
 /* The hosts of a lane, two different ones below `hosts`. */
 void lanes_hosts(const struct lanes *lanes, const struct lane *lane, int32_t *from, int32_t *to);

@@ -14,6 +14,7 @@
 #include <simgrid/host.h>
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -293,12 +294,19 @@ static int load_platform(const struct lanes *lanes, struct status *st)
     return code;
 }
 
+/* SimGrid takes instants this close for one. It must be above the rounding of the last instant, or a time may be passed by
+ * and never come, and far below what engines may differ by: 2^10 roundings (2^-52) of the time that the program takes. */
+static double precision_s(double expected_s)
+{
+    return ldexp(expected_s > 0 ? expected_s : 1, -42);
+}
+
 /* The settings that make SimGrid's network the model of program.h: no TCP, no reverse traffic, plain max-min
  * shares; small stacks, since every flow of an all-to-all has one. */
-static void configure(double precision_s)
+static void configure(double expected_s)
 {
     char precision[64];
-    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", precision_s);
+    snprintf(precision, sizeof precision, "--cfg=surf/precision:%.3g", precision_s(expected_s));
     char *argv[] = {"icisim",
                     "--log=root.thres:critical",
                     "--cfg=network/model:CM02",
@@ -333,9 +341,9 @@ static int find_hosts(struct run *run, struct status *st)
     return 0;
 }
 
-static int simulate(struct run *run, struct status *st)
+static int simulate(struct run *run, double expected_s, struct status *st)
 {
-    configure(run->lanes.precision_s);
+    configure(expected_s);
     int code = load_platform(&run->lanes, st);
     if (code == 0)
         code = find_hosts(run, st);
@@ -353,7 +361,8 @@ static int simulate(struct run *run, struct status *st)
                        simgrid_get_clock(), (long long)run->left);
 }
 
-int icisim_engine_simgrid_run(const struct program *program, struct trace *trace, struct status *st)
+int icisim_engine_simgrid_run(const struct program *program, double expected_s, struct trace *trace,
+                              struct status *st)
 {
     struct run run = {.program = program, .trace = trace};
     int code = lanes_init(&run.lanes, program, st);
@@ -364,7 +373,7 @@ int icisim_engine_simgrid_run(const struct program *program, struct trace *trace
     if (code == 0)
         code = check_actors(&run, st);
     if (code == 0)
-        code = simulate(&run, st);
+        code = simulate(&run, expected_s, st);
     lanes_free(&run.lanes);
     free(run.host);
     free(run.first_follower);

@@ -57,6 +57,19 @@ static void *open_module(void)
     return dlopen(find_module(path) ? path : ENGINE_SIMGRID_MODULE, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* How long the program takes, of which only the magnitude matters. */
+static int expect(const struct program *program, double *expected_s, struct status *st)
+{
+    static const struct engine_limits none;
+    struct trace trace;
+    int code = trace_init(&trace, program, false, st);
+    if (code == 0)
+        code = engine_event.run(program, &none, &trace, st);
+    *expected_s = trace.total_s;
+    trace_free(&trace);
+    return code;
+}
+
 static int run(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                struct status *st)
 {
@@ -73,7 +86,10 @@ static int run(const struct program *program, const struct engine_limits *limits
     if (!simulate)
         return status_fail(st, STATUS_ENGINE,
                            "the SimGrid engine is of another version: %s; reinstall icisim", dlerror());
-    return simulate(program, trace, st); /* the module stays loaded: SimGrid cannot be unloaded */
+    double expected_s;
+    int code = expect(program, &expected_s, st);
+    /* The module stays loaded: SimGrid cannot be unloaded. */
+    return code < 0 ? code : simulate(program, expected_s, trace, st);
 }
 
 static void prepare(void)
