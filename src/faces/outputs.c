@@ -14,19 +14,23 @@
 #include "report/report.h"
 #include "study/budget.h"
 
+/* The options that name files of each point. */
+static const char *const file_names[OUTPUTS_FILES] = {
+    [OUTPUTS_TRACE] = "trace", [OUTPUTS_LINKS] = "links", [OUTPUTS_INSTRUCTIONS] = "instructions"};
+
 /* Steps are shown without what they wait for where the single times are too many to keep. */
 static enum record recorded(const struct outputs *outputs)
 {
-    return outputs->critical || outputs->file[OUTPUTS_TRACE] ? RECORD_ALL
-           : outputs->steps                                  ? RECORD_FEW
-                                                             : RECORD_NONE;
+    return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file ? RECORD_ALL
+           : outputs->steps                                          ? RECORD_FEW
+                                                                     : RECORD_NONE;
 }
 
 /* Is every op shown, or every instruction? */
 static bool shows_single_ops(const struct outputs *outputs)
 {
     return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives ||
-           outputs->file[OUTPUTS_INSTRUCTIONS];
+           outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
 /* A disk that is full is told with the file's name; else what is wrong with the trace. */
@@ -53,7 +57,7 @@ static int show_module(const struct job *job, const struct run *run, const struc
         code = module_print(&rows, run->result.time_s, stdout, st);
     if (code == 0 && outputs->table)
         code = experts_print(job, run, &rows, stdout, st);
-    if (code == 0 && file)
+    if (code == 0 && file->file)
         module_write(&rows, &(struct csv_writer){.output = *file});
     module_rows_free(&rows);
     return code;
@@ -63,24 +67,22 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
 {
     const struct job *job = &outputs->batch.job;
     const struct run *run = &outputs->batch.run;
-    struct output *file[OUTPUTS_FILES];
+    struct output *file = outputs->file[index];
     int code = 0;
-    for (int f = 0; f < OUTPUTS_FILES; f++)
-        file[f] = outputs->file[f] ? &outputs->file[f][index] : NULL;
     if (outputs->steps || outputs->critical)
         report_heading(&run->result, 1, stdout);
     if (outputs->steps)
         code = report_steps(run, stdout, st);
     if (code == 0 && outputs->critical)
         code = report_critical(run, stdout, st);
-    if (code == 0 && file[OUTPUTS_TRACE])
-        code = write_trace(run, settings_integer(outputs->grid.settings, "trace-chips"), file[OUTPUTS_TRACE],
+    if (code == 0 && file[OUTPUTS_TRACE].file)
+        code = write_trace(run, settings_integer(outputs->grid.settings, "trace-chips"), &file[OUTPUTS_TRACE],
                            st);
-    if (code == 0 && file[OUTPUTS_LINKS])
+    if (code == 0 && file[OUTPUTS_LINKS].file)
         code = report_links(&job->program, run->result.time_s,
-                            &(struct csv_writer){.output = *file[OUTPUTS_LINKS]}, st);
+                            &(struct csv_writer){.output = file[OUTPUTS_LINKS]}, st);
     if (code == 0 && module_job_of(job))
-        code = show_module(job, run, outputs, file[OUTPUTS_INSTRUCTIONS], st);
+        code = show_module(job, run, outputs, &file[OUTPUTS_INSTRUCTIONS], st);
     return code;
 }
 
@@ -147,8 +149,11 @@ int outputs_run(struct outputs *outputs, struct status *st)
         return status_nomem(st);
     for (int64_t i = 0; i < outputs->grid.points && code == 0; i++)
         code = run_point(outputs, i, st);
-    if (code == 0)
-        rows_compare(&outputs->grid, outputs->result);
+    for (int64_t i = 0; i < outputs->grid.points && code == 0; i++) {
+        int64_t reference = rows_reference(&outputs->grid, i, &outputs->result[i]);
+        if (reference >= 0)
+            result_compare(&outputs->result[i], outputs->result[reference].time_s);
+    }
     return code;
 }
 
@@ -163,32 +168,26 @@ static char *path_of(const char *path, const struct grid *grid, int64_t index)
                                                                                                   : text;
 }
 
-static int open_files(const char *option, const struct grid *grid, struct output **files, struct status *st)
+/* Opens a file for each point, if there is a name for it. */
+static int open_files(struct outputs *outputs, int f, struct status *st)
 {
-    const char *path = settings_text(grid->settings, option);
+    const struct grid *grid = &outputs->grid;
+    const char *option = file_names[f], *path = settings_text(grid->settings, option);
     int code = 0;
-    if (!path)
-        return 0;
-    if (grid->points > OUTPUTS_FILES_MAX)
+    if (path && grid->points > OUTPUTS_FILES_MAX)
         return status_fail(st, STATUS_LIMIT,
                            "--%s would write %" PRId64 " files, one a point; %d are the most", option,
                            grid->points, OUTPUTS_FILES_MAX);
-    if (grid->points > 1 && strcmp(path, "-") == 0)
+    if (path && grid->points > 1 && strcmp(path, "-") == 0)
         return status_fail(st, STATUS_INPUT, "--%s - is of one point; name a file, which makes one for each",
                            option);
-    if (!(*files = calloc((size_t)grid->points, sizeof **files)))
-        return status_nomem(st);
-    for (int64_t i = 0; i < grid->points && code == 0; i++) {
+    for (int64_t i = 0; i < grid->points && path && code == 0; i++) {
         char *own = path_of(path, grid, i);
-        code = own ? rows_open_path(option, own, &(*files)[i], st) : status_nomem(st);
+        code = own ? rows_open_path(option, own, &outputs->file[i][f], st) : status_nomem(st);
         free(own);
     }
     return code;
 }
-
-/* The options that name them. */
-static const char *const file_names[OUTPUTS_FILES] = {
-    [OUTPUTS_TRACE] = "trace", [OUTPUTS_LINKS] = "links", [OUTPUTS_INSTRUCTIONS] = "instructions"};
 
 const char *outputs_stdout(const struct settings *settings)
 {
@@ -216,34 +215,38 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
 
 int outputs_open(struct outputs *outputs, struct status *st)
 {
-    int code = rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st);
+    outputs->file = calloc((size_t)outputs->grid.points, sizeof *outputs->file);
+    int code =
+        outputs->file ? rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st) : status_nomem(st);
     for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
-        code = open_files(file_names[f], &outputs->grid, &outputs->file[f], st);
+        code = open_files(outputs, f, st);
     return code;
 }
 
 int outputs_commit(struct outputs *outputs, struct status *st)
 {
-    int code = outputs->csv.output.file && outputs->result
-                   ? rows_write(&outputs->csv, &outputs->grid, outputs->result, st)
-                   : 0;
+    const struct grid *grid = &outputs->grid;
+    bool writes = outputs->csv.output.file && outputs->result;
+    int code = 0;
+    if (writes)
+        columns_write_names(&outputs->csv);
+    for (int64_t i = 0; i < grid->points && writes && code == 0; i++)
+        code = rows_write(&outputs->csv, grid, i, &outputs->result[i], st);
     if (code == 0)
         code = csv_commit(&outputs->csv, st);
-    for (int64_t i = 0; i < outputs->grid.points; i++)
+    for (int64_t i = 0; i < grid->points; i++)
         for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
-            if (outputs->file[f])
-                code = output_commit(&outputs->file[f][i], st);
+            code = output_commit(&outputs->file[i][f], st);
     return code;
 }
 
 void outputs_close(struct outputs *outputs)
 {
     csv_abandon(&outputs->csv);
-    for (int f = 0; f < OUTPUTS_FILES; f++) {
-        for (int64_t i = 0; i < outputs->grid.points && outputs->file[f]; i++)
-            output_abandon(&outputs->file[f][i]);
-        free(outputs->file[f]);
-    }
+    for (int64_t i = 0; i < outputs->grid.points && outputs->file; i++)
+        for (int f = 0; f < OUTPUTS_FILES; f++)
+            output_abandon(&outputs->file[i][f]);
+    free(outputs->file);
     free(outputs->result);
     batch_close(&outputs->batch);
     catalog_free(&outputs->catalog);

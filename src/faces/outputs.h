@@ -28,8 +28,8 @@ struct outputs {
     struct catalog catalog;
     struct result *result; /* [grid.points] */
     struct csv_writer csv;
-    struct output *file[OUTPUTS_FILES]; /* [grid.points] each, or NULL */
-    bool table;                         /* stdout is for people: no file is written there */
+    struct output (*file)[OUTPUTS_FILES]; /* [grid.points], open where they are asked for */
+    bool table;                           /* stdout is for people: no file is written there */
     bool steps, critical, collectives;
     bool timing; /* of the program itself */
     bool dump;   /* instead of running */

@@ -39,17 +39,8 @@ int64_t rows_reference(const struct grid *grid, int64_t index, const struct resu
     return value < 0 ? -1 : grid_with(grid, index, option, value);
 }
 
-void rows_compare(const struct grid *grid, struct result result[])
-{
-    for (int64_t i = 0; i < grid->points; i++) {
-        int64_t reference = rows_reference(grid, i, &result[i]);
-        if (reference >= 0)
-            result_compare(&result[i], result[reference].time_s);
-    }
-}
-
-int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
-                   const struct result *result, struct status *st)
+int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, const struct result *result,
+               struct status *st)
 {
     char *command = grid_command(grid, index);
     if (!command)
@@ -57,16 +48,6 @@ int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t inde
     columns_write(csv, result, command);
     free(command);
     return 0;
-}
-
-int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
-               struct status *st)
-{
-    int code = 0;
-    columns_write_names(csv);
-    for (int64_t i = 0; i < grid->points && code == 0; i++)
-        code = rows_write_one(csv, grid, i, &result[i], st);
-    return code;
 }
 
 void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,

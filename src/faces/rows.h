@@ -23,13 +23,8 @@ bool rows_take_stdout(const struct settings *settings, const char *option);
 /* Index of the point that a result compares with, -1 if there is none in the grid. */
 int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);
 
-/* Speed-ups of all of them. */
-void rows_compare(const struct grid *grid, struct result result[]);
-
-/* One row, with the command that makes it; or all of them, below the names of the columns. */
-int rows_write_one(struct csv_writer *csv, const struct grid *grid, int64_t index,
-                   const struct result *result, struct status *st);
-int rows_write(struct csv_writer *csv, const struct grid *grid, const struct result result[],
+/* Writes a row, with the command that makes it. */
+int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, const struct result *result,
                struct status *st);
 
 /* What a worker handed back of a point, or, where `data` is NULL, that it died, and how; with the options that have no

@@ -240,7 +240,7 @@ int sweep_file_write(struct sweep_file *file, const struct result *result, struc
 {
     int64_t point = shard_point(file->shard, file->rows);
     count_row(file, result->status);
-    return file->csv.output.file ? rows_write_one(&file->csv, file->grid, point, result, st) : 0;
+    return file->csv.output.file ? rows_write(&file->csv, file->grid, point, result, st) : 0;
 }
 
 int sweep_file_flush(struct sweep_file *file, struct status *st)
