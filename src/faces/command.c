@@ -90,7 +90,7 @@ static const struct option_row *positional_of(const struct command *command)
     return NULL;
 }
 
-/* The unit of a size that stands alone, as in --size 1 MiB: fails with how to write both. */
+/* An argument may be the unit of a size, as in --size 1 MiB: fails with how to write both. */
 static int check_unit(const struct parsing *parsing, const char *text)
 {
     const struct typed *typed = &parsing->settings->typed;
@@ -130,7 +130,7 @@ static int add_argument(struct parsing *parsing, const char *text)
     return typed_add(&parsing->settings->typed, option, text, parsing->st);
 }
 
-/* An option by what stands on the command line, "--size" or "--size=3" or "-j"; of any command. */
+/* An option of any command by how it is written on the command line: "--size", "--size=3" or "-j". */
 static const struct option_row *option_by_argument(const char *argument)
 {
     size_t dashes = strspn(argument, "-");
@@ -170,7 +170,7 @@ static int unknown_option(const struct parsing *parsing, const char *argument)
                        argument, text_nearest(argument, names, nearest));
 }
 
-/* argp tells that an argument is wrong, but not how. */
+/* argp reports that an argument is wrong, but not why. */
 static int explain(const struct parsing *parsing, const struct argp_state *state)
 {
     int at = state->next > 1 ? state->next - 1 : state->next;
@@ -204,7 +204,7 @@ static error_t parse_one(int key, char *argument, struct argp_state *state)
     return code < 0 ? EINVAL : 0;
 }
 
-/* argp frees what it is given instead of `text`. */
+/* Adds the default. argp frees a text that is returned in place of `text`. */
 static char *filter_help(int key, const char *text, void *input)
 {
     (void)input;

@@ -10,14 +10,15 @@
 #include "study/crossover.h"
 #include "study/job.h"
 
-/* What is compared: the values of one option. */
+/* The values of one option are compared. */
 struct contest {
     const struct option_row *option;
     int variants;
     const char *const *names;
 };
 
-/* Of a model, instead of its strategies, the one option that several values were given for: set-ups, meshes, ways to remember. */
+/* The one option of a model that several values were given for (meshes, set-ups, rematerialisation): it is compared instead of
+ * strategies. */
 static const struct option_row *varied_option(const struct settings *settings)
 {
     const struct option_row *varied = NULL;
@@ -30,7 +31,7 @@ static const struct option_row *varied_option(const struct settings *settings)
     return count == 1 ? varied : NULL;
 }
 
-/* The option that the workload says, with all values that it says where none are given. */
+/* Chooses the option that the workload names, with all values that the workload names where none are given. */
 static int choose_contest(struct settings *settings, struct contest *contest, struct status *st)
 {
     struct grid grid;
@@ -55,7 +56,7 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     return code;
 }
 
-/* Does the size say "bidi-half overtakes bidi"? These two always, any two if asked. */
+/* Is the size printed at which one overtakes the other? That of bidi and bidi-half always, of any two if asked. */
 static bool is_looked_at(const char *a, const char *b, bool all)
 {
     return all || (strcmp(a, "bidi") == 0 && strcmp(b, "bidi-half") == 0) ||
@@ -85,7 +86,7 @@ static int print_crossovers(struct outputs *outputs, const struct contest *conte
     return 0;
 }
 
-/* One table: all sizes and variants of what the point at `index` is otherwise. */
+/* One table: all sizes and variants of a point that are the same otherwise. */
 static int print_table(const struct outputs *outputs, const struct contest *contest, int64_t index,
                        struct status *st)
 {

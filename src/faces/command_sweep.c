@@ -2,13 +2,13 @@
 /*
  * icisim sweep: one CSV row a point, by workers.
  *
- * Rows are written in the order of the points, as soon as they and what they compare with are there, so the bytes
- * do not depend on the number of workers. An invalid point has a row that says why, and so has one whose
- * worker died; but a value that no point can have is refused before anything runs (probe.h).
+ * Rows are written in the order of the points, as soon as they and the points that they compare with are there, so the bytes
+ * do not depend on the number of workers. An invalid point has a row that says why, and so has a point whose worker died; but
+ * a value that no point can have is refused before anything runs (probe.h).
  *
- * Nothing grows with the number of points: workers are only so far ahead of the row that is next. A point that a row
- * compares with and that is not near, or belongs to another shard, or was run before a sweep was resumed, is simulated
- * once more beside it.
+ * Memory does not grow with the number of points: workers are at most AHEAD points ahead of the row that is written next. A
+ * row may compare with a point that is not near, belongs to another shard, or was run before the sweep was resumed: then its
+ * worker simulates that point as well.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -27,7 +27,7 @@
 #include "study/budget.h"
 #include "study/probe.h"
 
-/* Rows compare with others up to so many away; workers are so many ahead at most. */
+/* Rows wait for others that are less than NEAR rows away; workers are at most AHEAD rows ahead. */
 enum { NEAR = 2048, AHEAD = NEAR + 1024, SLOTS = NEAR + AHEAD };
 
 /* What a worker hands back. */
@@ -168,7 +168,7 @@ static int run_shard(struct sweep *sweep, struct status *st)
     return code;
 }
 
-/* What the rows say already, for those who do not read them; those of before the sweep was resumed, too. */
+/* Counts the rows without numbers on stderr, those from before the sweep was resumed among them. */
 static int summarise(const struct sweep *sweep, struct status *st)
 {
     const struct sweep_file *file = &sweep->file;

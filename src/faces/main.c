@@ -27,7 +27,7 @@ static void print_version(void)
         printf(" %s %s%s", part->name, part->version, part[1].name ? "," : "\n");
 }
 
-/* Everything printed to stdout has got there? */
+/* Fails if not everything that was printed has reached stdout. */
 static int flush_stdout(struct status *st)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -50,8 +50,8 @@ static int run_command(int argc, char **argv, struct status *st)
     return code;
 }
 
-/* A descriptor of 0 to 2 that is closed would be given to the next file that is opened, and the table would go into
- * the CSV. */
+/* If one of the descriptors 0 to 2 were closed, the next file that is opened would get it, and the table would go into the
+ * CSV. */
 static void fill_descriptors(void)
 {
     int fd;

@@ -33,7 +33,7 @@ static bool shows_single_ops(const struct outputs *outputs)
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
-/* A disk that is full is told with the file's name; else what is wrong with the trace. */
+/* Fails with the file's name if the disk is full, else with what is wrong with the trace. */
 static int write_trace(const struct run *run, int chips, struct output *trace, struct status *st)
 {
     struct status own = {0}, disk = {0};
@@ -44,7 +44,7 @@ static int write_trace(const struct run *run, int chips, struct output *trace, s
     return status_fail(st, written ? code : disk.code, "--trace: %s", written ? own.text : disk.text);
 }
 
-/* What single instructions of a module took: the dearest as a table, all of them in a file. */
+/* Times of single instructions of a module: the longest as a table, all of them in a file. */
 static int show_module(const struct job *job, const struct run *run, const struct outputs *outputs,
                        struct output *file, struct status *st)
 {
@@ -95,7 +95,7 @@ static void say_timing(struct spent opening, struct spent building, const struct
             run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
 }
 
-/* How far a simulation is that takes long: one line on stderr, if somebody looks. */
+/* Shows the progress of a long simulation: one line on stderr, if that is a terminal. */
 static void show_progress(const void *job, double spent_s, double done_frac)
 {
     (void)job;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * rows: the results of a grid's points, and the speed-ups between them.
+ * rows: the files that options name, and the rows that stand in a CSV for the points of a grid.
  *
- * A result is compared with the one of the point that has the reference schedule and is the same otherwise, if
- * the grid holds it.
+ * The speed-up of a row is over the point that has the reference schedule and is the same otherwise, if the grid holds it.
+ *
+ * Units: none. Errors: STATUS_IO for a file that cannot be written, naming the option. Ownership: nothing is kept.
  */
 #ifndef ROWS_H
 #define ROWS_H
@@ -11,8 +12,9 @@
 #include "settings/settings.h"
 #include "study/job.h"
 
-/* Opens the file that an option names ("csv"); where none was given `output` stays as it is. It is opened before the
- * work begins, so that a path that cannot be written is found then. The same of any path; and how both fail. */
+/* Opens the file that an option names ("csv"); `output` stays as it is where none was given. Files are opened before the work
+ * begins, so that a path that cannot be written is found then. rows_open_path() opens any path for an option, and
+ * rows_fail_open() is how both fail. */
 int rows_open(const struct settings *settings, const char *option, struct output *output, struct status *st);
 int rows_open_path(const char *option, const char *path, struct output *output, struct status *st);
 int rows_fail_open(const char *option, const struct status *why, struct status *st);
@@ -27,8 +29,7 @@ int64_t rows_reference(const struct grid *grid, int64_t index, const struct resu
 int rows_write(struct csv_writer *csv, const struct grid *grid, int64_t index, const struct result *result,
                struct status *st);
 
-/* What a worker handed back of a point, or, where `data` is NULL, that it died, and how; with the options that have no
- * column. */
+/* The result of a point from what a worker handed back; where `data` is NULL the worker died, and `how` says in which way. */
 void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, const void *data,
                const char *how, struct result *result);
 

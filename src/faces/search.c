@@ -10,12 +10,12 @@
 #include "faces/rows.h"
 #include "study/budget.h"
 
-/* So many are simulated before it is asked again which could be among the best. */
+/* So many candidates are simulated before the others are compared with the best again. */
 enum { AT_ONCE = 16 };
 
-/* What is more than this share above the last of the best is left out. A sum of what collectives take at least is no proven bound
- * of a step, since not all have the same busiest link; but of some 3,100 points of random models on boxes of 8 to 128 chips one
- * took 0.6 % less than its least, the others no less. tests/cli_search.sh has some of them. */
+/* A candidate whose estimate is above the last of the best by more than this share is not simulated. The estimate is no proven
+ * bound (search.h); but of some 3,100 points of random models on boxes of 8 to 128 chips one took 0.6 % less than its estimate,
+ * and the others no less. tests/cli_search.sh has some of them. */
 static const double margin_frac = 0.01;
 
 struct candidate {
@@ -65,7 +65,7 @@ static void work(void *context, int64_t index, void *result)
         job_least(&point, search->catalog, result, &own);
 }
 
-/* A row of a point that was not simulated says what is known: no times but the least. */
+/* The row of a point that was not simulated has what is known without it: no time but the estimate. */
 static void empty(struct result *result)
 {
     double least_s = result->least_s, memory_bytes = result->memory_bytes;

@@ -5,7 +5,7 @@
  *
  * The script stands beside the CSV: out.csv is put together from out.part-0.csv and so on by out.slurm. `bash out.slurm`
  * submits both jobs and hands its arguments to sbatch. A task that is started again goes on with its rows (--resume).
- * The script knows the program and the folder by their full paths, as the tasks run elsewhere.
+ * The script has full paths of the program and the folder, as its tasks run elsewhere.
  *
  * Errors: STATUS_INPUT, STATUS_IO. Ownership: nothing is kept.
  */
