@@ -83,14 +83,6 @@ struct body {
     int32_t computation; /* in the new module, once it is built */
 };
 
-/* The pairs of a permute that was written: the steps of a loop have the same ones over and over. */
-enum { LOOP_SENTS = 4 };
-struct loop_sent {
-    const struct loop *loop; /* NULL: none */
-    int sign, first, last;
-    int32_t permute;
-};
-
 struct overlap {
     struct edit edit;
     const struct overlap_options *options;
@@ -101,12 +93,9 @@ struct overlap {
     int32_t *loop_of; /* [instructions]: the loop of which an instruction of the entry is a part, -1 */
     struct body *body;
     int32_t bodies, room;
-    int32_t self;                      /* partition-id in the entry, -1 while there is none */
-    int step;                          /* of the loop that is being written */
-    int32_t scalar[DTYPE_COUNT];       /* loop_scalar_shape(), -1 before it is asked */
-    int32_t sent_shape, permute_shape; /* of what was permuted last, and of the start of that; -1 */
-    struct loop_sent sent[LOOP_SENTS]; /* the oldest one at sents % LOOP_SENTS */
-    unsigned sents;
+    int32_t self;                /* partition-id in the entry, -1 while there is none */
+    int step;                    /* of the loop that is being written */
+    int32_t scalar[DTYPE_COUNT]; /* loop_scalar_shape(), -1 before it is asked */
     struct status *st;
 };
 

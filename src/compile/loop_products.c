@@ -101,28 +101,13 @@ int loop_products(const struct overlap *o, const struct loop *loop, int t,
                                      : scattered_products(o, loop, t, product);
 }
 
-/* Do two products call the same bodies? Most steps are like the one before. */
-static bool call_alike(const struct loop *loop, const struct loop_product *a, const struct loop_product *b)
-{
-    bool alike = a->chunks == b->chunks && a->accumulates == b->accumulates &&
-                 loop_all_multiply(loop, a) == loop_all_multiply(loop, b);
-    for (int c = 0; c < a->chunks && alike; c++)
-        alike = a->chunk[c].half == b->chunk[c].half;
-    return alike;
-}
-
 void loop_find_bodies(struct overlap *o, const struct loop *loop)
 {
-    struct loop_product product[2][LOOP_LEGS];
-    int products[2] = {0};
+    struct loop_product product[LOOP_LEGS];
     for (int t = 0; t <= loop_last_step(loop) && !loop_is_chunked(o, loop); t++) {
-        const int now = t % 2, before = 1 - now;
-        products[now] = loop_products(o, loop, t, product[now]);
-        bool alike = products[now] == products[before];
-        for (int p = 0; p < products[now] && alike; p++)
-            alike = call_alike(loop, &product[now][p], &product[before][p]);
-        for (int d = 0; d < loop->dots && !alike; d++)
-            for (int p = 0; p < products[now]; p++)
-                loop_need_bodies(o, loop, &loop->dot[d], &product[now][p]);
+        int products = loop_products(o, loop, t, product);
+        for (int d = 0; d < loop->dots; d++)
+            for (int p = 0; p < products; p++)
+                loop_need_bodies(o, loop, &loop->dot[d], &product[p]);
     }
 }

@@ -234,25 +234,19 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
 /* Gives the permute that was added last its pairs. */
 static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int first, int last)
 {
-    struct module *module = o->b.module;
     int n = loop->ring.size, pairs = 0;
-    for (int s = 0; s < LOOP_SENTS; s++) {
-        const struct loop_sent *sent = &o->sent[s];
-        if (sent->loop == loop && sent->sign == sign && sent->first == first && sent->last == last) {
-            module_attribute_like(module, ATTR_SOURCE_TARGET_PAIRS, sent->permute);
-            return;
-        }
-    }
-    int64_t *pair = module_number_room(module, 2 * n * loop->ring.count * loop->legs); /* each leg has some */
-    if (!pair)
+    int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
+    if (!pair) {
+        out_of_memory(o);
         return;
+    }
     for (int g = 0; g < loop->ring.count; g++)
         for (int k = first; k <= last; k++) {
             pair[2 * pairs] = loop->ring.member[g * n + k];
             pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
         }
-    module_attribute(module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
-    o->sent[o->sents++ % LOOP_SENTS] = (struct loop_sent){loop, sign, first, last, module->instructions - 1};
+    module_attribute(o->b.module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
+    free(pair);
 }
 
 void loop_label_permutes(const struct overlap *o, struct loop *loop)
@@ -267,10 +261,7 @@ void loop_label_permutes(const struct overlap *o, struct loop *loop)
 static int32_t start_shape(struct overlap *o, int32_t value)
 {
     int32_t shape = module_at(o->b.module, value)->shape, flag = loop_scalar_shape(o, DTYPE_U32);
-    if (o->sent_shape != shape)
-        o->permute_shape = module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
-    o->sent_shape = shape;
-    return o->permute_shape;
+    return module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
 }
 
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,

@@ -366,7 +366,7 @@ static int write(struct overlap *o, struct module *out, struct status *st)
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st)
 {
-    struct overlap o = {.options = options, .from = in, .st = st, .sent_shape = -1};
+    struct overlap o = {.options = options, .from = in, .st = st};
     struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
     *out = (struct module){0};
     memset(o.scalar, -1, sizeof o.scalar);

@@ -204,19 +204,17 @@ int edit_close(struct edit *edit, struct status *st)
 void edit_label(struct edit *edit, int32_t instruction, const char *more)
 {
     const char *labels = module_value(edit->from, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    size_t length = strlen(labels), room = length + strlen(more) + 4; /* {layer="3"} */
+    size_t length = strlen(labels), room = length + strlen(more) + 4; /* {layer="3",issue="data"} */
     bool some = length > 2;
     if (!some && !*more)
         return;
-    char *text = module_text_room(edit->to, room);
-    if (!text)
+    char *text = malloc(room);
+    if (!text) {
+        out_of_memory(edit);
         return;
-    char *end = stpcpy(text, "{");
-    if (some) {
-        memcpy(end, labels + 1, length - 2);
-        end += length - 2;
     }
-    end = stpcpy(end, some && *more ? "," : "");
-    stpcpy(stpcpy(end, more), "}");
-    module_attribute_word(edit->to, ATTR_FRONTEND_ATTRIBUTES, 0, module_text_made(edit->to));
+    snprintf(text, room, "{%.*s%s%s}", some ? (int)length - 2 : 0, some ? labels + 1 : "",
+             some && *more ? "," : "", more);
+    module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    free(text);
 }

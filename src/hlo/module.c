@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "base/grow.h"
 #include "base/lookup.h"
 
@@ -120,29 +119,16 @@ static void add_index(struct module *module, struct lookup *table, uint32_t hash
         fail(module, code);
 }
 
-char *module_text_room(struct module *module, size_t bytes)
-{
-    if (bytes > INT32_MAX / 4)
-        fail(module, STATUS_LIMIT);
-    return HAS_ROOM(module, text, TEXTS, module->texts, (int32_t)bytes) ? module->text + module->texts : NULL;
-}
-
-int32_t module_text_made(struct module *module)
-{
-    int32_t at = module->texts;
-    module->texts += (int32_t)strlen(module->text + at) + 1;
-    return at;
-}
-
 int32_t module_name(struct module *module, const char *name, int length)
 {
     size_t n = length < 0 ? strlen(name) : (size_t)length;
     int32_t at = module->texts;
-    char *text = module_text_room(module, n + 1);
-    if (!text)
+    if (n > INT32_MAX / 4)
+        fail(module, STATUS_LIMIT);
+    if (!HAS_ROOM(module, text, TEXTS, at, (int32_t)n + 1))
         return 0;
-    memcpy(text, name, n);
-    text[n] = '\0';
+    memcpy(module->text + at, name, n);
+    module->text[at + (int32_t)n] = '\0';
     module->texts += (int32_t)n + 1;
     return at;
 }
@@ -184,18 +170,12 @@ static int32_t add_numbers(struct module *module, const int64_t number[], int nu
     if (!HAS_ROOM(module, number, NUMBERS, first,
                   numbers + 1)) /* one more: a pointer past an empty list is inside */
         return 0;
-    if (numbers > 0 && number != module->number + first) /* else it was filled in there */
+    if (numbers > 0)
         memcpy(module->number + first, number, (size_t)numbers * sizeof *number);
     module->numbers += numbers;
     if (module->index && numbers >= LONG_LIST)
         module->index->list[module->index->lists++ % LISTS_KEPT] = (struct list){first, numbers};
     return first;
-}
-
-int64_t *module_number_room(struct module *module, int numbers)
-{
-    return HAS_ROOM(module, number, NUMBERS, module->numbers, numbers + 1) ? module->number + module->numbers
-                                                                           : NULL;
 }
 
 int32_t module_shape(struct module *module, struct shape shape, const int64_t number[])
@@ -229,8 +209,7 @@ int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t d
 
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes)
 {
-    enum { FEW = 8 };
-    int64_t few[FEW] = {0}, *number = shapes <= FEW ? few : malloc((size_t)shapes * sizeof *number);
+    int64_t *number = malloc(((size_t)shapes + 1) * sizeof *number);
     if (!number) {
         fail(module, STATUS_NOMEM);
         return 0;
@@ -238,8 +217,7 @@ int32_t module_tuple(struct module *module, const int32_t shape[], int shapes)
     for (int i = 0; i < shapes; i++)
         number[i] = shape[i];
     int32_t made = module_shape(module, (struct shape){.dtype = SHAPE_TUPLE, .count = shapes}, number);
-    if (number != few)
-        free(number);
+    free(number);
     return made;
 }
 
@@ -305,13 +283,11 @@ int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands)
 {
-    enum { NAME = 64 };
-    char *made = name ? NULL : module_text_room(module, NAME);
-    if (!made)
-        return module_add_named(module, opcode, module_name(module, name ? name : "", -1), shape, operand,
-                                operands);
-    decimal_whole(stpcpy(stpcpy(made, opcode_info(opcode)->name), "."), module->instructions);
-    return module_add_named(module, opcode, module_text_made(module), shape, operand, operands);
+    char made[64];
+    if (!name)
+        snprintf(made, sizeof made, "%s.%d", opcode_info(opcode)->name, (int)module->instructions);
+    return module_add_named(module, opcode, module_name(module, name ? name : made, -1), shape, operand,
+                            operands);
 }
 
 static void add_attribute(struct module *module, struct attribute attribute)
@@ -327,13 +303,6 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
     assert(attribute_info(key)->kind != VALUE_TEXT);
     int32_t first = add_numbers(module, number, numbers);
     add_attribute(module, (struct attribute){.key = key, .first = first, .count = numbers});
-}
-
-void module_attribute_like(struct module *module, enum attribute_key key, int32_t instruction)
-{
-    const struct attribute *attribute = module_find(module, instruction, key);
-    if (attribute)
-        add_attribute(module, *attribute);
 }
 
 void module_attribute_word(struct module *module, enum attribute_key key, int32_t name, int32_t text)

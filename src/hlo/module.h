@@ -187,10 +187,6 @@ static inline const char *module_word(const struct module *module, int32_t text)
 {
     return module->text ? module->text + text : ""; /* none: there was no memory for the first */
 }
-/* Room for a text with its NUL that is made where it will be, and not looked for among the texts: filled in by the caller and
- * then named. NULL if there is none. */
-char *module_text_room(struct module *module, size_t bytes);
-int32_t module_text_made(struct module *module);
 int32_t module_array(struct module *module, enum dtype_id dtype, const int64_t dim[], int dims);
 int32_t module_tuple(struct module *module, const int32_t shape[], int shapes);
 int32_t module_shape(struct module *module, struct shape shape,
@@ -204,11 +200,6 @@ int32_t module_begin(struct module *module, const char *name);
 int32_t module_add(struct module *module, enum opcode opcode, const char *name, int32_t shape,
                    const int32_t operand[], int operands);
 void module_attribute(struct module *module, enum attribute_key key, const int64_t number[], int numbers);
-/* Room for so many numbers, filled in by the caller and given to module_attribute() as the next part that is made: long lists need
- * not be copied. NULL if there is no memory. */
-int64_t *module_number_room(struct module *module, int numbers);
-/* The same one that another instruction has, if it does. */
-void module_attribute_like(struct module *module, enum attribute_key key, int32_t instruction);
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
 /* The same for a reader, which has spans of a text and no strings: texts of the module. */
 int32_t module_name(struct module *module, const char *name, int length); /* not looked for among the texts */
