@@ -200,8 +200,8 @@ const struct node *loaded_find(const struct loaded *l, int pid, const char *row,
     const struct node *found = NULL;
     for (int e = 0; e < loaded_events(l); e++) {
         const struct node *event = node_child(l->events, e);
-        if (!event_is(event, "X") || event_number(event, "pid") != pid || strcmp(event_text(event, "name"), name) != 0 ||
-            strcmp(row_of(l, event), row) != 0)
+        if (!event_is(event, "X") || event_number(event, "pid") != pid ||
+            strcmp(event_text(event, "name"), name) != 0 || strcmp(row_of(l, event), row) != 0)
             continue;
         if (event_ps(event, "ts") == (long long)(start_us * 1e6 + 0.5) &&
             event_ps(event, "dur") == (long long)(dur_us * 1e6 + 0.5)) {
