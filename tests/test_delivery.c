@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "collective/collective.h"
+#include "memory_views.h"
 #include "numbers/execute.h"
+#include "random_slice.h"
 #include "suite.h"
-#include "twisted.h"
 
-enum { CHIPS_MAX = 64, ROUNDS = 60, OPS = 7 };
+enum { CHIPS_MAX = RANDOM_SLICE_CHIPS, ROUNDS = 60, OPS = 7 };
 
 /* One random collective. */
 struct round {
@@ -30,84 +31,6 @@ struct round {
     int32_t target[CHIPS_MAX];
     int64_t pair[CHIPS_MAX * CHIPS_MAX];
 };
-
-/* Is every chip still reached from chip 0, and chip 0 from it? */
-static bool hangs_together(const struct slice *slice)
-{
-    struct hop hop[ROUTE_HOPS];
-    for (int chip = 1; chip < slice->chips; chip++)
-        if (route_between(slice, 0, chip, hop, NULL) < 0 || route_between(slice, chip, 0, hop, NULL) < 0)
-            return false;
-    return true;
-}
-
-/* On some slices up to three cables are dead, one way or both, as long as no chip is cut off. */
-static void break_cables(struct round *r, struct status *st)
-{
-    struct slice *slice = &r->slice;
-    for (int cables = suite_random(&r->random, 3) ? 0 : 3; cables > 0; cables--) {
-        int id = (int)suite_random(&r->random, (unsigned)slice_link_ids(slice));
-        struct slice_link row = slice_link_row(slice, id);
-        if (!slice_is_link(slice, id))
-            continue;
-        int back = slice_link(slice, row.to, slice_link_axis(slice, id), -slice_link_sign(id));
-        bool both = back >= 0 && suite_random(&r->random, 2);
-        OKAY(slice_kill_link(slice, id, st), *st);
-        if (both)
-            OKAY(slice_kill_link(slice, back, st), *st);
-        if (hangs_together(slice))
-            continue;
-        slice_free(slice); /* as built again */
-        return;
-    }
-}
-
-/* A mesh of up to three axes over some of the chips, in any order. */
-static void lay_over_list(struct round *r, struct status *st)
-{
-    int32_t chip[CHIPS_MAX];
-    int chips = r->slice.chips, n[3] = {1, 1, 1}, devices = 1;
-    for (int c = 0; c < chips; c++) {
-        int other = (int)suite_random(&r->random, (unsigned)c + 1);
-        chip[c] = chip[other];
-        chip[other] = c;
-    }
-    for (int a = 0; a < 3; a++) {
-        n[a] = 1 + (int)suite_random(&r->random, 4);
-        n[a] = devices * n[a] > chips ? 1 : n[a];
-        devices *= n[a];
-    }
-    char text[32];
-    snprintf(text, sizeof text, "a=%d,b=%d,c=%d", n[0], n[1], n[2]);
-    OKAY(mesh_init_on(&r->mesh, &r->slice, text, chip, devices, st), *st);
-    OKAY(mesh_check(&r->mesh, st), *st);
-}
-
-static void make_slice(struct round *r, struct status *st)
-{
-    int axes, len[SLICE_AXES], chips;
-    bool wrap[SLICE_AXES];
-    do {
-        axes = 1 + (int)suite_random(&r->random, 3);
-        chips = 1;
-        for (int a = 0; a < axes; a++) {
-            len[a] = 1 + (int)suite_random(&r->random, axes == 1 ? 16 : 8);
-            wrap[a] = suite_random(&r->random, 2);
-            chips *= len[a];
-        }
-    } while (chips > CHIPS_MAX);
-    OKAY(slice_init(&r->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
-    if (axes == 2 && suite_random(&r->random, 2))
-        r->slice.topology = &topology_twisted;
-    OKAY(slice_check(&r->slice, st), *st);
-    r->slice.reduce_Bps =
-        17e9 * (double)suite_random(&r->random, 2); /* sums at once, or as ops of their own */
-    break_cables(r, st);
-    if (suite_random(&r->random, 4) > 0)
-        OKAY(mesh_init(&r->mesh, &r->slice, NULL, st), *st);
-    else
-        lay_over_list(r, st);
-}
 
 /* Some of the axes in some order, each a ring of its own or all of them one ring. */
 static void make_rings(struct round *r, struct status *st)
@@ -356,7 +279,7 @@ static void run_round(int op, unsigned long long seed, bool broken)
     struct status st = {0};
     struct memory memory, want;
     char shape[SLICE_TEXT], wrap[SLICE_TEXT];
-    make_slice(&r, &st);
+    random_slice(&r.slice, &r.mesh, &r.random, &st);
     make_rings(&r, &st);
     find_groups(&r);
     make_spec(&r, op, broken);

@@ -9,9 +9,10 @@
 #include <string.h>
 
 #include "numbers/evaluate.h"
+#include "random_call.h"
 #include "suite.h"
 
-enum { CHIPS_MAX = 24, ROUNDS = 3000 };
+enum { CHIPS_MAX = RANDOM_CALL_DEVICES, ROUNDS = 3000 };
 
 /* A slice with a mesh laid on it. */
 struct place {
@@ -177,97 +178,6 @@ static void random_place(struct place *place, struct suite_random *random)
                          splits ? len[a] / 2 : len[a]);
     }
     place_open(place, axes, len, wrap, text);
-}
-
-/* Some axes of the mesh in some order. */
-static struct axis_list random_axes(const struct mesh *mesh, struct suite_random *random)
-{
-    struct axis_list list = {0};
-    int axis[AXES_MAX], left = mesh->axes.count;
-    for (int a = 0; a < left; a++)
-        axis[a] = a;
-    for (int count = 1 + (int)suite_random(random, (unsigned)left); list.count < count;) {
-        int i = (int)suite_random(random, (unsigned)left);
-        list.axis[list.count++] = axis[i];
-        axis[i] = axis[--left];
-    }
-    return list;
-}
-
-static void shuffle(int member[], int n, struct suite_random *random)
-{
-    for (int i = 0; i < n; i++)
-        member[i] = i;
-    for (int i = n - 1; i > 0; i--) {
-        int other = (int)suite_random(random, (unsigned)i + 1), swap = member[i];
-        member[i] = member[other];
-        member[other] = swap;
-    }
-}
-
-/* Cuts the n positions into groups of a size that divides n, in any order. Returns the size. */
-static int random_groups(struct call *call, int n, struct suite_random *random)
-{
-    struct status st = {0};
-    int size = 1 + (int)suite_random(random, (unsigned)n);
-    while (n % size)
-        size--;
-    OKAY(groups_init(&call->divide, n / size, size, &st), st);
-    shuffle(call->divide.member, n, random);
-    return size;
-}
-
-/* Sources and destinations, each once, some left out. */
-static void random_pairs(struct call *call, int n, struct suite_random *random)
-{
-    int to[CHIPS_MAX];
-    shuffle(to, n, random);
-    call->pair = malloc((size_t)n * sizeof *call->pair);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(call->pair);
-    for (int i = 0; i < n; i++)
-        if (suite_random(random, 4) > 0) {
-            call->pair[call->pairs][0] = i;
-            call->pair[call->pairs++][1] = to[i];
-        }
-}
-
-/* Rows from position to position, each position's as many in all, as its block has. */
-static int64_t random_rows(struct call *call, int n, struct suite_random *random)
-{
-    int64_t rows = suite_random(random, 3) * (unsigned)n;
-    call->rows = calloc((size_t)(n * n), sizeof *call->rows);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(call->rows);
-    for (int64_t i = 0; i < n * rows; i++)
-        call->rows[i % n * n + suite_random(random, (unsigned)n)]++;
-    return rows;
-}
-
-/* A random call over n devices and the shape of a block that it takes. */
-static void random_call(struct call *call, enum call_op op, int n, int *dims, int64_t shape[],
-                        struct suite_random *random)
-{
-    *call = (struct call){.op = op, .axes = call->axes, .tiled = suite_random(random, 2)};
-    if (op != CALL_PPERMUTE && op != CALL_NONE && suite_random(random, 3) == 0)
-        n = random_groups(call, n, random);
-    *dims = (int)suite_random(random, 4);
-    if (*dims == 0 && (op == CALL_PSUM_SCATTER || op == CALL_ALL_TO_ALL || op == CALL_RAGGED ||
-                       (op == CALL_ALL_GATHER && call->tiled)))
-        *dims = 1;
-    for (int d = 0; d < *dims; d++)
-        shape[d] = suite_random(random, 12) == 0 ? 0 : 1 + suite_random(random, 5);
-    call->dim = (int)suite_random(random, (unsigned)(*dims + (op == CALL_ALL_GATHER && !call->tiled)));
-    call->split_axis = (int)suite_random(random, (unsigned)*dims);
-    call->concat_axis = (int)suite_random(random, (unsigned)*dims);
-    if (op == CALL_PSUM_SCATTER)
-        shape[call->dim] = n * (call->tiled ? 1 + (int)suite_random(random, 2) : 1);
-    if (op == CALL_ALL_TO_ALL)
-        shape[call->split_axis] = n * (call->tiled ? 1 + (int)suite_random(random, 2) : 1);
-    if (op == CALL_PPERMUTE)
-        random_pairs(call, n, random);
-    if (op == CALL_RAGGED)
-        shape[0] = random_rows(call, n, random);
-    call->offset = (int)suite_random(random, 40) - 20;
-    call->root = (int)suite_random(random, (unsigned)n);
 }
 
 /* An example of style pmap: device i holds input[i]. */
@@ -456,59 +366,6 @@ static void sums_within_rounding(void)
     place_close(&place);
 }
 
-/* Where --out is left out. */
-static void out_specs(void)
-{
-    static const struct {
-        enum call_op op;
-        const char *in, *axes;
-        bool tiled;
-        int dim, split, concat;
-        const char *out;
-    } rows[] = {
-        {CALL_NONE, "P(dp,tp)", "", false, 0, 0, 0, "P(dp,tp)"},
-        {CALL_PSUM, "P((dp,tp))", "tp", false, 0, 0, 0, "P(dp)"},
-        {CALL_PMAX, "P(dp,tp)", "dp,tp", false, 0, 0, 0, "P()"},
-        {CALL_BROADCAST, "P(tp,dp)", "tp", false, 0, 0, 0, "P(None,dp)"},
-        {CALL_ALL_GATHER, "P(tp)", "tp", true, 0, 0, 0, "P()"},
-        {CALL_ALL_GATHER, "P(dp,tp)", "tp", false, 0, 0, 0, "P(None,dp)"},
-        {CALL_ALL_GATHER, "P(dp,tp)", "tp", false, 1, 0, 0, "P(dp)"},
-        {CALL_PSUM_SCATTER, "P(None,tp)", "tp", true, 0, 0, 0, "P(tp)"},
-        {CALL_PSUM_SCATTER, "P(dp,tp)", "tp", true, 0, 0, 0, "P((dp,tp))"},
-        {CALL_PSUM_SCATTER, "P(None,tp)", "tp", false, 0, 0, 0, "P(tp)"},
-        {CALL_PSUM_SCATTER, "P(tp,dp)", "tp", false, 1, 0, 0, "P(tp)"},
-        {CALL_ALL_TO_ALL, "P(tp)", "tp", true, 0, 1, 0, "P(None,tp)"},
-        {CALL_ALL_TO_ALL, "P(None,(dp,tp))", "tp,dp", true, 0, 0, 1, "P((tp,dp))"},
-        {CALL_ALL_TO_ALL, "P(None,tp)", "tp", false, 0, 0, 1, "P(tp)"},
-        {CALL_ALL_TO_ALL, "P(tp)", "tp", false, 0, 0, 1, "P(None,tp)"},
-        {CALL_PPERMUTE, "P(dp,tp)", "tp", false, 0, 0, 0, "P(dp,tp)"},
-        {CALL_RING_SHIFT, "P((tp,dp))", "tp,dp", false, 0, 0, 0, "P((tp,dp))"},
-        {CALL_RAGGED, "P((dp,tp))", "dp", false, 0, 0, 0, "P((tp,dp))"},
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        struct status st = {0};
-        struct example example = {.input.dims = 2};
-        char text[SPEC_TEXT];
-        OKAY(axes_parse("dp=4,tp=2", &example.axes, &st), st);
-        OKAY(spec_parse(rows[i].in, &example.axes, &example.in_spec, &st), st);
-        OKAY(axis_list_parse(rows[i].axes, &example.axes, &example.call.axes, &st), st);
-        example.call.op = rows[i].op;
-        example.call.tiled = rows[i].tiled;
-        example.call.dim = rows[i].dim;
-        example.call.split_axis = rows[i].split;
-        example.call.concat_axis = rows[i].concat;
-        struct spec out = evaluate_out_spec(&example);
-        CU_ASSERT_STRING_EQUAL(spec_print(&out, &example.axes, text), rows[i].out);
-        /* Groups hold different results, so that the axes stay. */
-        int member[] = {0, 1};
-        example.call.divide = (struct groups){2, 1, member};
-        if (rows[i].op == CALL_PSUM || rows[i].op == CALL_ALL_GATHER) {
-            out = evaluate_out_spec(&example);
-            CU_ASSERT_PTR_NOT_NULL(strstr(spec_print(&out, &example.axes, text), "tp"));
-        }
-    }
-}
-
 /* An example is written for one mesh. */
 static void meshes_must_be_alike(void)
 {
@@ -528,5 +385,5 @@ static void meshes_must_be_alike(void)
 }
 
 SUITE("evaluate", TEST(golden_cases), TEST(broken_payloads_are_seen),
-      TEST(random_calls_equal_their_definition), TEST(laws), TEST(sums_within_rounding), TEST(out_specs),
+      TEST(random_calls_equal_their_definition), TEST(laws), TEST(sums_within_rounding),
       TEST(meshes_must_be_alike))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory_views.h"
 #include "numbers/execute.h"
 #include "suite.h"
 

@@ -11,21 +11,14 @@
 #include "notation/expr.h"
 #include "report/run_stations.h"
 
-/* What each call is in the option table. */
-static const enum op_set op_of_call[CALL_OPS_COUNT] = {
-    [CALL_NONE] = ON_NONE,
-    [CALL_PSUM] = ON_ALL_REDUCE,
-    [CALL_PMEAN] = ON_ALL_REDUCE,
-    [CALL_PMAX] = ON_ALL_REDUCE,
-    [CALL_PMIN] = ON_ALL_REDUCE,
-    [CALL_ALL_GATHER] = ON_ALL_GATHER,
-    [CALL_PSUM_SCATTER] = ON_REDUCE_SCATTER,
-    [CALL_ALL_TO_ALL] = ON_ALL_TO_ALL,
-    [CALL_PPERMUTE] = ON_PERMUTE,
-    [CALL_RING_SHIFT] = ON_SHIFT,
-    [CALL_BROADCAST] = ON_BROADCAST,
-    [CALL_RAGGED] = ON_RAGGED,
-};
+/* What a call is in the option table. */
+static enum op_set op_of_call(enum call_op op)
+{
+    struct status unknown = {0};
+    if (op == CALL_NONE || op == CALL_RING_SHIFT)
+        return op == CALL_NONE ? ON_NONE : ON_SHIFT;
+    return (enum op_set)(1 << collective_by_name(call_name(op), &unknown)->id);
+}
 
 /* As NumPy counts them: -1 is the last dim. */
 static int dim_of(const struct settings *settings, const char *name, int dims)
@@ -174,7 +167,7 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
     if (op < 0)
         return op;
     eval->example.call.op = (enum call_op)op;
-    int code = option_check(point, op_of_call[op], call_name((enum call_op)op), st);
+    int code = option_check(point, op_of_call((enum call_op)op), call_name((enum call_op)op), st);
     if (code == 0)
         code = machine_open(&eval->machine, point, catalog, st);
     if (code < 0)
@@ -248,8 +241,6 @@ static int eval_run(struct settings *settings, struct status *st)
         return eval_cases(settings, &point, stdout, st);
     if (point.work.file && model_file_has(point.work.file, "meshes", NULL))
         return eval_stations(&point, stdout, st);
-    if (point.work.file && model_file_has(point.work.file, "model", "experts"))
-        return eval_experts(&point, stdout, st);
     if (point.work.op && option_op(point.work.op) == ON_MODEL)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;

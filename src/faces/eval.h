@@ -27,10 +27,8 @@ int eval_steps(struct evaluation *evaluation, FILE *out, struct status *st);
 /* `--cases FILE`: every case through its program, by every schedule that is not fixed by an option. */
 int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st);
 
-/* A step with experts: what is sent and dropped, and what comes out; whether it is what the file's data says of y. */
-int eval_experts(const struct point *point, FILE *out, struct status *st);
-
-/* The step of a model: what comes out, and whether it is what one device gets. STATUS_CHECK where it is not. */
+/* The step of a model: what comes out, and whether it is what one device gets; of a step with experts, what is sent and dropped,
+ * and whether y is what the file's data says. STATUS_CHECK where it is not. */
 int eval_model(const struct point *point, FILE *out, struct status *st);
 
 /* A matmul: whole numbers through the module that runs, on virtual devices, against the plain product. STATUS_CHECK where they

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim eval WORKLOAD: the step of a model on numbers; what comes out, and whether it is what one device gets. */
+/* icisim eval WORKLOAD: the step of a model on numbers. What comes out is held against one device's; with experts, what is
+ * sent and dropped is shown, and what comes out is held against what the file says. */
+#include <stdlib.h>
+
 #include "faces/eval.h"
+#include "model/numbers.h"
 #include "report/sheet.h"
 #include "study/model_eval.h"
 #include "study/module_job.h"
@@ -53,18 +57,88 @@ static int judge(const struct model_eval *eval, FILE *out, struct status *st)
     return 0;
 }
 
-int eval_model(const struct point *point, FILE *out, struct status *st)
+static void print_sends(const struct dispatch *d, FILE *out)
 {
-    struct catalog catalog = {0};
-    struct job job = {.options.model.numbers = true};
+    fprintf(out, "# rows from each device to each of its %d peers\n[", d->peers);
+    for (int i = 0; i < d->devices; i++) {
+        fprintf(out, "%s[", i ? "," : "");
+        for (int p = 0; p < d->peers; p++)
+            fprintf(out, "%s%lld", p ? "," : "", (long long)d->size[i * d->peers + p]);
+        fprintf(out, "]");
+    }
+    fprintf(out, "]\n");
+}
+
+/* Entries (token, slot) by their number token * top_k + slot. */
+static void print_dropped(const struct dispatch *d, FILE *out)
+{
+    fprintf(out, "# entries of each device that are dropped\n");
+    for (int i = 0; i < d->devices; i++) {
+        const char *between = "";
+        fprintf(out, "%s{", i ? ", " : "");
+        for (int64_t e = 0; e < d->entries; e++)
+            if (d->dropped[i * d->entries + e]) {
+                fprintf(out, "%s%lld", between, (long long)e);
+                between = ",";
+            }
+        fprintf(out, "}");
+    }
+    fprintf(out, "\n");
+}
+
+static int judge_experts(const struct point *point, const struct model *model, const struct array *y,
+                         FILE *out, struct status *st)
+{
+    struct array wanted = {0};
+    bool found = false;
+    int64_t at = 0;
+    int code = numbers_expected(point->work.file, &model->output[0], &wanted, &found, st);
+    if (code < 0 || !found)
+        return code;
+    if (array_near(y, &wanted, 0, &at))
+        fprintf(out, "# equals what the file says of %s\n", model->output[0].name);
+    else
+        code = status_fail(st, STATUS_CHECK, "%s: element %lld is %.9g; the file says %.9g",
+                           model->output[0].name, (long long)at, y->data[at], wanted.data[at]);
+    array_free(&wanted);
+    return code;
+}
+
+static int show_experts(const struct point *point, const struct module_job *m, FILE *out, struct status *st)
+{
+    const struct model *model = &m->step.model;
+    const struct dispatch *d = &model->experts->of[0].dispatch;
+    if (!d->order)
+        return status_fail(st, STATUS_INPUT,
+                           "counts do not say which tokens go to which expert; eval needs a routing "
+                           "with device,token,expert,gate, or one that is drawn");
+    struct array *in = calloc((size_t)model->inputs + (size_t)model->outputs + 1, sizeof *in),
+                 *made = in + model->inputs;
+    if (!in)
+        return status_nomem(st);
+    int code = numbers_read(point->work.file, model, in, st);
+    if (code == 0)
+        code = numbers_run(model, &m->module, in, 0, made, st);
+    if (code == 0) {
+        fprintf(out, "# each of %d experts takes %lld rows of a device\n", d->experts,
+                (long long)d->capacity);
+        print_sends(d, out);
+        print_dropped(d, out);
+        fprintf(out, "# %s\n", model->output[0].name);
+        array_print(&made[0], out);
+        code = judge_experts(point, model, &made[0], out, st);
+    }
+    for (int i = 0; i < model->inputs + model->outputs; i++)
+        array_free(&in[i]);
+    free(in);
+    return code;
+}
+
+static int show_step(const struct module_job *m, FILE *out, struct status *st)
+{
     struct model_eval eval = {0};
     char mesh[AXES_TEXT];
-    int code = job_open(&job, point, &catalog, st);
-    if (code == 0)
-        code = job_build(&job, st);
-    const struct module_job *m = code == 0 ? module_job_of(&job) : NULL;
-    if (code == 0)
-        code = model_eval(&eval, &m->step, &m->module, st);
+    int code = model_eval(&eval, &m->step, &m->module, st);
     if (code == 0) {
         fprintf(out, "# %s on %d devices, mesh %s, strategy %s: norms, and how far one device's are\n",
                 m->path, m->module.partitions, axes_print(&m->step.model.axes, mesh), m->step.strategy);
@@ -73,6 +147,20 @@ int eval_model(const struct point *point, FILE *out, struct status *st)
     if (code == 0)
         code = judge(&eval, out, st);
     model_eval_free(&eval);
+    return code;
+}
+
+int eval_model(const struct point *point, FILE *out, struct status *st)
+{
+    struct catalog catalog = {0};
+    struct job job = {.options.model.numbers = true};
+    int code = job_open(&job, point, &catalog, st);
+    if (code == 0)
+        code = job_build(&job, st);
+    const struct module_job *m = code == 0 ? module_job_of(&job) : NULL;
+    if (code == 0)
+        code = model_file_has(point->work.file, "model", "experts") ? show_experts(point, m, out, st)
+                                                                    : show_step(m, out, st);
     job_close(&job);
     catalog_free(&catalog);
     return code;

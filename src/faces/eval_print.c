@@ -13,33 +13,26 @@
 
 enum { LINE_ROOM = 72, LABEL = 160 };
 
-/* The array's lines as one; *line is NULL where that is too long. */
-static int on_one_line(const char *text, char **line, struct status *st)
+/* The rows of an array on one line, with a space for each new line and its indent. Returns how long it is; `out` may be NULL. */
+static size_t put_on_one_line(const char *text, FILE *out)
 {
-    char *to = *line = malloc(strlen(text) + 1);
-    if (!to)
-        return status_nomem(st);
-    for (const char *at = text; *at; at++) {
-        if (*at != '\n') {
-            *to++ = *at;
-            continue;
-        }
-        at += strspn(at, "\n ") - 1; /* the indent of the next row, or the end */
-        if (at[1])
-            *to++ = ' ';
+    size_t n = 0;
+    for (; *text; text++, n++) {
+        bool ends = *text == '\n';
+        if (ends)
+            text += strspn(text, "\n ") - 1;
+        if (ends && !text[1])
+            break;
+        if (out)
+            fputc(ends ? ' ' : *text, out);
     }
-    *to = '\0';
-    if (to - *line > LINE_ROOM) {
-        free(*line);
-        *line = NULL;
-    }
-    return 0;
+    return n;
 }
 
 /* After a label that is `width` wide: on its line if it fits, else below. */
 static int print_array(const char *label, int width, const struct array *array, FILE *out, struct status *st)
 {
-    char *text = NULL;
+    char *text = NULL, *rest, *row;
     size_t bytes = 0;
     FILE *memory = open_memstream(&text, &bytes);
     if (!memory)
@@ -47,21 +40,16 @@ static int print_array(const char *label, int width, const struct array *array, 
     array_print(array, memory);
     if (!text_end(memory, &text))
         return status_nomem(st);
-    char *line, *rest = text, *row;
-    int code = on_one_line(text, &line, st);
-    if (code < 0) {
-        free(text);
-        return code;
-    }
-    if (line) {
-        fprintf(out, "%-*s  %s\n", width, label, line);
+    if (put_on_one_line(text, NULL) <= LINE_ROOM) {
+        fprintf(out, "%-*s  ", width, label);
+        put_on_one_line(text, out);
+        fputc('\n', out);
     } else {
         fprintf(out, "%s\n", label);
-        while ((row = strsep(&rest, "\n")))
+        for (rest = text; (row = strsep(&rest, "\n"));)
             if (*row || (rest && *rest))
                 fprintf(out, "    %s\n", row);
     }
-    free(line);
     free(text);
     return 0;
 }
@@ -117,26 +105,21 @@ static void print_heading(const struct eval *eval, FILE *out)
 /* The blocks as the spec cuts them, and after the local step if there is one. */
 static int print_start(const struct eval *eval, FILE *out, struct status *st)
 {
-    const struct example *example = &eval->example;
     const struct evaluation *e = &eval->evaluation;
+    struct example cut = eval->example;
     char shape[ARRAY_TEXT], spec[SPEC_TEXT], label[LABEL + ARRAY_TEXT];
-    snprintf(label, sizeof label, "input, %s", array_print_shape(&example->input, shape));
-    int code = print_array(label, 0, &example->input, out, st);
-    if (code < 0)
-        return code;
-    spec_print(&example->in_spec, &example->axes, spec);
-    if (!eval->local) {
-        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&e->start[0], shape));
-        return print_blocks(e->mesh, e->start, out, st);
-    }
     struct array *block = calloc((size_t)e->mesh->devices, sizeof *block);
-    code =
-        block ? spec_shard(&example->in_spec, &example->axes, &example->input, block, st) : status_nomem(st);
+    cut.local = (struct local){0};
+    snprintf(label, sizeof label, "input, %s", array_print_shape(&cut.input, shape));
+    int code = block ? print_array(label, 0, &cut.input, out, st) : status_nomem(st);
+    if (code == 0)
+        code = case_blocks(&cut, block, st);
     if (code == 0) {
-        fprintf(out, "blocks by %s, %s each\n", spec, array_print_shape(&block[0], shape));
+        fprintf(out, "blocks by %s, %s each\n", spec_print(&cut.in_spec, &cut.axes, spec),
+                array_print_shape(&block[0], shape));
         code = print_blocks(e->mesh, block, out, st);
     }
-    if (code == 0) {
+    if (code == 0 && eval->local) {
         fprintf(out, "blocks after %s, %s each\n", eval->local, array_print_shape(&e->start[0], shape));
         code = print_blocks(e->mesh, e->start, out, st);
     }
@@ -195,12 +178,10 @@ static int check_out_spec(const struct eval *eval, struct status *st)
     struct status own = {0};
     struct array result = {0};
     char text[SPEC_TEXT];
-    for (int device = 1; device < e->mesh->devices; device++)
-        if (!array_same_shape(&e->want[device], &e->want[0]))
-            return eval->has_out_spec
-                       ? status_fail(st, STATUS_INPUT,
-                                     "--out: blocks of several shapes make no array; leave it out")
-                       : 0;
+    if (!evaluation_is_even(e))
+        return eval->has_out_spec ? status_fail(st, STATUS_INPUT,
+                                                "--out: blocks of several shapes make no array; leave it out")
+                                  : 0;
     if (e->want[0].dims == 0 && example->out_spec.dims > 0)
         return status_fail(st, STATUS_INPUT,
                            "each device's result is a number without dims, which nothing joins; keep a dim "

@@ -169,21 +169,31 @@ int array_slice(const struct array *array, int dim, int64_t low, int64_t high, s
     return code;
 }
 
+void array_permute(const struct array *from, const int64_t order[], struct array *out)
+{
+    struct stride_walk walk = {.dims = from->dims};
+    int64_t step[ARRAY_DIMS], at = 1;
+    stride_steps(from, step);
+    for (int d = walk.dims - 1; d >= 0; d--) {
+        walk.count[d] = from->shape[order[d]];
+        walk.from_step[d] = step[order[d]];
+        walk.to_step[d] = at;
+        at *= walk.count[d];
+    }
+    stride_copy(&walk, from->data, out->data);
+}
+
 int array_transpose(const struct array *array, struct array *out, struct status *st)
 {
-    struct stride_walk walk = {.dims = array->dims};
-    int64_t step[ARRAY_DIMS];
-    stride_steps(array, step);
-    for (int d = 0; d < walk.dims; d++) {
-        walk.count[d] = array->shape[walk.dims - 1 - d];
-        walk.from_step[d] = step[walk.dims - 1 - d];
+    int64_t order[ARRAY_DIMS], shape[ARRAY_DIMS];
+    for (int d = 0; d < array->dims; d++) {
+        order[d] = array->dims - 1 - d;
+        shape[d] = array->shape[order[d]];
     }
-    int code = array_init(out, walk.dims, walk.count, array->integer, st);
-    if (code < 0)
-        return code;
-    stride_steps(out, walk.to_step);
-    stride_copy(&walk, array->data, out->data);
-    return 0;
+    int code = array_init(out, array->dims, shape, array->integer, st);
+    if (code == 0)
+        array_permute(array, order, out);
+    return code;
 }
 
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st)

@@ -79,6 +79,9 @@ void stride_steps(const struct array *array, int64_t step[static ARRAY_DIMS]);
 void array_copy_box(const struct array *from, const int64_t from_corner[], struct array *to,
                     const int64_t to_corner[], const int64_t size[]);
 
+/* The elements of `from` in the order that they have when its dim order[d] is dim d; `out` has room for as many. */
+void array_permute(const struct array *from, const int64_t order[], struct array *out);
+
 /* out = array[..., low:high, ...] along `dim`. */
 int array_slice(const struct array *array, int dim, int64_t low, int64_t high, struct array *out,
                 struct status *st);

@@ -114,27 +114,14 @@ static int check(const struct frame *frame, int32_t instruction, const struct at
                                  "sequences of tokens, and going back what is due to its result");
 }
 
-/* The result: y, or a tuple of what is due to q, k and v. */
-static struct value *make_value(struct array out[], bool back, struct status *st)
+/* Zeroed results, one or three, and rows to work in. */
+static int run_all(const struct frame *frame, int32_t instruction, struct attention *a, struct array out[])
 {
-    struct value *part[3] = {NULL}, *all;
-    if (!back)
-        return value_of(&out[0], st);
-    for (int i = 0; i < 3; i++)
-        part[i] = value_of(&out[i], st);
-    all = part[0] && part[1] && part[2] ? value_tuple(part, 3, st) : NULL;
-    for (int i = 0; i < 3; i++)
-        value_drop(part[i]);
-    return all;
-}
-
-static int run_all(struct frame *frame, int32_t instruction, struct attention *a, struct array out[])
-{
+    const struct module *module = frame->module;
     bool back = a->dy != NULL;
     int code = 0;
     for (int o = 0; o < (back ? 3 : 1) && code == 0; o++)
-        code = interpret_array(frame->module,
-                               module_at(frame->module, module_operand(frame->module, instruction, o))->shape,
+        code = interpret_array(module, module_at(module, module_operand(module, instruction, o))->shape,
                                &out[o], frame->st);
     a->p = malloc((size_t)a->sequence * sizeof *a->p);
     a->ds = malloc((size_t)a->sequence * sizeof *a->ds);
@@ -149,14 +136,13 @@ static int run_all(struct frame *frame, int32_t instruction, struct attention *a
     return code;
 }
 
-int attention_run(struct frame *frame, int32_t instruction, int device)
+static int run_on(const struct frame *frame, int32_t instruction, int device, struct array out[])
 {
     const struct module *module = frame->module;
     int operands = module_at(module, instruction)->operands;
     const struct array *of[4] = {NULL};
-    struct array out[3] = {{0}};
     for (int o = 0; o < operands && o < 4; o++)
-        of[o] = &frame_operand(frame, instruction, o, device)->array;
+        of[o] = &frame_operand(frame, instruction, o)->array[device];
     struct attention a = {
         .sequence = (int64_t)module_config_number(module, instruction, "sequence"),
         .width = (int64_t)module_config_number(module, instruction, "head_dim"),
@@ -173,10 +159,27 @@ int attention_run(struct frame *frame, int32_t instruction, int device)
     a.k = of[1]->data;
     a.v = of[2]->data;
     a.dy = operands == 4 ? of[3]->data : NULL;
-    code = run_all(frame, instruction, &a, out);
-    struct value *value = code == 0 ? make_value(out, a.dy != NULL, frame->st) : NULL;
-    for (int o = 0; o < 3 && code < 0; o++)
-        array_free(&out[o]);
-    *frame_slot(frame, instruction, device) = value;
-    return value ? 0 : frame->st->code;
+    return run_all(frame, instruction, &a, out);
+}
+
+/* The result is y, or a tuple of what is due to q, k and v. */
+int attention_run(struct frame *frame, int32_t instruction)
+{
+    bool back = module_at(frame->module, instruction)->operands == 4;
+    struct value *part[3] = {NULL}, **slot = frame_slot(frame, instruction);
+    int code = 0;
+    for (int o = 0; o < 3 && code == 0; o++)
+        code = (part[o] = value_new(frame->devices, frame->st)) ? 0 : frame->st->code;
+    for (int d = 0; d < frame->devices && code == 0; d++) {
+        struct array out[3] = {{0}};
+        if (frame->active[d])
+            code = run_on(frame, instruction, d, out);
+        for (int o = 0; o < 3; o++)
+            part[o]->array[d] = out[o];
+    }
+    if (code == 0 && !(*slot = back ? value_tuple(part, 3, frame->st) : value_keep(part[0])))
+        code = frame->st->code;
+    for (int o = 0; o < 3; o++)
+        value_drop(part[o]);
+    return code;
 }

@@ -62,83 +62,70 @@ static int print_value(const struct node *node, const char *brackets, FILE *out,
     return code;
 }
 
-static int read_style(const char *text, struct example *example, struct status *st)
-{
-    example->pmap = strcmp(text, "pmap") == 0;
-    return example->pmap || strcmp(text, "shard_map") == 0
-               ? 0
-               : status_fail(st, STATUS_INPUT, "unknown style '%.40s'; it is pmap or shard_map", text);
-}
-static int read_mesh(const char *text, struct example *example, struct status *st)
-{
-    return axes_parse(text, &example->axes, st);
-}
-static int read_op(const char *text, struct example *example, struct status *st)
-{
-    int op = call_by_name(text, st);
-    example->call.op = op < 0 ? CALL_NONE : (enum call_op)op;
-    return op < 0 ? op : 0;
-}
-static int read_axis(const char *text, struct example *example, struct status *st)
-{
-    return axis_list_parse(text, &example->axes, &example->call.axes, st);
-}
-static int read_groups(const char *text, struct example *example, struct status *st)
-{
-    return strcmp(text, "None") == 0 ? 0 : groups_parse(text, 0, &example->call.divide, st);
-}
-static int read_perm(const char *text, struct example *example, struct status *st)
-{
-    return call_parse_pairs(text, &example->call, st);
-}
-static int read_local(const char *text, struct example *example, struct status *st)
-{
-    return local_parse(text, &example->local, st);
-}
-static int read_in_spec(const char *text, struct example *example, struct status *st)
-{
-    return spec_parse(text, &example->axes, &example->in_spec, st);
-}
-static int read_out_spec(const char *text, struct example *example, struct status *st)
-{
-    return spec_parse(text, &example->axes, &example->out_spec, st);
-}
-
-/* Of a mapping, what has a notation; the mesh before what names its axes. */
-static const struct field {
+/* What has a notation, in the order in which it is read: the mesh before what names its axes. */
+enum field { STYLE, MESH, OP, AXIS, GROUPS, PERM, LOCAL, IN_SPEC, OUT_SPEC, FIELDS };
+static const struct {
     const char *name;
     const char *brackets;
     enum { OPTIONAL, NEEDED, NEEDED_BUT_FOR_PMAP } need;
-    int (*read)(const char *text, struct example *example, struct status *st);
-} fields[] = {
-    {"style", "()", NEEDED, read_style},
-    {"mesh", "()", NEEDED, read_mesh},
-    {"op", "()", NEEDED, read_op},
-    {"axis", "()", OPTIONAL, read_axis},
-    {"axis_index_groups", "[]", OPTIONAL, read_groups},
-    {"perm", "[]", OPTIONAL, read_perm},
-    {"local", "()", OPTIONAL, read_local},
-    {"in_spec", "()", NEEDED_BUT_FOR_PMAP, read_in_spec},
-    {"out_spec", "()", NEEDED_BUT_FOR_PMAP, read_out_spec},
+} fields[FIELDS] = {
+    [STYLE] = {"style", "()", NEEDED},
+    [MESH] = {"mesh", "()", NEEDED},
+    [OP] = {"op", "()", NEEDED},
+    [AXIS] = {"axis", "()", OPTIONAL},
+    [GROUPS] = {"axis_index_groups", "[]", OPTIONAL},
+    [PERM] = {"perm", "[]", OPTIONAL},
+    [LOCAL] = {"local", "()", OPTIONAL},
+    [IN_SPEC] = {"in_spec", "()", NEEDED_BUT_FOR_PMAP},
+    [OUT_SPEC] = {"out_spec", "()", NEEDED_BUT_FOR_PMAP},
 };
 
-static int read_field(const struct node *node, const struct field *field, struct example *example,
-                      struct status *st)
+static int read_text(enum field field, const char *text, struct example *example, struct status *st)
 {
-    const struct node *at = node_get(node, field->name);
+    int op;
+    switch (field) {
+    case STYLE:
+        example->pmap = strcmp(text, "pmap") == 0;
+        return example->pmap || strcmp(text, "shard_map") == 0
+                   ? 0
+                   : status_fail(st, STATUS_INPUT, "unknown style '%.40s'; it is pmap or shard_map", text);
+    case MESH:
+        return axes_parse(text, &example->axes, st);
+    case OP:
+        op = call_by_name(text, st);
+        example->call.op = op < 0 ? CALL_NONE : (enum call_op)op;
+        return op < 0 ? op : 0;
+    case AXIS:
+        return axis_list_parse(text, &example->axes, &example->call.axes, st);
+    case GROUPS:
+        return strcmp(text, "None") == 0 ? 0 : groups_parse(text, 0, &example->call.divide, st);
+    case PERM:
+        return call_parse_pairs(text, &example->call, st);
+    case LOCAL:
+        return local_parse(text, &example->local, st);
+    case IN_SPEC:
+        return spec_parse(text, &example->axes, &example->in_spec, st);
+    default:
+        return spec_parse(text, &example->axes, &example->out_spec, st);
+    }
+}
+
+static int read_field(const struct node *node, enum field field, struct example *example, struct status *st)
+{
+    const struct node *at = node_get(node, fields[field].name);
     char *text = NULL;
     size_t bytes = 0;
-    if (field->need == OPTIONAL ? !at : example->pmap && field->need == NEEDED_BUT_FOR_PMAP)
+    if (fields[field].need == OPTIONAL ? !at : example->pmap && fields[field].need == NEEDED_BUT_FOR_PMAP)
         return 0;
     if (!at)
-        return node_need(node, field->name, &at, st);
+        return node_need(node, fields[field].name, &at, st);
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return status_nomem(st);
-    int code = print_value(at, field->brackets, out, st);
+    int code = print_value(at, fields[field].brackets, out, st);
     if (!text_end(out, &text))
         return status_nomem(st);
-    if (code == 0 && (code = field->read(text, example, st)) < 0)
+    if (code == 0 && (code = read_text(field, text, example, st)) < 0)
         node_prefix(at, st, code);
     free(text);
     return code;
@@ -206,8 +193,8 @@ static int read_case(const struct node *node, struct example *example, struct st
         return code;
     text_one_line(text, example->id, sizeof example->id);
     example->line = node_line(node);
-    for (size_t f = 0; f < sizeof fields / sizeof *fields && code == 0; f++)
-        code = read_field(node, &fields[f], example, st);
+    for (int f = 0; f < FIELDS && code == 0; f++)
+        code = read_field(node, (enum field)f, example, st);
     if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0 ||
         (code = read_array(node, "input", &example->input, st)) < 0)
         return code;

@@ -94,73 +94,136 @@ static int find_call(const struct frame *frame, int32_t at, struct call *call, s
     return module_groups_of(module, at, groups, frame->st);
 }
 
-/* Applies it to one operand: result[device]. */
-static int apply(const struct frame *frame, int32_t at, int which, const struct call *call,
-                 const struct groups *groups, struct value *result[])
+enum operand { INPUT, OUTPUT, INPUT_OFFSET, SEND_SIZE, OUTPUT_OFFSET, RECV_SIZE };
+
+static const struct array *array_of(const struct frame *frame, int32_t at, enum operand which, int device)
 {
-    int n = frame->devices, code = 0;
-    struct array *in = calloc(2 * (size_t)n, sizeof *in), *out = in + n;
-    if (!in)
-        return status_nomem(frame->st);
-    for (int d = 0; d < n; d++)
-        in[d] = frame_operand(frame, at, which, d)->array;
-    code = definition_apply(call, groups, in, out, frame->st);
-    for (int d = 0; d < n && code == 0; d++)
-        if (!(result[d] = value_of(&out[d], frame->st)))
-            code = frame->st->code;
-    for (int d = 0; d < n; d++)
-        array_free(&out[d]);
-    free(in);
+    return &frame_operand(frame, at, which)->array[device];
+}
+
+static int64_t number_of(const struct frame *frame, int32_t at, enum operand which, int device, int position)
+{
+    return (int64_t)array_of(frame, at, which, device)->data[position];
+}
+
+static bool is_within(int64_t first, int64_t count, int64_t rows)
+{
+    return first >= 0 && count >= 0 && first <= rows - count;
+}
+
+/* What the device at position i sends to the one at j. */
+static int send(const struct frame *frame, int32_t at, const int member[], int i, int j, struct array *to)
+{
+    const struct array *from = array_of(frame, at, INPUT, member[i]);
+    int64_t rows = number_of(frame, at, SEND_SIZE, member[i], j);
+    int64_t first = number_of(frame, at, INPUT_OFFSET, member[i], j);
+    int64_t into = number_of(frame, at, OUTPUT_OFFSET, member[i], j);
+    int64_t n = from->shape[0] ? array_elements(from) / from->shape[0] : 0;
+    if (number_of(frame, at, RECV_SIZE, member[j], i) != rows)
+        return interpret_fail(
+            frame->module, at, frame->st, "device %d sends %lld rows to device %d, which expects %lld",
+            member[i], (long long)rows, member[j], (long long)number_of(frame, at, RECV_SIZE, member[j], i));
+    if (!is_within(first, rows, from->shape[0]) || !is_within(into, rows, to->shape[0]))
+        return interpret_fail(frame->module, at, frame->st,
+                              "device %d sends rows %lld to %lld to device %d, into rows from %lld on: they "
+                              "have %lld and %lld",
+                              member[i], (long long)first, (long long)(first + rows - 1), member[j],
+                              (long long)into, (long long)from->shape[0], (long long)to->shape[0]);
+    if (rows > 0)
+        memcpy(to->data + into * n, from->data + first * n, (size_t)(rows * n) * sizeof *to->data);
+    return 0;
+}
+
+static int check_shapes(const struct frame *frame, int32_t at, const struct groups *groups)
+{
+    const struct array *in = array_of(frame, at, INPUT, groups->member[0]);
+    const struct array *out = array_of(frame, at, OUTPUT, groups->member[0]);
+    bool fits = in->dims > 0 && in->dims == out->dims;
+    for (int d = 1; fits && d < in->dims; d++)
+        fits = in->shape[d] == out->shape[d];
+    for (int o = INPUT_OFFSET; fits && o <= RECV_SIZE; o++) {
+        const struct array *list = array_of(frame, at, (enum operand)o, groups->member[0]);
+        fits = list->dims == 1 && list->shape[0] == groups->size;
+    }
+    if (fits)
+        return 0;
+    return interpret_fail(frame->module, at, frame->st,
+                          "rows of input and output must be alike, and offsets and sizes one for each of %d "
+                          "devices",
+                          groups->size);
+}
+
+/* By its definition (XLA's operation semantics; jax.lax.ragged_all_to_all): device i of a group sends to device j rows
+ * send_size[j] of its input from input_offset[j] on, which go into j's output from i's output_offset[j] on; what nobody writes
+ * stays as it was. recv_size only says again what the senders say, and must. */
+static int exchange_rows(struct frame *frame, int32_t at, struct value *result)
+{
+    struct groups groups = {0};
+    int code = module_groups_of(frame->module, at, &groups, frame->st);
+    if (code == 0)
+        code = check_shapes(frame, at, &groups);
+    for (int g = 0; code == 0 && g < groups.count * groups.size; g++) {
+        const int *member = groups.member + g / groups.size * groups.size;
+        int j = g % groups.size;
+        struct array *out = &result->array[member[j]];
+        code = array_copy(array_of(frame, at, OUTPUT, member[j]), out, frame->st);
+        for (int i = 0; code == 0 && i < groups.size; i++)
+            code = send(frame, at, member, i, j, out);
+    }
+    groups_free(&groups);
     return code;
 }
 
-/* Of a start, what it was given and what will come; of several operands, a tuple of each. */
-static int wrap(const struct frame *frame, int32_t at, int device, struct value *const part[], int operands)
+/* Sets part[operand] by the call that the instruction is. */
+static int apply(struct frame *frame, int32_t at, struct value *part[])
+{
+    int operands = module_at(frame->module, at)->operands, code = 0;
+    struct call call;
+    struct groups groups;
+    if (whole_of(module_at(frame->module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL)
+        return (part[0] = value_new(frame->devices, frame->st)) ? exchange_rows(frame, at, part[0])
+                                                                : frame->st->code;
+    code = find_call(frame, at, &call, &groups);
+    for (int o = 0; o < operands && code == 0; o++)
+        code = (part[o] = value_new(frame->devices, frame->st))
+                   ? definition_apply(&call, &groups, frame_operand(frame, at, o)->array, part[o]->array,
+                                      frame->st)
+                   : frame->st->code;
+    call_free(&call);
+    groups_free(&groups);
+    return code;
+}
+
+/* Of several operands, a tuple of each; of a start, what it was given and what will come. */
+static struct value *wrap(const struct frame *frame, int32_t at, struct value *const part[])
 {
     bool start = opcode_info(module_at(frame->module, at)->opcode)->class == CLASS_START;
-    struct value *result = operands == 1 ? value_keep(part[0]) : value_tuple(part, operands, frame->st),
-                 *both = NULL;
-    if (result && start && module_shape_of(frame->module, at)->dtype == SHAPE_TUPLE)
-        both = value_tuple((struct value *[]){frame_operand(frame, at, 0, device), result}, 2, frame->st);
-    else if (result)
-        both = value_keep(result);
+    bool rows = whole_of(module_at(frame->module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL;
+    int operands = module_at(frame->module, at)->operands;
+    struct value *result =
+        operands == 1 || rows ? value_keep(part[0]) : value_tuple(part, operands, frame->st);
+    if (!result || !start || rows || module_shape_of(frame->module, at)->dtype != SHAPE_TUPLE)
+        return result;
+    struct value *both = value_tuple((struct value *[]){frame_operand(frame, at, 0), result}, 2, frame->st);
     value_drop(result);
-    *frame_slot(frame, at, device) = both;
-    return both ? 0 : frame->st->code;
+    return both;
 }
 
 int communicate(struct frame *frame, int32_t at)
 {
-    const struct module *module = frame->module;
-    int operands = module_at(module, at)->operands, n = frame->devices;
-    struct call call;
-    struct groups groups;
-    for (int d = 0; d < n; d++)
+    int operands = module_at(frame->module, at)->operands;
+    for (int d = 0; d < frame->devices; d++)
         if (!frame->active[d])
-            return interpret_fail(module, at, frame->st, "device %d does not come to it, others do", d);
-    if (whole_of(module_at(module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL)
-        return exchange_rows(frame, at);
-    struct value **part = calloc((size_t)operands * (size_t)n + 1, sizeof *part);
+            return interpret_fail(frame->module, at, frame->st, "device %d does not come to it, others do",
+                                  d);
+    struct value **part = calloc((size_t)operands + 1, sizeof *part);
     if (!part)
         return status_nomem(frame->st);
-    int code = find_call(frame, at, &call, &groups);
-    /* by device, then by operand */
-    struct value **result = calloc((size_t)n, sizeof *result);
-    if (!result && code == 0)
-        code = status_nomem(frame->st);
-    for (int o = 0; o < operands && code == 0; o++) {
-        memset(result, 0, (size_t)n * sizeof *result);
-        code = apply(frame, at, o, &call, &groups, result);
-        for (int d = 0; d < n; d++)
-            part[d * operands + o] = result[d];
-    }
-    for (int d = 0; d < n && code == 0; d++)
-        code = wrap(frame, at, d, part + (size_t)d * (size_t)operands, operands);
-    for (int i = 0; i < operands * n; i++)
-        value_drop(part[i]);
+    int code = apply(frame, at, part);
+    if (code == 0 && !(*frame_slot(frame, at) = wrap(frame, at, part)))
+        code = frame->st->code;
+    for (int o = 0; o < operands; o++)
+        value_drop(part[o]);
     free(part);
-    free(result);
-    call_free(&call);
-    groups_free(&groups);
     return code;
 }

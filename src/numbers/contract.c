@@ -5,47 +5,42 @@
 
 #include "numbers/frame.h"
 
-/* Copies an operand of a dot as [batch][rows][contracted] (the left one), or [batch][contracted][columns]. */
-static int lay_out(const struct local *local, int side, struct array *out, int64_t size[3])
+static bool has(const int64_t dim[], int dims, int64_t d)
 {
-    static const enum attribute_key contract[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING},
-                                    batch[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH};
-    const struct array *in = local->operand[side];
-    int batches, contracted, order[3][ARRAY_DIMS], n[3] = {0};
-    bool taken[ARRAY_DIMS] = {false};
-    const int64_t *of_batch = module_numbers(local->module, local->instruction, batch[side], &batches);
-    const int64_t *of_contract =
-        module_numbers(local->module, local->instruction, contract[side], &contracted);
-    int part[3] = {0, side == 0 ? 1 : 2, side == 0 ? 2 : 1}; /* of batch, own, contracted dims */
-    for (int i = 0; i < batches; i++)
-        order[0][n[0]++] = (int)of_batch[i];
-    for (int i = 0; i < contracted; i++)
-        order[part[2]][n[part[2]]++] = (int)of_contract[i];
-    for (int p = 0; p < 3; p++)
-        for (int i = 0; i < n[p]; i++)
-            taken[order[p][i]] = true;
-    for (int d = 0; d < in->dims; d++)
-        if (!taken[d])
-            order[part[1]][n[part[1]]++] = d;
-    struct stride_walk walk = {.dims = in->dims};
-    int64_t step[ARRAY_DIMS];
-    stride_steps(in, step);
-    for (int p = 0, d = 0; p < 3; p++) {
-        size[p] = 1;
-        for (int i = 0; i < n[p]; i++, d++) {
-            size[p] *= in->shape[order[p][i]];
-            walk.count[d] = in->shape[order[p][i]];
-            walk.from_step[d] = step[order[p][i]];
+    for (int i = 0; i < dims; i++)
+        if (dim[i] == d)
+            return true;
+    return false;
+}
+
+/* Copies an operand of a dot as [batch][own][contracted] (the left one), or [batch][contracted][own]. */
+static int lay_out(const struct operation *op, int side, struct array *out)
+{
+    const struct array *in = op->operand[side];
+    int batches, contracted, n = 0;
+    const int64_t *batch =
+        module_numbers(op->module, op->instruction, side ? ATTR_RHS_BATCH : ATTR_LHS_BATCH, &batches);
+    const int64_t *contract = module_numbers(op->module, op->instruction,
+                                             side ? ATTR_RHS_CONTRACTING : ATTR_LHS_CONTRACTING, &contracted);
+    int64_t order[ARRAY_DIMS], size[3] = {1, 1, 1};
+    for (int i = 0; i < batches; i++) {
+        order[n++] = batch[i];
+        size[0] *= in->shape[batch[i]];
+    }
+    for (int part = 1; part < 3; part++) {
+        bool of_own = part == 1 + side;
+        for (int d = 0; d < (of_own ? in->dims : contracted); d++) {
+            int64_t dim = of_own ? d : contract[d];
+            if (of_own && (has(batch, batches, d) || has(contract, contracted, d)))
+                continue;
+            order[n++] = dim;
+            size[part] *= in->shape[dim];
         }
     }
-    if (array_init(out, 3, size, in->integer, local->st) < 0)
-        return local->st->code;
-    for (int64_t d = in->dims - 1, at = 1; d >= 0; d--) {
-        walk.to_step[d] = at;
-        at *= walk.count[d];
-    }
-    stride_copy(&walk, in->data, out->data);
-    return 0;
+    int code = array_init(out, 3, size, in->integer, op->st);
+    if (code == 0)
+        array_permute(in, order, out);
+    return code;
 }
 
 /* out[b][i][j] = sum over k of left[b][i][k] right[b][k][j] */
@@ -65,16 +60,15 @@ static void multiply(const struct array *left, const struct array *right, double
         }
 }
 
-static int apply_dot(const struct local *local, struct array *out)
+static int apply_dot(const struct operation *op, struct array *out)
 {
     struct array left = {0}, right = {0};
-    int64_t size[2][3];
-    int code = lay_out(local, 0, &left, size[0]);
+    int code = lay_out(op, 0, &left);
     if (code == 0)
-        code = lay_out(local, 1, &right, size[1]);
-    if (code == 0 && (size[0][0] != size[1][0] || size[0][2] != size[1][1] ||
-                      size[0][0] * size[0][1] * size[1][2] != array_elements(out)))
-        code = interpret_fail(local->module, local->instruction, local->st, "its operands do not fit");
+        code = lay_out(op, 1, &right);
+    if (code == 0 && (left.shape[0] != right.shape[0] || left.shape[2] != right.shape[1] ||
+                      left.shape[0] * left.shape[1] * right.shape[2] != array_elements(out)))
+        code = interpret_fail(op->module, op->instruction, op->st, "its operands do not fit");
     if (code == 0)
         multiply(&left, &right, out->data);
     array_free(&left);
@@ -82,42 +76,38 @@ static int apply_dot(const struct local *local, struct array *out)
     return code;
 }
 
-static int apply_reduce(const struct local *local, struct array *out)
+/* With the dims that go away last, each element of the result is made of neighbours. */
+static int apply_reduce(const struct operation *op, struct array *out)
 {
-    const struct array *in = local->operand[0];
-    int overs;
-    const int64_t *over = module_numbers(local->module, local->instruction, ATTR_DIMENSIONS, &overs);
-    combine_fn combine = elementwise_combine(
-        local->module, (int32_t)module_number(local->module, local->instruction, ATTR_TO_APPLY, 0));
-    if (!combine || local->operands != 2)
-        return interpret_fail(local->module, local->instruction, local->st,
+    const struct array *in = op->operand[0];
+    int overs, n = 0;
+    const int64_t *over = module_numbers(op->module, op->instruction, ATTR_DIMENSIONS, &overs);
+    enum opcode combine = elementwise_combine(
+        op->module, (int32_t)module_number(op->module, op->instruction, ATTR_TO_APPLY, 0));
+    if (combine == HLO_OPCODES || op->operands != 2)
+        return interpret_fail(op->module, op->instruction, op->st,
                               "only reductions of one array by one binary instruction are interpreted");
-    int64_t step[ARRAY_DIMS], index[ARRAY_DIMS] = {0}, n = array_elements(out), to = 0;
-    for (int64_t i = 0; i < n; i++)
-        out->data[i] = local->operand[1]->data[0];
-    int64_t left[ARRAY_DIMS] = {0};
-    stride_steps(out, left);
-    for (int d = 0, o = 0; d < in->dims; d++) {
-        bool goes = false;
-        for (int i = 0; i < overs; i++)
-            goes = goes || over[i] == d;
-        step[d] = goes ? 0 : left[o++];
+    struct array turned;
+    int64_t order[ARRAY_DIMS], results = array_elements(out), all = array_elements(in);
+    for (int goes = 0; goes < 2; goes++)
+        for (int d = 0; d < in->dims; d++)
+            if (has(over, overs, d) == goes)
+                order[n++] = d;
+    int code = array_init(&turned, 1, &all, in->integer, op->st);
+    if (code < 0)
+        return code;
+    array_permute(in, order, &turned);
+    for (int64_t i = 0; i < results; i++) {
+        double sum = op->operand[1]->data[0];
+        for (int64_t k = i * (all / results); k < (i + 1) * (all / results); k++)
+            sum = elementwise_binary(combine, sum, turned.data[k]);
+        out->data[i] = sum;
     }
-    n = array_elements(in);
-    for (int64_t i = 0; i < n; i++) {
-        out->data[to] = combine(out->data[to], in->data[i]);
-        for (int d = in->dims - 1; d >= 0; d--) {
-            to += step[d];
-            if (++index[d] < in->shape[d])
-                break;
-            to -= in->shape[d] * step[d];
-            index[d] = 0;
-        }
-    }
+    array_free(&turned);
     return 0;
 }
 
-const struct local_rule contract_rules[] = {
+const struct operation_rule contract_rules[] = {
     {HLO_DOT, .apply = apply_dot},
     {HLO_REDUCE, .apply = apply_reduce},
     {HLO_OPCODES, .apply = NULL},

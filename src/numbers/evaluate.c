@@ -207,7 +207,7 @@ int evaluation_check_output(const struct evaluation *e, struct status *st)
 bool evaluation_is_even(const struct evaluation *e)
 {
     for (int device = 1; device < e->mesh->devices; device++)
-        if (!array_same_shape(&e->got[device], &e->got[0]))
+        if (!array_same_shape(&e->want[device], &e->want[0]))
             return false;
     return true;
 }

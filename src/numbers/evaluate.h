@@ -70,7 +70,7 @@ int evaluation_check(const struct evaluation *evaluation, struct status *st);
  * much as float32 rounds. */
 int evaluation_check_output(const struct evaluation *evaluation, struct status *st);
 
-/* Do all devices hold blocks of one shape, so that they make a global array? */
+/* Will all devices hold blocks of one shape, so that they make a global array? */
 bool evaluation_is_even(const struct evaluation *evaluation);
 
 /* The sharding of the result that follows from in_spec and the call, for an example that evaluation_open() takes

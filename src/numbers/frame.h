@@ -2,16 +2,17 @@
 /*
  * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
  *
- *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c); attention.c
- *   collective  needs all devices of a group at once (communicate.c, exchange_rows.c)
- *   control     tuples, calls, loops: it works on values as they are (frame.c)
+ *   local       makes an array from arrays of the same device: a row of a table (elementwise.c, shaping.c, contract.c, by_rows.c);
+ *               attention.c
+ *   collective  needs all devices of a group at once (communicate.c)
+ *   control     tuples, calls, loops: it works on values as they are (interpret.c)
  */
 #ifndef FRAME_H
 #define FRAME_H
 
 #include <stdbool.h>
 
-#include "numbers/interpret.h"
+#include "hlo/module.h"
 #include "numbers/value.h"
 
 struct frame {
@@ -19,65 +20,56 @@ struct frame {
     int devices;
     int32_t first, count;    /* the computation's instructions */
     const bool *active;      /* [devices] */
-    struct value **value;    /* [count * devices] */
-    struct value **argument; /* [arguments * devices] */
-    int arguments;
+    struct value **value;    /* [count] */
+    struct value **argument; /* of the computation */
     struct status *st;
 };
 
-static inline struct value **frame_slot(const struct frame *frame, int32_t instruction, int device)
+static inline struct value **frame_slot(const struct frame *frame, int32_t instruction)
 {
-    return &frame->value[(size_t)(instruction - frame->first) * (size_t)frame->devices + (size_t)device];
+    return &frame->value[instruction - frame->first];
 }
-static inline struct value *frame_operand(const struct frame *frame, int32_t instruction, int which,
-                                          int device)
+static inline struct value *frame_operand(const struct frame *frame, int32_t instruction, int which)
 {
-    return *frame_slot(frame, module_operand(frame->module, instruction, which), device);
+    return *frame_slot(frame, module_operand(frame->module, instruction, which));
 }
-
-/* Runs a computation on active devices, with the module, devices and status of `outer`; writes a value to result[device]
- * for each of them. */
-int frame_run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
-              int arguments, struct value **result);
 
 /* One instruction on one device: operands as arrays, the result zeroed, in its shape. */
-typedef double (*combine_fn)(double a, double b);
-struct local {
-    const struct local_rule *rule;
+struct operation {
+    const struct operation_rule *rule;
     const struct module *module;
     int32_t instruction;
     int operands;
     const struct array *const *operand;
     struct status *st;
 };
-struct local_rule {
+struct operation_rule {
     enum opcode opcode;
-    int (*apply)(const struct local *local, struct array *out);
-    double (*unary)(double a); /* what the elementwise ones do to each element */
-    combine_fn binary;
+    int (*apply)(const struct operation *op, struct array *out);
+    double (*unary)(double a); /* what the elementwise ones of one operand do to each element */
 };
 
 /* Each ends with a rule without apply. */
-extern const struct local_rule elementwise_rules[], shaping_rules[], contract_rules[], rows_rules[];
+extern const struct operation_rule elementwise_rules[], shaping_rules[], contract_rules[], rows_rules[];
 
-/* Combines two numbers as the root of a computation of two scalars does: add, maximum ...; NULL if it is no such. */
-combine_fn elementwise_combine(const struct module *module, int32_t computation);
+/* Two numbers combined by an elementwise opcode. */
+double elementwise_binary(enum opcode opcode, double a, double b);
+/* The opcode by which the root of a computation of two scalars combines them: add, maximum ...; HLO_OPCODES if it is no such. */
+enum opcode elementwise_combine(const struct module *module, int32_t computation);
 
-/* Sets the value of a collective, a start or a done on all active devices. */
+/* Sets the value of a collective, or of its start. */
 int communicate(struct frame *frame, int32_t instruction);
 bool communicate_knows(enum opcode opcode);
-/* The one whose devices send as many rows as each says. */
-int exchange_rows(struct frame *frame, int32_t instruction);
 
 /* The kernels of attention; any other custom call has no definition. */
 bool attention_knows(const struct module *module, int32_t instruction);
-int attention_run(struct frame *frame, int32_t instruction, int device);
+int attention_run(struct frame *frame, int32_t instruction);
 
 /* Fails at an instruction; returns STATUS_INPUT. */
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 
-/* An array of the shape of an instruction's result (or of shape `shape`), zeroed. */
+/* An array of a shape of the module, zeroed. */
 int interpret_array(const struct module *module, int32_t shape, struct array *out, struct status *st);
 
 #endif

@@ -8,6 +8,9 @@
 
 #include "numbers/frame.h"
 
+static int run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
+               struct value **result);
+
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
                    ...)
 {
@@ -52,47 +55,305 @@ static int check_argument(const struct module *module, int parameter, const stru
     return status_fail(st, STATUS_INPUT, "the module has no parameter %d", parameter);
 }
 
-/* The arrays of the root, or of the parts of its tuple. */
-static int take_results(struct value *const root[], struct interpretation *out, struct status *st)
+static const struct operation_rule *find_rule(enum opcode opcode)
 {
-    int n = out->devices, results = root[0]->parts < 0 ? 1 : root[0]->parts, code = 0;
+    static const struct operation_rule *const tables[] = {elementwise_rules, shaping_rules, contract_rules,
+                                                          rows_rules};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (const struct operation_rule *rule = tables[t]; rule->apply; rule++)
+            if (rule->opcode == opcode)
+                return rule;
+    return NULL;
+}
+
+static int run_local(struct frame *frame, int32_t at, const struct operation_rule *rule)
+{
+    const struct instruction *i = module_at(frame->module, at);
+    const struct array **operand = malloc(((size_t)i->operands + 1) * sizeof *operand);
+    struct operation op = {rule, frame->module, at, i->operands, operand, frame->st};
+    struct value *value = *frame_slot(frame, at) = value_new(frame->devices, frame->st);
+    int code = operand && value ? 0 : status_nomem(frame->st);
+    for (int d = 0; d < frame->devices && code == 0; d++) {
+        if (!frame->active[d])
+            continue;
+        for (int o = 0; o < i->operands; o++)
+            operand[o] = &frame_operand(frame, at, o)->array[d];
+        code = interpret_array(frame->module, i->shape, &value->array[d], frame->st);
+        if (code == 0)
+            code = rule->apply(&op, &value->array[d]);
+    }
+    free(operand);
+    return code;
+}
+
+/* Runs a computation on the operands of an instruction. */
+static int run_called(struct frame *frame, int32_t at, int32_t computation)
+{
+    int operands = module_at(frame->module, at)->operands;
+    struct value **argument = calloc((size_t)operands + 1, sizeof *argument);
+    if (!argument)
+        return status_nomem(frame->st);
+    for (int o = 0; o < operands; o++)
+        argument[o] = frame_operand(frame, at, o);
+    int code = run(frame, computation, frame->active, argument, frame_slot(frame, at));
+    free(argument);
+    return code;
+}
+
+/* Do the active devices go on? -1: they disagree. */
+static int agree(const struct frame *frame, const struct value *pred)
+{
+    int all = -2;
+    for (int d = 0; d < frame->devices; d++) {
+        if (!frame->active[d])
+            continue;
+        int one = pred->array[d].data[0] != 0;
+        if (all != -2 && one != all)
+            return -1;
+        all = one;
+    }
+    return all;
+}
+
+static int run_loop(struct frame *frame, int32_t at)
+{
+    const struct module *module = frame->module;
+    int32_t condition = (int32_t)module_number(module, at, ATTR_CONDITION, -1);
+    int32_t body = (int32_t)module_number(module, at, ATTR_BODY, -1);
+    struct value *state = value_keep(frame_operand(frame, at, 0)), *next = NULL;
+    int code = 0;
+    for (;;) {
+        if ((code = run(frame, condition, frame->active, &state, &next)) < 0)
+            break;
+        int more = agree(frame, next);
+        value_drop(next);
+        if (more < 0)
+            code = interpret_fail(module, at, frame->st, "devices disagree about another trip");
+        if (more != 1 || (code = run(frame, body, frame->active, &state, &next)) < 0)
+            break;
+        value_drop(state);
+        state = next;
+    }
+    *frame_slot(frame, at) = state; /* of a loop that failed too: it is dropped with the frame */
+    return code;
+}
+
+/* The branch that a device takes: operand 0 is pred (true, false) or a number, the last branch where it is out of range. */
+static int branch_of(const struct frame *frame, int32_t at, int device, int branches, bool pred)
+{
+    double which = frame_operand(frame, at, 0)->array[device].data[0];
+    if (pred)
+        return which != 0 ? 0 : 1;
+    return which >= 0 && which < branches ? (int)which : branches - 1;
+}
+
+/* Runs one branch on the devices that take it. Its result joins that of the branches before. */
+static int run_branch(struct frame *frame, int32_t at, int32_t computation, int operand, const bool active[])
+{
+    struct value *argument = frame_operand(frame, at, operand), *result = NULL;
+    struct value **slot = frame_slot(frame, at);
+    int code = run(frame, computation, active, &argument, &result);
+    if (code == 0 && !(*slot = value_merge(*slot, result, active, frame->st)))
+        code = frame->st->code;
+    value_drop(result);
+    return code;
+}
+
+static int run_conditional(struct frame *frame, int32_t at)
+{
+    const struct module *module = frame->module;
+    int branches, code = 0;
+    const int64_t *list = module_numbers(module, at, ATTR_BRANCHES, &branches);
+    int64_t two[] = {module_number(module, at, ATTR_TRUE_COMPUTATION, -1),
+                     module_number(module, at, ATTR_FALSE_COMPUTATION, -1)};
+    bool pred = module_shape_of(module, module_operand(module, at, 0))->dtype == DTYPE_PRED;
+    bool *active = calloc((size_t)frame->devices, sizeof *active);
+    if (!active)
+        return status_nomem(frame->st);
+    if (branches == 0) {
+        list = two;
+        branches = 2;
+    }
+    for (int b = 0; b < branches && code == 0; b++) {
+        bool any = false;
+        for (int d = 0; d < frame->devices; d++) {
+            active[d] = frame->active[d] && branch_of(frame, at, d, branches, pred) == b;
+            any = any || active[d];
+        }
+        if (any)
+            code = run_branch(frame, at, (int32_t)list[b], 1 + b, active);
+    }
+    free(active);
+    return code;
+}
+
+static struct value *make_tuple(struct frame *frame, int32_t at)
+{
+    int operands = module_at(frame->module, at)->operands;
+    struct value **part = malloc(((size_t)operands + 1) * sizeof *part), *made = NULL;
+    if (!part)
+        status_nomem(frame->st);
+    for (int o = 0; part && o < operands; o++)
+        part[o] = frame_operand(frame, at, o);
+    if (part)
+        made = value_tuple(part, operands, frame->st);
+    free(part);
+    return made;
+}
+
+static struct value *make_partition_ids(struct frame *frame)
+{
+    struct value *value = value_new(frame->devices, frame->st);
+    for (int d = 0; value && d < frame->devices; d++) {
+        if (array_init(&value->array[d], 0, NULL, true, frame->st) < 0) {
+            value_drop(value);
+            return NULL;
+        }
+        value->array[d].data[0] = d;
+    }
+    return value;
+}
+
+/* Instructions that only hand values on. */
+static struct value *hand_on(struct frame *frame, int32_t at)
+{
+    struct value *from;
+    switch (module_at(frame->module, at)->opcode) {
+    case HLO_PARAMETER:
+        return value_keep(frame->argument[module_number(frame->module, at, ATTR_PARAMETER_NUMBER, 0)]);
+    case HLO_TUPLE:
+        return make_tuple(frame, at);
+    case HLO_GET_TUPLE_ELEMENT:
+        return value_keep(frame_operand(frame, at, 0)->part[module_number(frame->module, at, ATTR_INDEX, 0)]);
+    case HLO_PARTITION_ID:
+        return make_partition_ids(frame);
+    default: /* a done: of what was given and what came, what came */
+        from = frame_operand(frame, at, 0);
+        return value_keep(from->parts >= 2 ? from->part[1] : from);
+    }
+}
+
+static bool hands_on(enum opcode opcode)
+{
+    return opcode == HLO_PARAMETER || opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT ||
+           opcode == HLO_PARTITION_ID || opcode_info(opcode)->class == CLASS_DONE;
+}
+
+static int run_instruction(struct frame *frame, int32_t at)
+{
+    enum opcode opcode = module_at(frame->module, at)->opcode;
+    const struct operation_rule *rule = find_rule(opcode);
+    int32_t called =
+        (int32_t)module_number(frame->module, at, opcode == HLO_CALL ? ATTR_TO_APPLY : ATTR_CALLS, -1);
+    if (rule)
+        return run_local(frame, at, rule);
+    if (hands_on(opcode))
+        return (*frame_slot(frame, at) = hand_on(frame, at)) ? 0 : frame->st->code;
+    if (attention_knows(frame->module, at))
+        return attention_run(frame, at);
+    if (opcode == HLO_WHILE)
+        return run_loop(frame, at);
+    if (opcode == HLO_CONDITIONAL)
+        return run_conditional(frame, at);
+    if (called >= 0)
+        return run_called(frame, at, called);
+    if (communicate_knows(opcode))
+        return communicate(frame, at);
+    return interpret_fail(frame->module, at, frame->st, "%s has no definition here",
+                          opcode_info(opcode)->name);
+}
+
+/* Does anything use the instruction? What nobody uses needs no meaning: a kernel that is there for its time. */
+static bool is_used(const struct frame *frame, int32_t at)
+{
+    const struct module *module = frame->module;
+    int32_t computation = module_at(module, at)->computation;
+    bool used = module->computation[computation].root == at;
+    for (int32_t later = at + 1; later < frame->first + frame->count && !used; later++)
+        for (int o = 0; o < module_at(module, later)->operands && !used; o++)
+            used = module_operand(module, later, o) == at;
+    return used;
+}
+
+/* Runs a computation on active devices, with the module, devices and status of `outer`. */
+static int run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
+               struct value **result)
+{
+    const struct computation *c = &outer->module->computation[computation];
+    struct frame frame = *outer;
+    int code = 0;
+    *result = NULL;
+    frame.first = c->first;
+    frame.count = c->count;
+    frame.active = active;
+    frame.argument = argument;
+    frame.value = calloc((size_t)c->count + 1, sizeof *frame.value);
+    if (!frame.value)
+        return status_nomem(outer->st);
+    for (int32_t at = c->first; at < c->first + c->count && code == 0; at++)
+        if (module_at(outer->module, at)->opcode != HLO_CUSTOM_CALL || is_used(&frame, at))
+            code = run_instruction(&frame, at);
+    if (code == 0)
+        *result = value_keep(*frame_slot(&frame, c->root));
+    for (int32_t i = 0; i < c->count; i++)
+        value_drop(frame.value[i]);
+    free(frame.value);
+    return code;
+}
+
+/* The arrays of the root, or of the parts of its tuple. */
+static int take_results(const struct value *root, struct interpretation *out, struct status *st)
+{
+    int n = out->devices, results = root->parts < 0 ? 1 : root->parts, code = 0;
     out->result = calloc((size_t)results * (size_t)n + 1, sizeof *out->result);
     if (!out->result)
         return status_nomem(st);
     out->results = results;
     for (int r = 0; r < results; r++)
         for (int d = 0; d < n && code == 0; d++) {
-            const struct value *value = root[d]->parts < 0 ? root[d] : root[d]->part[r];
-            code = array_copy(&value->array, &out->result[r * n + d], st);
+            const struct value *value = root->parts < 0 ? root : root->part[r];
+            code = array_copy(&value->array[d], &out->result[r * n + d], st);
         }
     return code;
+}
+
+/* A parameter's arguments on all devices. */
+static struct value *take_argument(const struct module *module, int parameter, const struct array of[],
+                                   int devices, struct status *st)
+{
+    struct value *value = value_new(devices, st);
+    int code = value ? 0 : st->code;
+    for (int d = 0; d < devices && code == 0; d++)
+        if ((code = check_argument(module, parameter, &of[d], st)) == 0)
+            code = array_copy(&of[d], &value->array[d], st);
+    if (code == 0)
+        return value;
+    value_drop(value);
+    return NULL;
 }
 
 int interpret(const struct module *module, const struct array argument[], int parameters,
               struct interpretation *out, struct status *st)
 {
     int n = module->partitions * module->replicas, code = 0;
-    size_t cells = (size_t)parameters * (size_t)n;
-    *out = (struct interpretation){.devices = n};
-    struct value **given = calloc(cells + (size_t)n + 1, sizeof *given), **root = given + cells;
+    struct frame outer = {.module = module, .devices = n, .st = st};
+    struct value **given = calloc((size_t)parameters + 1, sizeof *given), *root = NULL;
     bool *active = malloc((size_t)n * sizeof *active);
+    *out = (struct interpretation){.devices = n};
     if (!given || !active)
         code = status_nomem(st);
-    for (size_t i = 0; i < cells && code == 0; i++) {
-        struct array copy;
-        if ((code = check_argument(module, (int)(i / (size_t)n), &argument[i], st)) == 0 &&
-            (code = array_copy(&argument[i], &copy, st)) == 0 && !(given[i] = value_of(&copy, st)))
+    for (int p = 0; p < parameters && code == 0; p++)
+        if (!(given[p] = take_argument(module, p, argument + (ptrdiff_t)p * n, n, st)))
             code = st->code;
-    }
     if (code == 0) {
         memset(active, 1, (size_t)n * sizeof *active);
-        struct frame outer = {.module = module, .devices = n, .st = st};
-        code = frame_run(&outer, module->entry, active, given, parameters, root);
+        code = run(&outer, module->entry, active, given, &root);
     }
     if (code == 0)
         code = take_results(root, out, st);
-    for (size_t i = 0; given && i < cells + (size_t)n; i++)
-        value_drop(given[i]);
+    value_drop(root);
+    for (int p = 0; given && p < parameters; p++)
+        value_drop(given[p]);
     free(given);
     free(active);
     if (code < 0)

@@ -79,30 +79,6 @@ int32_t memory_buffer(const struct program *program, const char *name)
     return -1;
 }
 
-int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
-                struct status *st)
-{
-    struct selection s;
-    int code = selection_init(&s, memory->program, view, chip, chip, st);
-    if (code < 0)
-        return code;
-    selection_take(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value);
-    selection_free(&s);
-    return 0;
-}
-
-int memory_put(struct memory *memory, const struct view *view, int chip, const double value[],
-               struct status *st)
-{
-    struct selection s;
-    int code = selection_init(&s, memory->program, view, chip, chip, st);
-    if (code < 0)
-        return code;
-    selection_put(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value, COMBINE_COPY);
-    selection_free(&s);
-    return 0;
-}
-
 /* "4:6+8:10", neighbouring ranges as one. Returns how much of the room it used. */
 static size_t print_ranges(const struct range range[], int32_t ranges, char text[], size_t room)
 {

@@ -35,12 +35,6 @@ int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
 /* Index of a buffer by name, -1 if there is none. */
 int32_t memory_buffer(const struct program *program, const char *name);
 
-/* Reads or writes what a view picks on a chip, piece by piece, each row by row: view_elements() numbers. */
-int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
-                struct status *st);
-int memory_put(struct memory *memory, const struct view *view, int chip, const double value[],
-               struct status *st);
-
 /* What a view picks with the variables of chip `vars` on chip `at`, as Python would: "in[4:6]", of a matrix
  * "in[0:2, 4:6]", of several ranges "in[0:2+6:8]". Fails where memory is out, with the buffer's name in `text`. */
 int memory_print_view(const struct program *program, const struct view *view, int vars, int at,

@@ -14,10 +14,9 @@ static bool has_axis(const struct axis_list *list, int axis)
 
 static bool names_any(const struct spec *spec, const struct axis_list *axes)
 {
-    for (int d = 0; d < spec->dims; d++)
-        for (int i = 0; i < spec->dim[d].count; i++)
-            if (has_axis(axes, spec->dim[d].axis[i]))
-                return true;
+    for (int i = 0; i < axes->count; i++)
+        if (spec_names_axis(spec, axes->axis[i]))
+            return true;
     return false;
 }
 
@@ -59,70 +58,27 @@ static void insert_entry(struct spec *spec, int d)
     spec->dims++;
 }
 
-/* Entries of no axes at the end say nothing. */
-static void trim(struct spec *spec)
-{
-    while (spec->dims > 0 && spec->dim[spec->dims - 1].count == 0)
-        spec->dims--;
-}
-
-static void scatter(struct spec *spec, const struct call *call, int dims)
-{
-    int d = call->dim;
-    if (call->divide.count == 0)
-        leave_out(spec, &call->axes);
-    if (!call->tiled) {
-        remove_entry(spec, d);
-        d = d > dims - 2 && d > 0 ? d - 1 : d;
-    }
-    if (!names_any(spec, &call->axes))
-        cut_too(spec, d, &call->axes);
-}
-
-static void exchange(struct spec *spec, const struct call *call)
-{
-    if (call->tiled && call->divide.count == 0)
-        leave_out(spec, &call->axes);
-    if (!call->tiled) {
-        remove_entry(spec, call->split_axis);
-        insert_entry(spec, call->concat_axis);
-    }
-    if (!names_any(spec, &call->axes))
-        cut_too(spec, call->tiled ? call->split_axis : call->concat_axis, &call->axes);
-}
-
 struct spec evaluate_out_spec(const struct example *example)
 {
     const struct call *call = &example->call;
+    enum call_op op = call->op;
     struct spec spec = example->in_spec;
-    switch (call->op) {
-    case CALL_ALL_GATHER:
-        if (!call->tiled)
-            insert_entry(&spec, call->dim);
-        /* fall through */
-    case CALL_PSUM:
-    case CALL_PMEAN:
-    case CALL_PMAX:
-    case CALL_PMIN:
-    case CALL_BROADCAST:
-        if (call->divide.count == 0)
-            leave_out(&spec, &call->axes);
-        break;
-    case CALL_PSUM_SCATTER:
-        scatter(&spec, call, example->input.dims);
-        break;
-    case CALL_ALL_TO_ALL:
-        exchange(&spec, call);
-        break;
-    case CALL_RAGGED:
-        if (call->divide.count == 0)
-            leave_out(&spec, &call->axes);
-        if (!names_any(&spec, &call->axes))
-            cut_too(&spec, 0, &call->axes);
-        break;
-    default:
-        break;
+    bool stacks = !call->tiled, leaves = op != CALL_NONE && op != CALL_PPERMUTE && op != CALL_RING_SHIFT;
+    int d = op == CALL_ALL_TO_ALL ? (stacks ? call->concat_axis : call->split_axis) : call->dim;
+    if (leaves && !(op == CALL_ALL_TO_ALL && stacks) && call->divide.count == 0)
+        leave_out(&spec, &call->axes);
+    if (stacks && op == CALL_PSUM_SCATTER) {
+        remove_entry(&spec, d);
+        d = d > example->input.dims - 2 && d > 0 ? d - 1 : d;
     }
-    trim(&spec);
+    if (stacks && op == CALL_ALL_TO_ALL)
+        remove_entry(&spec, call->split_axis);
+    if (stacks && (op == CALL_ALL_TO_ALL || op == CALL_ALL_GATHER))
+        insert_entry(&spec, d);
+    bool cuts = op == CALL_PSUM_SCATTER || op == CALL_ALL_TO_ALL || op == CALL_RAGGED;
+    if (cuts && !names_any(&spec, &call->axes))
+        cut_too(&spec, op == CALL_RAGGED ? 0 : d, &call->axes);
+    while (spec.dims > 0 && spec.dim[spec.dims - 1].count == 0)
+        spec.dims--; /* entries of no axes at the end say nothing */
     return spec;
 }

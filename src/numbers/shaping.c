@@ -6,10 +6,10 @@
 
 #include "numbers/frame.h"
 
-static const int64_t *numbers(const struct local *local, enum attribute_key key)
+static const int64_t *numbers(const struct operation *op, enum attribute_key key)
 {
     int count;
-    return module_numbers(local->module, local->instruction, key, &count);
+    return module_numbers(op->module, op->instruction, key, &count);
 }
 
 /* A walk over all elements of the result, in its order. */
@@ -21,17 +21,17 @@ static struct stride_walk over(const struct array *out)
     return walk;
 }
 
-static int apply_same(const struct local *local, struct array *out)
+static int apply_same(const struct operation *op, struct array *out)
 {
-    memcpy(out->data, local->operand[0]->data, (size_t)array_elements(out) * sizeof *out->data);
+    memcpy(out->data, op->operand[0]->data, (size_t)array_elements(out) * sizeof *out->data);
     return 0;
 }
 
-static int apply_broadcast(const struct local *local, struct array *out)
+static int apply_broadcast(const struct operation *op, struct array *out)
 {
     struct stride_walk walk = over(out);
-    const struct array *in = local->operand[0];
-    const int64_t *at = numbers(local, ATTR_DIMENSIONS);
+    const struct array *in = op->operand[0];
+    const int64_t *at = numbers(op, ATTR_DIMENSIONS);
     int64_t step[ARRAY_DIMS];
     stride_steps(in, step);
     for (int d = 0; d < in->dims; d++)
@@ -40,79 +40,73 @@ static int apply_broadcast(const struct local *local, struct array *out)
     return 0;
 }
 
-static int apply_transpose(const struct local *local, struct array *out)
+static int apply_transpose(const struct operation *op, struct array *out)
 {
-    struct stride_walk walk = over(out);
-    const int64_t *order = numbers(local, ATTR_DIMENSIONS);
-    int64_t step[ARRAY_DIMS];
-    stride_steps(local->operand[0], step);
-    for (int d = 0; d < out->dims; d++)
-        walk.from_step[d] = step[order[d]];
-    stride_copy(&walk, local->operand[0]->data, out->data);
+    array_permute(op->operand[0], numbers(op, ATTR_DIMENSIONS), out);
     return 0;
 }
 
-static int apply_slice(const struct local *local, struct array *out)
+static int apply_slice(const struct operation *op, struct array *out)
 {
     struct stride_walk walk = over(out);
-    const int64_t *range = numbers(local, ATTR_SLICE);
+    const int64_t *range = numbers(op, ATTR_SLICE);
     int64_t step[ARRAY_DIMS];
-    stride_steps(local->operand[0], step);
+    stride_steps(op->operand[0], step);
     for (int d = 0; d < out->dims; d++) {
         walk.from += range[3 * d] * step[d];
         walk.from_step[d] = range[3 * d + 2] * step[d];
     }
-    stride_copy(&walk, local->operand[0]->data, out->data);
+    stride_copy(&walk, op->operand[0]->data, out->data);
     return 0;
 }
 
-static int apply_reverse(const struct local *local, struct array *out)
+static int apply_reverse(const struct operation *op, struct array *out)
 {
     struct stride_walk walk = over(out);
     int count;
-    const int64_t *turned = module_numbers(local->module, local->instruction, ATTR_DIMENSIONS, &count);
-    stride_steps(local->operand[0], walk.from_step);
+    const int64_t *turned = module_numbers(op->module, op->instruction, ATTR_DIMENSIONS, &count);
+    stride_steps(op->operand[0], walk.from_step);
     for (int i = 0; i < count; i++) {
         walk.from += (out->shape[turned[i]] - 1) * walk.from_step[turned[i]];
         walk.from_step[turned[i]] *= -1;
     }
-    stride_copy(&walk, local->operand[0]->data, out->data);
+    stride_copy(&walk, op->operand[0]->data, out->data);
     return 0;
 }
 
 /* Where a block of `size` begins in `whole`: the starts of operands first ..., each moved so that the block fits. */
-static void find_corner(const struct local *local, int first, const struct array *whole, const int64_t size[],
-                        int64_t corner[])
+static void find_corner(const struct operation *op, int first, const struct array *whole,
+                        const int64_t size[], int64_t corner[])
 {
     for (int d = 0; d < whole->dims; d++) {
-        int64_t start = (int64_t)local->operand[first + d]->data[0], last = whole->shape[d] - size[d];
+        int64_t start = (int64_t)op->operand[first + d]->data[0], last = whole->shape[d] - size[d];
         corner[d] = start < 0 ? 0 : start > last ? last : start;
     }
 }
 
-static int apply_dynamic_slice(const struct local *local, struct array *out)
+static int apply_dynamic_slice(const struct operation *op, struct array *out)
 {
     int64_t corner[ARRAY_DIMS];
-    find_corner(local, 1, local->operand[0], out->shape, corner);
-    array_copy_box(local->operand[0], corner, out, NULL, out->shape);
+    find_corner(op, 1, op->operand[0], out->shape, corner);
+    array_copy_box(op->operand[0], corner, out, NULL, out->shape);
     return 0;
 }
 
-static int apply_dynamic_update(const struct local *local, struct array *out)
+static int apply_dynamic_update(const struct operation *op, struct array *out)
 {
-    const struct array *update = local->operand[1];
+    const struct array *update = op->operand[1];
     int64_t corner[ARRAY_DIMS];
-    apply_same(local, out);
-    find_corner(local, 2, out, update->shape, corner);
+    apply_same(op, out);
+    find_corner(op, 2, out, update->shape, corner);
     array_copy_box(update, NULL, out, corner, update->shape);
     return 0;
 }
 
-static int apply_concatenate(const struct local *local, struct array *out)
+static int apply_concatenate(const struct operation *op, struct array *out)
 {
-    int64_t dim = *numbers(local, ATTR_DIMENSIONS), corner[ARRAY_DIMS] = {0};
-    for (int o = 0; o < local->operands; o++) {
-        const struct array *part = local->operand[o];
+    int64_t dim = *numbers(op, ATTR_DIMENSIONS), corner[ARRAY_DIMS] = {0};
+    for (int o = 0; o < op->operands; o++) {
+        const struct array *part = op->operand[o];
         array_copy_box(part, NULL, out, corner, part->shape);
         corner[dim] += part->shape[dim];
     }
@@ -120,14 +114,14 @@ static int apply_concatenate(const struct local *local, struct array *out)
 }
 
 /* Padding may be negative: only elements that land inside are written. */
-static int apply_pad(const struct local *local, struct array *out)
+static int apply_pad(const struct operation *op, struct array *out)
 {
-    const struct array *in = local->operand[0];
-    const int64_t *range = numbers(local, ATTR_PADDING);
+    const struct array *in = op->operand[0];
+    const int64_t *range = numbers(op, ATTR_PADDING);
     struct stride_walk walk = over(in);
     int64_t n = array_elements(out), from_step[ARRAY_DIMS];
     for (int64_t i = 0; i < n; i++)
-        out->data[i] = local->operand[1]->data[0];
+        out->data[i] = op->operand[1]->data[0];
     stride_steps(in, from_step);
     stride_steps(out, walk.to_step);
     for (int d = 0; d < in->dims; d++) {
@@ -146,10 +140,10 @@ static int apply_pad(const struct local *local, struct array *out)
     return 0;
 }
 
-static int apply_iota(const struct local *local, struct array *out)
+static int apply_iota(const struct operation *op, struct array *out)
 {
     int64_t step[ARRAY_DIMS], n = array_elements(out);
-    int64_t dim = module_number(local->module, local->instruction, ATTR_IOTA_DIMENSION, 0);
+    int64_t dim = module_number(op->module, op->instruction, ATTR_IOTA_DIMENSION, 0);
     stride_steps(out, step);
     for (int64_t i = 0; i < n; i++)
         out->data[i] = (double)(i / step[dim] % out->shape[dim]);
@@ -157,7 +151,7 @@ static int apply_iota(const struct local *local, struct array *out)
 }
 
 /* The numbers of a literal, in row-major order whatever its brackets. */
-static int read_literal(const struct local *local, const char *text, struct array *out)
+static int read_literal(const struct operation *op, const char *text, struct array *out)
 {
     int64_t n = array_elements(out), i = 0;
     for (const char *at = text; i < n; i++) {
@@ -167,27 +161,27 @@ static int read_literal(const struct local *local, const char *text, struct arra
         if (*at == 't' || *at == 'f')
             end = (char *)at + (*at == 't' ? 4 : 5);
         if (end == at)
-            return interpret_fail(local->module, local->instruction, local->st,
-                                  "its literal has %lld of %lld numbers", (long long)i, (long long)n);
+            return interpret_fail(op->module, op->instruction, op->st, "its literal has %lld of %lld numbers",
+                                  (long long)i, (long long)n);
         out->data[i] = value;
         at = end;
     }
     return 0;
 }
 
-static int apply_constant(const struct local *local, struct array *out)
+static int apply_constant(const struct operation *op, struct array *out)
 {
     int count;
-    const int64_t *number = module_numbers(local->module, local->instruction, ATTR_LITERAL, &count);
+    const int64_t *number = module_numbers(op->module, op->instruction, ATTR_LITERAL, &count);
     if (count == 0)
-        return read_literal(local, module_value(local->module, local->instruction, ATTR_LITERAL), out);
+        return read_literal(op, module_value(op->module, op->instruction, ATTR_LITERAL), out);
     int64_t n = array_elements(out);
     for (int64_t i = 0; i < n; i++)
         out->data[i] = (double)number[i];
     return 0;
 }
 
-const struct local_rule shaping_rules[] = {
+const struct operation_rule shaping_rules[] = {
     {HLO_BITCAST, .apply = apply_same},
     {HLO_RESHAPE, .apply = apply_same},
     {HLO_COPY, .apply = apply_same},

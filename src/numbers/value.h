@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * value: what an instruction has made on one device: an array, or a tuple of values. Values are shared and counted, so that
- * tuples and calls copy no numbers.
+ * value: what an instruction has made on all devices: an array on each, or a tuple of values. Values are shared and counted,
+ * so that tuples and calls copy no numbers.
  */
 #ifndef VALUE_H
 #define VALUE_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "numbers/array.h"
 
 struct value {
     int uses;
-    struct array array; /* where it is no tuple */
-    int parts;          /* -1: no tuple */
+    int parts; /* -1: no tuple */
     struct value **part;
+    int devices;
+    struct array array[]; /* [devices] where it is no tuple; empty on those that do not take part */
 };
 
-/* Takes the array over, also where it fails; NULL if there is no memory. */
-struct value *value_of(struct array *taken, struct status *st);
+/* Empty arrays. NULL if memory is out, and so are the others. */
+struct value *value_new(int devices, struct status *st);
 struct value *value_tuple(struct value *const part[], int parts, struct status *st);
 
 struct value *value_keep(struct value *value);
 void value_drop(struct value *value); /* NULL is fine */
+
+/* A copy of `from` on some devices, and of `others` on those that it holds; `others` may be NULL, and is dropped. */
+struct value *value_merge(struct value *others, const struct value *from, const bool active[],
+                          struct status *st);
 
 #endif

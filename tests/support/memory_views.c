@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "memory_views.h"
+
+#include "program/selection.h"
+
+int memory_take(const struct memory *memory, const struct view *view, int chip, double value[],
+                struct status *st)
+{
+    struct selection s;
+    int code = selection_init(&s, memory->program, view, chip, chip, st);
+    if (code < 0)
+        return code;
+    selection_take(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value);
+    selection_free(&s);
+    return 0;
+}
+
+int memory_put(struct memory *memory, const struct view *view, int chip, const double value[],
+               struct status *st)
+{
+    struct selection s;
+    int code = selection_init(&s, memory->program, view, chip, chip, st);
+    if (code < 0)
+        return code;
+    selection_put(&s, ORDER_PIECES, memory_of(memory, chip, view->buffer), value, COMBINE_COPY);
+    selection_free(&s);
+    return 0;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * random_slice: random slices of up to RANDOM_SLICE_CHIPS chips, with wraps or without, with dead cables or without, and a mesh
+ * on them: on all chips, or over a list of some.
+ *
+ * Errors: fail the test. Ownership: mesh_free(), then slice_free().
+ */
+#ifndef RANDOM_SLICE_H
+#define RANDOM_SLICE_H
+
+#include "machine/mesh.h"
+#include "machine/slice.h"
+#include "suite.h"
+
+enum { RANDOM_SLICE_CHIPS = 64 };
+
+void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *random, struct status *st);
+
+#endif
