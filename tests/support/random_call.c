@@ -68,7 +68,7 @@ static int64_t random_rows(struct call *call, int n, struct suite_random *random
 
 /* A random call over n devices and the shape of a block that it takes. */
 void random_call(struct call *call, enum call_op op, int n, int *dims, int64_t shape[],
-                        struct suite_random *random)
+                 struct suite_random *random)
 {
     *call = (struct call){.op = op, .axes = call->axes, .tiled = suite_random(random, 2)};
     if (op != CALL_PPERMUTE && op != CALL_NONE && suite_random(random, 3) == 0)

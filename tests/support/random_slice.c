@@ -75,8 +75,7 @@ void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *r
     if (axes == 2 && suite_random(random, 2))
         slice->topology = &topology_twisted;
     OKAY(slice_check(slice, st), *st);
-    slice->reduce_Bps =
-        17e9 * (double)suite_random(random, 2); /* sums at once, or as ops of their own */
+    slice->reduce_Bps = 17e9 * (double)suite_random(random, 2); /* sums at once, or as ops of their own */
     break_cables(slice, random, st);
     if (suite_random(random, 4) > 0)
         OKAY(mesh_init(mesh, slice, NULL, st), *st);
