@@ -73,9 +73,9 @@ static void golden_cases(void)
             struct place place;
             struct evaluation e;
             struct status case_st = {0};
-            struct evaluate_plan plan = {.kind = (enum ring_kind)(variant % RING_KINDS),
-                                         .algorithm = (enum algorithm)(variant / RING_KINDS % ALGORITHMS),
-                                         .one_ring = variant / RING_KINDS / ALGORITHMS % 2};
+            struct collective_spec plan = {.kind = (enum ring_kind)(variant % RING_KINDS),
+                                           .algorithm = (enum algorithm)(variant / RING_KINDS % ALGORITHMS),
+                                           .rings = variant / RING_KINDS / ALGORITHMS % 2};
             place_of(&place, &cases.item[i].axes, variant >= 2 * RING_KINDS * ALGORITHMS);
             int code = evaluation_open(&e, &cases.item[i], &place.mesh, &plan, &case_st);
             if (code == 0)
@@ -130,7 +130,7 @@ static void broken_payloads_are_seen(void)
             struct status open_st = {0}, run_st = {0}, right_st = {0};
             place_of(&place, &cases.item[i].axes, true);
             OKAY(evaluation_open(&e, &cases.item[i], &place.mesh,
-                                 &(struct evaluate_plan){.kind = (enum ring_kind)kind}, &open_st),
+                                 &(struct collective_spec){.kind = (enum ring_kind)kind}, &open_st),
                  open_st);
             OKAY(run_paces(&e, true, 1, &right_st), right_st);
             if (cases.item[i].call.op != CALL_NONE) {
@@ -198,14 +198,14 @@ static void random_example(struct example *example, const struct mesh *mesh, enu
             whole ? (double)suite_random(random, 2001) - 1000 : 2.385 * suite_random_unit(random) - 1;
 }
 
-static struct evaluate_plan random_plan(struct suite_random *random)
+static struct collective_spec random_plan(struct suite_random *random)
 {
-    return (struct evaluate_plan){.kind = (enum ring_kind)suite_random(random, RING_KINDS),
-                                  .algorithm = (enum algorithm)suite_random(random, ALGORITHMS),
-                                  .keep_ties = suite_random(random, 2),
-                                  .one_ring = suite_random(random, 3) == 0,
-                                  .routes = 1,
-                                  .elem_bytes = 4};
+    return (struct collective_spec){.kind = (enum ring_kind)suite_random(random, RING_KINDS),
+                                    .algorithm = (enum algorithm)suite_random(random, ALGORITHMS),
+                                    .keep_ties = suite_random(random, 2),
+                                    .rings = suite_random(random, 3) == 0,
+                                    .routes = 1,
+                                    .elem_bytes = 4};
 }
 
 static void random_round(unsigned long long seed)
@@ -218,7 +218,7 @@ static void random_round(unsigned long long seed)
     enum call_op op = (enum call_op)(seed % CALL_OPS_COUNT);
     random_place(&place, &random);
     random_example(&example, &place.mesh, op, &random);
-    struct evaluate_plan plan = random_plan(&random);
+    struct collective_spec plan = random_plan(&random);
     int code = evaluation_open(&e, &example, &place.mesh, &plan, &st);
     if (code == 0)
         code = program_check(&e.program, &st);
@@ -249,7 +249,7 @@ static void random_calls_equal_their_definition(void)
 
 /* One more call on what the devices hold: example.input is replaced by the result. */
 static void apply(struct example *example, const struct call *call, const struct place *place,
-                  const struct evaluate_plan *plan)
+                  const struct collective_spec *plan)
 {
     struct evaluation e;
     struct status st = {0};
@@ -298,7 +298,7 @@ static void laws(void)
         struct example one = start, two = start;
         OKAY(array_copy(&start.input, &one.input, &st), st);
         OKAY(array_copy(&start.input, &two.input, &st), st);
-        struct evaluate_plan plan = random_plan(&random), other = random_plan(&random);
+        struct collective_spec plan = random_plan(&random), other = random_plan(&random);
         struct call call = {.axes = axes, .tiled = true, .dim = dim};
 
         /* psum = psum_scatter, then all_gather along the same dim */
@@ -352,8 +352,8 @@ static void sums_within_rounding(void)
     for (int kind = 0; kind < RING_KINDS; kind++) {
         struct evaluation e;
         struct status off_st = {0};
-        OKAY(evaluation_open(&e, &example, &place.mesh, &(struct evaluate_plan){.kind = (enum ring_kind)kind},
-                             &st),
+        OKAY(evaluation_open(&e, &example, &place.mesh,
+                             &(struct collective_spec){.kind = (enum ring_kind)kind}, &st),
              st);
         OKAY(run_paces(&e, false, 3, &st), st);
         /* 25 * 2.2e-16 * 3e8 = 1.7e-6 is what rounding may leave */
@@ -376,7 +376,7 @@ static void meshes_must_be_alike(void)
     OKAY(axes_parse("i=4", &example.axes, &st), st);
     OKAY(array_parse("arange(4)", &example.input, &st), st);
     place_open(&place, 1, (int[]){4}, (bool[]){true}, "j=4");
-    CU_ASSERT_EQUAL(evaluation_open(&e, &example, &place.mesh, &(struct evaluate_plan){0}, &st),
+    CU_ASSERT_EQUAL(evaluation_open(&e, &example, &place.mesh, &(struct collective_spec){0}, &st),
                     STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "the mesh is j=4, but the example is written for i=4"));
     evaluation_close(&e);

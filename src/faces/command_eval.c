@@ -27,20 +27,12 @@ static int dim_of(const struct settings *settings, const char *name, int dims)
     return dim < 0 && dim + dims >= 0 ? dim + dims : dim;
 }
 
-static int read_groups(struct eval *eval, const char *text, struct status *st)
+/* What an option says of the example, if it is given. */
+static int set(struct eval *eval, const struct settings *settings, const char *option, enum case_field field,
+               struct status *st)
 {
-    struct call *call = &eval->example.call;
-    if (!text)
-        return 0;
-    int n = axis_list_size(&call->axes, &eval->example.axes);
-    return groups_parse(text, n, &call->divide, st);
-}
-
-static int read_perm(struct call *call, const char *text, struct status *st)
-{
-    if (!text)
-        return status_fail(st, STATUS_INPUT, "ppermute needs --perm, such as --perm 0-1,1-0");
-    return call_parse_pairs(text, call, st) < 0 ? status_prefix(st, "--perm: ") : 0;
+    const char *text = settings_text(settings, option);
+    return text && case_set(&eval->example, field, text, st) < 0 ? status_prefix(st, "--%s: ", option) : 0;
 }
 
 /* ragged_all_to_all: a matrix, rows from position to position. */
@@ -88,41 +80,30 @@ static int read_call(struct eval *eval, const struct settings *settings, struct 
     call->concat_axis = dim_of(settings, "concat-axis", dims);
     call->offset = settings_integer(settings, "offset");
     call->root = settings_integer(settings, "root");
-    if (call->op == CALL_PPERMUTE && (code = read_perm(call, settings_text(settings, "perm"), st)) < 0)
+    if (call->op == CALL_PPERMUTE && !settings_text(settings, "perm"))
+        return status_fail(st, STATUS_INPUT, "ppermute needs --perm, such as --perm 0-1,1-0");
+    if ((code = set(eval, settings, "perm", CASE_PERM, st)) < 0)
         return code;
     if (call->op == CALL_RAGGED && (code = read_rows(eval, settings_text(settings, "rows"), st)) < 0)
         return code;
-    return read_groups(eval, settings_text(settings, "groups"), st);
+    return set(eval, settings, "groups", CASE_GROUPS, st);
 }
 
 /* Without --in, dim 0 is cut over the axes of the call (all, where nothing is sent). */
-static int read_in_spec(struct eval *eval, const char *text, struct status *st)
+static int read_in_spec(struct eval *eval, const struct settings *settings, struct status *st)
 {
     struct example *example = &eval->example;
-    if (text)
-        return spec_parse(text, &example->axes, &example->in_spec, st) < 0 ? status_prefix(st, "--in: ") : 0;
     example->in_spec.dims = 1;
     example->in_spec.dim[0] = example->call.axes;
-    return example->call.op == CALL_NONE
-               ? mesh_parse_axes(&eval->machine.mesh, NULL, &example->in_spec.dim[0], st)
-               : 0;
-}
-
-/* The call has been checked, so that a spec can follow from it. */
-static int read_out_spec(struct eval *eval, const char *text, struct status *st)
-{
-    struct example *example = &eval->example;
-    eval->has_out_spec = text != NULL;
-    if (!text) {
-        example->out_spec = evaluate_out_spec(example);
-        return 0;
-    }
-    return spec_parse(text, &example->axes, &example->out_spec, st) < 0 ? status_prefix(st, "--out: ") : 0;
+    if (example->call.op == CALL_NONE &&
+        mesh_parse_axes(&eval->machine.mesh, NULL, &example->in_spec.dim[0], st) < 0)
+        return st->code;
+    return set(eval, settings, "in", CASE_IN_SPEC, st);
 }
 
 static int read_input(struct eval *eval, const struct settings *settings, struct status *st)
 {
-    const char *text = settings_text(settings, "input"), *local = settings_text(settings, "local");
+    const char *text = settings_text(settings, "input");
     if (!text)
         return status_fail(
             st, STATUS_INPUT,
@@ -130,8 +111,8 @@ static int read_input(struct eval *eval, const struct settings *settings, struct
     int code = array_read(text, &eval->example.input, st);
     if (code < 0)
         return status_prefix(st, "--input: ");
-    eval->local = local;
-    return local ? local_parse(local, &eval->example.local, st) : 0;
+    eval->local = settings_text(settings, "local");
+    return set(eval, settings, "local", CASE_LOCAL, st);
 }
 
 /* What JAX makes of such numbers, unless a type is asked for: it counts for the simulated time only. */
@@ -147,12 +128,12 @@ static int read_plan(struct eval *eval, const struct settings *settings, const s
     if (kind < 0)
         return kind;
     eval->dtype = dtype_info((enum dtype_id)dtype)->name;
-    eval->plan = (struct evaluate_plan){.kind = (enum ring_kind)kind,
-                                        .algorithm = (enum algorithm)point->schedule.algorithm,
-                                        .keep_ties = point->schedule.keep_ties,
-                                        .routes = point->schedule.routes,
-                                        .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,
-                                        .setup_s = eval->machine.chip->setup_s};
+    eval->plan = (struct collective_spec){.kind = (enum ring_kind)kind,
+                                          .algorithm = (enum algorithm)point->schedule.algorithm,
+                                          .keep_ties = point->schedule.keep_ties,
+                                          .routes = point->schedule.routes,
+                                          .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,
+                                          .setup_s = eval->machine.chip->setup_s};
     return 0;
 }
 
@@ -174,7 +155,7 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
         return code;
     eval->example.axes = eval->machine.mesh.axes;
     if ((code = read_input(eval, settings, st)) < 0 || (code = read_call(eval, settings, st)) < 0 ||
-        (code = read_in_spec(eval, settings_text(settings, "in"), st)) < 0)
+        (code = read_in_spec(eval, settings, st)) < 0)
         return code;
     return read_plan(eval, settings, point, st);
 }
@@ -186,8 +167,11 @@ static int run_one(const struct settings *settings, const struct point *point, s
     int code = open_one(&eval, settings, point, &catalog, st);
     if (code == 0)
         code = evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st);
-    if (code == 0)
-        code = read_out_spec(&eval, settings_text(settings, "out"), st);
+    if (code == 0) { /* the call has been checked, so that a spec can follow from it */
+        eval.example.out_spec = evaluate_out_spec(&eval.example);
+        eval.has_out_spec = settings_text(settings, "out") != NULL;
+        code = set(&eval, settings, "out", CASE_OUT_SPEC, st);
+    }
     if (code == 0)
         code = eval_print(&eval, stdout, st);
     evaluation_close(&eval.evaluation);

@@ -14,7 +14,7 @@ struct eval {
     struct example example;
     const char *local; /* as given, or NULL */
     bool has_out_spec; /* --out was given */
-    struct evaluate_plan plan;
+    struct collective_spec plan;
     struct evaluation evaluation;
 };
 

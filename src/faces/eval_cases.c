@@ -4,31 +4,20 @@
 
 #include "faces/eval.h"
 
-/* What stands in the file, or is chosen for each case. */
-static const char *const in_file[] = {"op",
-                                      "mesh",
-                                      "axis",
-                                      "groups",
-                                      "input",
-                                      "in",
-                                      "out",
-                                      "local",
-                                      "tiled",
-                                      "dim",
-                                      "scatter-dimension",
-                                      "split-axis",
-                                      "concat-axis",
-                                      "perm",
-                                      "offset",
-                                      "root",
-                                      "rows"};
+#include "base/text.h"
+#include "settings/option.h"
 
+/* What stands in the file, or is chosen for each case, is not given beside it. */
 static int check_options(const struct settings *settings, struct status *st)
 {
-    for (size_t i = 0; i < sizeof in_file / sizeof *in_file; i++)
-        if (settings_count(settings, in_file[i]) > 0)
+    static const char in_file[] =
+        "op mesh axis groups input in out local tiled dim scatter-dimension split-axis "
+        "concat-axis perm offset root rows";
+    for (int i = 0; i < option_count; i++)
+        if (text_has_word(in_file, option_table[i].name) &&
+            settings_count(settings, option_table[i].name) > 0)
             return status_fail(st, STATUS_INPUT, "--cases: each case has its own %s; leave it out",
-                               in_file[i]);
+                               option_table[i].name);
     return 0;
 }
 
@@ -37,7 +26,7 @@ static const char *const pace_names[EXECUTE_PACES] = {
 
 /* One schedule, at every pace of the executor. */
 static int run_plan(const struct example *example, const struct machine *machine,
-                    const struct evaluate_plan *plan, struct status *st)
+                    const struct collective_spec *plan, struct status *st)
 {
     struct evaluation evaluation;
     int code = evaluation_open(&evaluation, example, &machine->mesh, plan, st);
@@ -63,10 +52,10 @@ static int run_plans(const struct example *example, const struct machine *machin
             if ((point->schedule.ring != CHOICE_OPEN && kind != point->schedule.ring) ||
                 (!any_algorithm && algorithm != point->schedule.algorithm))
                 continue;
-            struct evaluate_plan plan = {.kind = (enum ring_kind)kind,
-                                         .algorithm = (enum algorithm)algorithm,
-                                         .keep_ties = point->schedule.keep_ties,
-                                         .routes = point->schedule.routes};
+            struct collective_spec plan = {.kind = (enum ring_kind)kind,
+                                           .algorithm = (enum algorithm)algorithm,
+                                           .keep_ties = point->schedule.keep_ties,
+                                           .routes = point->schedule.routes};
             code = run_plan(example, machine, &plan, st);
             if (code < 0)
                 status_prefix(st, "ring %s, ", ring_kind_name(plan.kind));

@@ -96,26 +96,19 @@ static int apply_sort(const struct operation *op, struct array *out)
     return 0;
 }
 
-/* out[i][j] += sum over k of a[i][k] c[k][j] for rows low to high */
-static void multiply_rows(const struct array *a, const double matrix[], int64_t low, int64_t high,
-                          struct array *out)
+/* Rows low to high of a[m,k] meet one matrix: out[i][j] += sum over k of a[i][k] c[k][j]; or, outer, its rows meet those of
+ * c[m,n] and make one: out[k][j] += sum over i of a[i][k] c[i][j]. */
+static void multiply(const struct array *a, const double c[], double out[], int64_t columns,
+                     const int64_t rows[2], bool outer)
 {
-    int64_t inner = a->shape[1], columns = out->shape[1];
-    for (int64_t i = low; i < high; i++)
-        for (int64_t k = 0; k < inner; k++)
+    int64_t inner = a->shape[1];
+    for (int64_t i = rows[0]; i < rows[1]; i++)
+        for (int64_t k = 0; k < inner; k++) {
+            const double *from = c + (outer ? i : k) * columns;
+            double *to = out + (outer ? k : i) * columns;
             for (int64_t j = 0; j < columns; j++)
-                out->data[i * columns + j] += a->data[i * inner + k] * matrix[k * columns + j];
-}
-
-/* out[k][j] += sum over rows i from low to high of a[i][k] c[i][j] */
-static void multiply_outer(const struct array *a, const struct array *c, int64_t low, int64_t high,
-                           double out[])
-{
-    int64_t rows = a->shape[1], columns = c->shape[1];
-    for (int64_t i = low; i < high; i++)
-        for (int64_t k = 0; k < rows; k++)
-            for (int64_t j = 0; j < columns; j++)
-                out[k * columns + j] += a->data[i * rows + k] * c->data[i * columns + j];
+                to[j] += a->data[i * inner + k] * from[j];
+        }
 }
 
 /* Rows of operand 0 in groups of the sizes in operand 2; what stands after them meets nothing. */
@@ -129,14 +122,12 @@ static int apply_ragged_dot(const struct operation *op, struct array *out)
         size->shape[0] != (outer ? out->shape[0] : c->shape[0]))
         return interpret_fail(op->module, op->instruction, op->st,
                               "only [m,k] . [groups,k,n] and [m,k] . [m,n] are interpreted");
-    int64_t low = 0, matrix = outer ? out->shape[1] * out->shape[2] : c->shape[1] * c->shape[2];
+    int64_t low = 0, columns = out->shape[out->dims - 1], matrix = a->shape[1] * columns;
     for (int64_t g = 0; g < size->shape[0]; g++) {
         int64_t high = low + (int64_t)size->data[g];
         high = high < a->shape[0] ? high : a->shape[0];
-        if (outer)
-            multiply_outer(a, c, low, high, out->data + g * matrix);
-        else
-            multiply_rows(a, c->data + g * matrix, low, high, out);
+        multiply(a, c->data + (outer ? 0 : g * matrix), out->data + (outer ? g * matrix : 0), columns,
+                 (int64_t[]){low, high}, outer);
         low = high;
     }
     return 0;

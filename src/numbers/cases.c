@@ -62,55 +62,55 @@ static int print_value(const struct node *node, const char *brackets, FILE *out,
     return code;
 }
 
-/* What has a notation, in the order in which it is read: the mesh before what names its axes. */
-enum field { STYLE, MESH, OP, AXIS, GROUPS, PERM, LOCAL, IN_SPEC, OUT_SPEC, FIELDS };
+/* As they stand in a file. */
 static const struct {
     const char *name;
     const char *brackets;
     enum { OPTIONAL, NEEDED, NEEDED_BUT_FOR_PMAP } need;
-} fields[FIELDS] = {
-    [STYLE] = {"style", "()", NEEDED},
-    [MESH] = {"mesh", "()", NEEDED},
-    [OP] = {"op", "()", NEEDED},
-    [AXIS] = {"axis", "()", OPTIONAL},
-    [GROUPS] = {"axis_index_groups", "[]", OPTIONAL},
-    [PERM] = {"perm", "[]", OPTIONAL},
-    [LOCAL] = {"local", "()", OPTIONAL},
-    [IN_SPEC] = {"in_spec", "()", NEEDED_BUT_FOR_PMAP},
-    [OUT_SPEC] = {"out_spec", "()", NEEDED_BUT_FOR_PMAP},
+} fields[CASE_FIELDS] = {
+    [CASE_STYLE] = {"style", "()", NEEDED},
+    [CASE_MESH] = {"mesh", "()", NEEDED},
+    [CASE_OP] = {"op", "()", NEEDED},
+    [CASE_AXIS] = {"axis", "()", OPTIONAL},
+    [CASE_GROUPS] = {"axis_index_groups", "[]", OPTIONAL},
+    [CASE_PERM] = {"perm", "[]", OPTIONAL},
+    [CASE_LOCAL] = {"local", "()", OPTIONAL},
+    [CASE_IN_SPEC] = {"in_spec", "()", NEEDED_BUT_FOR_PMAP},
+    [CASE_OUT_SPEC] = {"out_spec", "()", NEEDED_BUT_FOR_PMAP},
 };
 
-static int read_text(enum field field, const char *text, struct example *example, struct status *st)
+int case_set(struct example *example, enum case_field field, const char *text, struct status *st)
 {
     int op;
     switch (field) {
-    case STYLE:
+    case CASE_STYLE:
         example->pmap = strcmp(text, "pmap") == 0;
         return example->pmap || strcmp(text, "shard_map") == 0
                    ? 0
                    : status_fail(st, STATUS_INPUT, "unknown style '%.40s'; it is pmap or shard_map", text);
-    case MESH:
+    case CASE_MESH:
         return axes_parse(text, &example->axes, st);
-    case OP:
+    case CASE_OP:
         op = call_by_name(text, st);
         example->call.op = op < 0 ? CALL_NONE : (enum call_op)op;
         return op < 0 ? op : 0;
-    case AXIS:
+    case CASE_AXIS:
         return axis_list_parse(text, &example->axes, &example->call.axes, st);
-    case GROUPS:
+    case CASE_GROUPS:
         return strcmp(text, "None") == 0 ? 0 : groups_parse(text, 0, &example->call.divide, st);
-    case PERM:
+    case CASE_PERM:
         return call_parse_pairs(text, &example->call, st);
-    case LOCAL:
+    case CASE_LOCAL:
         return local_parse(text, &example->local, st);
-    case IN_SPEC:
+    case CASE_IN_SPEC:
         return spec_parse(text, &example->axes, &example->in_spec, st);
     default:
         return spec_parse(text, &example->axes, &example->out_spec, st);
     }
 }
 
-static int read_field(const struct node *node, enum field field, struct example *example, struct status *st)
+static int read_field(const struct node *node, enum case_field field, struct example *example,
+                      struct status *st)
 {
     const struct node *at = node_get(node, fields[field].name);
     char *text = NULL;
@@ -125,7 +125,7 @@ static int read_field(const struct node *node, enum field field, struct example 
     int code = print_value(at, fields[field].brackets, out, st);
     if (!text_end(out, &text))
         return status_nomem(st);
-    if (code == 0 && (code = read_text(field, text, example, st)) < 0)
+    if (code == 0 && (code = case_set(example, field, text, st)) < 0)
         node_prefix(at, st, code);
     free(text);
     return code;
@@ -164,27 +164,11 @@ static int read_array(const struct node *node, const char *name, struct array *a
 
 static int read_case(const struct node *node, struct example *example, struct status *st)
 {
-    static const char *const names[] = {"id",
-                                        "note",
-                                        "style",
-                                        "mesh",
-                                        "op",
-                                        "axis",
-                                        "in_spec",
-                                        "out_spec",
-                                        "tiled",
-                                        "dim",
-                                        "scatter_dimension",
-                                        "split_axis",
-                                        "concat_axis",
-                                        "axis_index_groups",
-                                        "offset",
-                                        "perm",
-                                        "root",
-                                        "local",
-                                        "input",
-                                        "output",
-                                        NULL};
+    const char *names[CASE_FIELDS + 12] = {
+        "id",         "note",        "input",  "output", "tiled", "dim", "scatter_dimension",
+        "split_axis", "concat_axis", "offset", "root"};
+    for (int f = 0; f < CASE_FIELDS; f++)
+        names[11 + f] = fields[f].name;
     const struct node *id;
     const char *text;
     int code = node_is_mapping(node, "a case", st);
@@ -193,8 +177,8 @@ static int read_case(const struct node *node, struct example *example, struct st
         return code;
     text_one_line(text, example->id, sizeof example->id);
     example->line = node_line(node);
-    for (int f = 0; f < FIELDS && code == 0; f++)
-        code = read_field(node, (enum field)f, example, st);
+    for (int f = 0; f < CASE_FIELDS && code == 0; f++)
+        code = read_field(node, (enum case_field)f, example, st);
     if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0 ||
         (code = read_array(node, "input", &example->input, st)) < 0)
         return code;

@@ -47,6 +47,21 @@ struct cases {
 
 void case_free(struct example *example);
 
+/* Sets what has a notation, from its text; the mesh before what names its axes. A group is of positions over the axes. */
+enum case_field {
+    CASE_STYLE,
+    CASE_MESH,
+    CASE_OP,
+    CASE_AXIS,
+    CASE_GROUPS,
+    CASE_PERM,
+    CASE_LOCAL,
+    CASE_IN_SPEC,
+    CASE_OUT_SPEC,
+    CASE_FIELDS
+};
+int case_set(struct example *example, enum case_field field, const char *text, struct status *st);
+
 /* Reads a file of cases. */
 int cases_load(struct cases *cases, const char *path, struct status *st);
 void cases_free(struct cases *cases);

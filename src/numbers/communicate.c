@@ -29,13 +29,13 @@ bool communicate_knows(enum opcode opcode)
 /* psum, pmax or pmin, by what is applied. */
 static int reduction(const struct frame *frame, int32_t at, enum call_op *op)
 {
-    const struct module *module = frame->module;
-    int32_t body = (int32_t)module_number(module, at, ATTR_TO_APPLY, -1);
-    enum opcode root = body < 0 ? HLO_OPCODES : module_at(module, module->computation[body].root)->opcode;
+    int32_t body = (int32_t)module_number(frame->module, at, ATTR_TO_APPLY, -1);
+    enum opcode root =
+        body < 0 ? HLO_OPCODES : module_at(frame->module, frame->module->computation[body].root)->opcode;
     *op = root == HLO_MAXIMUM ? CALL_PMAX : root == HLO_MINIMUM ? CALL_PMIN : CALL_PSUM;
     if (root == HLO_ADD || root == HLO_MAXIMUM || root == HLO_MINIMUM)
         return 0;
-    return interpret_fail(module, at, frame->st, "only sums, maxima and minima are interpreted");
+    return interpret_fail(frame->module, at, frame->st, "only sums, maxima and minima are interpreted");
 }
 
 /* One group of all devices, for permutes: pairs are positions in it. */

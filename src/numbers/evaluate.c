@@ -39,7 +39,7 @@ static int define(struct evaluation *e, struct status *st)
 }
 
 int evaluation_open(struct evaluation *e, const struct example *example, const struct mesh *mesh,
-                    const struct evaluate_plan *plan, struct status *st)
+                    const struct collective_spec *plan, struct status *st)
 {
     *e = (struct evaluation){.example = example, .mesh = mesh};
     program_init(&e->program, mesh->slice);

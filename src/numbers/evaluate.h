@@ -29,17 +29,6 @@
 #include "numbers/execute.h"
 #include "program/program.h"
 
-/* Which schedule the builder is to write. Zeroed: uni rings, direct all-to-all, one byte an element. */
-struct evaluate_plan {
-    enum ring_kind kind;
-    enum algorithm algorithm;
-    bool keep_ties;
-    bool one_ring; /* several axes are one ring through all of them, not a ring each */
-    int routes;    /* ppermute and ring_shift; 0 counts as 1 */
-    double elem_bytes;
-    double setup_s;
-};
-
 struct evaluation {
     const struct example *example;
     const struct mesh *mesh;
@@ -55,9 +44,10 @@ struct evaluation {
 };
 
 /* Cuts the input, applies the definition and builds the program; nothing has moved yet. "none" has a program
- * without ops. */
+ * without ops. Of `plan` the schedule counts: kind, algorithm, ties, routes, bytes of an element (0 is 1), set-up, and rings, 1
+ * for one ring through several axes instead of a ring each (0). The rest follows from the example. */
 int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
-                    const struct evaluate_plan *plan, struct status *st);
+                    const struct collective_spec *plan, struct status *st);
 void evaluation_close(struct evaluation *evaluation);
 
 /* Moves the numbers, from the start each time. `options` as execute() takes them. */

@@ -25,7 +25,7 @@ static int ring_of_positions(struct evaluation *e, struct status *st)
 
 /* A ring an axis, as `run` has them; one ring through all where there are more axes than rings; groups in the
  * order of their members. Ragged buffers are packed in the order of positions, so their ring must have it. */
-static int open_rings(struct evaluation *e, const struct evaluate_plan *plan, struct status *st)
+static int open_rings(struct evaluation *e, const struct collective_spec *plan, struct status *st)
 {
     const struct call *call = &e->example->call;
     struct axis_list list = {0};
@@ -34,7 +34,7 @@ static int open_rings(struct evaluation *e, const struct evaluate_plan *plan, st
             list.axis[list.count++] = call->axes.axis[i];
     if (list.count == 0 || permutes(call))
         return 0;
-    bool one = plan->one_ring || list.count > COLLECTIVE_RINGS;
+    bool one = plan->rings == 1 || list.count > COLLECTIVE_RINGS;
     if (call->divide.count > 0 || (one && call->op == CALL_RAGGED))
         return ring_of_positions(e, st);
     int code = 0;
@@ -122,20 +122,14 @@ static int64_t whole_elements(const struct evaluation *e)
     return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
 }
 
-static struct collective_spec spec_of(const struct evaluation *e, const struct evaluate_plan *plan)
+static struct collective_spec spec_of(const struct evaluation *e, const struct collective_spec *plan)
 {
     const struct call *call = &e->example->call;
-    struct collective_spec spec = {.kind = plan->kind,
-                                   .algorithm = plan->algorithm,
-                                   .rings = e->rings,
-                                   .elements = whole_elements(e),
-                                   .elem_bytes = plan->elem_bytes > 0 ? plan->elem_bytes : 1,
-                                   .combine = call->op == CALL_PMAX   ? COMBINE_MAX
-                                              : call->op == CALL_PMIN ? COMBINE_MIN
-                                                                      : COMBINE_SUM,
-                                   .setup_s = plan->setup_s,
-                                   .keep_ties = plan->keep_ties,
-                                   .routes = plan->routes};
+    struct collective_spec spec = *plan;
+    spec.rings = e->rings;
+    spec.elements = whole_elements(e);
+    spec.elem_bytes = plan->elem_bytes > 0 ? plan->elem_bytes : 1;
+    spec.combine = call->op == CALL_PMAX ? COMBINE_MAX : call->op == CALL_PMIN ? COMBINE_MIN : COMBINE_SUM;
     for (int r = 0; r < e->rings; r++)
         spec.ring[r] = &e->ring[r];
     if (call->op == CALL_BROADCAST)
@@ -143,7 +137,7 @@ static struct collective_spec spec_of(const struct evaluation *e, const struct e
     return spec;
 }
 
-int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struct status *st)
+int evaluate_build(struct evaluation *e, const struct collective_spec *plan, struct status *st)
 {
     const struct call *call = &e->example->call;
     size_t n = (size_t)e->groups.size, chips = (size_t)e->mesh->slice->chips;

@@ -6,6 +6,6 @@
 #include "numbers/evaluate.h"
 
 /* Fills in rings, order, chunk and program; groups and start are there. */
-int evaluate_build(struct evaluation *e, const struct evaluate_plan *plan, struct status *st);
+int evaluate_build(struct evaluation *e, const struct collective_spec *plan, struct status *st);
 
 #endif
