@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "numbers/cases.h"
+#include "case_define.h"
 #include "numbers/definition.h"
 #include "suite.h"
 

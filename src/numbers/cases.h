@@ -74,9 +74,6 @@ int case_blocks(const struct example *example, struct array block[], struct stat
 int case_result(const struct example *example, const struct array block[], struct array *result,
                 struct status *st);
 
-/* Both ends with the definition between them: what the example's result is. */
-int case_define(const struct example *example, struct array *result, struct status *st);
-
 /* Frees the blocks and the array that holds them. */
 void case_free_blocks(struct array *block, int devices);
 

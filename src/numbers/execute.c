@@ -114,7 +114,7 @@ static int land(struct run *run, int64_t event, int to, struct status *st)
     int code = take_event(run, event, &now, st);
     if (code < 0)
         return code;
-    struct execute_move move = {o, chip, to, payload, now.elements, run->value[event]};
+    struct execute_move move = {o, chip, to, now.elements, run->value[event]};
     if (memcmp(now.value, move.value, (size_t)now.elements * sizeof *now.value) != 0) {
         char text[MEMORY_TEXT];
         memory_print_view(run->program, &payload->a, chip, chip, text);

@@ -35,7 +35,6 @@ enum execute_pace { EXECUTE_LATE, EXECUTE_EARLY, EXECUTE_MIXED, EXECUTE_PACES };
 struct execute_move {
     int32_t op;
     int from, to;
-    const struct payload *payload;
     int64_t elements;
     const double *value; /* as they arrive, before the combine; valid during the call */
 };

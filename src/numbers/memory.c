@@ -19,44 +19,38 @@ int64_t memory_elements(const struct program *program, int chip, int32_t buffer)
     return sum;
 }
 
-static int too_large(struct status *st)
+/* Where each buffer of each chip starts; *used is what all hold. */
+static int place_buffers(struct memory *memory, int64_t *used, struct status *st)
 {
-    return status_fail(st, STATUS_LIMIT,
-                       "the buffers of all chips hold more than %lld elements; evaluate on smaller arrays",
-                       (long long)MEMORY_ELEMENTS);
+    const struct program *program = memory->program;
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        for (int32_t b = 0; b < program->buffers; b++) {
+            const struct buffer *buffer = &program->buffer[b];
+            bool fits = buffer->ragged || buffer->cols <= 0 || buffer->rows <= MEMORY_ELEMENTS / buffer->cols;
+            memory->at[(int64_t)chip * program->buffers + b] = *used;
+            *used += fits ? memory_elements(program, chip, b) : 0;
+            if (!fits || *used > MEMORY_ELEMENTS)
+                return status_fail(
+                    st, STATUS_LIMIT,
+                    "the buffers of all chips hold more than %lld elements; evaluate on smaller arrays",
+                    (long long)MEMORY_ELEMENTS);
+        }
+    return 0;
 }
 
 int memory_init(struct memory *memory, const struct program *program, struct status *st)
 {
-    int chips = program->slice->chips;
-    int32_t buffers = program->buffers;
-    *memory = (struct memory){.program = program};
-    memory->at = calloc((size_t)chips * (size_t)buffers + 1, sizeof *memory->at);
-    if (!memory->at)
-        return status_nomem(st);
     int64_t used = 0;
-    for (int chip = 0; chip < chips; chip++)
-        for (int32_t b = 0; b < buffers; b++) {
-            const struct buffer *buffer = &program->buffer[b];
-            memory->at[(int64_t)chip * buffers + b] = used;
-            if (!buffer->ragged && buffer->cols > 0 && buffer->rows > MEMORY_ELEMENTS / buffer->cols) {
-                memory_free(memory);
-                return too_large(st);
-            }
-            used += memory_elements(program, chip, b);
-            if (used > MEMORY_ELEMENTS) {
-                memory_free(memory);
-                return too_large(st);
-            }
-        }
-    memory->data = malloc(((size_t)used + 1) * sizeof *memory->data);
-    if (!memory->data) {
-        memory_free(memory);
-        return status_nomem(st);
-    }
-    for (int64_t i = 0; i < used; i++)
+    size_t buffers = (size_t)program->slice->chips * (size_t)program->buffers;
+    *memory = (struct memory){.program = program, .at = calloc(buffers + 1, sizeof *memory->at)};
+    int code = memory->at ? place_buffers(memory, &used, st) : status_nomem(st);
+    if (code == 0 && !(memory->data = malloc(((size_t)used + 1) * sizeof *memory->data)))
+        code = status_nomem(st);
+    for (int64_t i = 0; i < used && code == 0; i++)
         memory->data[i] = NAN;
-    return 0;
+    if (code < 0)
+        memory_free(memory);
+    return code;
 }
 
 void memory_free(struct memory *memory)

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "base/document.h"
+#include "case_define.h"
 #include "fuzz.h"
-#include "numbers/cases.h"
 
 static int64_t count_nodes(const struct node *node, struct status *st)
 {
