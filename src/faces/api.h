@@ -3,7 +3,7 @@
  * api: the public library (include/icisim/): handles around the structs of the other folders, and no logic of
  * its own.
  *
- * A public function that can fail, or that reads or writes numbers, is a call: from call_begin() to call_end()
+ * A public function that can fail, or that reads or writes numbers, is a call: from api_begin() to api_end()
  * its thread is in the C locale, as all readers and writers of numbers expect, and its status is one of ours.
  *
  * Units: none. Errors: those of what is called. Ownership: a handle owns what it holds, but for what is marked
@@ -35,7 +35,7 @@ struct api_call {
     locale_t before;
 };
 
-void api_begin(struct api_call *call);
+struct api_call api_begin(void);
 
 /* Tells the caller's status, which may be NULL. Returns `code`. */
 int api_end(struct api_call *call, int code, struct icisim_status *st);

@@ -45,15 +45,13 @@ static int set(struct icisim_point *point, const char *name, const char *text, s
 int icisim_point_set(struct icisim_point *point, const char *option, const char *text,
                      struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     return api_end(&call, set(point, option, text, &call.st), st);
 }
 
 int icisim_point_unset(struct icisim_point *point, const char *name, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     const struct option_row *option = find_option(name, &call.st);
     if (option)
         settings_drop(&point->settings, name);
@@ -68,20 +66,16 @@ const char *icisim_point_get(const struct icisim_point *point, const char *name)
 
 int icisim_point_read(struct icisim_point *point, const char *path, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     return api_end(&call, settings_read(&point->settings, path, &call.st), st);
 }
 
 struct icisim_point *icisim_point_new(struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     struct icisim_point *point = calloc(1, sizeof *point);
-    if (api_end(&call, point ? 0 : status_nomem(&call.st), st) == 0)
-        return point;
-    icisim_point_free(point);
-    return NULL;
+    api_end(&call, point ? 0 : status_nomem(&call.st), st);
+    return point;
 }
 
 void icisim_point_free(struct icisim_point *point)
@@ -107,9 +101,8 @@ int api_point(const struct icisim_point *point, struct point *said, struct statu
 
 struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim_status *st)
 {
-    struct api_call call;
+    struct api_call call = api_begin();
     struct point said;
-    api_begin(&call);
     struct icisim_result *result = calloc(1, sizeof *result);
     int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
     if (code == 0)
@@ -171,8 +164,7 @@ static const struct column *find_column(const char *name, bool text, struct stat
 int icisim_result_real(const struct icisim_result *result, const char *name, double *value,
                        struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     const struct column *column = find_column(name, false, &call.st);
     if (column)
         *value = column_value(column, &result->result);
@@ -181,8 +173,7 @@ int icisim_result_real(const struct icisim_result *result, const char *name, dou
 
 const char *icisim_result_text(const struct icisim_result *result, const char *name, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     const struct column *column = find_column(name, true, &call.st);
     api_end(&call, call.st.code, st);
     return column ? column_text(column, &result->result) : NULL;

@@ -23,9 +23,8 @@ struct icisim_trace {
 
 struct icisim_program *icisim_program_new(const struct icisim_slice *slice, struct icisim_status *st)
 {
-    struct api_call call;
+    struct api_call call = api_begin();
     size_t chips = (size_t)slice->machine.slice.chips;
-    api_begin(&call);
     struct icisim_program *program = calloc(1, sizeof *program);
     if (program) {
         program_init(&program->program, &slice->machine.slice);
@@ -150,15 +149,13 @@ static int check(const struct icisim_program *program, struct status *st)
 
 int icisim_program_check(const struct icisim_program *program, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     return api_end(&call, check(program, &call.st), st);
 }
 
 void icisim_program_dump(const struct icisim_program *program, FILE *out)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     program_dump(&program->program, out);
     api_end(&call, 0, NULL);
 }
@@ -195,10 +192,9 @@ static int32_t append(struct icisim_program *program, struct job *job, int32_t a
 int32_t icisim_collective_append(struct icisim_program *program, struct icisim_point *point, int32_t after,
                                  struct icisim_status *st)
 {
-    struct api_call call;
+    struct api_call call = api_begin();
     struct point said;
     struct job job = {0};
-    api_begin(&call);
     int32_t code = api_point(point, &said, &call.st);
     if (code == 0)
         code = job_open(&job, &said, &point->catalog, &call.st);
@@ -258,8 +254,7 @@ static int run_program(const struct icisim_program *program, const char *name, s
 struct icisim_trace *icisim_trace_new(const struct icisim_program *program, const char *engine,
                                       struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     struct icisim_trace *trace = calloc(1, sizeof *trace);
     int code = trace ? run_program(program, engine, &trace->trace, &call.st) : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)

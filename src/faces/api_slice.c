@@ -30,8 +30,7 @@ static int load(struct icisim_chip *chip, const char *name_or_path, const char *
 
 struct icisim_chip *icisim_chip_new(const char *name_or_path, const char *profile, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     struct icisim_chip *chip = calloc(1, sizeof *chip);
     int code = chip ? load(chip, name_or_path, profile, &call.st) : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)
@@ -70,8 +69,7 @@ double icisim_chip_hbm_bytes(const struct icisim_chip *chip)
 int icisim_chip_peak_flops(const struct icisim_chip *chip, const char *dtype, double *flops,
                            struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     int index = dtype_by_name(dtype, &call.st);
     int code = index < 0 ? index : chip_peak(&chip->chip, (enum dtype_id)index, flops, &call.st);
     return api_end(&call, code, st);
@@ -95,8 +93,7 @@ static int open_slice(struct icisim_slice *slice, const struct icisim_point *poi
 
 struct icisim_slice *icisim_slice_new(const struct icisim_point *point, struct icisim_status *st)
 {
-    struct api_call call;
-    api_begin(&call);
+    struct api_call call = api_begin();
     struct icisim_slice *slice = calloc(1, sizeof *slice);
     int code = slice ? open_slice(slice, point, &call.st) : status_nomem(&call.st);
     if (api_end(&call, code, st) == 0)

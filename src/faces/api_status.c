@@ -11,11 +11,10 @@ _Static_assert((int)ICISIM_OK == (int)STATUS_OK && (int)ICISIM_INPUT == (int)STA
                "public codes are ours");
 _Static_assert((int)ICISIM_STATUS_TEXT >= (int)sizeof(((struct status *)0)->text), "a text fits");
 
-void api_begin(struct api_call *call)
+struct api_call api_begin(void)
 {
-    *call = (struct api_call){0};
     /* glibc has the C locale ready: this allocates nothing, and there is nothing to free */
-    call->before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0));
+    return (struct api_call){.before = uselocale(newlocale(LC_ALL_MASK, "C", (locale_t)0))};
 }
 
 int api_end(struct api_call *call, int code, struct icisim_status *st)
