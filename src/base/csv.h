@@ -76,6 +76,11 @@ void csv_bytes(struct csv_writer *csv, uint64_t bytes);
 void csv_empty(struct csv_writer *csv);
 void csv_end_row(struct csv_writer *csv);
 
+/* Names of columns as they are written, "op,size_bytes", and a whole row. For each letter of `kinds` there is a cell: t, a const
+ * char *; r, a double; n, an int64_t. */
+void csv_names(struct csv_writer *csv, const char *names);
+void csv_row(struct csv_writer *csv, const char *kinds, ...);
+
 /* csv_commit() puts the file in place, csv_abandon() leaves none. */
 int csv_commit(struct csv_writer *csv, struct status *st);
 void csv_abandon(struct csv_writer *csv);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -72,6 +73,27 @@ void csv_end_row(struct csv_writer *csv)
 {
     putc_unlocked('\n', csv->output.file);
     csv->cells = 0;
+}
+
+void csv_names(struct csv_writer *csv, const char *names)
+{
+    fputs_unlocked(names, next_cell(csv));
+    csv_end_row(csv);
+}
+
+void csv_row(struct csv_writer *csv, const char *kinds, ...)
+{
+    va_list cells;
+    va_start(cells, kinds);
+    for (; *kinds; kinds++)
+        if (*kinds == 't')
+            csv_text(csv, va_arg(cells, const char *));
+        else if (*kinds == 'r')
+            csv_real(csv, va_arg(cells, double));
+        else
+            csv_count(csv, va_arg(cells, int64_t));
+    va_end(cells);
+    csv_end_row(csv);
 }
 
 int csv_commit(struct csv_writer *csv, struct status *st)

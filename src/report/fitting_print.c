@@ -177,43 +177,19 @@ void fitting_print_dropped(const struct fitting *f, FILE *out)
 
 static void write_row(struct csv_writer *csv, const char *group, const struct fitting_row *row)
 {
-    double time_s = row->measured->time_s, formula_s = row->has_case ? formula_exact_s(&row->formula) : NAN;
-    if (row->measured->line > 0)
-        csv_count(csv, row->measured->line);
-    else
-        csv_empty(csv);
-    csv_text(csv, group);
-    csv_bytes(csv, (uint64_t)row->measured->size_bytes);
-    const double before[] = {time_s, row->line.value, row->line.low, row->line.high,
-                             time_s / row->line.value - 1};
-    const double after[] = {row->machine_s, time_s / row->machine_s - 1, formula_s, time_s / formula_s - 1};
-    for (int i = 0; i < 5; i++)
-        csv_real(csv, before[i]);
-    csv_text(csv, row->outlier ? "outlier" : "");
-    for (int i = 0; i < 4; i++)
-        csv_real(csv, after[i]);
-    csv_end_row(csv);
+    const struct measured_row *m = row->measured;
+    double formula_s = row->has_case ? formula_exact_s(&row->formula) : (double)NAN;
+    csv_row(csv, "rtnrrrrrtrrrr", m->line > 0 ? m->line : (double)NAN, group, (int64_t)m->size_bytes,
+            m->time_s, row->line.value, row->line.low, row->line.high, m->time_s / row->line.value - 1,
+            row->outlier ? "outlier" : "", row->machine_s, m->time_s / row->machine_s - 1, formula_s,
+            m->time_s / formula_s - 1);
 }
 
 /* The rows, then predictions, which are rows without a line in the file, a time or a machine. */
 void fitting_write(const struct fitting *f, struct csv_writer *csv, const uint64_t size_bytes[], int sizes)
 {
-    static const char *const columns[] = {"line",
-                                          "group",
-                                          "size_bytes",
-                                          "time_s",
-                                          "fitted_s",
-                                          "low_s",
-                                          "high_s",
-                                          "residual_frac",
-                                          "outlier",
-                                          "machine_s",
-                                          "machine_residual_frac",
-                                          "formula_exact_s",
-                                          "formula_error_frac"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        csv_text(csv, columns[i]);
-    csv_end_row(csv);
+    csv_names(csv, "line,group,size_bytes,time_s,fitted_s,low_s,high_s,residual_frac,outlier,machine_s,"
+                   "machine_residual_frac,formula_exact_s,formula_error_frac");
     for (int i = 0; i < f->rows; i++)
         write_row(csv, f->group[f->row[i].group].name, &f->row[i]);
     for (int g = 0; g < f->groups; g++)

@@ -5,32 +5,16 @@
 #include "metrics/metrics.h"
 #include "report/report.h"
 
-static void write_names(struct csv_writer *csv, const struct slice *slice)
-{
-    csv_text(csv, "chip");
-    for (int axis = 0; axis < slice->axes; axis++)
-        csv_text(csv, (char[]){slice_axis_name(axis), '\0'});
-    csv_text(csv, "axis");
-    csv_text(csv, "direction");
-    csv_text(csv, "to_chip");
-    csv_text(csv, "link_bytes");
-    csv_text(csv, "link_frac");
-    csv_end_row(csv);
-}
-
 static void write_link(struct csv_writer *csv, const struct slice *slice, int link, double bytes,
                        double time_s)
 {
-    int chip = slice_link_start(slice, link), axis = slice_link_axis(slice, link);
+    int chip = slice_link_start(slice, link);
     csv_count(csv, chip);
     for (int a = 0; a < slice->axes; a++)
         csv_count(csv, slice_coord(slice, chip, a));
-    csv_text(csv, (char[]){slice_axis_name(axis), '\0'});
-    csv_text(csv, slice_link_sign(link) > 0 ? "+" : "-");
-    csv_count(csv, slice_link_end(slice, link));
-    csv_real(csv, bytes);
-    csv_real(csv, time_s > 0 ? bytes / (slice_link_Bps(slice, link) * time_s) : 0);
-    csv_end_row(csv);
+    csv_row(csv, "ttnrr", (char[]){slice_axis_name(slice_link_axis(slice, link)), '\0'},
+            slice_link_sign(link) > 0 ? "+" : "-", (int64_t)slice_link_end(slice, link), bytes,
+            time_s > 0 ? bytes / (slice_link_Bps(slice, link) * time_s) : 0.0);
 }
 
 int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st)
@@ -40,7 +24,10 @@ int report_links(const struct program *program, double time_s, struct csv_writer
     double *bytes = malloc(((size_t)links + 1) * sizeof *bytes);
     int code = bytes ? metrics_link_bytes(program, bytes, st) : status_nomem(st);
     if (code == 0) {
-        write_names(csv, slice);
+        csv_text(csv, "chip");
+        for (int axis = 0; axis < slice->axes; axis++)
+            csv_text(csv, (char[]){slice_axis_name(axis), '\0'});
+        csv_names(csv, "axis,direction,to_chip,link_bytes,link_frac");
         for (int link = 0; link < links; link++)
             if (slice_is_link(slice, link))
                 write_link(csv, slice, link, bytes[link], time_s);

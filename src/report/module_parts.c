@@ -13,8 +13,8 @@ enum { PART_WORD = 24 };
 
 struct part {
     char phase[PART_WORD], name[MODULE_ROW_TEXT]; /* of a layer its label; or the mesh axes */
-    double executions, products_s, others_s, collectives_s, exposed_s, bytes;
-    double beside_products_s, beside_others_s;
+    double executions, matmul_s, elementwise_s, collectives_s, exposed_s, bytes;
+    double beside_matmul_s, beside_elementwise_s;
 };
 
 /* Rows of one part mostly follow each other, so the latest are looked at first. */
@@ -33,12 +33,12 @@ static struct part *part_of(struct part part[], int32_t *parts, const char *phas
 static void add(struct part *part, const struct module_row *row)
 {
     *(row->collective >= 0 ? &part->collectives_s
-      : row->product       ? &part->products_s
-                           : &part->others_s) += row->time_s;
+      : row->product       ? &part->matmul_s
+                           : &part->elementwise_s) += row->time_s;
     part->executions += row->executions;
     part->exposed_s += row->exposed_s;
-    part->beside_products_s += row->beside_products_s;
-    part->beside_others_s += row->beside_others_s;
+    part->beside_matmul_s += row->beside_matmul_s;
+    part->beside_elementwise_s += row->beside_elementwise_s;
     part->bytes += row->bytes * row->executions;
 }
 
@@ -53,8 +53,8 @@ static int32_t last_alike(const struct part part[], int32_t parts, int32_t first
 {
     int32_t last = first;
     while (last + 1 < parts && strcmp(part[last + 1].phase, part[first].phase) == 0 &&
-           near(part[last + 1].products_s, part[first].products_s) &&
-           near(part[last + 1].others_s, part[first].others_s) &&
+           near(part[last + 1].matmul_s, part[first].matmul_s) &&
+           near(part[last + 1].elementwise_s, part[first].elementwise_s) &&
            near(part[last + 1].collectives_s, part[first].collectives_s) &&
            near(part[last + 1].exposed_s, part[first].exposed_s))
         last++;
@@ -96,12 +96,12 @@ static int32_t collect_layers(const struct module_rows *rows, struct part part[]
 
 static double time_s(const struct part *part)
 {
-    return part->products_s + part->others_s + part->exposed_s;
+    return part->matmul_s + part->elementwise_s + part->exposed_s;
 }
 
 static void put_layers(struct sheet *sheet, const struct part *part, const char *layers)
 {
-    sheet_row(sheet, part->phase, layers, part->products_s, part->others_s, part->collectives_s,
+    sheet_row(sheet, part->phase, layers, part->matmul_s, part->elementwise_s, part->collectives_s,
               part->exposed_s);
 }
 
@@ -112,15 +112,15 @@ static void put_spread(struct sheet *sheet, const struct part part[], int32_t fi
     struct part mean = part[first];
     int32_t least = first, most = first, n = last - first + 1;
     for (int32_t p = first + 1; p <= last; p++) {
-        mean.products_s += part[p].products_s;
-        mean.others_s += part[p].others_s;
+        mean.matmul_s += part[p].matmul_s;
+        mean.elementwise_s += part[p].elementwise_s;
         mean.collectives_s += part[p].collectives_s;
         mean.exposed_s += part[p].exposed_s;
         least = time_s(&part[p]) < time_s(&part[least]) ? p : least;
         most = time_s(&part[p]) > time_s(&part[most]) ? p : most;
     }
-    mean.products_s /= n;
-    mean.others_s /= n;
+    mean.matmul_s /= n;
+    mean.elementwise_s /= n;
     mean.collectives_s /= n;
     mean.exposed_s /= n;
     snprintf(layers, sizeof layers, "%s to %s, mean", part[first].name, part[last].name);
@@ -178,13 +178,13 @@ static int print_layers(const struct module_rows *rows, struct part part[], FILE
  * collectives, as it does all the time where the chip takes no part in one. */
 static void print_behind(const struct part *part, char text[static MODULE_ROW_TEXT])
 {
-    double busy_s = part->beside_products_s + part->beside_others_s;
+    double busy_s = part->beside_matmul_s + part->beside_elementwise_s;
     double hidden_s = part->collectives_s - part->exposed_s, all_s = fmax(hidden_s, busy_s);
     const struct {
         const char *name;
         double seconds;
-    } behind[] = {{"products", part->beside_products_s},
-                  {"others", part->beside_others_s},
+    } behind[] = {{"products", part->beside_matmul_s},
+                  {"others", part->beside_elementwise_s},
                   {"collectives", all_s - busy_s}};
     int used = 0;
     snprintf(text, MODULE_ROW_TEXT, "-");

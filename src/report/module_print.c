@@ -152,16 +152,16 @@ static void print_uncosted(const struct module_rows *rows, FILE *out)
 
 static void print_totals(const struct module_rows *rows, FILE *out)
 {
-    double products_s = 0, others_s = 0, flops = 0, collectives_s = 0;
+    double matmul_s = 0, elementwise_s = 0, flops = 0, collectives_s = 0;
     for (int32_t r = 0; r < rows->rows; r++) {
         const struct module_row *row = &rows->row[r];
-        *(row->collective >= 0 ? &collectives_s : row->product ? &products_s : &others_s) += row->time_s;
+        *(row->collective >= 0 ? &collectives_s : row->product ? &matmul_s : &elementwise_s) += row->time_s;
         flops += row->flops;
     }
     fprintf(out,
             "# on each chip: products %.6g operations in %.3f us, other instructions %.3f us, collectives "
             "%.3f us end to end\n",
-            flops, products_s * 1e6, others_s * 1e6, collectives_s * 1e6);
+            flops, matmul_s * 1e6, elementwise_s * 1e6, collectives_s * 1e6);
 }
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
@@ -184,32 +184,20 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
     return code;
 }
 
-static void write_row(struct csv_writer *csv, const struct module_rows *rows, const struct module_row *row)
-{
-    const struct module *module = module_of(rows);
-    char text[MODULE_ROW_TEXT], label[MODULE_ROW_TEXT];
-    csv_text(csv, module_word(module, module_at(module, row->instruction)->name));
-    csv_text(csv, module_row_opcode(rows, row));
-    csv_real(csv, row->executions);
-    csv_real(csv, row->time_s);
-    csv_real(csv, row->flops);
-    csv_real(csv, row->collective >= 0 ? row->bytes * row->executions : row->hbm_bytes);
-    csv_real(csv, row->exposed_s);
-    csv_text(csv, row->uncosted ? "uncosted" : bound_of(row));
-    csv_text(csv, module_row_groups(rows, row, text));
-    static const char *const labels[] = {"phase", "layer", "what"};
-    for (size_t l = 0; l < sizeof labels / sizeof *labels; l++)
-        csv_text(csv, module_label(module, row->instruction, labels[l], label, sizeof label) ? label : "");
-    csv_end_row(csv);
-}
-
 void module_write(const struct module_rows *rows, struct csv_writer *csv)
 {
-    static const char *const names[] = {"name",      "category", "executions", "time_s", "flops", "bytes",
-                                        "exposed_s", "bound",    "groups",     "phase",  "layer", "what"};
-    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        csv_text(csv, names[n]);
-    csv_end_row(csv);
-    for (int32_t r = 0; r < rows->rows; r++)
-        write_row(csv, rows, &rows->row[r]);
+    static const char *const labels[] = {"phase", "layer", "what"};
+    const struct module *module = module_of(rows);
+    csv_names(csv, "name,category,executions,time_s,flops,bytes,exposed_s,bound,groups,phase,layer,what");
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
+        char text[MODULE_ROW_TEXT], label[3][MODULE_ROW_TEXT];
+        for (int l = 0; l < 3; l++)
+            if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
+                label[l][0] = '\0';
+        csv_row(csv, "ttrrrrrttttt", module_word(module, module_at(module, row->instruction)->name),
+                module_row_opcode(rows, row), row->executions, row->time_s, row->flops,
+                row->collective >= 0 ? row->bytes * row->executions : row->hbm_bytes, row->exposed_s,
+                row->uncosted ? "uncosted" : bound_of(row), module_row_groups(rows, row, text), label[0],
+                label[1], label[2]);
+    }
 }

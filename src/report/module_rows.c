@@ -1,10 +1,80 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/module_rows.h"
 
-#include "report/module_beside.h"
-
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* What the queue of a module's chips did at a time: how long it was busy with matmuls, and with element-wise work. */
+struct beside {
+    int32_t computes;
+    double *start_s, *end_s;          /* [computes], in the order of the queue */
+    double *matmul_s, *elementwise_s; /* [computes + 1] busy before each of them */
+};
+
+/* Freed with beside_free(), after a failure too. */
+static int beside_init(struct beside *beside, const struct module_job *m, const struct trace *trace,
+                       struct status *st)
+{
+    size_t room = (size_t)m->lower.items + 1;
+    double *all = malloc(4 * room * sizeof *all);
+    *beside = (struct beside){.start_s = all};
+    if (!all)
+        return status_nomem(st);
+    beside->end_s = all + room;
+    beside->matmul_s = all + 2 * room;
+    beside->elementwise_s = all + 3 * room;
+    beside->matmul_s[0] = beside->elementwise_s[0] = 0;
+    for (int32_t i = 0; i < m->lower.items; i++) {
+        const struct lowered *item = &m->lower.item[i];
+        double given_s;
+        if (!(item->seconds > 0) || item->first_op < 0)
+            continue;
+        int32_t at = beside->computes++;
+        double took_s = module_job_compute_s(m, item, trace);
+        bool product = lower_cost(&m->lower, item->instruction, &given_s).product;
+        beside->end_s[at] = trace->op_end_s[item->end_op];
+        beside->start_s[at] = beside->end_s[at] - took_s;
+        beside->matmul_s[at + 1] = beside->matmul_s[at] + (product ? took_s : 0);
+        beside->elementwise_s[at + 1] = beside->elementwise_s[at] + (product ? 0 : took_s);
+    }
+    return 0;
+}
+
+static void beside_free(struct beside *beside)
+{
+    free(beside->start_s);
+    *beside = (struct beside){0};
+}
+
+/* Busy until a time. */
+static void until(const struct beside *beside, double time_s, double *matmul_s, double *elementwise_s)
+{
+    int32_t low = 0, high = beside->computes; /* the first that ends later */
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (beside->end_s[middle] <= time_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *matmul_s = beside->matmul_s[low];
+    *elementwise_s = beside->elementwise_s[low];
+    if (low == beside->computes || time_s <= beside->start_s[low])
+        return;
+    bool product = beside->matmul_s[low + 1] > beside->matmul_s[low];
+    *(product ? matmul_s : elementwise_s) += time_s - beside->start_s[low];
+}
+
+static void beside_find(const struct beside *beside, double from_s, double to_s, double *matmul_s,
+                        double *elementwise_s)
+{
+    double products[2], others[2];
+    until(beside, from_s, &products[0], &others[0]);
+    until(beside, to_s, &products[1], &others[1]);
+    *matmul_s = fmax(0, products[1] - products[0]);
+    *elementwise_s = fmax(0, others[1] - others[0]);
+}
 
 static void describe(struct module_row *row, const struct module_job *job, int32_t instruction)
 {
@@ -24,7 +94,7 @@ static void describe(struct module_row *row, const struct module_job *job, int32
 }
 
 /* From the trace alone: was anything computed while the collective was under way, before it, after it? */
-static enum why find_why(const struct module_beside *beside, const struct spending *spending, double beside_s)
+static enum why find_why(const struct beside *beside, const struct spending *spending, double beside_s)
 {
     double slack_s = 1e-9 * spending->time_s, end_s = spending->start_s + spending->time_s;
     int32_t computes = beside->computes;
@@ -52,7 +122,7 @@ static void add_waited(struct module_row *row, const struct lowered *lowered, en
 }
 
 static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
-                          const struct module_beside *beside, int32_t item, struct spending spending)
+                          const struct beside *beside, int32_t item, struct spending spending)
 {
     const struct lowered *lowered = &job->lower.item[item];
     row->executions += lowered->times;
@@ -63,12 +133,12 @@ static void add_execution(struct module_row *row, const struct module_job *job, 
     row->exposed_s += lowered->times * spending.exposed_s;
     row->bound = lowered->bound;
     if (row->collective >= 0 && lowered->first_op >= 0) {
-        double end_s = trace->op_end_s[lowered->end_op], products_s, others_s;
-        module_beside_find(beside, end_s - spending.time_s, end_s, &products_s, &others_s);
-        row->beside_products_s += lowered->times * products_s;
-        row->beside_others_s += lowered->times * others_s;
-        add_waited(row, lowered, find_why(beside, &spending, products_s + others_s), &spending,
-                   products_s + others_s, item);
+        double end_s = trace->op_end_s[lowered->end_op], matmul_s, elementwise_s;
+        beside_find(beside, end_s - spending.time_s, end_s, &matmul_s, &elementwise_s);
+        row->beside_matmul_s += lowered->times * matmul_s;
+        row->beside_elementwise_s += lowered->times * elementwise_s;
+        add_waited(row, lowered, find_why(beside, &spending, matmul_s + elementwise_s), &spending,
+                   matmul_s + elementwise_s, item);
     }
     if (row->collective < 0) {
         double seconds;
@@ -82,17 +152,17 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
                      struct status *st)
 {
     const struct module *module = &job->module;
-    struct module_beside beside;
+    struct beside beside;
     struct spending *spending;
     *rows = (struct module_rows){.job = job, .trace = trace};
-    if (module_beside_init(&beside, job, trace, st) < 0)
+    if (beside_init(&beside, job, trace, st) < 0)
         return st->code;
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     if (module_job_spend(job, trace, &spending, st) < 0 || !row_of || !rows->row) {
         free(row_of);
         free(spending);
-        module_beside_free(&beside);
+        beside_free(&beside);
         return status_nomem(st);
     }
     for (int32_t i = 0; i < module->instructions; i++)
@@ -107,7 +177,7 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
     }
     free(row_of);
     free(spending);
-    module_beside_free(&beside);
+    beside_free(&beside);
     return 0;
 }
 

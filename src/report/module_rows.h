@@ -40,8 +40,8 @@ struct module_row {
         layers; /* of a model whose module has a few of its layers: as struct lowered has it, else 0 */
     bool backward;
     double time_s, exposed_s; /* of all executions */
-    double beside_products_s,
-        beside_others_s; /* of a collective, all executions: what the queue did meanwhile */
+    double beside_matmul_s,
+        beside_elementwise_s; /* of a collective, all executions: what the queue did meanwhile */
     struct waited waited[WHYS];
     double flops, hbm_bytes;
     double bytes; /* of the whole array of a collective, one execution */

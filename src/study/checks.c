@@ -193,35 +193,14 @@ void checks_print_summary(const struct checks *checks, FILE *out)
 
 void checks_write(const struct checks *checks, struct csv_writer *csv)
 {
-    static const char *const names[] = {"part",
-                                        "id",
-                                        "simulated_s",
-                                        "expected_s",
-                                        "simulated_bytes",
-                                        "expected_bytes",
-                                        "difference_frac",
-                                        "tolerance_frac",
-                                        "verdict",
-                                        "what",
-                                        "note",
-                                        "kind"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        csv_text(csv, names[i]);
-    csv_end_row(csv);
+    csv_names(csv, "part,id,simulated_s,expected_s,simulated_bytes,expected_bytes,difference_frac,"
+                   "tolerance_frac,verdict,what,note,kind");
     for (int i = 0; i < checks->count; i++) {
-        const struct check *check = &checks->check[i];
-        csv_text(csv, check->part);
-        csv_text(csv, check->id);
-        for (enum check_unit unit = CHECK_SECONDS; unit <= CHECK_BYTES; unit++) {
-            csv_real(csv, check->unit == unit ? check->simulated : NAN);
-            csv_real(csv, check->unit == unit ? check->expected : NAN);
-        }
-        csv_real(csv, check_difference(check));
-        csv_real(csv, check->tolerance_frac);
-        const char *const texts[] = {verdict_names[check->verdict], check->what, check->note,
-                                     check->kind ? check->kind : ""};
-        for (int t = 0; t < 4; t++)
-            csv_text(csv, texts[t]);
-        csv_end_row(csv);
+        const struct check *c = &checks->check[i];
+        bool seconds = c->unit == CHECK_SECONDS, bytes = c->unit == CHECK_BYTES;
+        csv_row(csv, "ttrrrrrrtttt", c->part, c->id, seconds ? c->simulated : (double)NAN,
+                seconds ? c->expected : (double)NAN, bytes ? c->simulated : (double)NAN,
+                bytes ? c->expected : (double)NAN, check_difference(c), c->tolerance_frac,
+                verdict_names[c->verdict], c->what, c->note, c->kind ? c->kind : "");
     }
 }
