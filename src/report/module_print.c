@@ -170,7 +170,7 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
     if (!class)
         return status_nomem(st);
     print_totals(rows, out);
-    int code = module_print_spent(rows, total_s, out, st);
+    int code = module_print_breakdown(rows, total_s, out, st);
     if (code == 0)
         code = module_print_memory(rows, out, st);
     if (code == 0)

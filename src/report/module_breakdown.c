@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Where the time of a model's step went, from what its operations take at the peak to what the step takes. */
+/* The step of a model: where its time went, from what its operations take at the peak to what the step takes; and what it
+ * takes of a chip's memory, by kind. */
 #include <stdio.h>
 
 #include "report/module_print.h"
@@ -13,7 +14,7 @@ static void put(struct sheet *sheet, const char *name, double seconds, double to
     sheet_row(sheet, name, seconds, seconds / total_s, *sum_s);
 }
 
-int module_print_spent(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     static const char heads[] = "what, time (us), share (%), so far (us)";
     struct module_spent spent;
@@ -39,5 +40,33 @@ int module_print_spent(const struct module_rows *rows, double total_s, FILE *out
         put(&sheet, name, spent.exposed[i].seconds, total_s, &sum_s);
     }
     put(&sheet, "rest", spent.rest_s, total_s, &sum_s);
+    return sheet_end(&sheet, out, st);
+}
+
+int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st)
+{
+    static const char *const names[MEMORY_KINDS] = {
+        [MEMORY_PARAMETERS] = "parameters", [MEMORY_GRADIENTS] = "gradients",     [MEMORY_STATE] = "state",
+        [MEMORY_GATHERED] = "gathered",     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_LOGITS] = "logits",
+    };
+    const struct model_step *step = &rows->job->step;
+    const double *bytes =
+        step->model.size.memory_bytes[rows->job->of_model ? step->point->schedule.remat : 0];
+    struct sheet sheet = {0};
+    double sum = 0;
+    if (!rows->job->of_model || step->model.size.tokens <= 0)
+        return 0;
+    fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also "
+          "those of "
+          "one layer before they are shared out\n",
+          out);
+    for (int kind = 0; kind < MEMORY_KINDS; kind++) {
+        sheet_column(&sheet, names[kind], "(B)");
+        sum += bytes[kind];
+    }
+    sheet_column(&sheet, "all", "(B)");
+    for (int kind = 0; kind < MEMORY_KINDS; kind++)
+        sheet_real(&sheet, "%.0f", bytes[kind]);
+    sheet_real(&sheet, "%.0f", sum);
     return sheet_end(&sheet, out, st);
 }
