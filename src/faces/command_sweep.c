@@ -227,13 +227,9 @@ static int run(struct sweep *sweep, const struct settings *settings, struct stat
 static int sweep_grid(struct sweep *sweep, struct settings *settings, struct status *st)
 {
     struct grid grid;
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = settings_place(settings, st);
+    int code = rows_grid(settings, &grid, st);
     if (code == 0)
         code = ranking_init(&sweep->ranking, settings, st);
-    if (code == 0)
-        code = grid_init(&grid, settings, st);
     if (code < 0)
         return code;
     rows_say_points(&grid);

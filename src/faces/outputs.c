@@ -207,10 +207,7 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .collectives = settings_flag(settings, "collectives"),
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program")};
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = settings_place(settings, st);
-    return code < 0 ? code : grid_init(&outputs->grid, settings, st);
+    return rows_grid(settings, &outputs->grid, st);
 }
 
 int outputs_open(struct outputs *outputs, struct status *st)

@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+int rows_grid(struct settings *settings, struct grid *grid, struct status *st)
+{
+    int code = settings_check(settings, st);
+    if (code == 0)
+        code = settings_place(settings, st);
+    return code < 0 ? code : grid_init(grid, settings, st);
+}
+
 int rows_fail_open(const char *option, const struct status *why, struct status *st)
 {
     const char *cure =

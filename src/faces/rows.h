@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * rows: the files that options name, and the rows that stand in a CSV for the points of a grid.
+ * rows: the grid of points that settings are, the files that options name, and the rows that a CSV has for the points.
  *
  * The speed-up of a row is over the point that has the reference schedule and is the same otherwise, if the grid holds it.
  *
@@ -11,6 +11,9 @@
 
 #include "settings/settings.h"
 #include "study/job.h"
+
+/* The points of run, compare and sweep: checks the settings, fills slices and meshes that were left open, and spans a grid. */
+int rows_grid(struct settings *settings, struct grid *grid, struct status *st);
 
 /* Opens the file that an option names ("csv"); `output` stays as it is where none was given. Files are opened before the work
  * begins, so that a path that cannot be written is found then. rows_open_path() opens any path for an option, and
