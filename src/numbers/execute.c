@@ -34,7 +34,6 @@ struct run {
     double **value;       /* [events] what was taken when it started; NULL without a payload */
     int64_t *flight;      /* [flights] events */
     int64_t flights;
-    int32_t *turn; /* [chips] the compute that is next: they run in program order */
     int32_t *rank; /* [chips] who goes first at the early pace */
 };
 
@@ -131,15 +130,6 @@ static int land(struct run *run, int64_t event, int to, struct status *st)
     return code;
 }
 
-/* The first compute of a chip from `op` on; program->ops if there is none. */
-static int32_t next_compute(const struct run *run, int32_t op, int chip)
-{
-    const struct program *p = run->program;
-    while (op < p->ops && (p->op[op].kind != OP_COMPUTE || !op_takes_part(p, &p->op[op], chip)))
-        op++;
-    return op;
-}
-
 /* Ends the i-th flight. */
 static int deliver(struct run *run, int64_t i, struct status *st)
 {
@@ -149,10 +139,8 @@ static int deliver(struct run *run, int64_t i, struct status *st)
     const struct op *op = &run->program->op[o];
     run->flight[i] = run->flight[--run->flights];
     run->state[event] = DELIVERED;
-    if (op->kind == OP_COMPUTE) {
-        run->turn[chip] = next_compute(run, o + 1, chip);
+    if (op->kind == OP_COMPUTE)
         return 0;
-    }
     int to = op_destination(run->program, op, chip);
     run->comes[(int64_t)o * run->chips + to]--;
     if (run->value[event])
@@ -166,8 +154,7 @@ static bool may_start(const struct run *run, int32_t o, int chip)
 {
     const struct program *p = run->program;
     const struct op *op = &p->op[o];
-    if (run->state[(int64_t)o * run->chips + chip] != WAITS ||
-        (op->kind == OP_COMPUTE && run->turn[chip] != o))
+    if (run->state[(int64_t)o * run->chips + chip] != WAITS)
         return false;
     for (int32_t a = op->first_after; a < op->first_after + op->afters; a++) {
         int64_t other = (int64_t)p->after[a].op * run->chips + chip;
@@ -213,7 +200,6 @@ static void run_free(struct run *run)
     free(run->comes);
     free(run->value);
     free(run->flight);
-    free(run->turn);
     free(run->rank);
 }
 
@@ -234,7 +220,6 @@ static void set_out(struct run *run)
         int other = (int)draw(run, chip + 1);
         run->rank[chip] = run->rank[other];
         run->rank[other] = chip;
-        run->turn[chip] = next_compute(run, 0, chip);
     }
 }
 
@@ -254,14 +239,13 @@ static int run_init(struct run *run, struct memory *memory, const struct execute
             st, STATUS_LIMIT,
             "%lld ops on chips are too many to move data for (at most %d); take a smaller slice",
             (long long)run->events, EXECUTE_EVENTS);
-    size_t n = (size_t)run->events + 1, chips = (size_t)run->chips;
+    size_t n = (size_t)run->events + 1;
     run->state = calloc(n, sizeof *run->state);
     run->comes = calloc(n, sizeof *run->comes);
     run->value = calloc(n, sizeof *run->value);
     run->flight = calloc(n, sizeof *run->flight);
-    run->turn = calloc(chips, sizeof *run->turn);
-    run->rank = calloc(chips, sizeof *run->rank);
-    if (!run->state || !run->comes || !run->value || !run->flight || !run->turn || !run->rank)
+    run->rank = calloc((size_t)run->chips, sizeof *run->rank);
+    if (!run->state || !run->comes || !run->value || !run->flight || !run->rank)
         return status_nomem(st);
     set_out(run);
     return 0;

@@ -12,8 +12,8 @@
  *           overwrites what another still needs is caught
  *   mixed   any order at all
  *
- * Ties are broken by the seed. Computes of a chip run in program order, as they do in an engine. A source
- * that changes while it is being sent is a fault that is reported, whatever the numbers come to.
+ * Ties are broken by the seed. Computes move nothing: they only hold up what waits for them. A source that changes while it is
+ * being sent is a fault that is reported, whatever the numbers come to.
  *
  * Errors: STATUS_CHECK from program_check(), for shapes that do not fit, for a source that changes;
  * STATUS_LIMIT above EXECUTE_EVENTS. Ownership: everything is the caller's.
