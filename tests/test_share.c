@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What parts of an array are expected to take by their shares, and which shares are found by that. */
-#include "collective/share.h"
+/* Which shares of an array the search finds for its parts. */
+#include "collective/collective.h"
 
 #include <math.h>
 #include <string.h>
@@ -66,52 +66,6 @@ static double found_s(struct box *box)
 
 static const char *const ops[] = {"all-gather", "reduce-scatter", "all-reduce", "broadcast"};
 
-/* Without latencies parts flow: what is expected is what the engine says, whatever the rings and shares. */
-static void is_exact_without_latency(void)
-{
-    struct suite_random random = {6113};
-    for (int i = 0; i < 60; i++) {
-        int len[COLLECTIVE_RINGS] = {0}, share[COLLECTIVE_RINGS] = {0}, axes = 2 + i % 2;
-        int left = COLLECTIVE_SHARES;
-        double chips = 1;
-        struct box box;
-        struct costs costs;
-        for (int a = 0; a < axes; chips *= len[a++])
-            len[a] = 3 + (int)suite_random(&random, 7);
-        for (int a = 0; a < axes; left -= share[a++])
-            share[a] = a == axes - 1 ? left : (int)suite_random(&random, (unsigned)left + 1);
-        if (i % 10 == 9)
-            memset(share, 0, sizeof share); /* equal ones */
-        box_open(&box, len, all_closed, ops[suite_random(&random, 3)],
-                 (enum ring_kind)suite_random(&random, 3), chips * 7);
-        box.slice.hop_latency_s = 0;
-        share_costs(&costs, box.collective, &box.slice, &box.spec);
-        CU_ASSERT_FALSE(costs.rough);
-        NEAR(share_expected_s(&costs, share), simulated_s(&box, share), 1e-9);
-        CU_ASSERT(share_least_s(&costs, share) <= simulated_s(&box, share) * (1 + 1e-9));
-        box_close(&box);
-    }
-}
-
-/* By hand: halves of 30 us over links of 45 GB/s on rings of 3 and 5 chips, one way round, of which each hop takes 1/2 us. Part 0
- * sends 2 us and then 12, part 1 4 us and then 10, with 1 us of latencies on the first ring and 2 on the other. At 3 us part 0
- * comes to the second ring, where part 1 has half of its time to go: there they take 12 (1 + 8/10) + 2 = 23.6 and
- * 4 (1 + 24/26) + 2 = 9.692 us. Part 1 goes on after 4.846 us, and part 0 alone, 14 us were it whole, for 1 - 4.846/23.6 of
- * them: 3 + 4.846 + 11.125. */
-static void counts_on_latencies(void)
-{
-    struct box box;
-    struct costs costs;
-    box_open(&box, (int[]){3, 5, 0}, all_closed, "all-gather", RING_UNI, 0);
-    box.spec.elements = 30 * 45000;
-    box.slice.hop_latency_s = 0.5e-6;
-    share_costs(&costs, box.collective, &box.slice, &box.spec);
-    double beside_us = (4 * (1 + 24 / 26.0) + 2) / 2;
-    NEAR(share_expected_s(&costs, (int[]){32, 32, 0}), (3 + beside_us + (1 - beside_us / 23.6) * 14) * 1e-6,
-         1e-9);
-    box_close(&box);
-}
-
 /* No other shares of a large array are better: all are simulated. */
 static void finds_the_best_of_all(void)
 {
@@ -130,12 +84,9 @@ static void finds_the_best_of_all(void)
     }
 }
 
-/* Of smaller arrays latencies make up for what is expected to take longer, and on lines a scatter leaves links to a gather: there
- * shares are found by simulating them. What is expected to be best takes 1.04 times as long as equal shares on the first
- * box, 0.996 times on the second; the third is found from there, the fourth by a move that is made more than once, the
- * fifth on a way from equal ones over shares that have been simulated before. The sixth is expected to take a fifth of all
- * latencies longer than the others that it is better than. */
-static void simulates_what_is_in_doubt(void)
+/* Where parts wait for each other's latencies, and on lines, where a scatter leaves links to a gather, the shares whose least time is
+ * least are not the best: on the first box they take 1.04 times as long as equal ones. */
+static void moves_on_from_the_least(void)
 {
     static const struct {
         int len[COLLECTIVE_RINGS];
@@ -157,9 +108,8 @@ static void simulates_what_is_in_doubt(void)
     }
 }
 
-/* Of a box with one slow link, and of rings of every second chip, groups of which go round opposite ways: what is expected of links
- * that are alike and belong to one ring does not hold. (Of the first box it takes 1.08 times as long as equal shares.) */
-static void expects_little_of_other_links(void)
+/* A box with one slow link; and rings of every second chip, groups of which go round opposite ways. */
+static void minds_slow_and_shared_links(void)
 {
     struct status st = {0};
     struct box box;
@@ -184,34 +134,6 @@ static void expects_little_of_other_links(void)
     OKAY(collective_best_share(box.collective, &box.slice, &box.spec, &time_s, &st), st);
     NEAR(time_s, simulated_s(&box, box.spec.share), 1e-9);
     box_close(&box);
-}
-
-static int written;
-
-static int count_and_build(const struct collective_spec *spec, struct program *program, int32_t before,
-                           int32_t *after, struct status *st)
-{
-    written++;
-    return collective_of(COLLECTIVE_ALL_REDUCE)->build(spec, program, before, after, st);
-}
-
-/* Of a large array no program is written at all: neither where other shares are better than equal ones (4x16x28, 0.94 of
- * them) nor where none are (12x16x20 both ways, as 64 parts in three are not equal). */
-static void writes_nothing_in_vain(void)
-{
-    for (int i = 0; i < 2; i++) {
-        struct collective counted = *collective_of(COLLECTIVE_ALL_REDUCE);
-        struct box box;
-        counted.build = count_and_build;
-        box_open(&box, i ? (int[]){12, 16, 20} : (int[]){4, 16, 28}, all_closed, "all-reduce",
-                 i ? RING_BIDI : RING_BIDI_HALF, 8192);
-        box.collective = &counted;
-        written = 0;
-        double best_s = found_s(&box);
-        CU_ASSERT_EQUAL(written, 1); /* to say what they take */
-        CU_ASSERT(best_s <= equal_s(&box) * (i ? 1 : 0.95));
-        box_close(&box);
-    }
 }
 
 /* The time that is asked for is that of the shares found, written anew; and they are those found unasked. */
@@ -267,6 +189,5 @@ static void leaves_nothing_whole(void)
     box_close(&box);
 }
 
-SUITE("share", TEST(is_exact_without_latency), TEST(counts_on_latencies), TEST(finds_the_best_of_all),
-      TEST(simulates_what_is_in_doubt), TEST(expects_little_of_other_links), TEST(writes_nothing_in_vain),
+SUITE("share", TEST(finds_the_best_of_all), TEST(moves_on_from_the_least), TEST(minds_slow_and_shared_links),
       TEST(says_what_they_take), TEST(cuts_a_broadcast_as_an_all_reduce), TEST(leaves_nothing_whole))

@@ -46,8 +46,6 @@ struct collective_buffers {
     int32_t in, out;
 };
 
-enum { COLLECTIVE_PART_BEGINS = 2 * COLLECTIVE_RINGS + 1 };
-
 /* What a collective is to do. Zeroed fields are defaults: COMBINE_COPY is taken as COMBINE_SUM where it
  * reduces. */
 struct collective_spec {
@@ -76,8 +74,6 @@ struct collective_spec {
     /* To work on, or NULL: those below 0 are made and filled in. */
     struct collective_buffers *buffers;
     bool timing_only; /* no buffers, no payloads */
-    /* Gets the op with which each part begins, and where the last one ends; or NULL. What parts do not cut leaves it as it is. */
-    int32_t *part_begins; /* [COLLECTIVE_PART_BEGINS] */
 };
 
 /* Appends the collective to the program. Sends wait for the op `before`, if it is not negative. `after` gets the op
@@ -122,9 +118,8 @@ int collective_time(const struct collective *collective, const struct slice *sli
                     const struct collective_spec *spec, double *time_s, struct status *st);
 /* Is there a choice: an array that is cut, and rings that are not alike? */
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
-/* Gives a spec the shares by which it is fastest on the slice, alone: all 0 where none are faster than equal ones. They are those
- * that are expected to be; where others may be as good, or little is known, they are simulated, those near by and what is better
- * on the way from equal ones. `time_s` gets what it takes then, simulated; NULL: nobody asks. */
+/* Gives a spec the shares by which it is fastest on the slice, alone: all 0 where none are found that are faster than
+ * equal ones (share.c). `time_s` gets what it takes then, simulated; NULL: nobody asks. */
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st);
 

@@ -27,12 +27,6 @@ static struct ends write_part(struct walk *walk, struct phase phase, bool scatte
     return ends;
 }
 
-static void note_begin(const struct walk *walk, int part)
-{
-    if (walk->spec->part_begins)
-        walk->spec->part_begins[part] = walk->program->ops;
-}
-
 int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter, bool gather, bool ends,
                             int32_t before)
 {
@@ -46,7 +40,6 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
     phase.buffer = buffers->in;
     double chunk_bytes = (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes;
     for (int p = 0; p < parts; p++) {
-        note_begin(walk, p);
         if (part[p].frac <= 0)
             continue;
         phase.part = &part[p];
@@ -55,8 +48,6 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
         for (int i = 0; i < of_part.count; i++)
             end[count++] = of_part.op[i];
     }
-    for (int p = parts; p < COLLECTIVE_PART_BEGINS; p++)
-        note_begin(walk, p);
     return ends && parts ? program_join_of(walk->program, end, count, walk->members, walk->stage) : before;
 }
 

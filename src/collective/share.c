@@ -5,13 +5,27 @@
  * A part of one byte that starts with ring r and walks them in cyclic order brings, to ring s, what it has gathered by then:
  * the lengths of the rings before s over the number of chips, for each of the chunks that cross the busiest link of s. These
  * are n - 1 on a line and one way round a ring, floor(n/2) and (n - 1)/2 both ways round; times the steps that pass one link,
- * where steps are several links. The ring that comes last carries most. The best shares make the largest sum over all parts
- * least; a reduce-scatter is the same backwards.
+ * where steps are several links. The ring that comes last carries most. From that follows a time that no shares beat: what the
+ * busiest link carries, or the part that is longest under way; a reduce-scatter is the same backwards.
+ *
+ * How parts that share links keep each other waiting only a simulation says. So the search simulates equal shares, those whose
+ * least time is least, and all in eighths; from each of the first two and the best of the last it moves shares from part to part,
+ * half as many each time, as long as that is faster. Shares whose least time is no better than the time so far are not simulated, which are most.
  */
-#include "collective/share.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "collective/collective.h"
+#include "engine/timing.h"
+
+/* What a gather, or a scatter, takes for each share that a part has, as if no link were slow. */
+struct costs {
+    int rings, times;                                  /* an all-reduce is both, one after the other */
+    double link_s[COLLECTIVE_RINGS][COLLECTIVE_RINGS]; /* [first][of]: on the busiest link of a ring */
+    double part_s[COLLECTIVE_RINGS];                   /* its own sends, which follow each other, ... */
+    double steps_s;                                    /* ... and the latencies of their steps */
+    bool mirrored; /* half of each chunk goes each way, which never meet */
+};
 
 /* Chunks that cross the busiest link when every chip's goes round: to all others. */
 static double crossings(const struct ring *ring, enum ring_kind kind)
@@ -33,79 +47,70 @@ static double carried(const struct collective_spec *spec, const struct ring *con
     return gathered * crossings(ring[of], spec->kind) / chips;
 }
 
-void share_costs(struct costs *costs, const struct collective *collective, const struct slice *slice,
-                 const struct collective_spec *spec)
+static struct costs costs_of(const struct collective *collective, const struct slice *slice,
+                             const struct collective_spec *spec)
 {
     const struct ring *ring[COLLECTIVE_RINGS];
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
-    bool reduces_all = collective->id == COLLECTIVE_ALL_REDUCE;
-    *costs = (struct costs){.times = reduces_all || collective->id == COLLECTIVE_BROADCAST ? 2 : 1,
-                            .least_times = reduces_all ? 2 : 1,
-                            .scatters = collective->id != COLLECTIVE_ALL_GATHER};
-    costs->mirrored = spec->kind == RING_BIDI_HALF && !slice->link;
-    costs->rough = slice->link || (costs->scatters && slice->reduce_Bps > 0);
+    struct costs costs = {.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
+                          .mirrored = spec->kind == RING_BIDI_HALF && !slice->link};
     for (int r = 0; r < spec->rings; r++) {
         const struct ring *along = spec->ring[r];
         if (along->n < 2)
             continue;
-        bool half_way = along->closed && spec->kind == RING_BIDI, of_links = ring_is_of_links(along, false);
-        int steps = half_way ? along->n / 2 : along->n - 1;
-        costs->ring_steps_s[costs->rings] = slice->hop_latency_s * steps;
-        costs->steps_s += costs->ring_steps_s[costs->rings];
-        costs->mirrored &= along->closed && of_links;
-        costs->rough |= !of_links || (!along->closed && along->n > 2);
-        ring[costs->rings++] = along;
+        bool half_way = along->closed && spec->kind == RING_BIDI;
+        costs.steps_s += slice->hop_latency_s * (half_way ? along->n / 2 : along->n - 1);
+        costs.mirrored &= along->closed && ring_is_of_links(along, false);
+        ring[costs.rings++] = along;
     }
-    for (int first = 0; first < costs->rings; first++)
-        for (int of = 0; of < costs->rings; of++) {
-            double own_s = share_s * carried(spec, ring, costs->rings, first, of);
-            costs->part_s[first] += own_s;
-            costs->link_s[first][of] = own_s * ring[of]->overlap;
+    for (int first = 0; first < costs.rings; first++)
+        for (int of = 0; of < costs.rings; of++) {
+            double own_s = share_s * carried(spec, ring, costs.rings, first, of);
+            costs.part_s[first] += own_s;
+            costs.link_s[first][of] = own_s * ring[of]->overlap;
         }
+    return costs;
 }
 
-double share_of(const struct costs *costs, const int share[static COLLECTIVE_RINGS], int part)
+/* The busiest link of shares, all 0 for equal ones; and the part that is longest under way. */
+static double busiest_s(const struct costs *costs, const int share[], double *longest_s)
 {
-    bool equal = share[0] + share[1] + share[2] == 0;
-    return equal ? (double)COLLECTIVE_SHARES / costs->rings : share[part];
-}
-
-static double busiest(const struct costs *costs, const int share[static COLLECTIVE_RINGS])
-{
-    double most = 0;
+    double most_s = 0, equal = (double)COLLECTIVE_SHARES / costs->rings;
+    bool are_equal = share[0] + share[1] + share[2] == 0;
+    *longest_s = 0;
     for (int of = 0; of < costs->rings; of++) {
-        double sum = 0;
+        double sum_s = 0;
         for (int first = 0; first < costs->rings; first++)
-            sum += costs->link_s[first][of] * share_of(costs, share, first);
-        most = fmax(most, sum);
+            sum_s += costs->link_s[first][of] * (are_equal ? equal : share[first]);
+        most_s = fmax(most_s, sum_s);
+        *longest_s = fmax(*longest_s, costs->part_s[of] * (are_equal ? equal : share[of]));
     }
-    return most;
+    return most_s;
 }
 
-/* All in COLLECTIVE_SHARES-ths are tried: a few thousand sums. */
-void share_alike(const struct costs *costs, int share[static COLLECTIVE_RINGS])
+static double least_s(const struct costs *costs, const int share[])
 {
-    double least = -1;
+    double longest_s, links_s = busiest_s(costs, share, &longest_s);
+    return costs->times * fmax(links_s, costs->steps_s + longest_s);
+}
+
+/* The shares whose busiest link, or whose least time, is least: all are looked at. Returns it. */
+static double find_least(const struct costs *costs, bool links_alone, int share[static COLLECTIVE_RINGS])
+{
+    double best_s = INFINITY, longest_s;
     for (int first = 0; first <= COLLECTIVE_SHARES; first++)
         for (int second = 0; first + second <= COLLECTIVE_SHARES; second++) {
             int tried[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
             if (costs->rings == 2 && tried[2] > 0)
                 continue;
-            double most = busiest(costs, tried);
-            if (least >= 0 && most >= least * (1 - 1e-12))
+            double tried_s =
+                links_alone ? costs->times * busiest_s(costs, tried, &longest_s) : least_s(costs, tried);
+            if (tried_s >= best_s * (1 - 1e-12))
                 continue;
-            least = most;
+            best_s = tried_s;
             memcpy(share, tried, sizeof tried);
         }
-}
-
-double share_least_s(const struct costs *costs, const int share[static COLLECTIVE_RINGS])
-{
-    double longest_s = 0;
-    for (int first = 0; first < costs->rings; first++)
-        longest_s = fmax(longest_s, costs->part_s[first] * share_of(costs, share, first));
-    double links_s = busiest(costs, share);
-    return costs->least_times * fmax(links_s, costs->steps_s + longest_s);
+    return best_s;
 }
 
 static bool rings_differ(const struct collective_spec *spec)
@@ -131,19 +136,152 @@ bool collective_has_shares(const struct collective *collective, const struct col
 double collective_least_s(const struct collective *collective, const struct slice *slice,
                           const struct collective_spec *spec, double *links_s)
 {
-    struct costs costs;
+    struct costs costs = costs_of(collective, slice, spec);
     int share[COLLECTIVE_RINGS] = {0};
-    double per_s = 0; /* shares a second: those by which all parts are under way as long */
-    share_costs(&costs, collective, slice, spec);
+    double per_s = 0, longest_s; /* shares a second: those by which all parts are under way as long */
     *links_s = 0;
     if (costs.rings == 0)
         return 0;
-    *links_s = costs.least_times * busiest(&costs, (int[]){1, 1, 1}) * COLLECTIVE_SHARES / costs.rings;
-    if (rings_differ(spec)) {
-        share_alike(&costs, share);
-        *links_s = fmin(*links_s, costs.least_times * busiest(&costs, share));
-    }
+    *links_s = costs.times * busiest_s(&costs, share, &longest_s);
+    if (rings_differ(spec))
+        *links_s = fmin(*links_s, find_least(&costs, true, share));
     for (int first = 0; first < costs.rings; first++)
         per_s += 1 / costs.part_s[first];
-    return costs.least_times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
+    return costs.times * (costs.steps_s + COLLECTIVE_SHARES / per_s);
+}
+
+int collective_time(const struct collective *collective, const struct slice *slice,
+                    const struct collective_spec *spec, double *time_s, struct status *st)
+{
+    struct collective_spec alone = *spec;
+    struct program program;
+    alone.timing_only = true;
+    program_init(&program, slice);
+    int code = collective->build(&alone, &program, -1, NULL, st);
+    if (code == 0)
+        code = program_time(&program, time_s, st);
+    program_free(&program);
+    return code;
+}
+
+enum { TRIES = 256 };
+
+/* A search: the best shares so far, and what they take; and those that have been simulated. */
+struct search {
+    const struct collective *collective;
+    const struct slice *slice;
+    struct collective_spec spec; /* whose shares are those tried last */
+    struct costs costs;
+    int best[COLLECTIVE_RINGS];
+    double best_s;
+    int tries;
+    struct {
+        int share[COLLECTIVE_RINGS];
+        double time_s;
+    } tried[TRIES];
+};
+
+/* Simulates shares whose least time is below `than_s`, and keeps them if they are the best so far; of the others the time is
+ * infinite. */
+static int try_share(struct search *search, const int share[], double than_s, double *time_s,
+                     struct status *st)
+{
+    *time_s = INFINITY;
+    for (int t = 0; t < search->tries; t++)
+        if (memcmp(search->tried[t].share, share, sizeof search->best) == 0) {
+            *time_s = search->tried[t].time_s;
+            return 0;
+        }
+    if (search->tries == TRIES || least_s(&search->costs, share) >= than_s * (1 - 1e-6))
+        return 0;
+    memcpy(search->spec.share, share, sizeof search->spec.share);
+    int code = collective_time(search->collective, search->slice, &search->spec, time_s, st);
+    if (code < 0)
+        return code;
+    search->tried[search->tries].time_s = *time_s;
+    memcpy(search->tried[search->tries++].share, share, sizeof search->best);
+    if (*time_s >= search->best_s * (1 - 1e-6))
+        return 0;
+    search->best_s = *time_s;
+    memcpy(search->best, share, sizeof search->best);
+    return 0;
+}
+
+/* All shares in eighths. */
+static int try_eighths(struct search *search, struct status *st)
+{
+    enum { STEP = COLLECTIVE_SHARES / 8 };
+    double time_s;
+    int code = 0;
+    for (int first = 0; first <= COLLECTIVE_SHARES && code == 0; first += STEP)
+        for (int second = search->costs.rings == 2 ? COLLECTIVE_SHARES - first : 0;
+             first + second <= COLLECTIVE_SHARES && code == 0; second += STEP)
+            code = try_share(search, (int[]){first, second, COLLECTIVE_SHARES - first - second},
+                             search->best_s, &time_s, st);
+    return code;
+}
+
+/* Moves shares between any two parts, fewer and fewer at a time, as long as that is faster. */
+static int descend(struct search *search, const int from[], double from_s, struct status *st)
+{
+    int rings = search->costs.rings, at[COLLECTIVE_RINGS], code = 0;
+    memcpy(at, from, sizeof at);
+    for (int r = 0; r < rings && from[0] + from[1] + from[2] == 0; r++) /* nearly equal ones */
+        at[r] = COLLECTIVE_SHARES / rings + (r < COLLECTIVE_SHARES % rings);
+    for (int step = COLLECTIVE_SHARES / 8; step > 0; step /= 2)
+        for (int move = 0; move < rings * rings && code == 0; move++) {
+            int less = move / rings, more = move % rings, share[COLLECTIVE_RINGS];
+            double moved_s = INFINITY;
+            memcpy(share, at, sizeof share);
+            share[less] -= step;
+            share[more] += step;
+            if (less != more && share[less] >= 0)
+                code = try_share(search, share, from_s, &moved_s, st);
+            if (moved_s >= from_s * (1 - 1e-6))
+                continue;
+            memcpy(at, share, sizeof at);
+            from_s = moved_s;
+            move--; /* the same once more */
+        }
+    return code;
+}
+
+/* From equal shares, from those whose least time is least, and from the best in eighths. */
+static int search_shares(struct search *search, struct status *st)
+{
+    int start[COLLECTIVE_RINGS] = {0}, code = 0;
+    double start_s;
+    for (int s = 0; s < 4 && code == 0; s++) {
+        if (s == 1 || s == 2)
+            find_least(&search->costs, s == 2, start);
+        if (s < 3)
+            code = try_share(search, start, INFINITY, &start_s, st);
+        else if ((code = try_eighths(search, st)) == 0)
+            start_s = search->best_s;
+        if (code == 0)
+            code = descend(search, s < 3 ? start : search->best, start_s, st);
+    }
+    return code;
+}
+
+int collective_best_share(const struct collective *collective, const struct slice *slice,
+                          struct collective_spec *spec, double *time_s, struct status *st)
+{
+    memset(spec->share, 0, sizeof spec->share);
+    if (!collective_has_shares(collective, spec))
+        return time_s ? collective_time(collective, slice, spec, time_s, st) : 0;
+    struct search search = {.collective = collective,
+                            .slice = slice,
+                            .spec = *spec,
+                            .costs = costs_of(collective, slice, spec),
+                            .best_s = INFINITY};
+    if (search.costs.mirrored) { /* one way takes as long as both */
+        search.spec.kind = RING_UNI;
+        search.spec.elem_bytes /= 2;
+    }
+    int code = search_shares(&search, st);
+    if (time_s)
+        *time_s = search.best_s;
+    memcpy(spec->share, search.best, sizeof spec->share);
+    return code;
 }
