@@ -253,7 +253,7 @@ static const char *wraps(const char *chip_name, const char *shape, const char *o
     struct slice s;
     struct status st = {0};
     OKAY(chip_load(&c, chip_name, CHIP_SPEC, &st), st);
-    if (chip_slice(&c, shape, override, NAN, NAN, &s, &st) < 0) {
+    if (chip_slice(&c, shape, override, &s, &st) < 0) {
         snprintf(text, sizeof text, "refused: %s", st.text);
     } else {
         OKAY(slice_check(&s, &st), st);
@@ -318,9 +318,12 @@ static void links_may_have_their_own_speed(void)
     struct slice s;
     struct status st = {0}, bad = {0};
     OKAY(chip_load(&c, "v5e", CHIP_SPEC, &st), st);
-    OKAY(chip_slice(&c, "4x4", NULL, 47e9, 0, &s, &st), st);
+    OKAY(chip_slice(&c, "4x4", NULL, &s, &st), st);
+    OKAY(slice_set_speed(&s, 47e9, NAN, &st), st);
+    CU_ASSERT(s.link_Bps == 47e9 && s.hop_latency_s == c.hop_latency_s);
+    OKAY(slice_set_speed(&s, NAN, 0, &st), st);
     CU_ASSERT(s.link_Bps == 47e9 && s.hop_latency_s == 0);
-    CU_ASSERT_EQUAL(chip_slice(&c, "4x4", NULL, 0, NAN, &s, &bad), STATUS_INPUT);
+    CU_ASSERT_EQUAL(slice_set_speed(&s, 0, NAN, &bad), STATUS_INPUT);
     IN("it must be above 0", bad);
     chip_free(&c);
 }

@@ -85,7 +85,7 @@ static void finds_each_once(void)
     for (int i = 0; i < places.count; i++) {
         struct slice slice;
         struct mesh mesh;
-        OKAY(chip_slice(&chip, places.place[i].slice, NULL, NAN, NAN, &slice, &st), st);
+        OKAY(chip_slice(&chip, places.place[i].slice, NULL, &slice, &st), st);
         OKAY(mesh_init(&mesh, &slice, places.place[i].mesh, &st), st);
         CU_ASSERT_EQUAL(mesh.axes.axis[axes_find(&mesh.axes, "ep")].n, 2);
         OKAY(mesh_check(&mesh, &st), st);

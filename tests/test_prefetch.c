@@ -86,7 +86,7 @@ static double simulate(const struct layers *l, int ahead)
     OKAY(pass_prefetch(l->combine ? &combined : &read, ahead, &module, &st), st);
     OKAY(module_check(&module, NULL, &st), st);
     OKAY(chip_load(&chip, "tests/golden/hlo/round.yaml", CHIP_SPEC, &st), st);
-    OKAY(chip_slice(&chip, "2", NULL, NAN, NAN, &slice, &st), st);
+    OKAY(chip_slice(&chip, "2", NULL, &slice, &st), st);
     roofline_init(&options.roofline, &chip);
     OKAY(placement_init(&placement, &slice, 2, 1, NULL, NULL, &st), st);
     OKAY(lower_init(&lower, &module, &placement, &options, &st), st);

@@ -21,7 +21,7 @@ static double product(const struct roofline *roofline, enum dtype_id dtype, doub
 {
     struct status st = {0};
     double seconds = NAN;
-    OKAY(roofline_product_s(roofline, dtype, flops, bytes, &seconds, bound, &st), st);
+    OKAY(roofline_product_s(roofline, (struct product){dtype, flops, bytes}, &seconds, bound, &st), st);
     return seconds;
 }
 
@@ -59,7 +59,7 @@ static void takes_passes(void)
     NEAR(product(&roofline, DTYPE_F32, 3e9, 0, NULL), 50e-6, 1e-12);
     struct status st = {0};
     double seconds;
-    CU_ASSERT(roofline_product_s(&roofline, DTYPE_C64, 1, 1, &seconds, NULL, &st) < 0);
+    CU_ASSERT(roofline_product_s(&roofline, (struct product){DTYPE_C64, 1, 1}, &seconds, NULL, &st) < 0);
 }
 
 static void reaches_and_pads(void)
@@ -139,11 +139,11 @@ static void parts_may_be_cheaper(void)
     struct status st = {0};
     roofline_init(&roofline, &chip);
     roofline.hbm_Bps = NAN;
-    OKAY(roofline_product_s(&roofline, DTYPE_BF16, flops, 0, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){DTYPE_BF16, flops, 0}, &whole_s, NULL, &st), st);
     NEAR(whole_s, flops / 0.4e12, 1e-12);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), flops / 0.8e12, 1e-12);
     chip.efficiency[DTYPE_BF16].frac[1] = 0.9;
-    OKAY(roofline_product_s(&roofline, DTYPE_BF16, flops, 0, &whole_s, NULL, &st), st);
+    OKAY(roofline_product_s(&roofline, (struct product){DTYPE_BF16, flops, 0}, &whole_s, NULL, &st), st);
     NEAR(roofline_least_s(&roofline, DTYPE_BF16, flops, 0), whole_s, 1e-12);
 }
 

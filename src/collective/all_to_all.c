@@ -11,6 +11,7 @@
  * Buffers: "in" holds a block for each chip of the group, "out" one from each; dims of two cut blocks in
  * halves.
  */
+#include "collective/builders.h"
 #include "collective/direct.h"
 
 #include <stdlib.h>
@@ -151,17 +152,14 @@ static void find_halves(struct direct *d)
 static void make_buffers(struct direct *d)
 {
     const struct collective_spec *spec = d->walk->spec;
-    struct grid_dim dim[GRID_DIMS];
-    int dims = 0;
-    for (; dims < d->walk->rings; dims++)
-        dim[dims] = (struct grid_dim){d->walk->ring[dims]->n, false};
+    int64_t block = block_elements(d->walk);
+    struct grid grid = grid_of_rings(d->walk);
     for (int h = 0; h < d->halves; h++)
-        dim[dims++] = (struct grid_dim){2, false};
-    int64_t block = block_elements(d->walk), rows = block * d->walk->chips;
+        grid.dim[grid.dims++].n = 2;
     struct collective_buffers *buffers = walk_buffers(d->walk);
     d->bytes = (double)block * spec->elem_bytes;
-    make_buffer(spec, d->walk->program, &buffers->in, "in", rows, 1, dim, dims, NULL);
-    make_buffer(spec, d->walk->program, &buffers->out, "out", rows, 1, dim, dims, NULL);
+    make_buffer(spec, d->walk->program, &buffers->in, "in", &grid);
+    make_buffer(spec, d->walk->program, &buffers->out, "out", &grid);
     d->buffer = *buffers;
 }
 

@@ -7,6 +7,7 @@
  * Buffers: "in" and "out" hold a block for each position of the group, one after the other, in as many pieces as a
  * block can have parts: what a pair has in fewer parts leaves the others empty.
  */
+#include "collective/builders.h"
 #include "collective/direct.h"
 
 #include <stdlib.h>
@@ -91,15 +92,17 @@ static int make_buffers(struct direct *d, struct status *st)
     struct program *program = d->walk->program;
     const struct collective_spec *spec = d->walk->spec;
     struct collective_buffers *buffers = walk_buffers(d->walk);
-    struct grid_dim dim = {d->walk->chips * ragged->pieces, false};
-    size_t entries = (size_t)program->slice->chips * (size_t)dim.n;
+    struct grid grid = {.cols = 1, .dims = 1, .dim = {{d->walk->chips * ragged->pieces}}};
+    size_t entries = (size_t)program->slice->chips * (size_t)grid.dim[0].n;
     ragged->sends = calloc(entries, sizeof *ragged->sends);
     ragged->gets = calloc(entries, sizeof *ragged->gets);
     if (!ragged->sends || !ragged->gets)
         return status_nomem(st);
     direct_each_offset(d, 0, fill_sizes);
-    make_buffer(spec, program, &buffers->in, "in", 0, 1, &dim, 1, ragged->sends);
-    make_buffer(spec, program, &buffers->out, "out", 0, 1, &dim, 1, ragged->gets);
+    grid.ragged = ragged->sends;
+    make_buffer(spec, program, &buffers->in, "in", &grid);
+    grid.ragged = ragged->gets;
+    make_buffer(spec, program, &buffers->out, "out", &grid);
     d->buffer = *buffers;
     ragged->own = first_piece(d, d->to[0]);
     return 0;

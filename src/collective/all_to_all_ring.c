@@ -10,7 +10,8 @@
  * and another buffer for each phase, which a neighbour may have begun already: so nothing is overwritten before
  * it has been passed on.
  */
-#include "collective/all_to_all.h"
+#include "collective/builders.h"
+#include "collective/walk.h"
 
 #include <assert.h>
 
@@ -134,19 +135,17 @@ static void write_around(const struct around *a)
 /* The buffer of a phase, or with slots one where blocks rest. */
 static void make_stop(struct walk *walk, int32_t *buffer, const char *name, int parts, bool halves, int slots)
 {
-    struct grid_dim dim[GRID_DIMS];
-    int dims = 0;
-    for (; dims < walk->rings; dims++)
-        dim[dims] = (struct grid_dim){walk->ring[dims]->n, false};
+    struct grid grid = grid_of_rings(walk);
     if (parts > 1)
-        dim[dims++] = (struct grid_dim){parts, false};
+        grid.dim[grid.dims++].n = parts;
     if (halves)
-        dim[dims++] = (struct grid_dim){2, false};
-    if (slots > 0)
-        dim[dims++] = (struct grid_dim){slots, true}; /* by columns: a slot is as large as the whole block */
-    assert(dims <= GRID_DIMS);
-    int64_t rows = block_elements(walk) * walk->chips;
-    make_buffer(walk->spec, walk->program, buffer, name, rows, slots > 0 ? slots : 1, dim, dims, NULL);
+        grid.dim[grid.dims++].n = 2;
+    if (slots > 0) { /* by columns: a slot is as large as the whole block */
+        grid.cols = slots;
+        grid.dim[grid.dims++] = (struct grid_dim){slots, true};
+    }
+    assert(grid.dims <= GRID_DIMS);
+    make_buffer(walk->spec, walk->program, buffer, name, &grid);
 }
 
 static bool has_ties(const struct walk *walk)

@@ -11,15 +11,14 @@
  *
  * In chunks, every kind goes each way to the ends of a line. On several rings parts walk them in different orders (E7).
  */
-#include "collective/broadcast.h"
-
+#include "collective/builders.h"
 #include "collective/reduce_gather.h"
 #include "formula/formula.h"
 
 struct pipeline {
     struct walk *walk;
     const struct part *part;
-    int chunks;
+    int chunk, chunks; /* that being written, of so many */
     int32_t buffer;
     double bytes;    /* of a chunk */
     const int *root; /* its piece on each ring */
@@ -71,7 +70,7 @@ static void reach(const struct pipeline *line, int r, int steps[2])
 
 /* One chunk one way round one ring. `ahead` is the first op of the chunk before on the same way, or -1: their ops follow
  * each other in the same order, so that hop h of this one waits for hop h of the chunk ahead to be done. */
-static int32_t write_chunk(const struct pipeline *line, int m, int sign, int steps, int chunk, int32_t ahead,
+static int32_t write_chunk(const struct pipeline *line, int m, int sign, int steps, int32_t ahead,
                            int32_t before)
 {
     struct walk *walk = line->walk;
@@ -80,7 +79,7 @@ static int32_t write_chunk(const struct pipeline *line, int m, int sign, int ste
     int32_t first = program->ops;
     struct payload payload = {.a.buffer = line->buffer};
     payload.a.pick[0] = pick_fixed(line->part->index);
-    payload.a.pick[1] = pick_fixed(chunk);
+    payload.a.pick[1] = pick_fixed(line->chunk);
     payload.to = payload.a;
     for (int h = 0; h < steps; h++) {
         program_add(program, (struct op){.kind = OP_SEND,
@@ -89,7 +88,7 @@ static int32_t write_chunk(const struct pipeline *line, int m, int sign, int ste
                                          .amount = amount_of(line->bytes),
                                          .payload = walk_payload(walk, &payload),
                                          .stage = walk->stage,
-                                         .step = chunk + h});
+                                         .step = line->chunk + h});
         if (h == 0)
             program_wait(program, before);
         else
@@ -102,12 +101,12 @@ static int32_t write_chunk(const struct pipeline *line, int m, int sign, int ste
 
 /* Returns the first op of the last chunk: each of its sends ends after the same send of every chunk ahead, so that the
  * part has ended when they have. */
-static int32_t write_part(const struct pipeline *line, int32_t before)
+static int32_t write_part(struct pipeline *line, int32_t before)
 {
     struct walk *walk = line->walk;
     struct program *program = walk->program;
     int32_t ahead[COLLECTIVE_RINGS][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, first = -1;
-    for (int chunk = 0; chunk < line->chunks; chunk++) {
+    for (line->chunk = 0; line->chunk < line->chunks; line->chunk++) {
         int32_t there = before; /* the root has the chunk from the start, all others when the join says so */
         first = program->ops;
         for (int m = 0; m < walk->rings; m++) {
@@ -116,8 +115,7 @@ static int32_t write_part(const struct pipeline *line, int32_t before)
             int32_t start = program->ops;
             for (int way = 0; way < 2; way++)
                 if (steps[way] > 0)
-                    ahead[m][way] =
-                        write_chunk(line, m, way ? -1 : 1, steps[way], chunk, ahead[m][way], there);
+                    ahead[m][way] = write_chunk(line, m, way ? -1 : 1, steps[way], ahead[m][way], there);
             int32_t join = program_join(program, walk->members, walk->stage);
             program_wait(program, there);
             for (int32_t op = start; op < join; op++)
@@ -136,11 +134,12 @@ static int32_t write_pipelined(struct walk *walk, const int root[], int chunks, 
     int32_t end[2 * COLLECTIVE_RINGS];
     int parts = walk_parts(walk, part);
     struct pipeline line = {.walk = walk, .chunks = chunks, .root = root};
-    struct grid_dim dim[2] = {{parts > 0 ? parts : 1, false}, {chunks, false}};
+    struct grid grid = {
+        .rows = spec->elements, .cols = 1, .dims = 2, .dim = {{parts > 0 ? parts : 1}, {chunks}}};
     struct collective_buffers *buffers = walk_buffers(walk);
-    make_buffer(spec, walk->program, &buffers->in, "in", spec->elements, 1, dim, 2, NULL);
+    make_buffer(spec, walk->program, &buffers->in, "in", &grid);
     line.buffer = buffers->in;
-    line.bytes = (double)spec->elements * spec->elem_bytes / (dim[0].n * chunks);
+    line.bytes = (double)spec->elements * spec->elem_bytes / (grid.dim[0].n * chunks);
     for (int p = 0; p < parts; p++) {
         line.part = &part[p];
         int32_t first = write_part(&line, before);

@@ -6,7 +6,6 @@
 #ifndef DIRECT_H
 #define DIRECT_H
 
-#include "collective/all_to_all.h"
 #include "collective/walk.h"
 #include "machine/route.h"
 

@@ -5,7 +5,7 @@
  * shares no link with the others of its pair (F10): other orders of the axes, the long way round, or a detour
  * by one link.
  */
-#include "collective/permute.h"
+#include "collective/builders.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "collective/walk.h"
 #include "machine/route.h"
 
-enum { CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
+enum { PERMUTE_ROUTES = 2 * SLICE_AXES, CANDIDATES = 64, CANDIDATE_HOPS = SLICE_AXES };
 
 struct candidate {
     int hops, links;
@@ -157,10 +157,9 @@ static void write_sends(const struct collective_spec *spec, struct program *prog
                         int routes, const struct towards towards[], int32_t before, int32_t *after)
 {
     struct collective_buffers made = {-1, -1}, *buffers = spec->buffers ? spec->buffers : &made;
-    struct grid_dim dim = {routes, false};
-    int dims = routes > 1;
-    make_buffer(spec, program, &buffers->in, "in", spec->elements, 1, &dim, dims, NULL);
-    make_buffer(spec, program, &buffers->out, "out", spec->elements, 1, &dim, dims, NULL);
+    struct grid grid = {.rows = spec->elements, .cols = 1, .dims = routes > 1, .dim = {{routes}}};
+    make_buffer(spec, program, &buffers->in, "in", &grid);
+    make_buffer(spec, program, &buffers->out, "out", &grid);
     int32_t end[PERMUTE_ROUTES];
     int32_t stage = stage_of(spec, program, "collective-permute");
     program_stage_permutes(program, stage);

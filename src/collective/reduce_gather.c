@@ -8,7 +8,7 @@
  */
 #include "collective/reduce_gather.h"
 
-#include "collective/walk.h"
+#include "collective/builders.h"
 
 /* The phases of one part: scatter in reverse order, then gather, or one of the two. */
 static struct ends write_part(struct walk *walk, struct phase phase, bool scatter, bool gather,
@@ -51,15 +51,16 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
     return ends && parts ? program_join_of(walk->program, end, count, walk->members, walk->stage) : before;
 }
 
-static int build(const struct collective_spec *spec, struct program *program, const char *name, bool scatter,
-                 bool gather, int32_t before, int32_t *after, struct status *st)
+static int build(const struct collective_spec *spec, struct program *program, enum collective_id id,
+                 int32_t before, int32_t *after, struct status *st)
 {
     struct walk walk;
-    if (walk_init(&walk, spec, program, name, st) < 0)
+    if (walk_init(&walk, spec, program, collective_of(id)->name, st) < 0)
         return st->code;
     struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
                           .setup_s = spec->setup_s};
-    int32_t end = reduce_gather_write(&walk, phase, scatter, gather, after != NULL, before);
+    int32_t end = reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER,
+                                      id != COLLECTIVE_REDUCE_SCATTER, after != NULL, before);
     if (after)
         *after = end;
     walk_buffers(&walk)->out = walk_buffers(&walk)->in;
@@ -70,17 +71,17 @@ static int build(const struct collective_spec *spec, struct program *program, co
 int all_gather_build(const struct collective_spec *spec, struct program *program, int32_t before,
                      int32_t *after, struct status *st)
 {
-    return build(spec, program, "all-gather", false, true, before, after, st);
+    return build(spec, program, COLLECTIVE_ALL_GATHER, before, after, st);
 }
 
 int reduce_scatter_build(const struct collective_spec *spec, struct program *program, int32_t before,
                          int32_t *after, struct status *st)
 {
-    return build(spec, program, "reduce-scatter", true, false, before, after, st);
+    return build(spec, program, COLLECTIVE_REDUCE_SCATTER, before, after, st);
 }
 
 int all_reduce_build(const struct collective_spec *spec, struct program *program, int32_t before,
                      int32_t *after, struct status *st)
 {
-    return build(spec, program, "all-reduce", true, true, before, after, st);
+    return build(spec, program, COLLECTIVE_ALL_REDUCE, before, after, st);
 }

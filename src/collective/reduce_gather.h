@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The builders of reduce_gather.c, rows of the table in collective.c, and what a broadcast has of them. */
+/* What a broadcast has of all-gathers and reduce-scatters. */
 #ifndef REDUCE_GATHER_H
 #define REDUCE_GATHER_H
 
 #include "collective/walk.h"
-
-collective_builder all_gather_build, reduce_scatter_build, all_reduce_build;
 
 /* All parts, each through the phases of a scatter, of a gather, or of both; what is the same for all phases is in `phase`.
  * Returns the op that ends when all have, if it is asked for (`ends`). */

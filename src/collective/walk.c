@@ -107,12 +107,20 @@ struct collective_buffers *walk_buffers(struct walk *walk)
     return walk->spec->buffers ? walk->spec->buffers : &walk->made;
 }
 
+struct grid grid_of_rings(const struct walk *walk)
+{
+    struct grid grid = {.rows = block_elements(walk) * walk->chips, .cols = 1, .dims = walk->rings};
+    for (int r = 0; r < walk->rings; r++)
+        grid.dim[r].n = walk->ring[r]->n;
+    return grid;
+}
+
 void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
-                 const char *name, int64_t rows, int64_t cols, const struct grid_dim dim[], int dims,
-                 const int64_t *ragged)
+                 const char *name, const struct grid *grid)
 {
     if (!spec->timing_only && *buffer < 0)
-        *buffer = program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, ragged);
+        *buffer = program_buffer(program, name, grid->rows, grid->cols, spec->elem_bytes, grid->dim,
+                                 grid->dims, grid->ragged);
 }
 
 static bool spec_has_shares(const struct collective_spec *spec)

@@ -42,10 +42,25 @@ int32_t walk_payload(const struct walk *walk, const struct payload *payload);
 /* The caller's buffers, or the walk's own; those that are not there yet are below 0. */
 struct collective_buffers *walk_buffers(struct walk *walk);
 
+/* How a buffer is cut: rows and columns, dims, and sizes as program_buffer() takes them, or NULL. */
+struct grid {
+    int64_t rows, cols;
+    int dims;
+    struct grid_dim dim[GRID_DIMS];
+    const int64_t *ragged;
+};
+
+/* Elements of the block of a pair in an all-to-all: all blocks are as large as the largest, so that what leaves fits where it
+ * arrives however V divides. And the grid that has a block for each chip of a group, a dim for each ring. */
+static inline int64_t block_elements(const struct walk *walk)
+{
+    return chunk_elements(chunk_elements(walk->spec->elements, walk->chips), walk->chips);
+}
+struct grid grid_of_rings(const struct walk *walk);
+
 /* Makes one of them, unless it is there already or only the time is asked for. */
 void make_buffer(const struct collective_spec *spec, struct program *program, int32_t *buffer,
-                 const char *name, int64_t rows, int64_t cols, const struct grid_dim dim[], int dims,
-                 const int64_t *ragged);
+                 const char *name, const struct grid *grid);
 
 /* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
 struct part {

@@ -207,8 +207,8 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
     } else if (cost.product) {
         if (cost.m > 0)
             cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
-        if (roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &taken->seconds,
-                               &taken->bound, w->st) < 0)
+        if (roofline_product_s(roofline, (struct product){cost.dtype, cost.flops, cost.hbm_bytes},
+                               &taken->seconds, &taken->bound, w->st) < 0)
             return w->st->code;
     } else {
         taken->seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only

@@ -86,7 +86,8 @@ static double estimate_s(const struct scheduler *s, int32_t i)
         return seconds;
     seconds = 0;
     if (cost.product)
-        roofline_product_s(roofline, cost.dtype, cost.flops, cost.hbm_bytes, &seconds, NULL, &unused);
+        roofline_product_s(roofline, (struct product){cost.dtype, cost.flops, cost.hbm_bytes}, &seconds, NULL,
+                           &unused);
     else if (cost.hbm_bytes > 0)
         seconds = roofline_memory_s(roofline, cost.hbm_bytes);
     return seconds;

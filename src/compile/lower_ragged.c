@@ -49,7 +49,8 @@ int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double 
         struct cost cost = module_ragged_cost(lower->module, instruction, (double)rows.row[d]);
         double flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n), took_s;
         enum bound_kind by;
-        code = roofline_product_s(roofline, cost.dtype, flops, cost.hbm_bytes, &took_s, &by, st);
+        code = roofline_product_s(roofline, (struct product){cost.dtype, flops, cost.hbm_bytes}, &took_s, &by,
+                                  st);
         if (code < 0)
             break;
         int chip = placement->chip_of[d];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "formula/bound.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "formula/planes.h"
+#include "machine/route.h"
 
 /* Bytes that k of the n chips of a group must send to the others; `root`: is the root among them. */
 static double leaving_bytes(const struct bound_case *c, double k, bool root)
@@ -176,6 +178,33 @@ static double all_links_s(const struct bound_case *c, double Bps)
     return sums && Bps > 0 ? c->groups * 2.0 * (c->n - 1) * c->bytes / Bps : 0;
 }
 
+/* Do groups span axes, are these straight and all links alike? Then a few chips stand for all. */
+static bool is_spanning(const struct bound_case *c)
+{
+    bool straight = true;
+    for (int axis = 0; axis < c->slice->axes; axis++)
+        straight &= slice_is_straight(c->slice, axis);
+    return straight && c->axes && !c->chip && !c->target && !c->slice->link;
+}
+
+/* What pass_ports() finds there: the fewest links of these axes out of a chip, and all of them together. */
+static double alike_ports_s(const struct bound_case *c)
+{
+    const struct slice *slice = c->slice;
+    int step[SLICE_AXES], times = planes_alike(slice, -1, step), at[SLICE_AXES], least = INT_MAX, all = 0;
+    for (at[0] = 0; at[0] < step[0]; at[0]++)
+        for (at[1] = 0; at[1] < step[1]; at[1]++)
+            for (at[2] = 0; at[2] < step[2]; at[2]++) {
+                int chip = slice_chip(slice, at), ports = 0;
+                for (int id = chip * 2 * slice->axes; id < (chip + 1) * 2 * slice->axes; id++)
+                    ports += slice_is_link(slice, id) && (c->axes >> slice_link_axis(slice, id) & 1);
+                least = ports < least ? ports : least;
+                all += times * ports;
+            }
+    double port_bytes = fmax(leaving_bytes(c, 1, false), leaving_bytes(c, c->n - 1, false));
+    return fmax(port_bytes / (least * slice->link_Bps), all_links_s(c, all * slice->link_Bps));
+}
+
 static int pass_ports(const struct bound_case *c, double *worst_s, struct status *st)
 {
     size_t chips = (size_t)c->slice->chips;
@@ -189,6 +218,29 @@ static int pass_ports(const struct bound_case *c, double *worst_s, struct status
     *worst_s = fmax(*worst_s, fmax(largest_s(&p, chips), all_links_s(c, Bps)));
     free(room);
     return 0;
+}
+
+/* The links between two chips. */
+static int links_between(const struct slice *slice, int from, int to)
+{
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    route_minimal(slice, from, to, minimal);
+    return route_length(minimal[0].hop, minimal[0].hops);
+}
+
+/* The farthest chip of a group that spans axes, from one whose other coordinates are 0: on every axis by itself. */
+static int links_farthest(const struct slice *slice, unsigned axes)
+{
+    int corner[SLICE_AXES] = {0};
+    for (int a = 0; a < slice->axes; a++)
+        for (int to = 1, most = 0; to < slice->len[a] && (axes >> a & 1); to++) {
+            int at[SLICE_AXES] = {0};
+            at[a] = to;
+            int links = links_between(slice, 0, slice_chip(slice, at));
+            corner[a] = links > most ? to : corner[a];
+            most = links > most ? links : most;
+        }
+    return links_between(slice, 0, slice_chip(slice, corner));
 }
 
 struct farthest {
@@ -245,53 +297,17 @@ static double distance_s(const struct bound_case *c)
     return farthest.links > 0 ? farthest.links * least_latency_s(c->slice) : 0;
 }
 
-static double spanning_bound_s(const struct bound_case *c, const struct spanning *spanning)
-{
-    const struct slice *slice = c->slice;
-    double bytes[2] = {leaving_bytes(c, 1, false), leaving_bytes(c, c->n - 1, false)};
-    double worst_s = fmax(bytes[0], bytes[1]) / spanning->port_Bps;
-    worst_s = fmax(worst_s, all_links_s(c, spanning->all_Bps));
-    worst_s = fmax(worst_s, spanning->farthest_links * slice->hop_latency_s);
-    for (int axis = 0; axis < slice->axes; axis++) {
-        int len = slice->len[axis];
-        const double *Bps = spanning->plane_Bps[axis];
-        for (int k = 1; k < len && Bps; k++) {
-            spanning_bytes(c, len, k, bytes);
-            for (int w = 0; w < 2; w++)
-                if (bytes[w] > 0 && Bps[w * (len + 1) + k] > 0)
-                    worst_s = fmax(worst_s, bytes[w] / Bps[w * (len + 1) + k]);
-        }
-    }
-    return worst_s;
-}
-
-bool bound_is_spanning(const struct bound_case *c)
-{
-    bool straight = true;
-    for (int axis = 0; axis < c->slice->axes; axis++)
-        straight &= slice_is_straight(c->slice, axis);
-    return straight && c->axes && !c->chip && !c->target && !c->slice->link;
-}
-
-static int find_spanning(const struct bound_case *c, double *bound_s, struct status *st)
-{
-    struct spanning own = {0};
-    int code = c->spanning ? 0 : spanning_init(&own, c->slice, c->axes, st);
-    if (code == 0)
-        *bound_s = spanning_bound_s(c, c->spanning ? c->spanning : &own);
-    spanning_free(&own);
-    return code;
-}
-
 int bound_find(const struct bound_case *c, double *bound_s, struct status *st)
 {
     *bound_s = 0;
     if (c->n < 2 && !c->target)
         return 0;
-    if (bound_is_spanning(c))
-        return find_spanning(c, bound_s, st);
     *bound_s = distance_s(c);
-    int code = pass_ports(c, bound_s, st);
+    int code = 0;
+    if (is_spanning(c))
+        *bound_s = fmax(*bound_s, alike_ports_s(c));
+    else
+        code = pass_ports(c, bound_s, st);
     for (int axis = 0; axis < c->slice->axes && code == 0; axis++)
         code = c->slice->len[axis] > 1 ? cut_axis(c, axis, bound_s, st) : 0;
     return code;

@@ -27,7 +27,6 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "formula/spanning.h"
 #include "machine/schedule.h"
 #include "machine/slice.h"
 
@@ -42,12 +41,8 @@ struct bound_case {
     int root;  /* of a broadcast: its position; needs `chip` */
     const int32_t *target;    /* of a permute: [chips of the slice], -1 for none; or NULL */
     const double *pair_bytes; /* of a ragged all-to-all: [n][n], by position, needs `chip`; or NULL */
-    /* Where bound_is_spanning(): of the slice and the axes, by who keeps it from one case to the next; or NULL */
-    const struct spanning *spanning;
 };
 
-/* Do groups span axes, are these straight and all links alike? Then what these can take can be found once for many cases. */
-bool bound_is_spanning(const struct bound_case *c);
 int bound_find(const struct bound_case *c, double *bound_s, struct status *st);
 
 #endif

@@ -164,8 +164,8 @@ static int check_pod(const struct chip *chip, const char *shape, int axes, const
     return 0;
 }
 
-int chip_slice(const struct chip *chip, const char *shape, const char *wrap, double link_Bps,
-               double hop_latency_s, struct slice *slice, struct status *st)
+int chip_slice(const struct chip *chip, const char *shape, const char *wrap, struct slice *slice,
+               struct status *st)
 {
     int len[SLICE_AXES];
     bool joined[SLICE_AXES];
@@ -180,8 +180,7 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, dou
         code = parse_wrap(wrap, axes, joined, st);
     if (code < 0)
         return code;
-    code = slice_init(slice, axes, len, joined, isnan(link_Bps) ? chip->link_Bps : link_Bps,
-                      isnan(hop_latency_s) ? chip->hop_latency_s : hop_latency_s, st);
+    code = slice_init(slice, axes, len, joined, chip->link_Bps, chip->hop_latency_s, st);
     slice->topology = topology;
     slice->reduce_Bps = chip->reduce_Bps;
     return code;

@@ -146,10 +146,9 @@ double chip_hbm_efficiency(const struct chip *chip, double bytes);
  * many. */
 int chip_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES]);
 
-/* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"), links as
- * the chip has them (NaN) or with a speed and a latency of their own. Refused: more axes than the chip has,
+/* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"). Refused: more axes than the chip has,
  * more chips along them than the pod, in whatever order they are named. */
-int chip_slice(const struct chip *chip, const char *shape, const char *wrap, double link_Bps,
-               double hop_latency_s, struct slice *slice, struct status *st);
+int chip_slice(const struct chip *chip, const char *shape, const char *wrap, struct slice *slice,
+               struct status *st);
 
 #endif

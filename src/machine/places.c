@@ -12,8 +12,11 @@
 /* Open axes of one mesh: their orders are tried, too. */
 enum { OPEN_MAX = 4 };
 
-/* A mesh some of whose sizes are open, 0; and how it is laid so far. */
+/* A mesh some of whose sizes are open, 0; and how it is laid so far, on a slice of some shape. */
 struct pattern {
+    struct places *places; /* that are found */
+    const struct slice *slice;
+    const char *shape;
     int count, open;
     int cored; /* the axis that has the devices of a chip innermost, -1: a chip is one */
     char name[AXES_MAX][AXIS_NAME];
@@ -59,6 +62,9 @@ static int read_pattern(const char *text, struct pattern *pattern, struct status
     char closed[AXES_TEXT];
     struct axes axes;
     *pattern = (struct pattern){.cored = -1};
+    for (int a = 0; a < AXES_MAX; a++)
+        for (int p = 0; p < SLICE_AXES; p++)
+            pattern->part[a][p] = 1;
     size_t n = 0;
     for (; text[n] && n + 1 < sizeof closed; n++)
         closed[n] = text[n] == '?' ? '1' : text[n];
@@ -100,9 +106,9 @@ static int shared_in(const struct pattern *pattern, const int order[], int key[S
     return n;
 }
 
-static void print_mesh(const struct pattern *pattern, const int order[], const struct slice *slice,
-                       char text[static PLACE_MESH])
+static void print_mesh(const struct pattern *pattern, const int order[], char text[static PLACE_MESH])
 {
+    const struct slice *slice = pattern->slice;
     size_t used = 0;
     *text = '\0';
     for (int i = 0; i < pattern->count; i++) {
@@ -148,8 +154,7 @@ static bool next_order(int order[], int n)
 }
 
 /* The parts are chosen: adds them in each order of the mesh axes that nests them in another way. */
-static int add_orders(struct places *places, const struct pattern *pattern, const struct slice *slice,
-                      const char *shape, struct status *st)
+static int add_orders(const struct pattern *pattern, struct status *st)
 {
     enum { ORDERS = 24, KEY = SLICE_AXES * OPEN_MAX + SLICE_AXES };
     int key[ORDERS][KEY], order[OPEN_MAX] = {0, 1, 2, 3}, keys = 0, code = 0;
@@ -162,16 +167,17 @@ static int add_orders(struct places *places, const struct pattern *pattern, cons
         if (known)
             continue;
         keys++;
-        print_mesh(pattern, order, slice, mesh);
-        code = add(places, shape, mesh, st);
+        print_mesh(pattern, order, mesh);
+        code = add(pattern->places, pattern->shape, mesh, st);
     } while (code == 0 && next_order(order, pattern->count));
     return code;
 }
 
 /* Are the parts of an axis, from the first mesh axis on, not more than those of an axis before that is like it? Else the
  * same comes once more with the two axes exchanged. */
-static bool is_first_of_alike(const struct pattern *pattern, const struct slice *slice, int p)
+static bool is_first_of_alike(const struct pattern *pattern, int p)
 {
+    const struct slice *slice = pattern->slice;
     for (int q = 0; q < p; q++) {
         if (slice->len[q] != slice->len[p] || slice_ring(slice, q) != slice_ring(slice, p))
             continue;
@@ -197,31 +203,30 @@ static bool sizes_fit(const struct pattern *pattern)
 }
 
 /* Hands what is left of physical axis p to mesh axis a and those after it, in every way; then the axes after p. */
-static int choose_parts(struct places *places, struct pattern *pattern, const struct slice *slice,
-                        const char *shape, int p, int a, int left, struct status *st)
+static int choose_parts(struct pattern *pattern, int p, int a, int left, struct status *st)
 {
+    const struct slice *slice = pattern->slice;
     if (p == slice->axes)
-        return sizes_fit(pattern) ? add_orders(places, pattern, slice, shape, st) : 0;
+        return sizes_fit(pattern) ? add_orders(pattern, st) : 0;
     if (a == pattern->count - 1) {
         pattern->part[a][p] = left;
-        if (!is_first_of_alike(pattern, slice, p))
+        if (!is_first_of_alike(pattern, p))
             return 0;
         int next = p + 1 < slice->axes ? slice->len[p + 1] : 1;
-        return choose_parts(places, pattern, slice, shape, p + 1, 0, next, st);
+        return choose_parts(pattern, p + 1, 0, next, st);
     }
     int code = 0;
     for (int n = left; n >= 1 && code == 0; n--) {
         if (left % n != 0 || (pattern->n[a] > 0 && pattern->n[a] % n != 0))
             continue;
         pattern->part[a][p] = n;
-        code = choose_parts(places, pattern, slice, shape, p, a + 1, left / n, st);
+        code = choose_parts(pattern, p, a + 1, left / n, st);
     }
     return code;
 }
 
 /* All ways to lay a pattern; where chips are several devices, with these in each axis that they divide. */
-static int choose_all(struct places *places, const struct pattern *open, int cores, const struct slice *slice,
-                      const char *shape, struct status *st)
+static int choose_all(const struct pattern *open, int cores, struct status *st)
 {
     int code = 0;
     for (int a = cores > 1 ? 0 : -1; a < (cores > 1 ? open->count : 0) && code == 0; a++) {
@@ -231,7 +236,7 @@ static int choose_all(struct places *places, const struct pattern *open, int cor
             continue;
         if (a >= 0)
             pattern.n[a] /= cores;
-        code = choose_parts(places, &pattern, slice, shape, 0, 0, slice->len[0], st);
+        code = choose_parts(&pattern, 0, 0, open->slice->len[0], st);
     }
     return code;
 }
@@ -246,14 +251,14 @@ static int lay(struct places *places, const struct chip *chip, const struct plac
         return add(places, shape, query->mesh ? query->mesh : "", st);
     int code = read_pattern(query->mesh, &pattern, st);
     if (code == 0)
-        code = chip_slice(chip, shape, query->wrap, NAN, NAN, &slice, st);
+        code = chip_slice(chip, shape, query->wrap, &slice, st);
     if (code < 0)
         return code;
-    for (int a = 0; a < AXES_MAX; a++)
-        for (int p = 0; p < SLICE_AXES; p++)
-            pattern.part[a][p] = 1;
+    pattern.places = places;
+    pattern.slice = &slice;
+    pattern.shape = shape;
     int before = places->count;
-    code = choose_all(places, &pattern, query->cores, &slice, shape, st);
+    code = choose_all(&pattern, query->cores, st);
     slice_free(&slice);
     if (code == 0 && places->count == before && !places_is_open_slice(query->slice))
         return status_fail(st, STATUS_INPUT,

@@ -92,15 +92,16 @@ double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
     return roofline_hbm_s(roofline, hbm_bytes) + roofline->launch_s;
 }
 
-int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
-                       double *seconds, enum bound_kind *bound, struct status *st)
+int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
+                       enum bound_kind *bound, struct status *st)
 {
     double peak_flops;
-    int code = roofline_peak(roofline, dtype, &peak_flops, st);
+    int code = roofline_peak(roofline, product.dtype, &peak_flops, st);
     if (code < 0)
         return code;
-    double compute_s = flops / (peak_flops * roofline_efficiency(roofline, dtype, flops));
-    double memory_s = roofline_hbm_s(roofline, hbm_bytes);
+    double compute_s =
+        product.flops / (peak_flops * roofline_efficiency(roofline, product.dtype, product.flops));
+    double memory_s = roofline_hbm_s(roofline, product.hbm_bytes);
     *seconds = fmax(compute_s, memory_s) + roofline->launch_s;
     if (bound)
         *bound = roofline->launch_s > fmax(compute_s, memory_s) ? BOUND_LAUNCH
@@ -119,6 +120,6 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
     for (int i = 0; i < steps->steps && steps->work[i] < flops;
          i++) /* straight between the steps: largest at one */
         best.efficiency = fmax(best.efficiency, roofline_efficiency(roofline, dtype, steps->work[i]));
-    roofline_product_s(&best, dtype, flops, hbm_bytes, &seconds, NULL, &unused);
+    roofline_product_s(&best, (struct product){dtype, flops, hbm_bytes}, &seconds, NULL, &unused);
     return seconds;
 }

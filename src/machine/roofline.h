@@ -57,9 +57,14 @@ double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype,
  * the right operand; m to 8, as rows stream through in eights. */
 double roofline_product_flops(const struct roofline *roofline, double m, double k, double n);
 
-/* A product of so many operations, and of `hbm_bytes` moved. `bound` may be NULL. Padding moves nothing. */
-int roofline_product_s(const struct roofline *roofline, enum dtype_id dtype, double flops, double hbm_bytes,
-                       double *seconds, enum bound_kind *bound, struct status *st);
+/* A product: its operations, padding included, and what it moves, of which padding is none. */
+struct product {
+    enum dtype_id dtype;
+    double flops, hbm_bytes;
+};
+/* What it takes, and what binds it; `bound` may be NULL. */
+int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
+                       enum bound_kind *bound, struct status *st);
 
 /* The least that a product takes, as one op or cut into several: where smaller products reach a larger share of the peak,
  * parts of it may. NaN where the type has no peak. */

@@ -53,8 +53,7 @@ int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st)
 int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
                double hop_latency_s, struct status *st)
 {
-    *slice = (struct slice){
-        .topology = topologies[0], .axes = axes, .link_Bps = link_Bps, .hop_latency_s = hop_latency_s};
+    *slice = (struct slice){.topology = topologies[0], .axes = axes};
     if (axes < 1 || axes > SLICE_AXES)
         return status_fail(st, STATUS_INPUT, "a slice has one to three axes, not %d", axes);
     int64_t chips = 1;
@@ -69,10 +68,17 @@ int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[]
             return status_fail(st, STATUS_LIMIT, "the slice has more than %d chips", CHIPS_MAX);
     }
     slice->chips = (int)chips;
-    if (!(link_Bps > 0) || isinf(link_Bps))
-        return status_fail(st, STATUS_INPUT, "link bandwidth %g B/s; it must be above 0", link_Bps);
-    if (!(hop_latency_s >= 0) || isinf(hop_latency_s))
-        return status_fail(st, STATUS_INPUT, "hop latency %g s; it must be 0 or above", hop_latency_s);
+    return slice_set_speed(slice, link_Bps, hop_latency_s, st);
+}
+
+int slice_set_speed(struct slice *slice, double link_Bps, double hop_latency_s, struct status *st)
+{
+    slice->link_Bps = isnan(link_Bps) ? slice->link_Bps : link_Bps;
+    slice->hop_latency_s = isnan(hop_latency_s) ? slice->hop_latency_s : hop_latency_s;
+    if (!(slice->link_Bps > 0) || isinf(slice->link_Bps))
+        return status_fail(st, STATUS_INPUT, "link bandwidth %g B/s; it must be above 0", slice->link_Bps);
+    if (!(slice->hop_latency_s >= 0) || isinf(slice->hop_latency_s))
+        return status_fail(st, STATUS_INPUT, "hop latency %g s; it must be 0 or above", slice->hop_latency_s);
     return 0;
 }
 

@@ -64,6 +64,8 @@ const struct topology *slice_parse_topology(const char *text, struct status *st)
 int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
                double hop_latency_s, struct status *st);
 void slice_free(struct slice *slice);
+/* Gives all links another speed and latency; NaN: as they are. */
+int slice_set_speed(struct slice *slice, double link_Bps, double hop_latency_s, struct status *st);
 
 /* "4x4x8" and "x,z" ("all", "none"): what slice_parse_shape() and --wrap read. Returns `text`. */
 enum { SLICE_TEXT = 40 };

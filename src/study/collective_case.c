@@ -124,16 +124,8 @@ static double *pair_bytes(const struct collective_job *c)
     return bytes;
 }
 
-static int keep_spanning(struct collective_job *c, struct bound_case *bound, struct status *st)
-{
-    if (!c->has_spanning && spanning_init(&c->spanning, bound->slice, bound->axes, st) < 0)
-        return st->code;
-    c->has_spanning = true;
-    bound->spanning = &c->spanning;
-    return 0;
-}
-
-int collective_bound(struct collective_job *c, const struct job *job, double *bound_s, struct status *st)
+int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
+                     struct status *st)
 {
     const struct slice *slice = &job->machine.slice;
     struct bound_case bound = {.slice = slice,
@@ -160,8 +152,6 @@ int collective_bound(struct collective_job *c, const struct job *job, double *bo
         bound.pair_bytes = bytes = pair_bytes(c);
         code = bytes ? 0 : status_nomem(st);
     }
-    if (code == 0 && bound_is_spanning(&bound))
-        code = keep_spanning(c, &bound, st);
     if (code == 0)
         code = bound_find(&bound, bound_s, st);
     free(chip);

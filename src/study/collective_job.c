@@ -109,7 +109,6 @@ static void collective_close(struct job *job)
     if (!c)
         return;
     walks_close(&c->walks);
-    spanning_free(&c->spanning);
     free(c->target);
     free(c->pair_elements);
     free(c);

@@ -9,7 +9,6 @@
 #include "base/dtype.h"
 #include "collective/collective.h"
 #include "formula/formula.h"
-#include "formula/spanning.h"
 #include "notation/axes.h"
 #include "study/job.h"
 #include "study/walks.h"
@@ -24,10 +23,8 @@ struct collective_job {
     enum ring_kind kind;
     bool uses_ring;
     int64_t elements;
-    int32_t *target;          /* permutes; or NULL */
-    int64_t *pair_elements;   /* ragged; or NULL */
-    struct spanning spanning; /* of its bound, if that is of this kind; filled when it is first asked for */
-    bool has_spanning;
+    int32_t *target;        /* permutes; or NULL */
+    int64_t *pair_elements; /* ragged; or NULL */
 };
 
 /* What the builder is to write for a job that is open, which it borrows from; without its rings (walks_spec()). */
@@ -45,6 +42,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                     struct status *st);
 
 /* A time that no schedule of it can beat. */
-int collective_bound(struct collective_job *c, const struct job *job, double *bound_s, struct status *st);
+int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
+                     struct status *st);
 
 #endif

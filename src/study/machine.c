@@ -233,8 +233,9 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     int code = point->machine.slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
     if (code >= 0)
         code = chip_slice(machine->chip, point->machine.slice ? point->machine.slice : shape,
-                          point->machine.wrap, point->machine.link_Bps, point->machine.hop_latency_s,
-                          &machine->slice, st);
+                          point->machine.wrap, &machine->slice, st);
+    if (code >= 0)
+        code = slice_set_speed(&machine->slice, point->machine.link_Bps, point->machine.hop_latency_s, st);
     if (code >= 0)
         code = defects_read_links(&machine->slice, point->machine.link, st);
     if (code >= 0)

@@ -5,10 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "collective/all_to_all.h"
-#include "collective/broadcast.h"
-#include "collective/permute.h"
-#include "collective/reduce_gather.h"
+#include "collective/builders.h"
 
 /* Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md there). */
 static double factor_gather(int n)
