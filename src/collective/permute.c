@@ -62,11 +62,6 @@ static void propose_detours(const struct slice *slice, const struct minimal_rout
             propose(list, count, (struct hop[]){{axis, aside}, minimal->hop[0], {axis, -aside}}, 3);
 }
 
-static int shorter_first(const void *a, const void *b)
-{
-    return ((const struct candidate *)a)->links - ((const struct candidate *)b)->links;
-}
-
 /* Do two routes from a chip share a link? A route that is not there shares all. */
 static int share_links(const struct slice *slice, int chip, const struct candidate *a,
                        const struct candidate *b, struct status *st)
@@ -89,21 +84,18 @@ static int disjoint_routes(const struct slice *slice, int from, int to, int rout
 {
     struct minimal_route minimal[MINIMAL_ROUTES];
     struct candidate list[CANDIDATES];
-    int count = 0, found = 0;
+    int count = 0, found = 0, longest = 0;
     route_minimal(slice, from, to, minimal);
     if (minimal[0].hops == 0)
         propose(list, &count, NULL, 0);
     propose_orders(slice, &minimal[0], list, &count);
     propose_detours(slice, &minimal[0], list, &count);
-    /* A stable order: equal lengths stay as proposed, dimension order first. */
-    for (int i = 1; i < count; i++)
-        for (int j = i; j > 0 && shorter_first(&list[j - 1], &list[j]) > 0; j--) {
-            struct candidate swap = list[j];
-            list[j] = list[j - 1];
-            list[j - 1] = swap;
-        }
-    for (int i = 0; i < count && found < routes; i++) {
-        bool fits = route_walk(slice, from, list[i].hop, list[i].hops, NULL) == to;
+    for (int i = 0; i < count; i++)
+        longest = list[i].links > longest ? list[i].links : longest;
+    /* The shortest first; those of equal lengths as proposed, dimension order first. */
+    for (int i = 0, links = 0; links <= longest && found < routes;
+         links += i == count - 1, i = (i + 1) % count) {
+        bool fits = list[i].links == links && route_walk(slice, from, list[i].hop, list[i].hops, NULL) == to;
         for (int f = 0; f < found && fits; f++) {
             int share = share_links(slice, from, &list[i], &chosen[f], st);
             if (share < 0)

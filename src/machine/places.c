@@ -132,27 +132,6 @@ static void print_mesh(const struct pattern *pattern, const int order[], char te
     }
 }
 
-/* The next order of the axes in that of dictionaries; false after the last. */
-static bool next_order(int order[], int n)
-{
-    int i = n - 1, j = n - 1;
-    while (i > 0 && order[i - 1] > order[i])
-        i--;
-    if (i <= 0)
-        return false;
-    while (order[j] < order[i - 1])
-        j--;
-    int swapped = order[j];
-    order[j] = order[i - 1];
-    order[i - 1] = swapped;
-    for (int low = i, high = n - 1; low < high; low++, high--) {
-        swapped = order[low];
-        order[low] = order[high];
-        order[high] = swapped;
-    }
-    return true;
-}
-
 /* The parts are chosen: adds them in each order of the mesh axes that nests them in another way. */
 static int add_orders(const struct pattern *pattern, struct status *st)
 {
@@ -169,7 +148,7 @@ static int add_orders(const struct pattern *pattern, struct status *st)
         keys++;
         print_mesh(pattern, order, mesh);
         code = add(pattern->places, pattern->shape, mesh, st);
-    } while (code == 0 && next_order(order, pattern->count));
+    } while (code == 0 && axes_next_order(order, pattern->count));
     return code;
 }
 

@@ -80,6 +80,28 @@ int axes_coord(const struct axes *axes, int device, int axis)
     return device % axes->axis[axis].n;
 }
 
+static void swap(int *a, int *b)
+{
+    int kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+bool axes_next_order(int order[], int n)
+{
+    int i = n - 1, j;
+    while (i > 0 && order[i - 1] > order[i])
+        i--;
+    for (int low = i, high = n - 1; low < high; low++, high--)
+        swap(&order[low], &order[high]);
+    if (i <= 0)
+        return false;
+    for (j = i; order[j] < order[i - 1]; j++)
+        ;
+    swap(&order[j], &order[i - 1]);
+    return true;
+}
+
 int axis_list_add(struct axis_list *list, const struct axes *axes, const char *name, struct status *st)
 {
     int axis = axes_find(axes, name);

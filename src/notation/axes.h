@@ -13,6 +13,7 @@
 #ifndef ICISIM_AXES_H
 #define ICISIM_AXES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +52,9 @@ int axes_find(const struct axes *axes, const char *name);
 
 /* Coordinate of a device, numbered in mesh order, on an axis. */
 int axes_coord(const struct axes *axes, int device, int axis);
+
+/* The next order of n axes in that of dictionaries; after the last it is the first again, and the answer is false. */
+bool axes_next_order(int order[], int n);
 
 /* Appends an axis by name. Errors: an axis that the mesh does not have, or that the list has already. */
 int axis_list_add(struct axis_list *list, const struct axes *axes, const char *name, struct status *st);

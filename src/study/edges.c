@@ -29,26 +29,6 @@ static struct order walked_last(const struct collective_job *c, const struct mes
     return order;
 }
 
-/* The next one in the order of dictionaries, after the last one the first. */
-static void turn(struct order *order)
-{
-    int n = order->count, i = n - 1, j;
-    while (i > 0 && order->axis[i - 1] > order->axis[i])
-        i--;
-    for (int low = i, high = n - 1; low < high; low++, high--) {
-        int axis = order->axis[low];
-        order->axis[low] = order->axis[high];
-        order->axis[high] = axis;
-    }
-    if (i == 0)
-        return;
-    for (j = i; order->axis[j] < order->axis[i - 1]; j++)
-        ;
-    int axis = order->axis[j];
-    order->axis[j] = order->axis[i - 1];
-    order->axis[i - 1] = axis;
-}
-
 /* The same axes in another order, and the collective over them. */
 static int open_other(const struct collective_job *c, const struct job *job, const struct order *order,
                       struct collective_job *other, struct mesh *mesh, struct status *st)
@@ -99,7 +79,7 @@ static int find_order(const struct collective_job *c, const struct job *job, cha
     *time_s = NAN;
     for (int i = 0; i < orders && i < MOST && code == 0 && isnan(*time_s); i++) {
         code = try_order(c, job, &order, mesh_text, time_s, st);
-        turn(&order);
+        axes_next_order(order.axis, order.count);
     }
     return code;
 }
