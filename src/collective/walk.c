@@ -150,25 +150,26 @@ int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_R
     return ways * k;
 }
 
-int walk_legs(const struct walk *walk, const struct part *part, int ring, struct leg leg[static 2])
+int walk_directions(const struct walk *walk, const struct part *part, int ring,
+                    struct direction direction[static 2])
 {
     int n = walk->ring[ring]->n;
     if (walk->spec->kind == RING_UNI) {
-        leg[0] = (struct leg){1, n - 1, false};
+        direction[0] = (struct direction){1, n - 1, false};
         return 1;
     }
     if (!walk->ring[ring]->closed) {
-        leg[0] = (struct leg){1, n - 1, true};
-        leg[1] = (struct leg){-1, n - 1, true};
+        direction[0] = (struct direction){1, n - 1, true};
+        direction[1] = (struct direction){-1, n - 1, true};
         return 2;
     }
     if (part->sign) {
-        leg[0] = (struct leg){part->sign, n - 1, false};
+        direction[0] = (struct direction){part->sign, n - 1, false};
         return 1;
     }
-    leg[0] = (struct leg){1, n / 2, false};
-    leg[1] = (struct leg){-1, (n - 1) / 2, false};
-    return leg[1].steps ? 2 : 1;
+    direction[0] = (struct direction){1, n / 2, false};
+    direction[1] = (struct direction){-1, (n - 1) / 2, false};
+    return direction[1].steps ? 2 : 1;
 }
 
 /* Which pieces a phase moves: all along the rings gathered before it, the chip's own along those after. */
@@ -192,18 +193,18 @@ static int32_t phase_payload(const struct walk *walk, const struct phase *phase,
     return walk_payload(walk, &payload);
 }
 
-int32_t leg_offset(const struct leg *leg, bool gather, int t)
+int32_t direction_offset(const struct direction *direction, bool gather, int t)
 {
-    return gather ? -leg->sign * t : leg->sign * (leg->steps - t);
+    return gather ? -direction->sign * t : direction->sign * (direction->steps - t);
 }
 
-int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t)
+int32_t direction_where(struct walk *walk, int ring, const struct direction *direction, bool gather, int t)
 {
     int n = walk->ring[ring]->n;
-    if (!leg->line)
+    if (!direction->line)
         return walk->members;
     int reach = gather ? n - 2 - t : t; /* so many positions beside the first that takes part */
-    int first = gather ? (leg->sign > 0 ? t : 1) : (leg->sign > 0 ? 0 : n - 1 - t);
+    int first = gather ? (direction->sign > 0 ? t : 1) : (direction->sign > 0 ? 0 : n - 1 - t);
     return walk_where(walk, ring, first, first + reach);
 }
 
@@ -218,8 +219,8 @@ int walk_root(const struct walk *walk, int ring, int chip, const int root[])
 /* Does what a chip sends at step t matter, if one chip of its group had all that there is? In a scatter what comes from that
  * chip, which sends first what goes farthest; in a gather all but what goes back to it on a line. The other sends are
  * those of an all-reduce to which only that chip contributes: they keep the phases of all chips in step. */
-static bool has_news(const struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
-                     int t, int chip)
+static bool has_news(const struct walk *walk, const struct phase *phase, const struct direction *direction,
+                     bool gather, int t, int chip)
 {
     const struct slice *slice = walk->program->slice;
     for (int m = 0; m < phase->m; m++) {
@@ -229,16 +230,16 @@ static bool has_news(const struct walk *walk, const struct phase *phase, const s
     }
     int ring = phase->part->order[phase->m], n = walk->ring[ring]->n;
     int position = ring_position(walk->ring[ring], slice, chip);
-    int from = leg->sign * (position - walk_root(walk, ring, chip, phase->root));
-    if (leg->line)
+    int from = direction->sign * (position - walk_root(walk, ring, chip, phase->root));
+    if (direction->line)
         return from >= 0;
     return gather || (from + n) % n <= t;
 }
 
 /* Cuts the sends of a step in two ops, what matters and the rest, which has no payload, where there is either. Returns how
  * many. */
-static int split_step(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather, int t,
-                      struct op send[static 2])
+static int split_step(struct walk *walk, const struct phase *phase, const struct direction *direction,
+                      bool gather, int t, struct op send[static 2])
 {
     struct program *program = walk->program;
     const struct op whole = send[0];
@@ -247,7 +248,7 @@ static int split_step(struct walk *walk, const struct phase *phase, const struct
         bool any = false;
         for (int chip = 0; chip < program->slice->chips; chip++) {
             walk->mask[chip] = op_takes_part(program, &whole, chip) &&
-                               has_news(walk, phase, leg, gather, t, chip) == (news == 1);
+                               has_news(walk, phase, direction, gather, t, chip) == (news == 1);
             any |= walk->mask[chip];
         }
         if (!any)
@@ -259,7 +260,7 @@ static int split_step(struct walk *walk, const struct phase *phase, const struct
     return ops;
 }
 
-/* Who receives what an op sends along a leg. */
+/* Who receives what an op sends along a direction. */
 static int32_t receivers(struct walk *walk, int32_t send)
 {
     const struct program *program = walk->program;
@@ -273,7 +274,7 @@ static int32_t receivers(struct walk *walk, int32_t send)
     return program_mask(walk->program, walk->mask);
 }
 
-/* Adds what a send has brought, where that takes time: an op of no links, the sums of a leg one after the other. Returns
+/* Adds what a send has brought, where that takes time: an op of no links, the sums of a direction one after the other. Returns
  * it, or -1. */
 static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before)
 {
@@ -295,9 +296,10 @@ static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t s
     return sum;
 }
 
-/* Returns the last op of the leg; `ordered` says whether all others have ended when that one has. */
-static int32_t write_leg(struct walk *walk, const struct phase *phase, const struct leg *leg, bool gather,
-                         const struct ends *before, bool *ordered)
+/* Returns the last op of the direction; `ordered` says whether all others have ended when that one has. */
+static int32_t write_direction(struct walk *walk, const struct phase *phase,
+                               const struct direction *direction, bool gather, const struct ends *before,
+                               bool *ordered)
 {
     struct program *program = walk->program;
     int ring = phase->part->order[phase->m], ops = 1;
@@ -307,22 +309,23 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
     int32_t last = -1, sum = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
-    bool in_turn = leg->line || walk->ring[ring]->closed, adds_own = !gather && !walk->ring[ring]->closed;
+    bool in_turn = direction->line || walk->ring[ring]->closed,
+         adds_own = !gather && !walk->ring[ring]->closed;
     bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op, ... */
     bool repeats = walk->ring[ring]->closed && walk->spec->timing_only; /* ... the same round a ring */
     struct op send[2];
     send[0] = (struct op){.kind = OP_SEND,
-                          .towards = leg->sign > 0 ? walk->plus[ring] : walk->minus[ring],
+                          .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                           .amount = amount_of(bytes),
                           .setup_s = phase->setup_s,
                           .stage = walk->stage};
-    for (int t = 0; t < leg->steps; t++, send[0].setup_s = 0) {
-        send[0].where = leg_where(walk, ring, leg, gather, t);
-        send[0].payload = phase_payload(walk, phase, leg_offset(leg, gather, t));
+    for (int t = 0; t < direction->steps; t++, send[0].setup_s = 0) {
+        send[0].where = direction_where(walk, ring, direction, gather, t);
+        send[0].payload = phase_payload(walk, phase, direction_offset(direction, gather, t));
         send[0].step = t;
         int before_it = ops;
         if (splits)
-            ops = split_step(walk, phase, leg, gather, t, send);
+            ops = split_step(walk, phase, direction, gather, t, send);
         for (int s = 0; s < ops; s++) {
             program_add(program, send[s]);
             for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
@@ -338,23 +341,23 @@ static int32_t write_leg(struct walk *walk, const struct phase *phase, const str
         last = program->ops - 1;
         sum = write_sum(walk, phase, last, sum);
         if (repeats && sum < 0) {
-            last = program_follow(program, leg->steps - 1);
+            last = program_follow(program, direction->steps - 1);
             break;
         }
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    *ordered = ((in_turn && !leg->line) || leg->steps == 1) && ops == 1 && sum < 0;
+    *ordered = ((in_turn && !direction->line) || direction->steps == 1) && ops == 1 && sum < 0;
     return last;
 }
 
 struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before)
 {
-    struct leg leg[PHASE_ENDS];
-    struct ends ends = {.count = walk_legs(walk, phase->part, phase->part->order[phase->m], leg)};
+    struct direction direction[PHASE_ENDS];
+    struct ends ends = {.count = walk_directions(walk, phase->part, phase->part->order[phase->m], direction)};
     int32_t first = walk->program->ops;
     bool all_ordered = true, ordered;
     for (int i = 0; i < ends.count; i++) {
-        ends.op[i] = write_leg(walk, phase, &leg[i], gather, before, &ordered);
+        ends.op[i] = write_direction(walk, phase, &direction[i], gather, before, &ordered);
         all_ordered &= ordered;
     }
     if (!all_ordered)

@@ -73,15 +73,16 @@ int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_R
 
 /* One direction of a phase: so many steps by + or by -. On a line only the chips that have something to send, and a
  * chip to send it to, take part in a step. */
-struct leg {
+struct direction {
     int sign, steps;
     bool line;
 };
-int walk_legs(const struct walk *walk, const struct part *part, int ring, struct leg leg[static 2]);
+int walk_directions(const struct walk *walk, const struct part *part, int ring,
+                    struct direction direction[static 2]);
 /* Step t: the chip at position p sends chunk p + offset; and who sends. A gather passes on what started t steps
  * ago; a scatter is its time reverse: what is sent at step t has steps - t still to go. */
-int32_t leg_offset(const struct leg *leg, bool gather, int t);
-int32_t leg_where(struct walk *walk, int ring, const struct leg *leg, bool gather, int t);
+int32_t direction_offset(const struct direction *direction, bool gather, int t);
+int32_t direction_where(struct walk *walk, int ring, const struct direction *direction, bool gather, int t);
 
 /* One phase of a part: round one ring. `m` counts the part's phases in gathering order. */
 struct phase {
@@ -97,7 +98,7 @@ struct phase {
 /* Where that chip of a chip's group stands on a ring. */
 int walk_root(const struct walk *walk, int ring, int chip, const int root[]);
 
-/* A phase ends when these ops have: one for each leg round a ring. So few need no join to be waited for. */
+/* A phase ends when these ops have: one for each direction round a ring. So few need no join to be waited for. */
 enum { PHASE_ENDS = 2 };
 struct ends {
     int count;

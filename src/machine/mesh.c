@@ -10,25 +10,25 @@
 static void describe(struct mesh *mesh)
 {
     for (int a = 0; a < mesh->axes.count; a++) {
-        const struct side *side = &mesh->laying.side[a][0];
-        bool whole = mesh->laying.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
+        const struct side *side = &mesh->layout.side[a][0];
+        bool whole = mesh->layout.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
         mesh->lay[a].physical = whole ? side->axis : -1;
-        laying_print(&mesh->laying, mesh->slice, a, mesh->lay[a].how);
+        mesh_layout_print(&mesh->layout, mesh->slice, a, mesh->lay[a].how);
     }
 }
 
 /* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. Several sides are snaked.
  */
-static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
+static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct status *st)
 {
-    const struct laying *laying = &mesh->laying;
-    int n = mesh->axes.axis[a].n, sides = laying->sides[a], len[SLICE_AXES];
+    const struct mesh_layout *layout = &mesh->layout;
+    int n = mesh->axes.axis[a].n, sides = layout->sides[a], len[SLICE_AXES];
     bool closed[SLICE_AXES];
     memset(coord, 0, (size_t)n * SLICE_AXES * sizeof *coord);
     if (sides == 0)
         return 0;
     for (int s = 0; s < sides; s++) {
-        const struct side *side = &laying->side[a][s];
+        const struct side *side = &layout->side[a][s];
         len[s] = side->n;
         closed[s] = side->n > 2 && side->n == slice_ring(mesh->slice, side->axis);
     }
@@ -39,7 +39,7 @@ static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
     for (int i = 0; i < n && code == 0; i++) {
         int point = order[i];
         for (int s = sides - 1; s >= 0; s--) {
-            coord[i * SLICE_AXES + laying->side[a][s].axis] = point % len[s] * laying->side[a][s].stride;
+            coord[i * SLICE_AXES + layout->side[a][s].axis] = point % len[s] * layout->side[a][s].stride;
             point /= len[s];
         }
     }
@@ -47,7 +47,7 @@ static int places(const struct mesh *mesh, int a, int *coord, struct status *st)
     return code;
 }
 
-/* Numbers the chips: every device's coordinates are the sums of what its places along the axes add. Axis by axis: each device so
+/* Numbers the chips: every device's coordinates are the sums of what its positions along the axes add. Axis by axis: each device so
  * far becomes as many as the axis has, from the last to the first, which keeps its number. */
 static int number_chips(struct mesh *mesh, struct status *st)
 {
@@ -63,7 +63,7 @@ static int number_chips(struct mesh *mesh, struct status *st)
         mesh->chip_of[0] = 0;
     for (int a = 0; a < mesh->axes.count && code == 0; a++) {
         int n = mesh->axes.axis[a].n;
-        code = places(mesh, a, coord, st);
+        code = coordinates_along(mesh, a, coord, st);
         for (int at = devices - 1; at >= 0 && code == 0; at--)
             for (int k = n - 1; k >= 0; k--)
                 mesh->chip_of[at * n + k] =
@@ -84,7 +84,7 @@ static int mesh_of_slice(struct mesh *mesh, struct status *st)
         char name[2] = {slice_axis_name(a), '\0'};
         code = axes_add(&mesh->axes, name, mesh->slice->len[a], st);
     }
-    laying_of_slice(&mesh->laying, mesh->slice);
+    mesh_layout_of_slice(&mesh->layout, mesh->slice);
     describe(mesh);
     return code < 0 ? code : 0;
 }
@@ -93,7 +93,7 @@ static bool is_identity(const struct mesh *mesh)
 {
     int last = -1;
     for (int a = 0; a < mesh->axes.count; a++) {
-        if (mesh->laying.sides[a] == 0)
+        if (mesh->layout.sides[a] == 0)
             continue;
         if (mesh->lay[a].physical <= last)
             return false;
@@ -107,7 +107,7 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
     *mesh = (struct mesh){.slice = slice, .devices = slice->chips, .cores = 1};
     if (!text || !*text)
         return mesh_of_slice(mesh, st);
-    int named = laying_parse(&mesh->laying, text, slice, &mesh->axes, st);
+    int named = mesh_layout_parse(&mesh->layout, text, slice, &mesh->axes, st);
     if (named < 0)
         return named;
     char shape[SLICE_TEXT];
@@ -119,12 +119,12 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
                            devices, shape, slice->chips);
     int unnamed = 0; /* of a single chip there is nothing to name */
     for (int a = 0; a < mesh->axes.count; a++)
-        unnamed += mesh->laying.sides[a] == 0 && mesh->axes.axis[a].n > 1;
+        unnamed += mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1;
     if (named > 0 && unnamed > 0)
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s",
                            text, shape);
-    bool laid = named > 0 || laying_find(&mesh->laying, slice, &mesh->axes);
+    bool laid = named > 0 || mesh_layout_find(&mesh->layout, slice, &mesh->axes);
     assert(laid); /* sizes that multiply to the chips can always be laid in parts */
     (void)laid;
     describe(mesh);
@@ -167,7 +167,7 @@ int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text,
                            devices, chips);
     for (int a = 0; a < mesh->axes.count; a++) {
         mesh->lay[a].physical = -1;
-        snprintf(mesh->lay[a].how, LAYING_TEXT, "listed chips");
+        snprintf(mesh->lay[a].how, MESH_LAYOUT_TEXT, "listed chips");
     }
     return keep_list(mesh, chip, st);
 }
@@ -195,7 +195,7 @@ int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
     mesh->cores = cores;
     mesh->core_axis = axis;
     mesh->lay[axis].physical = -1;
-    snprintf(mesh->lay[axis].how + used, LAYING_TEXT - used, "%s", used ? "*cores" : "cores");
+    snprintf(mesh->lay[axis].how + used, MESH_LAYOUT_TEXT - used, "%s", used ? "*cores" : "cores");
     if (mesh->chip_of && mesh->device_of)
         memset(mesh->device_of, -1, n * sizeof *mesh->device_of);
     for (int device = mesh->devices - 1; device >= 0 && mesh->chip_of && mesh->device_of; device--) {
@@ -269,8 +269,8 @@ void mesh_mask(const struct mesh *mesh, uint8_t mask[])
 
 unsigned mesh_spanned(const struct mesh *mesh, const struct axis_list *list)
 {
-    struct side line[LAYING_LINES];
-    int lines = laying_lines(&mesh->laying, list, line), chips = 1;
+    struct side line[MESH_LAYOUT_LINES];
+    int lines = mesh_layout_lines(&mesh->layout, list, line), chips = 1;
     unsigned axes = 0;
     if (mesh->cores > 1)
         return 0;

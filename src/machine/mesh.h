@@ -30,7 +30,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
-#include "machine/laying.h"
+#include "machine/mesh_layout.h"
 #include "machine/slice.h"
 #include "notation/axes.h"
 
@@ -43,10 +43,10 @@ struct mesh {
     int cores;        /* devices a chip */
     int core_axis;    /* the axis that has them innermost, where they are several */
     struct {
-        int physical;          /* the whole physical axis that it is, coordinate by coordinate, or -1 */
-        char how[LAYING_TEXT]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
+        int physical;               /* the whole physical axis that it is, coordinate by coordinate, or -1 */
+        char how[MESH_LAYOUT_TEXT]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
     } lay[AXES_MAX];
-    struct laying laying;
+    struct mesh_layout layout;
     int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
     int32_t *
         device_of; /* [chips of the slice]: the way back, to a chip's first device; -1 for chips that are not in the
@@ -54,7 +54,7 @@ struct mesh {
 };
 
 /* Lays "dp=4,tp=2" or "X=x*y:2,Z=y:4" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
- * Sizes alone are laid as JAX lays them (laying.h).
+ * Sizes alone are laid as JAX lays them (mesh_layout.h).
  * Errors: names given twice, sizes that do not multiply to the number of chips, axes of the slice used twice or in part. */
 int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st);
 /* Lays "dp=4,tp=2" over chips of the slice in the order listed. Errors: a list that is not as long as the mesh has

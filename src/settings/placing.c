@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/places.h"
+#include "machine/assignments.h"
 #include "settings/settings.h"
 
 static struct setting *values_of(struct settings *settings, const char *name)
@@ -37,9 +37,9 @@ static bool is_open(const struct settings *settings)
     const struct setting *mesh = &s->of[option_index(option_by_name("mesh"))];
     bool open = settings_count(s, "chips") > 0;
     for (int v = 0; v < slice->count; v++)
-        open |= places_is_open_slice(slice->text[v]);
+        open |= assignments_is_open_slice(slice->text[v]);
     for (int v = 0; v < mesh->count; v++)
-        open |= places_is_open_mesh(mesh_value(mesh, v));
+        open |= assignments_is_open_mesh(mesh_value(mesh, v));
     return open;
 }
 
@@ -56,7 +56,7 @@ static void drop_slice_of_file(struct settings *settings)
         settings_drop(settings, "slice");
 }
 
-static int find_all(const struct settings *settings, struct places *places, struct status *st)
+static int find_all(const struct settings *settings, struct assignments *assignments, struct status *st)
 {
     const struct setting *slice = &settings->of[option_index(option_by_name("slice"))];
     const struct setting *mesh = &settings->of[option_index(option_by_name("mesh"))];
@@ -70,13 +70,13 @@ static int find_all(const struct settings *settings, struct places *places, stru
     const char *op = settings_text(settings, "op");
     for (int s = 0; s < (slice->count ? slice->count : 1) && code == 0; s++)
         for (int m = 0; m < (mesh->count ? mesh->count : 1) && code == 0; m++) {
-            struct places_query query = {
+            struct assignments_query query = {
                 .chips = settings_count(settings, "chips") ? settings_integer(settings, "chips") : 0,
                 .slice = slice_value(slice, s, mesh, m),
                 .mesh = mesh_value(mesh, m),
                 .wrap = settings_text(settings, "wrap"),
                 .cores = op && option_op(op) & ON_MODULE ? chip.cores : 1};
-            code = places_find(places, &chip, &query, st);
+            code = assignments_find(assignments, &chip, &query, st);
         }
     chip_free(&chip);
     return code;
@@ -84,23 +84,23 @@ static int find_all(const struct settings *settings, struct places *places, stru
 
 int settings_place(struct settings *settings, struct status *st)
 {
-    struct places places = {0};
+    struct assignments assignments = {0};
     if (!is_open(settings))
         return 0;
     drop_slice_of_file(settings);
     bool meshes = values_of(settings, "mesh")->count > 0;
-    int code = find_all(settings, &places, st);
+    int code = find_all(settings, &assignments, st);
     if (code == 0) {
         settings_drop(settings, "slice");
         settings_drop(settings, "mesh");
     }
-    for (int i = 0; i < places.count && code == 0; i++) {
-        code = settings_add(settings, option_by_name("slice"), places.place[i].slice, st);
+    for (int i = 0; i < assignments.count && code == 0; i++) {
+        code = settings_add(settings, option_by_name("slice"), assignments.item[i].slice, st);
         if (code == 0 && meshes)
-            code = settings_add(settings, option_by_name("mesh"), places.place[i].mesh, st);
+            code = settings_add(settings, option_by_name("mesh"), assignments.item[i].mesh, st);
     }
     settings->placed = true;
     settings->tied = meshes;
-    places_free(&places);
+    assignments_free(&assignments);
     return code;
 }

@@ -13,16 +13,16 @@
 static bool steps_are_links(const struct collective_job *c)
 {
     bool closes = c->kind == RING_UNI && c->collective->id != COLLECTIVE_BROADCAST;
-    for (int r = 0; r < c->walks.span.rings; r++)
-        if (c->walks.span.ring[r].n > 1 && !ring_is_of_links(&c->walks.span.ring[r], closes))
+    for (int r = 0; r < c->choice.set.rings; r++)
+        if (c->choice.set.ring[r].n > 1 && !ring_is_of_links(&c->choice.set.ring[r], closes))
             return false;
     return true;
 }
 
 static bool rings_are_axes(const struct collective_job *c)
 {
-    for (int r = 0; r < c->walks.span.rings; r++)
-        if (c->walks.span.ring[r].n > 1 && c->walks.span.ring[r].axis < 0)
+    for (int r = 0; r < c->choice.set.rings; r++)
+        if (c->choice.set.ring[r].n > 1 && c->choice.set.ring[r].axis < 0)
             return false;
     return true;
 }
@@ -75,7 +75,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
         (struct formula_case){.op = c->collective->id,
                               .kind = c->kind,
                               .algorithm = (enum algorithm)job->point->schedule.algorithm,
-                              .rings = c->walks.span.rings,
+                              .rings = c->choice.set.rings,
                               .one_link = steps_are_links(c),
                               .on_axes = rings_are_axes(c),
                               .elements = c->elements,
@@ -85,12 +85,12 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
                               .reduce_Bps = slice->reduce_Bps,
                               .setup_s = job->machine.chip->setup_s,
                               .keep_ties = job->point->schedule.keep_ties,
-                              .root = walks_root(c, job),
+                              .root = ring_choice_root(c, job),
                               .routes = job->point->schedule.routes > 0 ? job->point->schedule.routes : 1,
                               .uneven = slice->link != NULL};
-    for (int r = 0; r < c->walks.span.rings; r++) {
-        formula->n[r] = c->walks.span.ring[r].n;
-        formula->closed[r] = c->walks.span.ring[r].closed;
+    for (int r = 0; r < c->choice.set.rings; r++) {
+        formula->n[r] = c->choice.set.ring[r].n;
+        formula->closed[r] = c->choice.set.ring[r].closed;
     }
     return c->target ? find_routes(c, job, formula, st) : 0;
 }
@@ -103,7 +103,7 @@ static void list_members(const struct collective_job *c, const struct job *job, 
         mesh_groups(&job->machine.mesh, &c->axes, chip);
         return;
     }
-    const struct ring *ring = &c->walks.span.ring[0];
+    const struct ring *ring = &c->choice.set.ring[0];
     int groups = 0;
     for (int first = 0; first < slice->chips; first++) {
         if (ring_piece(ring, slice, first) != 0)

@@ -88,7 +88,7 @@ static int collective_open(struct job *job, struct status *st)
     if (code == 0)
         code = read_schedule(c, job, st);
     if (code == 0)
-        code = members_open(c, job, st);
+        code = participants_open(c, job, st);
     print_axes(c, job);
     return code;
 }
@@ -97,7 +97,7 @@ static int collective_open(struct job *job, struct status *st)
 static int collective_vary(struct job *job, struct status *st)
 {
     struct collective_job *c = job->state;
-    if (c->walks.weighed || c->pair_elements)
+    if (c->choice.weighed || c->pair_elements)
         return 0;
     int code = read_size(c, job->point, st);
     return code < 0 ? code : 1;
@@ -108,7 +108,7 @@ static void collective_close(struct job *job)
     struct collective_job *c = job->state;
     if (!c)
         return;
-    walks_close(&c->walks);
+    ring_choice_close(&c->choice);
     free(c->target);
     free(c->pair_elements);
     free(c);
@@ -152,9 +152,9 @@ int collective_job_append(struct job *job, bool timing_only, struct program *pro
     const struct mesh *mesh = &job->machine.mesh;
     struct collective_spec spec = collective_job_spec(job);
     spec.timing_only = timing_only;
-    int code = walks_settle(c, job, mesh, st);
+    int code = ring_choice_settle(c, job, mesh, st);
     if (code == 0)
-        code = walks_spec(c, mesh, &spec, st);
+        code = ring_choice_spec(c, mesh, &spec, st);
     return code < 0 ? code : c->collective->build(&spec, program, before, after, st);
 }
 
@@ -171,11 +171,12 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     if (code == 0)
         code = collective_bound(c, job, &work->bound_s, st);
     if (code == 0)
-        code = edges_print(c, job, work->edges, st);
+        code = long_hops_print(c, job, work->edges, st);
     if (code < 0)
         return code;
-    if ((job->point->machine.mesh || c->walks.form == WALK_RING) && !job->point->work.groups && !c->target)
-        walks_print(c, &job->machine.mesh, work->rings);
+    if ((job->point->machine.mesh || c->choice.form == RING_FORM_RING) && !job->point->work.groups &&
+        !c->target)
+        ring_choice_print(c, &job->machine.mesh, work->rings);
     work->op = c->collective->name;
     work->dtype = c->dtype->name;
     work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";

@@ -11,7 +11,7 @@
 #include "formula/formula.h"
 #include "notation/axes.h"
 #include "study/job.h"
-#include "study/walks.h"
+#include "study/ring_choice.h"
 
 struct collective_job {
     const struct collective *collective;
@@ -19,7 +19,7 @@ struct collective_job {
     struct axis_list axes;     /* it runs over; none where groups are given */
     char axes_text[AXES_TEXT]; /* "x,y" */
     int group_chips;
-    struct walks walks;
+    struct ring_choice choice;
     enum ring_kind kind;
     bool uses_ring;
     int64_t elements;
@@ -27,7 +27,7 @@ struct collective_job {
     int64_t *pair_elements; /* ragged; or NULL */
 };
 
-/* What the builder is to write for a job that is open, which it borrows from; without its rings (walks_spec()). */
+/* What the builder is to write for a job that is open, which it borrows from; without its rings (ring_choice_spec()). */
 struct collective_spec collective_job_spec(const struct job *job);
 
 /* Appends the collective to a program on the job's slice, as builders do. */
@@ -35,7 +35,7 @@ int collective_job_append(struct job *job, bool timing_only, struct program *pro
                           int32_t *after, struct status *st);
 
 /* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
-int members_open(struct collective_job *c, const struct job *job, struct status *st);
+int participants_open(struct collective_job *c, const struct job *job, struct status *st);
 
 /* The collective as formulas see it; the job's program is there already. */
 int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,

@@ -81,7 +81,7 @@ static size_t print_mapping(const struct module *module, const struct mesh *mesh
     for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++)
         used += (size_t)snprintf(
             rings + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "", mesh->axes.axis[a].name,
-            mesh->lay[a].how, mesh->laying.sides[a] > 1 && is_looped(module, mesh, a) ? " as one ring" : "");
+            mesh->lay[a].how, mesh->layout.sides[a] > 1 && is_looped(module, mesh, a) ? " as one ring" : "");
     return used;
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/units.h"
 #include "study/collective_job.h"
-#include "study/walks.h"
+#include "study/ring_choice.h"
 
 /* An order of the mesh's axes: theirs in another. */
 struct order {
@@ -42,10 +42,10 @@ static int open_other(const struct collective_job *c, const struct job *job, con
     if (code >= 0)
         code = mesh_init(mesh, now->slice, axes_print(&axes, text), st);
     *other = *c;
-    other->walks = (struct walks){0};
+    other->choice = (struct ring_choice){0};
     for (int i = 0; i < c->axes.count; i++)
         other->axes.axis[i] = axes_find(&axes, now->axes.axis[c->axes.axis[i]].name);
-    return code < 0 ? code : walks_open(other, mesh, job->point, st);
+    return code < 0 ? code : ring_choice_open(other, mesh, job->point, st);
 }
 
 /* Looks at one order. Its time, if no step is longer than a hop; else NaN. */
@@ -56,13 +56,14 @@ static int try_order(const struct collective_job *c, const struct job *job, cons
     struct mesh mesh = {0};
     *time_s = NAN;
     int code = open_other(c, job, order, &other, &mesh, st);
-    if (code == 0 && span_edge_links(&other.walks.span) <= 1 && span_edge_links(&other.walks.other) <= 1) {
+    if (code == 0 && ring_set_edge_links(&other.choice.set) <= 1 &&
+        ring_set_edge_links(&other.choice.other) <= 1) {
         axes_print(&mesh.axes, mesh_text);
-        code = walks_settle(&other, job, &mesh, st);
+        code = ring_choice_settle(&other, job, &mesh, st);
         if (code == 0)
-            code = walks_time(&other, job, &mesh, time_s, st);
+            code = ring_choice_time(&other, job, &mesh, time_s, st);
     }
-    walks_close(&other.walks);
+    ring_choice_close(&other.choice);
     mesh_free(&mesh);
     return code;
 }
@@ -84,12 +85,12 @@ static int find_order(const struct collective_job *c, const struct job *job, cha
     return code;
 }
 
-int edges_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
-                struct status *st)
+int long_hops_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
+                    struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
     char axes[AXES_TEXT], order[AXES_TEXT], time[UNITS_TEXT];
-    int links = span_edge_links(&c->walks.span);
+    int links = ring_set_edge_links(&c->choice.set);
     double time_s;
     *text = '\0';
     if (links <= 1 || !c->uses_ring || job->point->work.groups || job->point->machine.on || mesh->slice->link)
@@ -99,7 +100,7 @@ int edges_print(const struct collective_job *c, const struct job *job, char text
         return code;
     size_t used = (size_t)snprintf(text, RESULT_LINE, "neighbours over %s are up to %d hops apart",
                                    axis_list_print(&c->axes, &mesh->axes, axes), links);
-    double ideal_s = walks_ideal_s(c, job);
+    double ideal_s = ring_choice_ideal_s(c, job);
     if (!isnan(time_s))
         snprintf(text + used, RESULT_LINE - used, "; --mesh %s has all side by side: %s", order,
                  units_print_time(time_s, time));

@@ -5,7 +5,7 @@
 
 #include "machine/boxes.h"
 #include "machine/mesh.h"
-#include "machine/span.h"
+#include "machine/ring_set.h"
 #include "suite.h"
 
 struct bench {
@@ -68,12 +68,12 @@ static void reads_what_it_prints(void)
     for (size_t i = 0; i < sizeof meshes / sizeof *meshes; i++) {
         struct bench b, again;
         struct status st = {0};
-        char text[MESH_TEXT] = "", how[LAYING_TEXT];
+        char text[MESH_TEXT] = "", how[MESH_LAYOUT_TEXT];
         OKAY(open_bench(&b, meshes[i][0], meshes[i][1], &st), st);
         for (int a = 0; a < b.mesh.axes.count; a++) {
             size_t n = strlen(text);
             snprintf(text + n, sizeof text - n, "%s%s=%s", a ? "," : "", b.mesh.axes.axis[a].name,
-                     laying_print(&b.mesh.laying, &b.slice, a, how));
+                     mesh_layout_print(&b.mesh.layout, &b.slice, a, how));
         }
         OKAY(open_bench(&again, meshes[i][0], text, &st), st);
         for (int d = 0; d < b.mesh.devices; d++)
@@ -122,19 +122,19 @@ static void joins_parts_to_lines(void)
         struct bench b;
         struct status st = {0};
         struct axis_list list;
-        struct span span;
+        struct ring_set set;
         OKAY(open_bench(&b, "16x16", "a=32,b=8", &st), st);
         OKAY(mesh_parse_axes(&b.mesh, cases[i].axes, &list, &st), st);
-        OKAY(span_of_lines(&span, &b.mesh, &list, &st), st);
-        CU_ASSERT_EQUAL(span.rings, cases[i].rings);
-        for (int r = 0; r < span.rings; r++) {
-            CU_ASSERT_EQUAL(span.ring[r].n, cases[i].n[r]);
-            CU_ASSERT_EQUAL(span.ring[r].edge_links, cases[i].edge_links[r]);
-            CU_ASSERT_EQUAL(span.ring[r].closed, cases[i].closed[r]);
+        OKAY(ring_set_of_lines(&set, &b.mesh, &list, &st), st);
+        CU_ASSERT_EQUAL(set.rings, cases[i].rings);
+        for (int r = 0; r < set.rings; r++) {
+            CU_ASSERT_EQUAL(set.ring[r].n, cases[i].n[r]);
+            CU_ASSERT_EQUAL(set.ring[r].edge_links, cases[i].edge_links[r]);
+            CU_ASSERT_EQUAL(set.ring[r].closed, cases[i].closed[r]);
         }
         CU_ASSERT_EQUAL(mesh_spanned(&b.mesh, &list), cases[i].spanned);
-        CU_ASSERT_EQUAL(span_edge_links(&span), cases[i].edge_links[0]);
-        span_free(&span);
+        CU_ASSERT_EQUAL(ring_set_edge_links(&set), cases[i].edge_links[0]);
+        ring_set_free(&set);
         mesh_free(&b.mesh);
     }
 }
@@ -145,15 +145,15 @@ static void numbers_by_lines(void)
     struct bench b;
     struct status st = {0};
     struct axis_list list;
-    struct span span;
+    struct ring_set set;
     int32_t position[15];
     OKAY(open_bench(&b, "3x5", "X=15", &st), st);
     OKAY(mesh_parse_axes(&b.mesh, "X", &list, &st), st);
-    OKAY(span_of_lines(&span, &b.mesh, &list, &st), st);
-    span_positions(&span, &b.mesh, &list, position);
+    OKAY(ring_set_of_lines(&set, &b.mesh, &list, &st), st);
+    ring_set_positions(&set, &b.mesh, &list, position);
     for (int device = 0; device < 15; device++)
         CU_ASSERT_EQUAL(position[device], mesh_chip(&b.mesh, device));
-    span_free(&span);
+    ring_set_free(&set);
     mesh_free(&b.mesh);
 }
 
@@ -203,5 +203,5 @@ static void finds_offers(void)
     }
 }
 
-SUITE("laying", TEST(lays_as_jax_does), TEST(reads_what_it_prints), TEST(refuses), TEST(joins_parts_to_lines),
-      TEST(numbers_by_lines), TEST(finds_boxes), TEST(finds_offers))
+SUITE("mesh_layout", TEST(lays_as_jax_does), TEST(reads_what_it_prints), TEST(refuses),
+      TEST(joins_parts_to_lines), TEST(numbers_by_lines), TEST(finds_boxes), TEST(finds_offers))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Which of its two walks a collective takes, and what it says of long edges. */
+/* Which rings a collective takes of its two choices, and what it says of long edges. */
 #include <stdio.h>
 #include <string.h>
 
@@ -250,6 +250,6 @@ static void takes_at_least(void)
     ring_free(&line);
 }
 
-SUITE("walks", TEST(trials_take_what_they_take_alone), TEST(takes_at_least), TEST(cuts_by_what_rings_carry),
-      TEST(shares_are_no_slower), TEST(takes_the_faster), TEST(keeps_the_root),
-      TEST(says_what_long_edges_cost))
+SUITE("ring_choice", TEST(trials_take_what_they_take_alone), TEST(takes_at_least),
+      TEST(cuts_by_what_rings_carry), TEST(shares_are_no_slower), TEST(takes_the_faster),
+      TEST(keeps_the_root), TEST(says_what_long_edges_cost))

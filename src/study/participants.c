@@ -16,7 +16,7 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);
-    return walks_open(c, mesh, job->point, st);
+    return ring_choice_open(c, mesh, job->point, st);
 }
 
 /* One ring through the chips of each replica group, in the order listed. */
@@ -33,9 +33,9 @@ static int open_groups(struct collective_job *c, const struct job *job, struct s
     for (int i = 0; code == 0 && i < chips; i++)
         chip[i] = mesh_chip(&machine->mesh, groups.member[i]);
     if (code == 0)
-        code = ring_of_groups(&c->walks.span.ring[0], &machine->slice, chip, groups.count, groups.size, st);
+        code = ring_of_groups(&c->choice.set.ring[0], &machine->slice, chip, groups.count, groups.size, st);
     if (code == 0) {
-        c->walks.span.rings = 1;
+        c->choice.set.rings = 1;
         c->group_chips = groups.size;
     }
     groups_free(&groups);
@@ -97,7 +97,7 @@ static int open_targets(struct collective_job *c, const struct job *job, struct 
     return code;
 }
 
-int members_open(struct collective_job *c, const struct job *job, struct status *st)
+int participants_open(struct collective_job *c, const struct job *job, struct status *st)
 {
     bool permutes = c->collective->has_targets;
     int code = job->point->work.groups && !permutes ? open_groups(c, job, st) : open_axes(c, job, st);

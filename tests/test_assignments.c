@@ -5,16 +5,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/assignments.h"
 #include "machine/mesh.h"
-#include "machine/places.h"
 #include "settings/settings.h"
 #include "suite.h"
 
-static int find(struct places *places, const char *name, const struct places_query *query, struct status *st)
+static int find(struct assignments *assignments, const char *name, const struct assignments_query *query,
+                struct status *st)
 {
     struct chip chip;
     OKAY(chip_load(&chip, name, CHIP_SPEC, st), *st);
-    int code = places_find(places, &chip, query, st);
+    int code = assignments_find(assignments, &chip, query, st);
     chip_free(&chip);
     return code;
 }
@@ -22,7 +23,7 @@ static int find(struct places *places, const char *name, const struct places_que
 /* By hand. Two axes on 16x16: the first has 1, 2, 4, 8 or 16 of x, and as many or fewer of y, 15 pairs; all but the three of
  * whole axes share one, and there either may lie inside the other. On 2x4 lengths differ: 2 x 3 pairs, of which those with 2
  * of 4 share. On a slice of v5p 4x4x4: parts 1, 2, 4 of three axes alike are 10, of which 4 share nothing. Three axes on a
- * ring of 4: 1x1x4 in 3 places, 2x2 in 3, each in 2 orders. */
+ * ring of 4: 1x1x4 in 3 assignments, 2x2 in 3, each in 2 orders. */
 static void counts_ways(void)
 {
     static const struct {
@@ -38,13 +39,14 @@ static void counts_ways(void)
                  {"v5e", "1", "a=?,b=?", NULL, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct status st = {0};
-        struct places places = {0};
-        struct places_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .wrap = cases[i].wrap};
-        OKAY(find(&places, cases[i].chip, &query, &st), st);
-        CU_ASSERT_EQUAL(places.count, cases[i].ways);
-        if (places.count != cases[i].ways)
-            printf("%s on %s: %d\n", cases[i].mesh, cases[i].slice, places.count);
-        places_free(&places);
+        struct assignments assignments = {0};
+        struct assignments_query query = {
+            .slice = cases[i].slice, .mesh = cases[i].mesh, .wrap = cases[i].wrap};
+        OKAY(find(&assignments, cases[i].chip, &query, &st), st);
+        CU_ASSERT_EQUAL(assignments.count, cases[i].ways);
+        if (assignments.count != cases[i].ways)
+            printf("%s on %s: %d\n", cases[i].mesh, cases[i].slice, assignments.count);
+        assignments_free(&assignments);
     }
 }
 
@@ -58,17 +60,19 @@ static void counts_devices(void)
     } cases[] = {{"4", "a=?,b=?", 2 * 4}, {"4", "a=?,b=2", 1 + 2}, {"3", "a=?,b=3", 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct status st = {0};
-        struct places places = {0};
-        struct places_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .cores = 2};
-        OKAY(find(&places, "v3", &query, &st), st);
-        CU_ASSERT_EQUAL(places.count, cases[i].ways);
-        places_free(&places);
+        struct assignments assignments = {0};
+        struct assignments_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .cores = 2};
+        OKAY(find(&assignments, "v3", &query, &st), st);
+        CU_ASSERT_EQUAL(assignments.count, cases[i].ways);
+        assignments_free(&assignments);
     }
     struct status st = {0};
-    struct places places = {0};
-    OKAY(find(&places, "v3", &(struct places_query){.slice = "4", .mesh = "a=?,b=2", .cores = 2}, &st), st);
-    CU_ASSERT_STRING_EQUAL(places.place[places.count - 1].mesh, "a=x,b=cores");
-    places_free(&places);
+    struct assignments assignments = {0};
+    OKAY(find(&assignments, "v3", &(struct assignments_query){.slice = "4", .mesh = "a=?,b=2", .cores = 2},
+              &st),
+         st);
+    CU_ASSERT_STRING_EQUAL(assignments.item[assignments.count - 1].mesh, "a=x,b=cores");
+    assignments_free(&assignments);
 }
 
 /* All that is found can be laid, has the sizes that were given, and lies nowhere twice: devices on other chips, or other
@@ -76,26 +80,26 @@ static void counts_devices(void)
 static void finds_each_once(void)
 {
     struct status st = {0};
-    struct places places = {0};
-    struct places_query query = {.chips = 48, .slice = "all", .mesh = "dp=?,ep=2,tp=?"};
+    struct assignments assignments = {0};
+    struct assignments_query query = {.chips = 48, .slice = "all", .mesh = "dp=?,ep=2,tp=?"};
     struct chip chip;
     OKAY(chip_load(&chip, "v5p", CHIP_SPEC, &st), st);
-    OKAY(places_find(&places, &chip, &query, &st), st);
-    CU_ASSERT(places.count > 100);
-    for (int i = 0; i < places.count; i++) {
+    OKAY(assignments_find(&assignments, &chip, &query, &st), st);
+    CU_ASSERT(assignments.count > 100);
+    for (int i = 0; i < assignments.count; i++) {
         struct slice slice;
         struct mesh mesh;
-        OKAY(chip_slice(&chip, places.place[i].slice, NULL, &slice, &st), st);
-        OKAY(mesh_init(&mesh, &slice, places.place[i].mesh, &st), st);
+        OKAY(chip_slice(&chip, assignments.item[i].slice, NULL, &slice, &st), st);
+        OKAY(mesh_init(&mesh, &slice, assignments.item[i].mesh, &st), st);
         CU_ASSERT_EQUAL(mesh.axes.axis[axes_find(&mesh.axes, "ep")].n, 2);
         OKAY(mesh_check(&mesh, &st), st);
         mesh_free(&mesh);
         slice_free(&slice);
         for (int j = 0; j < i; j++)
-            CU_ASSERT(strcmp(places.place[i].slice, places.place[j].slice) != 0 ||
-                      strcmp(places.place[i].mesh, places.place[j].mesh) != 0);
+            CU_ASSERT(strcmp(assignments.item[i].slice, assignments.item[j].slice) != 0 ||
+                      strcmp(assignments.item[i].mesh, assignments.item[j].mesh) != 0);
     }
-    places_free(&places);
+    assignments_free(&assignments);
     chip_free(&chip);
 }
 
@@ -127,4 +131,5 @@ static void ties_slices_and_meshes(void)
     settings_free(&settings);
 }
 
-SUITE("places", TEST(counts_ways), TEST(counts_devices), TEST(finds_each_once), TEST(ties_slices_and_meshes))
+SUITE("assignments", TEST(counts_ways), TEST(counts_devices), TEST(finds_each_once),
+      TEST(ties_slices_and_meshes))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "machine/places.h"
+#include "machine/assignments.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ enum { OPEN_MAX = 4 };
 
 /* A mesh some of whose sizes are open, 0; and how it is laid so far, on a slice of some shape. */
 struct pattern {
-    struct places *places; /* that are found */
+    struct assignments *assignments; /* that are found */
     const struct slice *slice;
     const char *shape;
     int count, open;
@@ -24,34 +24,34 @@ struct pattern {
     int part[AXES_MAX][SLICE_AXES]; /* of each physical axis */
 };
 
-bool places_is_open_slice(const char *slice)
+bool assignments_is_open_slice(const char *slice)
 {
     return slice && (strcmp(slice, "all") == 0 || strcmp(slice, "offered") == 0);
 }
 
-bool places_is_open_mesh(const char *mesh)
+bool assignments_is_open_mesh(const char *mesh)
 {
     return mesh && strchr(mesh, '?');
 }
 
-void places_free(struct places *places)
+void assignments_free(struct assignments *assignments)
 {
-    free(places->place);
-    *places = (struct places){0};
+    free(assignments->item);
+    *assignments = (struct assignments){0};
 }
 
-static int add(struct places *places, const char *slice, const char *mesh, struct status *st)
+static int add(struct assignments *assignments, const char *slice, const char *mesh, struct status *st)
 {
-    if (places->count == PLACES_MAX)
+    if (assignments->count == ASSIGNMENTS_MAX)
         return status_fail(st, STATUS_LIMIT,
                            "there are more than %d ways to lay the mesh; give some axes a size, such as tp=8",
-                           PLACES_MAX);
-    if (!GROW(places->place, places->count, places->room))
+                           ASSIGNMENTS_MAX);
+    if (!GROW(assignments->item, assignments->count, assignments->room))
         return status_nomem(st);
-    struct place *place = &places->place[places->count++];
+    struct assignment *place = &assignments->item[assignments->count++];
     snprintf(place->slice, sizeof place->slice, "%s", slice);
     int n = snprintf(place->mesh, sizeof place->mesh, "%s", mesh);
-    return n < PLACE_MESH
+    return n < ASSIGNMENT_MESH
                ? 0
                : status_fail(st, STATUS_LIMIT, "mesh '%.40s...': too long; use shorter names", mesh);
 }
@@ -106,7 +106,7 @@ static int shared_in(const struct pattern *pattern, const int order[], int key[S
     return n;
 }
 
-static void print_mesh(const struct pattern *pattern, const int order[], char text[static PLACE_MESH])
+static void print_mesh(const struct pattern *pattern, const int order[], char text[static ASSIGNMENT_MESH])
 {
     const struct slice *slice = pattern->slice;
     size_t used = 0;
@@ -114,20 +114,20 @@ static void print_mesh(const struct pattern *pattern, const int order[], char te
     for (int i = 0; i < pattern->count; i++) {
         const int *part = pattern->part[order[i]];
         int sides = 0;
-        used +=
-            (size_t)snprintf(text + used, PLACE_MESH - used, "%s%s=", i ? "," : "", pattern->name[order[i]]);
-        for (int p = 0; p < slice->axes && used < PLACE_MESH; p++) {
+        used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%s=", i ? "," : "",
+                                 pattern->name[order[i]]);
+        for (int p = 0; p < slice->axes && used < ASSIGNMENT_MESH; p++) {
             if (part[p] == 1)
                 continue;
-            used += (size_t)snprintf(text + used, PLACE_MESH - used, "%s%c", sides++ ? "*" : "",
+            used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%c", sides++ ? "*" : "",
                                      slice_axis_name(p));
-            if (part[p] < slice->len[p] && used < PLACE_MESH)
-                used += (size_t)snprintf(text + used, PLACE_MESH - used, ":%d", part[p]);
+            if (part[p] < slice->len[p] && used < ASSIGNMENT_MESH)
+                used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, ":%d", part[p]);
         }
         const char *last = order[i] != pattern->cored ? "1" : sides ? "*cores" : "cores";
-        if ((sides == 0 || order[i] == pattern->cored) && used < PLACE_MESH)
-            used += (size_t)snprintf(text + used, PLACE_MESH - used, "%s", last);
-        if (used >= PLACE_MESH)
+        if ((sides == 0 || order[i] == pattern->cored) && used < ASSIGNMENT_MESH)
+            used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s", last);
+        if (used >= ASSIGNMENT_MESH)
             return;
     }
 }
@@ -138,7 +138,7 @@ static int add_orders(const struct pattern *pattern, struct status *st)
     enum { ORDERS = 24, KEY = SLICE_AXES * OPEN_MAX + SLICE_AXES };
     int key[ORDERS][KEY], order[OPEN_MAX] = {0, 1, 2, 3}, keys = 0, code = 0;
     do {
-        char mesh[PLACE_MESH];
+        char mesh[ASSIGNMENT_MESH];
         int n = shared_in(pattern, order, key[keys]);
         bool known = false;
         for (int k = 0; k < keys && !known; k++)
@@ -147,7 +147,7 @@ static int add_orders(const struct pattern *pattern, struct status *st)
             continue;
         keys++;
         print_mesh(pattern, order, mesh);
-        code = add(pattern->places, pattern->shape, mesh, st);
+        code = add(pattern->assignments, pattern->shape, mesh, st);
     } while (code == 0 && axes_next_order(order, pattern->count));
     return code;
 }
@@ -221,25 +221,25 @@ static int choose_all(const struct pattern *open, int cores, struct status *st)
 }
 
 /* The mesh, laid on one slice. */
-static int lay(struct places *places, const struct chip *chip, const struct places_query *query,
-               const char *shape, struct status *st)
+static int lay(struct assignments *assignments, const struct chip *chip,
+               const struct assignments_query *query, const char *shape, struct status *st)
 {
     struct pattern pattern;
     struct slice slice;
-    if (!places_is_open_mesh(query->mesh))
-        return add(places, shape, query->mesh ? query->mesh : "", st);
+    if (!assignments_is_open_mesh(query->mesh))
+        return add(assignments, shape, query->mesh ? query->mesh : "", st);
     int code = read_pattern(query->mesh, &pattern, st);
     if (code == 0)
         code = chip_slice(chip, shape, query->wrap, &slice, st);
     if (code < 0)
         return code;
-    pattern.places = places;
+    pattern.assignments = assignments;
     pattern.slice = &slice;
     pattern.shape = shape;
-    int before = places->count;
+    int before = assignments->count;
     code = choose_all(&pattern, query->cores, st);
     slice_free(&slice);
-    if (code == 0 && places->count == before && !places_is_open_slice(query->slice))
+    if (code == 0 && assignments->count == before && !assignments_is_open_slice(query->slice))
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' cannot be laid on slice %s: no sizes multiply to its %s", query->mesh,
                            shape, query->cores > 1 ? "devices" : "chips");
@@ -247,7 +247,7 @@ static int lay(struct places *places, const struct chip *chip, const struct plac
 }
 
 /* How many chips the query is about, 0 where only the slice says it. */
-static int count_chips(const struct places_query *query, int *chips, struct status *st)
+static int count_chips(const struct assignments_query *query, int *chips, struct status *st)
 {
     struct axes axes;
     *chips = query->chips;
@@ -259,21 +259,21 @@ static int count_chips(const struct places_query *query, int *chips, struct stat
 }
 
 /* The slices of so many chips. */
-static int lay_on_boxes(struct places *places, const struct chip *chip, const struct places_query *query,
-                        int chips, struct status *st)
+static int lay_on_boxes(struct assignments *assignments, const struct chip *chip,
+                        const struct assignments_query *query, int chips, struct status *st)
 {
     struct box box[BOXES_MAX];
     char shape[SLICE_TEXT];
     bool all = query->slice && strcmp(query->slice, "all") == 0;
-    int boxes = boxes_of(chip, chips, box), before = places->count, code = 0;
+    int boxes = boxes_of(chip, chips, box), before = assignments->count, code = 0;
     if (!query->slice) {
         boxes = 1;
         code = boxes_offered(chip, chips, &box[0], st);
     }
     for (int b = 0; b < boxes && b < BOXES_MAX && code == 0; b++)
         if (all || box[b].offered)
-            code = lay(places, chip, query, box_print(&box[b], chip, shape), st);
-    if (code < 0 || places->count > before)
+            code = lay(assignments, chip, query, box_print(&box[b], chip, shape), st);
+    if (code < 0 || assignments->count > before)
         return code;
     if (!all && boxes_offered(chip, chips, &box[0], st) < 0)
         return st->code;
@@ -281,22 +281,22 @@ static int lay_on_boxes(struct places *places, const struct chip *chip, const st
                        query->mesh ? ", or none has the mesh " : "", query->mesh ? query->mesh : "");
 }
 
-int places_find(struct places *places, const struct chip *chip, const struct places_query *query,
-                struct status *st)
+int assignments_find(struct assignments *assignments, const struct chip *chip,
+                     const struct assignments_query *query, struct status *st)
 {
     int chips, len[SLICE_AXES], code = count_chips(query, &chips, st);
     if (code < 0)
         return code;
-    if (query->slice && !places_is_open_slice(query->slice)) {
+    if (query->slice && !assignments_is_open_slice(query->slice)) {
         int axes = slice_parse_shape(query->slice, len, st), n = 1;
         for (int a = 0; a < axes; a++)
             n *= len[a];
         if (axes > 0 && query->chips > 0 && n != query->chips)
             return status_fail(st, STATUS_INPUT, "--chips %d: slice %s has %d; leave one of them out",
                                query->chips, query->slice, n);
-        return axes < 0 ? axes : lay(places, chip, query, query->slice, st);
+        return axes < 0 ? axes : lay(assignments, chip, query, query->slice, st);
     }
     if (chips < 1)
         return status_fail(st, STATUS_INPUT, "how many chips? add --chips, such as --chips 64");
-    return lay_on_boxes(places, chip, query, chips, st);
+    return lay_on_boxes(assignments, chip, query, chips, st);
 }

@@ -2,7 +2,7 @@
 /* JAX's rule: create_device_mesh, with and without physical axes that are split (jax/_src/mesh_utils.py). */
 #include <string.h>
 
-#include "machine/laying.h"
+#include "machine/mesh_layout.h"
 
 /* The part of each physical axis that a mesh axis takes. */
 struct parts {
@@ -108,18 +108,18 @@ static bool lay_parts(const struct slice *slice, const struct axes *axes, struct
     return true;
 }
 
-bool laying_find(struct laying *laying, const struct slice *slice, const struct axes *axes)
+bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes)
 {
     struct parts parts[AXES_MAX];
     int inner[SLICE_AXES] = {1, 1, 1};
-    memset(laying, 0, sizeof *laying);
+    memset(layout, 0, sizeof *layout);
     if (!lay_whole(slice, axes, parts) && !lay_parts(slice, axes, parts))
         return false;
     for (int a = axes->count - 1; a >= 0; a--)
         for (int p = 0; p < SLICE_AXES; p++) {
             if (parts[a].n[p] == 1)
                 continue;
-            laying->side[a][laying->sides[a]++] = (struct side){p, parts[a].n[p], inner[p]};
+            layout->side[a][layout->sides[a]++] = (struct side){p, parts[a].n[p], inner[p]};
             inner[p] *= parts[a].n[p];
         }
     return true;

@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* How a laying is written, and what lines it makes. */
-#include "machine/laying.h"
+/* How a mesh layout is written, and what lines it makes. */
+#include "machine/mesh_layout.h"
 
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static void add_side(struct laying *laying, int mesh_axis, int axis, int n)
+static void add_side(struct mesh_layout *layout, int mesh_axis, int axis, int n)
 {
-    laying->side[mesh_axis][laying->sides[mesh_axis]++] = (struct side){axis, n, 1};
+    layout->side[mesh_axis][layout->sides[mesh_axis]++] = (struct side){axis, n, 1};
 }
 
-static bool has_side(const struct laying *laying, int mesh_axis, int axis)
+static bool has_side(const struct mesh_layout *layout, int mesh_axis, int axis)
 {
-    for (int s = 0; s < laying->sides[mesh_axis]; s++)
-        if (laying->side[mesh_axis][s].axis == axis)
+    for (int s = 0; s < layout->sides[mesh_axis]; s++)
+        if (layout->side[mesh_axis][s].axis == axis)
             return true;
     return false;
 }
 
-void laying_of_slice(struct laying *laying, const struct slice *slice)
+void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice)
 {
-    memset(laying, 0, sizeof *laying);
+    memset(layout, 0, sizeof *layout);
     for (int a = 0; a < slice->axes; a++)
-        add_side(laying, a, a, slice->len[a]);
+        add_side(layout, a, a, slice->len[a]);
 }
 
 /* Reads "x" or "y:2" at *at, and moves behind it. Returns false where there is none. */
-static bool read_side(const char **at, const char *end, const struct slice *slice, struct laying *laying,
+static bool read_side(const char **at, const char *end, const struct slice *slice, struct mesh_layout *layout,
                       int mesh_axis)
 {
     int axis = *at < end ? slice_axis_by_name(**at) : -1;
-    if (axis < 0 || axis >= slice->axes || has_side(laying, mesh_axis, axis))
+    if (axis < 0 || axis >= slice->axes || has_side(layout, mesh_axis, axis))
         return false;
     long n = slice->len[axis];
     if (++*at < end && **at == ':') {
@@ -44,22 +44,22 @@ static bool read_side(const char **at, const char *end, const struct slice *slic
     }
     if (n < 1 || n > slice->len[axis])
         return false;
-    add_side(laying, mesh_axis, axis, (int)n);
+    add_side(layout, mesh_axis, axis, (int)n);
     return true;
 }
 
 /* Reads the value of "NAME=x*y:2". Returns the number of its sides, 0 if the value is a number, or a failure. */
-static int read_sides(const char *value, const char *end, const struct slice *slice, struct laying *laying,
-                      int mesh_axis, struct status *st)
+static int read_sides(const char *value, const char *end, const struct slice *slice,
+                      struct mesh_layout *layout, int mesh_axis, struct status *st)
 {
     const char *at = value;
     while (at < end && isspace((unsigned char)*at))
         at++;
     if (at == end || isdigit((unsigned char)*at) || *at == '-')
         return 0;
-    while (read_side(&at, end, slice, laying, mesh_axis)) {
+    while (read_side(&at, end, slice, layout, mesh_axis)) {
         if (at == end)
-            return laying->sides[mesh_axis];
+            return layout->sides[mesh_axis];
         if (*at++ != '*')
             break;
     }
@@ -70,13 +70,13 @@ static int read_sides(const char *value, const char *end, const struct slice *sl
 }
 
 /* Parts on the same physical axis lie inside each other, that of the last mesh axis innermost; they must fill it. */
-static int set_strides(struct laying *laying, const char *text, const struct slice *slice, int axes,
+static int set_strides(struct mesh_layout *layout, const char *text, const struct slice *slice, int axes,
                        struct status *st)
 {
     int filled[SLICE_AXES] = {1, 1, 1};
     for (int a = axes - 1; a >= 0; a--)
-        for (int s = 0; s < laying->sides[a]; s++) {
-            struct side *side = &laying->side[a][s];
+        for (int s = 0; s < layout->sides[a]; s++) {
+            struct side *side = &layout->side[a][s];
             side->stride = filled[side->axis];
             filled[side->axis] *= side->n;
         }
@@ -90,21 +90,21 @@ static int set_strides(struct laying *laying, const char *text, const struct sli
     return 0;
 }
 
-int laying_parse(struct laying *laying, const char *text, const struct slice *slice, struct axes *axes,
-                 struct status *st)
+int mesh_layout_parse(struct mesh_layout *layout, const char *text, const struct slice *slice,
+                      struct axes *axes, struct status *st)
 {
     char sizes[AXES_TEXT] = "";
     int named = 0, item = 0;
     size_t used = 0;
-    memset(laying, 0, sizeof *laying);
+    memset(layout, 0, sizeof *layout);
     for (const char *at = text; *at; item++) {
         size_t length = strcspn(at, ","), name = strcspn(at, "=,");
         const char *value = name < length ? at + name + 1 : at + length, *end = at + length;
-        int sides = item < AXES_MAX ? read_sides(value, end, slice, laying, item, st) : 0, n = 1;
+        int sides = item < AXES_MAX ? read_sides(value, end, slice, layout, item, st) : 0, n = 1;
         if (sides < 0)
             return sides;
         for (int s = 0; s < sides; s++)
-            n *= laying->side[item][s].n;
+            n *= layout->side[item][s].n;
         named += sides > 0;
         int wrote =
             sides
@@ -119,25 +119,25 @@ int laying_parse(struct laying *laying, const char *text, const struct slice *sl
     int code = axes_parse(sizes, axes, st);
     int unnamed = 0;
     for (int a = 0; code >= 0 && a < axes->count; a++)
-        unnamed += laying->sides[a] == 0 && axes->axis[a].n > 1;
+        unnamed += layout->sides[a] == 0 && axes->axis[a].n > 1;
     if (code >= 0 && named > 0 && unnamed == 0)
-        code = set_strides(laying, text, slice, axes->count, st);
+        code = set_strides(layout, text, slice, axes->count, st);
     return code < 0 ? code : named;
 }
 
-char *laying_print(const struct laying *laying, const struct slice *slice, int mesh_axis,
-                   char text[static LAYING_TEXT])
+char *mesh_layout_print(const struct mesh_layout *layout, const struct slice *slice, int mesh_axis,
+                        char text[static MESH_LAYOUT_TEXT])
 {
     size_t used = 0;
-    for (int s = 0; s < laying->sides[mesh_axis]; s++) {
-        const struct side *side = &laying->side[mesh_axis][s];
-        used += (size_t)snprintf(text + used, LAYING_TEXT - used, "%s%c", s ? "*" : "",
+    for (int s = 0; s < layout->sides[mesh_axis]; s++) {
+        const struct side *side = &layout->side[mesh_axis][s];
+        used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, "%s%c", s ? "*" : "",
                                  slice_axis_name(side->axis));
         if (side->n != slice->len[side->axis])
-            used += (size_t)snprintf(text + used, LAYING_TEXT - used, ":%d", side->n);
+            used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, ":%d", side->n);
     }
     if (used == 0)
-        snprintf(text, LAYING_TEXT, "one chip");
+        snprintf(text, MESH_LAYOUT_TEXT, "one chip");
     return text;
 }
 
@@ -147,14 +147,14 @@ static int by_place(const void *a, const void *b)
     return x->axis != y->axis ? x->axis - y->axis : (x->stride > y->stride) - (x->stride < y->stride);
 }
 
-int laying_lines(const struct laying *laying, const struct axis_list *list,
-                 struct side line[static LAYING_LINES])
+int mesh_layout_lines(const struct mesh_layout *layout, const struct axis_list *list,
+                      struct side line[static MESH_LAYOUT_LINES])
 {
     int sides = 0, lines = 0;
     for (int i = 0; i < list->count; i++)
-        for (int s = 0; s < laying->sides[list->axis[i]]; s++)
-            if (laying->side[list->axis[i]][s].n > 1)
-                line[sides++] = laying->side[list->axis[i]][s];
+        for (int s = 0; s < layout->sides[list->axis[i]]; s++)
+            if (layout->side[list->axis[i]][s].n > 1)
+                line[sides++] = layout->side[list->axis[i]][s];
     if (sides > 0)
         qsort(line, (size_t)sides, sizeof *line, by_place);
     for (int i = 0; i < sides; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * laying: which physical axes of a slice, or which parts of them, each logical axis of a mesh takes.
+ * mesh_layout: which physical axes of a slice, or which parts of them, each logical axis of a mesh takes.
  *
  * Logical axes get physical ones as jax.experimental.mesh_utils.create_device_mesh gives them (with
  * allow_split_physical_axes): the last axis, which communicates most, chooses first. It takes whole physical axes whose
@@ -13,8 +13,8 @@
  *
  * Units: none; strides are in links. Errors: status.h. Ownership: plain values.
  */
-#ifndef ICISIM_LAYING_H
-#define ICISIM_LAYING_H
+#ifndef ICISIM_MESH_LAYOUT_H
+#define ICISIM_MESH_LAYOUT_H
 
 #include <stdbool.h>
 
@@ -28,32 +28,32 @@ struct side {
 };
 
 /* What every mesh axis is laid on; the first side of one varies slowest. No side: a single chip, or listed chips. */
-struct laying {
+struct mesh_layout {
     int sides[AXES_MAX];
     struct side side[AXES_MAX][SLICE_AXES];
 };
 
 /* Lays axes, whose sizes multiply to the slice's chips, as JAX does. Returns false where they do not. */
-bool laying_find(struct laying *laying, const struct slice *slice, const struct axes *axes);
+bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes);
 
 /* One mesh axis for each of the slice's. */
-void laying_of_slice(struct laying *laying, const struct slice *slice);
+void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice);
 
 /* Reads "X=x*y:2,Z=y:4": axes of the slice, or parts of them, the part of a later mesh axis inside that of an earlier one.
  * `axes` gets the names and sizes. "X=8" is read too, and lays nothing. Returns how many mesh axes are written as axes of
  * the slice. Errors: texts that are neither, an axis whose parts do not multiply to its length. */
-int laying_parse(struct laying *laying, const char *text, const struct slice *slice, struct axes *axes,
-                 struct status *st);
+int mesh_layout_parse(struct mesh_layout *layout, const char *text, const struct slice *slice,
+                      struct axes *axes, struct status *st);
 
 /* "x:2*y", what a mesh axis is laid on; "one chip". Returns `text`. */
-enum { LAYING_TEXT = 32 };
-char *laying_print(const struct laying *laying, const struct slice *slice, int mesh_axis,
-                   char text[static LAYING_TEXT]);
+enum { MESH_LAYOUT_TEXT = 32 };
+char *mesh_layout_print(const struct mesh_layout *layout, const struct slice *slice, int mesh_axis,
+                        char text[static MESH_LAYOUT_TEXT]);
 
 /* The lines that some mesh axes have on the slice together, lower axes and smaller strides first: parts that follow each
  * other on a physical axis are one line. Returns their number; 0 also where the chips were listed. */
-enum { LAYING_LINES = AXES_MAX * SLICE_AXES };
-int laying_lines(const struct laying *laying, const struct axis_list *list,
-                 struct side line[static LAYING_LINES]);
+enum { MESH_LAYOUT_LINES = AXES_MAX * SLICE_AXES };
+int mesh_layout_lines(const struct mesh_layout *layout, const struct axis_list *list,
+                      struct side line[static MESH_LAYOUT_LINES]);
 
 #endif

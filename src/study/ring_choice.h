@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * ring_choice: by which rings a collective goes over its mesh axes.
+ *
+ * Axes that lie on several physical axes, or share one, can be walked in two ways (ring_set.h): a ring for each mesh axis, or
+ * all lines of the slice that they lie on at once. Both are kept until the program is built; then the faster one is taken,
+ * by simulation. --one-ring and --all-axes leave no choice.
+ *
+ * Units: seconds. Errors: status.h. Ownership: ring_choice_close(), safe on a zeroed one.
+ */
+#ifndef ICISIM_RING_CHOICE_H
+#define ICISIM_RING_CHOICE_H
+
+#include "machine/ring_set.h"
+#include "study/result.h"
+
+struct collective_job;
+struct collective_spec;
+struct job;
+struct point;
+
+enum ring_form {
+    RING_FORM_AXES,  /* a ring for each mesh axis */
+    RING_FORM_LINES, /* a ring, or a line, for each physical axis, or part of one */
+    RING_FORM_RING,  /* one ring through all */
+};
+
+struct ring_choice {
+    enum ring_form form; /* of `set` */
+    struct ring_set set;
+    struct ring_set other;       /* the lines, as long as it is open which are faster */
+    int share[COLLECTIVE_RINGS]; /* of the set's rings (collective_spec); all 0: the array is cut equally */
+    bool settled, weighed;       /* weighed: by what they take with an array of that size */
+    int64_t *pair_elements;      /* ragged: as the set numbers the group, where the mesh does not; or NULL */
+};
+
+/* Finds the rings over c->axes, which c->choice gets. Errors: --all-axes where there are no lines, too many axes. */
+int ring_choice_open(struct collective_job *c, const struct mesh *mesh, const struct point *point,
+                     struct status *st);
+void ring_choice_close(struct ring_choice *choice);
+
+/* Takes the faster ones, and the shares of the array that make them so, for good. */
+int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
+                       struct status *st);
+
+/* Puts the rings into a spec; its root and pairs, which the mesh numbers, as the rings have them. */
+int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
+                     struct status *st);
+
+/* The root, which the mesh numbers, as the rings number the group. */
+int ring_choice_root(const struct collective_job *c, const struct job *job);
+
+/* What the collective takes on its rings, simulated; and what it would take if every step of them were one link, by its
+ * closed form: NaN where there is none. */
+int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
+                     struct status *st);
+double ring_choice_ideal_s(const struct collective_job *c, const struct job *job);
+
+/* "fsdp on x*y as axes, tp on z", what each mesh axis lies on, and how it is walked. Returns `text`. */
+char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
+                        char text[static RESULT_LINE]);
+
+/* Where a step of its rings is longer than a hop: what the collective takes on a mesh whose axes are ordered so that none
+ * is, or else by the closed form. "" where every step is a hop. */
+int long_hops_print(const struct collective_job *c, const struct job *job, char text[static RESULT_LINE],
+                    struct status *st);
+
+#endif
