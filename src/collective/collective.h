@@ -94,10 +94,10 @@ struct collective {
     bool uses_ring, has_algorithms, has_targets, has_pair_sizes;
     /* The option whose values are worth putting side by side, and which values. */
     const char *variants, *variant_values;
-    /* As nccl-tests has them: is it the data of one chip that algorithm bandwidth counts; bus bandwidth over algorithm
-     * bandwidth for a group of n. */
+    /* As nccl-tests has them (doc/PERFORMANCE.md there): is it the data of one chip that algorithm bandwidth counts; and how many
+     * rounds bus bandwidth counts, of (n - 1)/n of them: 0 where it is algorithm bandwidth. */
     bool counts_one_chip;
-    double (*busbw_factor)(int n);
+    int busbw_rounds;
     collective_builder *build;
 };
 
@@ -105,6 +105,8 @@ struct collective {
 extern const struct collective collectives[];
 const struct collective *collective_of(enum collective_id id);
 const struct collective *collective_by_name(const char *name, struct status *st);
+/* Bus bandwidth over algorithm bandwidth, for a group of n. */
+double collective_busbw_factor(const struct collective *collective, int n);
 
 /* An all-gather, a reduce-scatter or an all-reduce cuts its array into parts, one for each ring to start with: rings of other
  * lengths, and lines, do not carry alike, so parts have shares, of COLLECTIVE_SHARES in all. */

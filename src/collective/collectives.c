@@ -7,21 +7,6 @@
 #include "base/text.h"
 #include "collective/builders.h"
 
-/* Bus bandwidth over algorithm bandwidth, as nccl-tests has it (doc/PERFORMANCE.md there). */
-static double factor_gather(int n)
-{
-    return (n - 1.0) / n;
-}
-static double factor_all_reduce(int n)
-{
-    return 2 * (n - 1.0) / n;
-}
-static double factor_one(int n)
-{
-    (void)n;
-    return 1;
-}
-
 const struct collective_algorithm collective_algorithms[ALGORITHMS] = {
     [ALGORITHM_DIRECT] = {.name = "direct", .of = COLLECTIVE_ALL_TO_ALL, .build = all_to_all_direct_build},
     [ALGORITHM_RING] = {.name = "ring",
@@ -45,7 +30,7 @@ const struct collective collectives[] = {
                                .what = "every chip gets the chunks of all",
                                .size = "the whole array",
                                THREE_RINGS,
-                               .busbw_factor = factor_gather,
+                               .busbw_rounds = 1,
                                .build = all_gather_build},
     [COLLECTIVE_REDUCE_SCATTER] = {.id = COLLECTIVE_REDUCE_SCATTER,
                                    .name = "reduce-scatter",
@@ -53,7 +38,7 @@ const struct collective collectives[] = {
                                    .what = "every chip gets its chunk of the sum over all",
                                    .size = "the whole array",
                                    THREE_RINGS,
-                                   .busbw_factor = factor_gather,
+                                   .busbw_rounds = 1,
                                    .build = reduce_scatter_build},
     [COLLECTIVE_ALL_REDUCE] = {.id = COLLECTIVE_ALL_REDUCE,
                                .name = "all-reduce",
@@ -61,7 +46,7 @@ const struct collective collectives[] = {
                                .what = "every chip gets the sum (mean, max, min) over all",
                                .size = "the whole array",
                                THREE_RINGS,
-                               .busbw_factor = factor_all_reduce,
+                               .busbw_rounds = 2,
                                .build = all_reduce_build},
     [COLLECTIVE_ALL_TO_ALL] = {.id = COLLECTIVE_ALL_TO_ALL,
                                .name = "all-to-all",
@@ -72,7 +57,7 @@ const struct collective collectives[] = {
                                .variants = "algorithm",
                                .variant_values = "direct,ring",
                                .counts_one_chip = true,
-                               .busbw_factor = factor_gather,
+                               .busbw_rounds = 1,
                                .build = build_by_algorithm},
     [COLLECTIVE_RAGGED] = {.id = COLLECTIVE_RAGGED,
                            .name = "ragged-all-to-all",
@@ -82,7 +67,6 @@ const struct collective collectives[] = {
                            .has_pair_sizes = true,
                            .variants = "op", /* there is no other schedule */
                            .counts_one_chip = true,
-                           .busbw_factor = factor_one,
                            .build = ragged_all_to_all_build},
     [COLLECTIVE_PERMUTE] = {.id = COLLECTIVE_PERMUTE,
                             .name = "collective-permute",
@@ -92,7 +76,6 @@ const struct collective collectives[] = {
                             .has_targets = true,
                             .variants = "routes",
                             .variant_values = "1,2",
-                            .busbw_factor = factor_one,
                             .build = collective_permute_build},
     [COLLECTIVE_BROADCAST] = {.id = COLLECTIVE_BROADCAST,
                               .name = "collective-broadcast",
@@ -100,7 +83,6 @@ const struct collective collectives[] = {
                               .what = "every chip gets the array of one",
                               .size = "the whole array",
                               THREE_RINGS,
-                              .busbw_factor = factor_one,
                               .build = broadcast_build},
     {0},
 };
@@ -108,6 +90,11 @@ const struct collective collectives[] = {
 const struct collective *collective_of(enum collective_id id)
 {
     return &collectives[id];
+}
+
+double collective_busbw_factor(const struct collective *collective, int n)
+{
+    return collective->busbw_rounds ? collective->busbw_rounds * (n - 1.0) / n : 1;
 }
 
 const char *algorithm_name(enum algorithm algorithm)

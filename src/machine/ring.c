@@ -187,8 +187,23 @@ static bool is_alive(const struct slice *slice, int axis)
     return true;
 }
 
+/* Along an axis whose links are its own, where chips stand is their coordinate. */
+static struct ring ring_of_links(const struct slice *slice, int axis)
+{
+    int n = slice->len[axis];
+    bool closed = slice_ring(slice, axis) > 0;
+    struct ring ring = {.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
+    ring.closing_links = closed ? 1 : n - 1;
+    return ring;
+}
+
 int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st)
 {
+    if (part->n == slice->len[part->axis] && is_alive(slice, part->axis) &&
+        slice_is_straight(slice, part->axis)) {
+        *ring = ring_of_links(slice, part->axis);
+        return 0;
+    }
     int at = 0;
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
     if (!chip)
@@ -209,13 +224,7 @@ int ring_of_part(struct ring *ring, const struct slice *slice, const struct side
 
 int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
 {
-    int n = slice->len[axis];
-    if (!is_alive(slice, axis) || !slice_is_straight(slice, axis))
-        return ring_of_part(ring, slice, &(struct side){.axis = axis, .n = n, .stride = 1}, st);
-    bool closed = slice_ring(slice, axis) > 0;
-    *ring = (struct ring){.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
-    ring->closing_links = closed ? 1 : n - 1;
-    return 0;
+    return ring_of_part(ring, slice, &(struct side){axis, slice->len[axis], 1}, st);
 }
 
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)

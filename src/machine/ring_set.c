@@ -38,14 +38,6 @@ int ring_set_of_ring(struct ring_set *set, const struct mesh *mesh, const struct
     return ring_through(&set->ring[0], mesh, list, st);
 }
 
-/* The rings of all chips along a line, of a whole axis or of part of one. */
-static int ring_of_line(struct ring *ring, const struct slice *slice, const struct side *line,
-                        struct status *st)
-{
-    return line->n == slice->len[line->axis] ? ring_of_axis(ring, slice, line->axis, st)
-                                             : ring_of_part(ring, slice, line, st);
-}
-
 int ring_set_of_lines(struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
                       struct status *st)
 {
@@ -55,7 +47,7 @@ int ring_set_of_lines(struct ring_set *set, const struct mesh *mesh, const struc
     if (lines > COLLECTIVE_RINGS)
         return 0;
     for (; set->rings < lines; set->rings++)
-        if (ring_of_line(&set->ring[set->rings], mesh->slice, &line[set->rings], st) < 0)
+        if (ring_of_part(&set->ring[set->rings], mesh->slice, &line[set->rings], st) < 0)
             return st->code;
     return 0;
 }

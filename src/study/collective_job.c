@@ -189,7 +189,7 @@ static int collective_describe(const struct job *job, struct work *work, struct 
     work->axes = job->point->work.groups ? job->point->work.groups : c->axes_text;
     work->size_bytes = job->point->work.size_bytes;
     work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
-    work->busbw_factor = c->collective->busbw_factor(c->group_chips);
+    work->busbw_factor = collective_busbw_factor(c->collective, c->group_chips);
     work->exact_id = formula_exact_find(&formula, &work->formula_exact_s);
     work->rule_id = formula_rule_find(&formula, &work->formula_rule_s);
     return 0;
