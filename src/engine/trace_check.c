@@ -285,15 +285,10 @@ int trace_check(const struct trace *trace, const struct program *program, struct
     if (trace->ops != program->ops || trace->chips != program->slice->chips)
         return status_fail(st, STATUS_CHECK, "the trace has %d ops on %d chips, the program %d on %d",
                            trace->ops, trace->chips, program->ops, program->slice->chips);
-    int longest = 0;
-    for (int32_t r = 0; r < program->routes; r++) {
-        int n = route_length(program->hop + program->route[r].first, program->route[r].hops);
-        longest = n > longest ? n : longest;
-    }
     struct check check = {program, trace, st, exact_frac * trace->total_s, NULL, NULL, NULL, NULL, NULL};
     check.arrived_s = calloc((size_t)program->ops * chips + 1, sizeof *check.arrived_s);
     check.compute_s = calloc(chips, sizeof *check.compute_s);
-    check.link = calloc((size_t)longest + 1, sizeof *check.link);
+    check.link = calloc((size_t)program_longest_route(program) + 1, sizeof *check.link);
     check.first = calloc(links + 1, sizeof *check.first);
     int code = check.arrived_s && check.compute_s && check.link && check.first ? check_all(&check)
                                                                                : status_nomem(st);

@@ -1,95 +1,171 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "metrics/metrics.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/grow.h"
-#include "metrics/count.h"
+#include "base/lookup.h"
 
-void metrics_crossed_free(struct crossed *crossed)
+/* Sends of the same chips along the same routes: the steps of a loop send to the same chips over and over. */
+struct load {
+    const struct op *op; /* the first of them */
+    double amount;       /* bytes of them all; where chips have amounts of their own, how many they are */
+};
+
+static bool loads_alike(const struct op *a, const struct op *b)
 {
-    for (int i = 0; i < CROSSINGS_KEPT; i++) {
-        free(crossed->kept[i].link);
-        free(crossed->kept[i].chip);
-    }
-    *crossed = (struct crossed){.found = 0};
+    return a->where == b->where && a->towards.table == b->towards.table &&
+           a->towards.route == b->towards.route && a->amount.table == b->amount.table;
 }
 
-static int walk(const struct program *program, const struct op *op, struct crossing *crossing,
-                struct status *st)
+/* Lists the loads of a program, load[ops]; returns how many they are. */
+static int32_t find_loads(const struct program *program, struct load load[], struct status *st)
 {
-    crossing->where = op->where;
-    crossing->towards = op->towards;
-    crossing->links = 0;
-    for (int chip = 0; chip < program->slice->chips; chip++) {
-        if (!op_takes_part(program, op, chip))
+    struct lookup known = {0};
+    int32_t loads = 0, l = -1;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind != OP_SEND)
             continue;
-        struct route route = op_route(program, op, chip);
+        const int32_t key[] = {op->where, op->towards.table, op->towards.route, op->amount.table};
+        uint32_t hash = lookup_hash(0, key, sizeof key);
+        const struct lookup_entry *at = NULL;
+        while ((l = lookup_next(&known, hash, &at)) >= 0 && !loads_alike(load[l].op, op))
+            ;
+        if (l < 0 && lookup_add(&known, hash, loads) < 0) {
+            loads = status_nomem(st);
+            break;
+        }
+        if (l < 0)
+            load[l = loads++] = (struct load){.op = op};
+        load[l].amount += op_times(op) * (op->amount.table == NO_TABLE ? op->amount.each : 1);
+    }
+    lookup_free(&known);
+    return loads;
+}
+
+/* What all chips do alike: translation takes each link of an axis and sign to every other, so each carries as much. Counting
+ * chip by chip would walk 10^7 routes of a pod. */
+static void count_alike(const struct program *program, const struct load *load,
+                        double alike_bytes[SLICE_AXES][2])
+{
+    struct route route = program->route[load->op->towards.route];
+    for (int h = 0; h < route.hops; h++) {
+        struct hop hop = program->hop[route.first + h];
+        bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
+        alike_bytes[hop.axis][minus] += abs(hop.delta) * load->amount;
+    }
+}
+
+static int count_each(const struct program *program, const struct load *load, int link[], double link_bytes[],
+                      struct status *st)
+{
+    for (int chip = 0; chip < program->slice->chips; chip++) {
+        if (!op_takes_part(program, load->op, chip))
+            continue;
+        struct route route = op_route(program, load->op, chip);
         const struct hop *hop = program->hop + route.first;
-        int links = route_length(hop, route.hops);
-        if (!GROW_BY(crossing->link, crossing->links, crossing->link_room, links) ||
-            !GROW_BY(crossing->chip, crossing->links, crossing->chip_room, links))
-            return status_nomem(st);
-        if (route_walk(program->slice, chip, hop, route.hops, crossing->link + crossing->links) < 0)
-            return status_fail(st, STATUS_CHECK, "op %d leaves the slice at chip %d", (int)(op - program->op),
-                               chip);
-        while (links-- > 0)
-            crossing->chip[crossing->links++] = chip;
+        bool alike = load->op->amount.table == NO_TABLE;
+        double bytes = load->amount * (alike ? 1 : op_amount(program, load->op, chip));
+        if (route_walk(program->slice, chip, hop, route.hops, link) < 0)
+            return status_fail(st, STATUS_CHECK, "op %d leaves the slice at chip %d",
+                               (int)(load->op - program->op), chip);
+        for (int i = 0; i < route_length(hop, route.hops); i++)
+            link_bytes[link[i]] += bytes;
     }
     return 0;
 }
 
-/* What is kept of a send, or found now; NULL after a failure. */
-static const struct crossing *crossing_of(const struct program *program, const struct op *op,
-                                          struct crossed *crossed, struct status *st)
-{
-    for (unsigned i = 0; i < CROSSINGS_KEPT && i < crossed->found; i++) {
-        const struct crossing *known = &crossed->kept[i];
-        if (known->where == op->where && known->towards.route == op->towards.route &&
-            known->towards.table == op->towards.table)
-            return known;
-    }
-    struct crossing *crossing = &crossed->kept[crossed->found++ % CROSSINGS_KEPT];
-    return walk(program, op, crossing, st) < 0 ? NULL : crossing;
-}
-
-int metrics_count_each(const struct program *program, const struct op *op, struct crossed *crossed,
+static int count_loads(const struct program *program, const struct load load[], int32_t loads, int link[],
                        double link_bytes[], struct status *st)
 {
-    const struct crossing *crossing = crossing_of(program, op, crossed, st);
-    double times = op_times(op), alike = op->amount.each * times;
-    if (!crossing)
-        return st->code;
-    if (op->amount.table == NO_TABLE)
-        for (int32_t i = 0; i < crossing->links; i++)
-            link_bytes[crossing->link[i]] += alike;
-    else
-        for (int32_t i = 0; i < crossing->links; i++)
-            link_bytes[crossing->link[i]] += op_amount(program, op, crossing->chip[i]) * times;
+    const struct slice *slice = program->slice;
+    double alike_bytes[SLICE_AXES][2] = {{0}};
+    for (int32_t l = 0; l < loads; l++) {
+        const struct op *op = load[l].op;
+        bool alike = op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE;
+        if (alike)
+            count_alike(program, &load[l], alike_bytes);
+        else if (count_each(program, &load[l], link, link_bytes, st) < 0)
+            return st->code;
+    }
+    for (int id = 0; id < slice_link_ids(slice); id++)
+        if (slice_is_link(slice, id))
+            link_bytes[id] += alike_bytes[slice_link_axis(slice, id)][slice_link_sign(id) < 0];
     return 0;
 }
 
 int metrics_link_bytes(const struct program *program, double link_bytes[], struct status *st)
 {
-    const struct slice *slice = program->slice;
-    double alike_bytes[SLICE_AXES][2] = {{0}};
-    struct crossed crossed = {.found = 0};
-    for (int link = 0; link < slice_link_ids(slice); link++)
-        link_bytes[link] = 0;
-    int code = 0;
-    for (int32_t o = 0; o < program->ops && code == 0; o++) {
-        const struct op *op = &program->op[o];
-        if (op->kind == OP_SEND)
-            code = metrics_count_send(program, op, &crossed, alike_bytes, link_bytes, st);
-    }
-    for (int link = 0; link < slice_link_ids(slice); link++) {
-        double bytes = alike_bytes[slice_link_axis(slice, link)][slice_link_sign(link) < 0];
-        if (bytes > 0 && slice_is_link(slice, link))
-            link_bytes[link] += bytes;
-    }
-    metrics_crossed_free(&crossed);
+    struct load *load = malloc(((size_t)program->ops + 1) * sizeof *load);
+    int *link = malloc(((size_t)program_longest_route(program) + 1) * sizeof *link);
+    int code = load && link ? find_loads(program, load, st) : status_nomem(st);
+    for (int id = 0; id < slice_link_ids(program->slice); id++)
+        link_bytes[id] = 0;
+    if (code >= 0)
+        code = count_loads(program, load, code, link, link_bytes, st);
+    free(load);
+    free(link);
     return code;
+}
+
+int metrics_links_s(const struct program *program, double *seconds, struct status *st)
+{
+    const struct slice *slice = program->slice;
+    double *bytes = malloc(((size_t)slice_link_ids(slice) + 1) * sizeof *bytes);
+    int code = bytes ? metrics_link_bytes(program, bytes, st) : status_nomem(st);
+    *seconds = 0;
+    for (int id = 0; code == 0 && id < slice_link_ids(slice); id++)
+        if (bytes[id] > 0)
+            *seconds = fmax(*seconds, bytes[id] / slice_link_Bps(slice, id));
+    free(bytes);
+    return code;
+}
+
+/* The fewest links that the send of a chip crosses. */
+static int fewest_links(const struct program *program, const struct op *op)
+{
+    int fewest = INT_MAX;
+    int chips = op->towards.table == NO_TABLE ? 1 : program->slice->chips;
+    for (int chip = 0; chip < chips; chip++) {
+        struct route route = op_route(program, op, chip);
+        int links = route_length(program->hop + route.first, route.hops);
+        fewest = links < fewest ? links : fewest;
+    }
+    return fewest;
+}
+
+/* What an op takes at least, as if it had its links to itself: setup + links * latency + bytes / bandwidth. Ops of some
+ * chips only count for nothing, since chips that take no part do not wait either. */
+static double op_least_s(const struct program *program, const struct op *op, double scale)
+{
+    const struct slice *slice = program->slice;
+    if (op->where != WHERE_ALL || op->amount.table != NO_TABLE || slice->link)
+        return 0;
+    if (op->kind == OP_COMPUTE)
+        return op->amount.each;
+    int links = fewest_links(program, op);
+    return op->setup_s + links * slice->hop_latency_s +
+           (links ? scale * op->amount.each / slice->link_Bps : 0);
+}
+
+int metrics_chain_s(const struct program *program, double scale, double *seconds, struct status *st)
+{
+    double *end_s = malloc(((size_t)program->ops + 1) * sizeof *end_s);
+    if (!end_s)
+        return status_nomem(st);
+    *seconds = 0;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        end_s[o] = 0;
+        for (int32_t a = 0; a < op->afters && op->where == WHERE_ALL; a++)
+            end_s[o] = fmax(end_s[o], end_s[program->after[op->first_after + a].op]);
+        end_s[o] += op_least_s(program, op, scale);
+        *seconds = fmax(*seconds, end_s[o]);
+    }
+    free(end_s);
+    return 0;
 }
 
 /* The axes whose links the program's routes take. */

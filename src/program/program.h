@@ -282,6 +282,7 @@ int program_steps(const struct program *program, struct status *st);
 int32_t program_depths(const struct program *program, int32_t depth[]);
 bool op_crosses_links(const struct program *program, const struct op *op);
 bool program_has_computes(const struct program *program);
+int program_longest_route(const struct program *program); /* in links */
 
 /* Number of elements that `view` selects on `chip`; and on the chip `at`, evaluated with `chip`'s variables
  * (they differ for ragged buffers only). */

@@ -16,6 +16,16 @@ static int links_of(const struct program *program, struct route route)
     return route_length(program->hop + route.first, route.hops);
 }
 
+int program_longest_route(const struct program *program)
+{
+    int longest = 0;
+    for (int32_t r = 0; r < program->routes; r++) {
+        int links = links_of(program, program->route[r]);
+        longest = links > longest ? links : longest;
+    }
+    return longest;
+}
+
 /* Calls for every send and chip would walk 10^7 routes of a pod: what all chips share is looked up once. */
 int64_t op_takers(const struct program *program, const struct op *op)
 {
