@@ -30,28 +30,28 @@ struct shared {
     double times[]; /* the arrays of the trace, one after the other */
 };
 
-/* The arrays of a trace and their lengths; returns how many there are. */
-enum { TRACE_ARRAYS = 6 };
-static int list_arrays(struct trace *trace, double **array[static TRACE_ARRAYS],
-                       size_t n[static TRACE_ARRAYS])
-{
-    size_t ops = (size_t)trace->ops, chips = (size_t)trace->chips;
-    double **arrays[TRACE_ARRAYS] = {&trace->op_start_s,  &trace->op_end_s, &trace->chip_end_s,
-                                     &trace->chip_busy_s, &trace->start_s,  &trace->end_s};
-    const size_t lengths[TRACE_ARRAYS] = {ops, ops, chips, chips, ops * chips, ops * chips};
-    memcpy(array, arrays, sizeof arrays);
-    memcpy(n, lengths, sizeof lengths);
-    return trace->start_s ? TRACE_ARRAYS : TRACE_ARRAYS - 2;
-}
+/* A run in a child process. */
+struct job {
+    const struct engine *engine;
+    const struct program *program;
+    const struct engine_limits *limits;
+    struct trace *trace; /* of each process its own */
+    struct shared *shared;
+    int words;
+    pid_t parent;
+};
 
-static size_t shared_bytes(struct trace *trace)
+/* Copies all times of a trace to `times`, or back; returns how many they are. NULL: only counts them. */
+static size_t pass_times(struct trace *trace, double times[], bool back)
 {
-    double **array[TRACE_ARRAYS];
-    size_t n[TRACE_ARRAYS], bytes = sizeof(struct shared);
-    int arrays = list_arrays(trace, array, n);
-    for (int i = 0; i < arrays; i++)
-        bytes += n[i] * sizeof(double);
-    return bytes;
+    size_t ops = (size_t)trace->ops, chips = (size_t)trace->chips, at = 0;
+    double *const array[] = {trace->op_start_s,  trace->op_end_s, trace->chip_end_s,
+                             trace->chip_busy_s, trace->start_s,  trace->end_s};
+    const size_t n[] = {ops, ops, chips, chips, ops * chips, ops * chips};
+    for (size_t i = 0; i < sizeof n / sizeof *n && array[i]; at += n[i++])
+        if (times && n[i] > 0)
+            memcpy(back ? array[i] : times + at, back ? times + at : array[i], n[i] * sizeof *times);
+    return at;
 }
 
 /* Where the child's words go; what a sanitizer says is for the terminal. */
@@ -121,91 +121,70 @@ static void block_interrupts(void)
 }
 
 /* The child: never returns, and leaves the parent's buffered output alone. */
-static _Noreturn void run_child(const struct engine *engine, const struct program *program,
-                                const struct engine_limits *limits, const struct trace *trace,
-                                struct shared *shared, int words, pid_t parent)
+static _Noreturn void run_child(const struct job *job)
 {
     /* A parent that is killed takes its child along; it may have died before we asked for that. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
+    if (getppid() != job->parent)
         _exit(EXIT_FAILURE);
-    if (words >= 0 && (dup2(words, STDOUT_FILENO) < 0 || dup2(words, STDERR_FILENO) < 0))
+    if (job->words >= 0 && (dup2(job->words, STDOUT_FILENO) < 0 || dup2(job->words, STDERR_FILENO) < 0))
         _exit(EXIT_FAILURE);
     block_interrupts();
-    start_timer(limits);
+    start_timer(job->limits);
     memory_release(); /* SimGrid reserves far more for its stacks than it takes */
-    struct trace mine = *trace;
-    double **array[TRACE_ARRAYS], *at = shared->times;
-    size_t n[TRACE_ARRAYS];
-    int arrays = list_arrays(&mine, array, n);
-    for (int i = 0; i < arrays; i++) {
-        if (n[i])
-            memcpy(at, *array[i], n[i] * sizeof *at);
-        *array[i] = at;
-        at += n[i];
-    }
-    shared->code = engine->run(program, limits, &mine, &shared->status);
-    shared->total_s = mine.total_s;
+    struct shared *shared = job->shared;
+    shared->code = job->engine->run(job->program, job->limits, job->trace, &shared->status);
+    shared->total_s = job->trace->total_s;
+    pass_times(job->trace, shared->times, false);
     shared->done = true;
     _exit(EXIT_SUCCESS);
 }
 
-static void copy_back(struct trace *trace, const struct shared *shared)
-{
-    double **array[TRACE_ARRAYS];
-    const double *at = shared->times;
-    size_t n[TRACE_ARRAYS];
-    int arrays = list_arrays(trace, array, n);
-    for (int i = 0; i < arrays; i++) {
-        if (n[i])
-            memcpy(*array[i], at, n[i] * sizeof *at);
-        at += n[i];
-    }
-    trace->total_s = shared->total_s;
-}
-
 /* Waits for the child and says how it ended. */
-static int reap(const struct engine *engine, const struct engine_limits *limits, pid_t child,
-                const struct shared *shared, int words, struct status *st)
+static int reap(const struct job *job, pid_t child, struct status *st)
 {
+    const struct shared *shared = job->shared;
     char text[WORDS];
     int how = 0;
     while (waitpid(child, &how, 0) < 0)
         if (errno != EINTR)
-            return status_fail(st, STATUS_ENGINE, "engine %s: cannot wait for its process: %s", engine->name,
-                               strerror(errno));
+            return status_fail(st, STATUS_ENGINE, "engine %s: cannot wait for its process: %s",
+                               job->engine->name, strerror(errno));
     if (shared->done)
         return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
-        return engine_out_of_time(limits, st);
-    const char *said = last_words(words, text);
+        return engine_out_of_time(job->limits, st);
+    const char *said = last_words(job->words, text);
     if (WIFSIGNALED(how))
         return status_fail(st, death_code(said), "engine %s died of signal %d (%s)%s; try another engine",
-                           engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), said);
+                           job->engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), said);
     return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d%s; try another engine",
-                       engine->name, WEXITSTATUS(how), said);
+                       job->engine->name, WEXITSTATUS(how), said);
 }
 
 int engine_run_forked(const struct engine *engine, const struct program *program,
                       const struct engine_limits *limits, struct trace *trace, struct status *st)
 {
-    size_t bytes = shared_bytes(trace);
-    struct shared *shared =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zero */
-    if (shared == MAP_FAILED)
-        return status_nomem(st);
-    fflush(NULL); /* what is buffered now would otherwise be the child's too */
-    int words = open_words();
-    pid_t parent = getpid(), child = fork();
-    if (child == 0)
-        run_child(engine, program, limits, trace, shared, words, parent);
-    int code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
+    struct job job = {engine, program, limits, trace, .words = open_words(), .parent = getpid()};
+    size_t bytes = sizeof *job.shared + pass_times(trace, NULL, false) * sizeof(double);
+    job.shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zero */
+    pid_t child = -1;
+    int code = job.shared == MAP_FAILED ? status_nomem(st) : 0;
+    if (code == 0) {
+        fflush(NULL); /* what is buffered now would otherwise be the child's too */
+        child = fork();
+        if (child == 0)
+            run_child(&job);
+        code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
                                        engine->name, strerror(errno))
-                         : reap(engine, limits, child, shared, words, st);
-    if (code == 0)
-        copy_back(trace, shared);
-    if (words >= 0)
-        close(words);
-    munmap(shared, bytes);
+                         : reap(&job, child, st);
+        if (code == 0) {
+            pass_times(trace, job.shared->times, true);
+            trace->total_s = job.shared->total_s;
+        }
+        munmap(job.shared, bytes);
+    }
+    if (job.words >= 0)
+        close(job.words);
     return code;
 }
