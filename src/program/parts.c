@@ -106,6 +106,26 @@ int32_t program_route(struct program *program, const struct hop hop[], int hops)
     APPEND_VALUE(program, ROOM_ROUTE, route, routes, &sought, route);
 }
 
+int32_t program_route_between(struct program *program, int from, int to)
+{
+    struct hop hop[ROUTE_HOPS];
+    int hops = route_between(program->slice, from, to, hop, NULL);
+    if (hops >= 0)
+        return program_route(program, hop, hops);
+    if (!program->error) {
+        program->lost[0] = from;
+        program->lost[1] = to;
+    }
+    return program_fault(program, hops);
+}
+
+void program_routes_to(struct program *program, const int32_t target[], int32_t route[])
+{
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        if (target[chip] >= 0)
+            route[chip] = program_route_between(program, chip, target[chip]);
+}
+
 struct towards program_towards(struct program *program, const struct hop hop[], int hops)
 {
     return (struct towards){program_route(program, hop, hops), NO_TABLE};
