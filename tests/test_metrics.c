@@ -42,7 +42,8 @@ static void measure(struct metrics *m, const struct program *program, const stru
     struct counts counts;
     struct status st = {0};
     OKAY(counts_find(&counts, program, orbit, &st), st);
-    OKAY(metrics_compute(m, program, &counts, trace, more_s, comm_s, orbit, &st), st);
+    struct metrics_run run = {program, &counts, trace, more_s, comm_s, orbit};
+    OKAY(metrics_compute(m, &run, &st), st);
 }
 
 /* On a 5x3 torus all 15 chips send 700 B by x+2: each x+ link carries two flows, each x- and y link none. */

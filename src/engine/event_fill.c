@@ -85,10 +85,15 @@ static int32_t flows_on(const struct network *network, int32_t link)
 static int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
 {
     int32_t entries = 0;
-    for (int32_t i = 0; i < g->links; i++) {
-        struct fill *fill = &network->fill[g->link[i]];
-        fill->left_Bps = network->map->Bps[g->link[i]];
-        fill->open = flows_on(network, g->link[i]);
+    for (int32_t i = 0; i < g->busies;) {
+        struct fill *fill = &network->fill[g->busy[i]];
+        fill->left_Bps = network->map->Bps[g->busy[i]];
+        fill->open = flows_on(network, g->busy[i]);
+        fill->busy = fill->open > 0;
+        if (fill->busy)
+            i++;
+        else
+            g->busy[i] = g->busy[--g->busies];
     }
     *level_Bps = 0;
     for (int32_t i = 0; i < g->from; i++)
@@ -97,12 +102,12 @@ static int32_t fill_start(struct network *network, struct group *g, double *leve
     for (; g->orders > g->from; g->orders--)
         network->fill[g->order[g->orders - 1]].watched = g->fills;
     network->open = 0;
-    for (int32_t i = 0; i < g->links; i++) {
-        int32_t link = g->link[i];
+    for (int32_t i = 0; i < g->busies; i++) {
+        int32_t link = g->busy[i];
         const struct fill *fill = &network->fill[link];
-        if (fill->open == 0 || network->bundle[link].full == network->pass)
+        if (network->bundle[link].full == network->pass)
             continue;
-        if (fill->watched >= g->fills)
+        if (fill->open > 0 && fill->watched >= g->fills)
             network->heap[entries++] = (struct fill_entry){fill->left_Bps / fill->open, link};
         network->open += fill->open;
     }
@@ -296,11 +301,11 @@ static bool hold_level(struct network *network, struct group *g, int32_t fulls, 
 static bool overlooked(struct network *network, const struct group *g)
 {
     bool found = false;
-    for (int32_t i = 0; i < g->links; i++) {
-        struct fill *fill = &network->fill[g->link[i]];
-        double Bps = network->map->Bps[g->link[i]];
+    for (int32_t i = 0; i < g->busies; i++) {
+        struct fill *fill = &network->fill[g->busy[i]];
+        double Bps = network->map->Bps[g->busy[i]];
         if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
-            network->bundle[g->link[i]].full == network->pass)
+            network->bundle[g->busy[i]].full == network->pass)
             continue;
         found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
         fill->watched = g->fills + WATCHED_FILLS;

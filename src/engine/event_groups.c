@@ -13,7 +13,7 @@
 static bool list_groups(struct network *network)
 {
     int32_t links = network->map->links;
-    int32_t *at = network->group_link = malloc(2 * (size_t)links * sizeof *network->group_link);
+    int32_t *at = network->group_link = malloc(3 * (size_t)links * sizeof *network->group_link);
     struct group *group = network->group = calloc((size_t)links, sizeof *group);
     network->dirty_group = malloc((size_t)links * sizeof *network->dirty_group);
     if (!at || !group || !network->dirty_group)
@@ -23,7 +23,8 @@ static bool list_groups(struct network *network)
     for (int32_t g = 0; g < links; g++) {
         int32_t n = group[g].links;
         if (n > 0)
-            group[g] = (struct group){.link = at, .order = at + links, .due_s = NAN, .from = INT32_MAX};
+            group[g] = (struct group){
+                .link = at, .order = at + links, .busy = at + 2 * links, .due_s = NAN, .from = INT32_MAX};
         at += n;
     }
     for (int32_t l = 0; l < links; l++) {
@@ -82,14 +83,28 @@ void group_disturb(struct network *network, struct group *group, int32_t from)
     group->dirty = true;
 }
 
+void group_busy(struct network *network, struct group *group, int32_t link)
+{
+    struct fill *fill = &network->fill[link];
+    if (fill->busy)
+        return;
+    group->busy[group->busies++] = link;
+    fill->busy = true;
+    fill->watched = group->fills + 1;
+}
+
 /* The first path comes: nothing is known of what its links can carry. */
 static void wake(struct network *network, struct group *group)
 {
-    group->orders = 0;
+    for (int32_t i = 0; i < group->busies; i++)
+        network->fill[group->busy[i]].busy = false;
+    group->orders = group->busies = 0;
     group->due_s = NAN;
     for (int32_t i = 0; i < group->links; i++) {
-        network->fill[group->link[i]].watched = group->fills + 1;
-        network->bundle[group->link[i]].counted = 0;
+        int32_t link = group->link[i];
+        network->bundle[link].counted = 0;
+        if (network->link[link].singles > 0)
+            group_busy(network, group, link);
     }
 }
 
@@ -145,6 +160,8 @@ void network_join_path(struct network *network, uint32_t flow, int32_t links, co
     struct group *group = &network->group[network->map->group[*link]];
     if (group->paths++ == 0)
         wake(network, group);
+    for (int32_t l = 0; l < links; l++)
+        group_busy(network, group, link[l]);
     group_disturb(network, group, 0);
 }
 

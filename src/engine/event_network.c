@@ -57,6 +57,7 @@ static void touch(struct network *network, int32_t link)
 {
     struct group *group = group_awake(network, link);
     if (group) {
+        group_busy(network, group, link);
         group_disturb(network, group, 0);
     } else if (!network->link[link].dirty) {
         network->link[link].dirty = true;

@@ -120,6 +120,7 @@ struct fill {
     int32_t open;    /* flows that are not held yet, a path as often as it crosses */
     int32_t held;    /* of these, at this level */
     int32_t watched; /* to the end of this filling of its group */
+    bool busy;       /* in the list of its group */
 };
 
 /* In the heap of a filling: a link, and a level below which it is not full. */
@@ -136,6 +137,7 @@ struct group {
     int32_t fills;          /* how often it was */
     int32_t paths;          /* that flow in it: 0, and its links share on their own */
     int32_t *link, links;   /* all of them */
+    int32_t *busy, busies;  /* those that have flows, and some that no longer do */
     int32_t *order, orders; /* the full ones, level by level */
 };
 
@@ -172,7 +174,7 @@ struct network {
     /* Nothing below is allocated before the first path. */
     struct bundle *bundle; /* [map.links] */
     struct group *group;   /* [map.links] as the map numbers them */
-    int32_t *group_link;   /* [2 * map.links] the links of all groups, then their orders */
+    int32_t *group_link;   /* [3 * map.links] of all groups the links, then the orders, then the busy ones */
     int32_t *holder;       /* [holder_room] of each flow, the link that holds it, or -1 */
     uint32_t holder_room, pass;
     int64_t crossings;
@@ -225,6 +227,7 @@ static inline struct group *group_awake(const struct network *network, int32_t l
     return group && group->paths > 0 ? group : NULL;
 }
 void group_disturb(struct network *network, struct group *group, int32_t from);
+void group_busy(struct network *network, struct group *group, int32_t link); /* a flow comes to a link */
 void network_settle_groups(struct network *network, double now_s);
 void network_free_groups(struct network *network);
 void path_remove(struct network *network, uint32_t flow);

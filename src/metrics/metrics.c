@@ -222,25 +222,25 @@ int counts_find(struct counts *counts, const struct program *program, int orbit,
     return counts->steps < 0 ? counts->steps : 0;
 }
 
-int metrics_compute(struct metrics *m, const struct program *program, const struct counts *counts,
-                    const struct trace *trace, double more_s, double comm_s, int orbit, struct status *st)
+int metrics_compute(struct metrics *m, const struct metrics_run *run, struct status *st)
 {
-    *m = (struct metrics){.counts = *counts, .time_s = trace->total_s + more_s};
+    const struct program *program = run->program;
+    const struct trace *trace = run->trace;
+    *m = (struct metrics){.counts = *run->counts, .time_s = trace->total_s + run->more_s};
     double *link_bytes = malloc(((size_t)slice_link_ids(program->slice) + 1) * sizeof *link_bytes);
     if (!link_bytes)
         return status_nomem(st);
     int code = metrics_link_bytes(program, link_bytes, st);
     if (code == 0)
-        link_use(m, program, link_bytes, orbit);
+        link_use(m, program, link_bytes, run->orbit);
     free(link_bytes);
     if (code < 0)
         return code;
+    bool computes = run->counts->has_computes;
     m->critical_chip = trace_critical_chip(trace);
     m->compute_s = compute_of(program, trace, m->critical_chip);
-    m->comm_s = counts->has_computes ? comm_s : m->time_s;
+    m->comm_s = computes ? run->comm_s : m->time_s;
     m->exposed_comm_s = m->time_s - m->compute_s;
-    m->overlap_frac = NAN;
-    if (counts->has_computes && comm_s > 0)
-        m->overlap_frac = fmax(0, 1 - m->exposed_comm_s / comm_s);
+    m->overlap_frac = computes && m->comm_s > 0 ? fmax(0, 1 - m->exposed_comm_s / m->comm_s) : NAN;
     return 0;
 }

@@ -43,11 +43,18 @@ struct metrics {
     double overlap_frac; /* NaN for a program without computes */
 };
 
-/* `more_s` is what ops that stand for several (op_times) add to the trace's total, 0 where there are none. `comm_s` is the
- * total of the same program without computes, with what they add there; for a program that has none it is not looked at.
- * `orbit` is 1 without folding, here and in counts_find(). */
-int metrics_compute(struct metrics *metrics, const struct program *program, const struct counts *counts,
-                    const struct trace *trace, double more_s, double comm_s, int orbit, struct status *st);
+/* What was run. */
+struct metrics_run {
+    const struct program *program;
+    const struct counts *counts;
+    const struct trace *trace;
+    double
+        more_s; /* what ops that stand for several (op_times) add to the trace's total; 0 where there are none */
+    double
+        comm_s; /* the total of the same program without computes, with what they add there; unused if it has none */
+    int orbit; /* as in counts_find(): 1 without folding */
+};
+int metrics_compute(struct metrics *metrics, const struct metrics_run *run, struct status *st);
 
 /* Two times that a program cannot beat on its slice, without running it: what its busiest link needs; and its longest chain of
  * ops, if each had its links to itself, with `scale` times the bytes. Every op counts once (op_times). */

@@ -149,8 +149,9 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     run->simulating = lap(job, &stopwatch);
     if (code < 0 || *again)
         return code;
-    code = metrics_compute(&metrics, timing->program, &run->counts, &timing->trace, more_s, comm_s,
-                           timing->fold.orbit, st);
+    struct metrics_run measured = {timing->program, &run->counts, &timing->trace,
+                                   more_s,          comm_s,       timing->fold.orbit};
+    code = metrics_compute(&metrics, &measured, st);
     if (code == 0)
         code = describe(&run->result, job, &metrics, st);
     if (code == 0)
