@@ -6,7 +6,7 @@
 set -eu
 . tests/support/sanitized.sh
 build=$(dirname "$(realpath "$1")")
-program=$build/icisim_libraries
+program=$build/icisim
 shim=$build/failing_malloc.so
 if [ ! -e "$shim" ]; then
     skip 'sanitizers have an allocator of their own'

@@ -358,47 +358,7 @@ static void files_are_read(void)
     document_free(&d);
 }
 
-static bool is_same(const struct node *a, const struct node *b)
-{
-    bool same = a->kind == b->kind && a->quoted == b->quoted && a->line == b->line &&
-                a->column == b->column && a->count == b->count && strcmp(a->text, b->text) == 0;
-    for (int i = 0; same && i < a->count; i++)
-        same = (a->kind != NODE_MAPPING || strcmp(a->name[i], b->name[i]) == 0) &&
-               is_same(a->child[i], b->child[i]);
-    return same;
-}
-
-/* Where the file of a recording is. */
-static bool load(struct document *d, const char *name, const char *const folder[])
-{
-    for (int f = 0; folder[f]; f++) {
-        char path[128];
-        snprintf(path, sizeof path, "%s/%s.yaml", folder[f], name);
-        if (access(path, F_OK) == 0)
-            return document_load(d, path, NULL) == 0;
-    }
-    return false;
-}
-
-static void recordings_are_as_their_files(void)
-{
-    const struct embedded_file *const list[] = {embedded_chips, embedded_workloads};
-    static const char *const folder[] = {"topologies", "workloads", "workloads/steps", NULL};
-    int files = 0;
-    for (int l = 0; l < 2; l++)
-        for (const struct embedded_file *file = list[l]; file->name; file++, files++) {
-            struct document recorded, parsed = {0};
-            struct status st = {0};
-            OKAY(document_embedded(&recorded, file->name, file, &st), st);
-            CU_ASSERT(load(&parsed, file->name, folder));
-            CU_ASSERT(parsed.root && recorded.root && is_same(recorded.root, parsed.root));
-            document_free(&recorded);
-            document_free(&parsed);
-        }
-    CU_ASSERT(files >= 7 + 9);
-}
-
 SUITE("document", TEST(the_tree_has_places), TEST(scalars_are_read), TEST(anchors_and_merges_resolve),
       TEST(aliases_share), TEST(faults_say_where), TEST(nesting_has_an_end), TEST(names_are_checked),
       TEST(json_is_read_by_its_own_rules), TEST(json_has_places), TEST(faults_of_json_say_where),
-      TEST(sizes_have_an_end), TEST(files_are_read), TEST(recordings_are_as_their_files))
+      TEST(sizes_have_an_end), TEST(files_are_read))

@@ -49,13 +49,14 @@ void document_free(struct document *document)
     document->root = NULL;
 }
 
-static int read_by(struct document *document, const char *name, const char *text, size_t bytes,
-                   int (*reader)(struct tree *, const char *, size_t), struct status *st)
+int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
+                   struct status *st)
 {
     /* The fault's code decides below, so there must be a status. */
     struct status own = {0};
     struct tree tree = {.document = document, .st = st ? st : &own, .line = 1, .column = 1};
     size_t n = strlen(name);
+    bool json = n > 5 && strcmp(name + n - 5, ".json") == 0;
     *document = (struct document){0};
     if (bytes > DOCUMENT_BYTES)
         return status_fail(tree.st, STATUS_LIMIT,
@@ -65,7 +66,7 @@ static int read_by(struct document *document, const char *name, const char *text
     int code = file ? 0 : status_nomem(tree.st);
     if (file) {
         tree.file = strcpy(file, name);
-        code = reader(&tree, text, bytes);
+        code = json ? tree_read_json(&tree, text, bytes) : tree_read_yaml(&tree, text, bytes);
     }
     tree_free(&tree);
     if (code == 0 && !document->root)
@@ -73,20 +74,6 @@ static int read_by(struct document *document, const char *name, const char *text
     if (code < 0)
         document_free(document);
     return code;
-}
-
-int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
-                   struct status *st)
-{
-    size_t n = strlen(name);
-    bool json = n > 5 && strcmp(name + n - 5, ".json") == 0;
-    return read_by(document, name, text, bytes, json ? tree_read_json : tree_read_yaml, st);
-}
-
-int document_embedded(struct document *document, const char *name, const struct embedded_file *file,
-                      struct status *st)
-{
-    return read_by(document, name, file->text, file->bytes, tree_read_recording, st);
 }
 
 /* The file compiled in under a path of this project, workloads/NAME.yaml, NULL if there is none. */
@@ -125,7 +112,7 @@ int document_load(struct document *document, const char *path, struct status *st
     struct file file;
     const struct embedded_file *embedded = access(path, F_OK) == 0 ? NULL : find_embedded(path);
     if (embedded)
-        return document_embedded(document, path, embedded, st);
+        return document_parse(document, path, embedded->text, embedded->bytes, st);
     *document = (struct document){0};
     int code = file_read(&file, path, st);
     if (code == 0)

@@ -23,7 +23,6 @@
 
 enum { DOCUMENT_DEPTH = 64, DOCUMENT_VALUES = 1 << 20, DOCUMENT_BYTES = 1 << 26 };
 
-struct embedded_file;
 struct node; /* one value of the tree */
 struct document_block;
 
@@ -40,9 +39,6 @@ bool document_is_path(const char *text);
 int document_load(struct document *document, const char *path, struct status *st);
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st);
-/* Reads a YAML file that is compiled in. */
-int document_embedded(struct document *document, const char *name, const struct embedded_file *file,
-                      struct status *st);
 void document_free(struct document *document);
 
 enum node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };

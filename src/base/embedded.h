@@ -7,7 +7,7 @@
 
 struct embedded_file {
     const char *name; /* of the file, without folder and ending */
-    const char *text; /* of YAML a recording (recording.h), for document_embedded() */
+    const char *text;
     size_t bytes;
 };
 

@@ -10,19 +10,18 @@
 #define uthash_nonfatal_oom(entry) (no_memory = true)
 #include <uthash.h>
 
-/* Entries stay where they are, for uthash links them; so they are made in blocks, of which the first is small: many tables have
- * a few entries only. */
+/* Entries stay where they are, since uthash links them; so they are made in blocks. */
 struct lookup_entry {
     uint32_t hash;
     int32_t index;
     struct lookup_entry *next; /* of the same hash, the one added before */
     UT_hash_handle hh;
 };
-enum { FIRST_ENTRIES = 14, BLOCK_ENTRIES = 126 };
+enum { BLOCK_ENTRIES = 32 };
 struct lookup_block {
     struct lookup_block *next;
-    int used, room;
-    struct lookup_entry entry[];
+    int used;
+    struct lookup_entry entry[BLOCK_ENTRIES];
 };
 
 void lookup_free(struct lookup *table)
@@ -50,14 +49,12 @@ int32_t lookup_next(const struct lookup *table, uint32_t hash, const struct look
 
 static struct lookup_entry *new_entry(struct lookup *table)
 {
-    if (!table->block || table->block->used == table->block->room) {
-        int room = table->block ? BLOCK_ENTRIES : FIRST_ENTRIES;
-        struct lookup_block *block = malloc(sizeof *block + (size_t)room * sizeof *block->entry);
+    if (!table->block || table->block->used == BLOCK_ENTRIES) {
+        struct lookup_block *block = malloc(sizeof *block);
         if (!block)
             return NULL;
         block->next = table->block;
         block->used = 0;
-        block->room = room;
         table->block = block;
     }
     return &table->block->entry[table->block->used++];

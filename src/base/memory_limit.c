@@ -4,19 +4,16 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-/* A number of a file in /proc, of so many bytes each, in bytes; `none` if it is not there. */
-static uint64_t read_bytes(const char *path, const char *format, uint64_t each_bytes, uint64_t none)
+/* The number in the line of a file in /proc that the format, for kilobytes, fits; UINT64_MAX if there is none. */
+static uint64_t read_bytes(const char *path, const char *format)
 {
     char line[256];
-    uint64_t number, bytes = none;
+    uint64_t kib, bytes = UINT64_MAX;
     FILE *in = fopen(path, "re");
-    while (in && fgets(line, sizeof line, in))
-        if (sscanf(line, format, &number) == 1) {
-            bytes = number * each_bytes;
-            break;
-        }
+    while (in && bytes == UINT64_MAX && fgets(line, sizeof line, in))
+        if (sscanf(line, format, &kib) == 1)
+            bytes = kib * 1024;
     if (in)
         fclose(in);
     return bytes;
@@ -24,7 +21,13 @@ static uint64_t read_bytes(const char *path, const char *format, uint64_t each_b
 
 uint64_t memory_free_bytes(void)
 {
-    return read_bytes("/proc/meminfo", "MemAvailable: %" SCNu64 " kB", 1024, UINT64_MAX);
+    return read_bytes("/proc/meminfo", "MemAvailable: %" SCNu64 " kB");
+}
+
+uint64_t memory_peak_bytes(void)
+{
+    uint64_t peak = read_bytes("/proc/self/status", "VmHWM: %" SCNu64 " kB");
+    return peak == UINT64_MAX ? 0 : peak;
 }
 
 static void set_soft_limit(rlim_t bytes)
@@ -40,9 +43,7 @@ void memory_hold(uint64_t bytes)
 {
     /* What a sanitizer reserves is more than any machine has, and it cannot do without more. */
     static const uint64_t absurd = (uint64_t)1 << 42;
-    /* The sixth number is data and stack, in pages; /proc/self/status has more to say, and takes longer. */
-    uint64_t taken = read_bytes("/proc/self/statm", "%*s %*s %*s %*s %*s %" SCNu64,
-                                (uint64_t)sysconf(_SC_PAGESIZE), absurd);
+    uint64_t taken = read_bytes("/proc/self/status", "VmData: %" SCNu64 " kB");
     if (taken < absurd && bytes < absurd)
         set_soft_limit(taken + bytes);
 }

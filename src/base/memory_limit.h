@@ -15,6 +15,10 @@
 /* What the machine can give before it swaps; UINT64_MAX if the system does not tell. */
 uint64_t memory_free_bytes(void);
 
+/* The most memory that this process has held at once since it was loaded, without its children; 0 if the system
+ * does not tell. (ru_maxrss would count what the process that started it held.) */
+uint64_t memory_peak_bytes(void);
+
 /* Bounds what the process takes from now on, on top of what it has; and takes the bound away. */
 void memory_hold(uint64_t bytes);
 void memory_release(void);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/stopwatch.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -48,18 +46,4 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch)
 double stopwatch_wall_s(const struct stopwatch *stopwatch)
 {
     return clock_s(CLOCK_MONOTONIC) - stopwatch->last.wall_s;
-}
-
-uint64_t stopwatch_peak_bytes(void)
-{
-    char line[256];
-    uint64_t peak_kib = 0;
-    FILE *status = fopen("/proc/self/status", "re");
-    if (!status)
-        return 0;
-    while (peak_kib == 0 && fgets(line, sizeof line, status))
-        if (sscanf(line, "VmHWM: %" SCNu64 " kB", &peak_kib) != 1)
-            peak_kib = 0;
-    fclose(status);
-    return peak_kib * 1024;
 }

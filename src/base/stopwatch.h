@@ -32,8 +32,4 @@ struct spent stopwatch_lap(struct stopwatch *stopwatch);
 /* Wall time since the last lap, which goes on: a look takes nanoseconds. */
 double stopwatch_wall_s(const struct stopwatch *stopwatch);
 
-/* The most memory that this process has held at once since it was loaded, without its children; 0 if the system
- * does not tell. (ru_maxrss would count what the process that started it held.) */
-uint64_t stopwatch_peak_bytes(void);
-
 #endif

@@ -46,6 +46,11 @@ static void children_free(struct children *c)
     free(c->node);
 }
 
+int tree_fail(const struct tree *tree, int code, const char *what)
+{
+    return status_fail(tree->st, code, "%s:%d:%d: %s", tree->file, tree->line, tree->column, what);
+}
+
 /* A text as one of the document; NULL and a fault where there is none. */
 static const char *keep(struct tree *tree, const char *text, size_t bytes)
 {

@@ -46,9 +46,8 @@ void tree_free(struct tree *tree);
 /* Fails where the reader is. */
 int tree_fail(const struct tree *tree, int code, const char *what);
 
-/* The readers: a whole text; or what was recorded of one (recording.h). What they fail with is in the tree's status. */
+/* The readers of a whole text. What they fail with is in the tree's status. */
 int tree_read_yaml(struct tree *tree, const char *text, size_t bytes);
 int tree_read_json(struct tree *tree, const char *text, size_t bytes);
-int tree_read_recording(struct tree *tree, const char *recording, size_t bytes);
 
 #endif

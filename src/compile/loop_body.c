@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "base/grow.h"
 #include "compile/loop.h"
 
@@ -351,8 +350,8 @@ void loop_build_bodies(struct overlap *o)
     for (int32_t i = 0; i < o->bodies && o->b.module->error == 0; i++) {
         struct body *body = &o->body[i];
         struct under under = {.o = o, .body = body, .b = &o->b};
-        char name[16 + DECIMAL_TEXT];
-        decimal_whole(stpcpy(stpcpy(name, names[body->kind]), "."), i);
+        char name[32];
+        snprintf(name, sizeof name, "%s.%d", names[body->kind], i);
         body->computation = module_begin(o->b.module, name);
         if (body->kind == BODY_STEP) {
             take_parameters(&under);

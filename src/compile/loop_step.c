@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "compile/loop.h"
 #include "hlo/tally.h"
 
@@ -54,11 +53,9 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
 
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
 {
-    char text[LOOP_LABEL + 2 * DECIMAL_TEXT],
-        *end = decimal_whole(stpcpy(text, "loop=\""), loop - o->loop + 1);
-    end = stpcpy(decimal_whole(stpcpy(end, "\",step=\""), o->step), "\"");
-    if (*more)
-        stpcpy(stpcpy(end, ","), more);
+    char text[LOOP_LABEL + 64];
+    snprintf(text, sizeof text, "loop=\"%td\",step=\"%lld\"%s%s", loop - o->loop + 1, (long long)o->step,
+             *more ? "," : "", more);
     edit_label(&o->edit, old, text);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory_limit.h"
 #include "base/stopwatch.h"
 #include "faces/rows.h"
 #include "report/experts_print.h"
@@ -92,7 +93,7 @@ static void say_timing(struct spent opening, struct spent building, const struct
             "# timing: open_s=%.6f build_s=%.6f fold_s=%.6f engine_s=%.6f engine_cpu_s=%.6f metrics_s=%.6f "
             "peak_bytes=%" PRIu64 "\n",
             opening.wall_s, building.wall_s, run->folding.wall_s, run->simulating.wall_s,
-            run->simulating.cpu_s, run->measuring.wall_s, stopwatch_peak_bytes());
+            run->simulating.cpu_s, run->measuring.wall_s, memory_peak_bytes());
 }
 
 /* Shows the progress of a long simulation: one line on stderr, if that is a terminal. */

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "hlo/builder_add.h"
@@ -118,10 +117,10 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
 int32_t builder_label(struct builder *b, int32_t value)
 {
     enum { LABELS = 5 };
-    char layer[DECIMAL_TEXT];
+    char layer[16];
     if (!b->layer && !b->phase && !b->what && !b->rows)
         return value;
-    *decimal_whole(layer, b->layer) = '\0';
+    snprintf(layer, sizeof layer, "%d", b->layer);
     char *rows = b->rows ? ragged_rows_print(b->rows) : NULL;
     const char *const key[LABELS] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "keep"};
     const char *const label[LABELS] = {b->layer ? layer : NULL, b->phase, b->what, rows,

@@ -95,7 +95,7 @@ static int read_base(struct chip *chip, const struct node *base, bool *has_measu
     const struct embedded_file *file = built_in(name);
     if (!file)
         return node_prefix(base, st, unknown(name, st));
-    code = document_embedded(&chip->document[0], file->name, file, st);
+    code = document_parse(&chip->document[0], file->name, file->text, file->bytes, st);
     return code < 0 ? code : read_file(chip, &chip->document[0], has_measured, st);
 }
 
@@ -140,7 +140,7 @@ int chip_load(struct chip *chip, const char *name_or_path, enum chip_profile pro
     if (!is_path && !file)
         return unknown(name_or_path, st);
     int code = is_path ? document_load(&chip->document[1], name_or_path, st)
-                       : document_embedded(&chip->document[1], file->name, file, st);
+                       : document_parse(&chip->document[1], file->name, file->text, file->bytes, st);
     return code < 0 ? code : read_chip(chip, st);
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/decimal.h"
 #include "machine/topology.h"
 
 enum { CHIPS_MAX = 1 << 24 };
@@ -92,13 +91,8 @@ void slice_free(struct slice *slice)
 
 char *slice_print_lengths(const int len[], int axes, char *text)
 {
-    char number[DECIMAL_TEXT];
-    for (int a = 0; a < axes; a++) {
-        if (a > 0)
-            *text++ = 'x';
-        decimal_whole(number, len[a]);
-        text = stpcpy(text, number);
-    }
+    for (int a = 0; a < axes; a++)
+        text += sprintf(text, a > 0 ? "x%d" : "%d", len[a]);
     return text;
 }
 

@@ -7,7 +7,6 @@
 #include <strings.h>
 
 #include "base/cursor.h"
-#include "base/decimal.h"
 
 static const int64_t dim_most = INT64_C(1) << 40, elements_most = INT64_C(1) << 60;
 
@@ -263,9 +262,9 @@ static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *
 {
     used = say(text, used, tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
     for (int d = 0; d < tensor->dims; d++) {
-        char list[AXES_TEXT], size[DECIMAL_TEXT];
+        char list[AXES_TEXT], size[24];
         const struct expr_dim *dim = &tensor->dim[d];
-        *decimal_whole(size, dim->n) = '\0';
+        snprintf(size, sizeof size, "%lld", (long long)dim->n);
         used = say(text, used, d ? "," : "[");
         used = say(text, used, dim->name);
         used = say(text, used, dim->name[0] ? "=" : "");

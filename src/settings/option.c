@@ -13,7 +13,7 @@
 const struct option_row *option_by_name(const char *name)
 {
     for (int i = 0; i < option_count; i++)
-        if (*option_table[i].name == *name && strcmp(option_table[i].name, name) == 0)
+        if (strcmp(option_table[i].name, name) == 0)
             return &option_table[i];
     return NULL;
 }
