@@ -10,6 +10,7 @@
 #include "machine/chip.h"
 #include "settings/option.h"
 #include "settings/settings.h"
+#include "study/kind.h"
 #include "suite.h"
 
 static const struct option_row *row(const char *name)
@@ -156,9 +157,9 @@ static void what_does_not_apply_is_found(void)
                  {"psum", ON_ALL_REDUCE},
                  {"ppermute", ON_PERMUTE}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        CU_ASSERT_EQUAL(option_op(names[i].name), names[i].op);
-    CU_ASSERT_EQUAL(option_op("A[4,4] . B[4,4]"), ON_MATMUL);
-    CU_ASSERT_EQUAL(option_op("nonsense"), ON_ANY);
+        CU_ASSERT_EQUAL(workload_kind(names[i].name), names[i].op);
+    CU_ASSERT_EQUAL(workload_kind("A[4,4] . B[4,4]"), ON_MATMUL);
+    CU_ASSERT_EQUAL(workload_kind("nonsense"), ON_ANY);
 }
 
 /* One of several values that fits is enough, and a fallback counts. */
@@ -187,6 +188,7 @@ static void what_means_nothing_beside_others_is_found(void)
         struct settings settings;
         struct status st = {0};
         settings_init(&settings);
+        settings.kind = workload_kind;
         for (int g = 0; g < 3 && cases[i].given[g][0]; g++)
             OKAY(settings_add(&settings, row(cases[i].given[g][0]), cases[i].given[g][1], &st), st);
         CU_ASSERT_EQUAL(settings_check(&settings, &st), cases[i].says ? STATUS_INPUT : 0);

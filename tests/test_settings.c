@@ -7,6 +7,7 @@
 
 #include "settings/option.h"
 #include "settings/settings.h"
+#include "study/kind.h"
 #include "suite.h"
 
 static const struct option_row *row(const char *name)
@@ -175,6 +176,7 @@ static void grid_leaves_out_what_is_idle(void)
     struct status st = {0};
     char text[64];
     settings_init(&settings);
+    settings.kind = workload_kind;
     add(&settings, "op", "A[B@X,D] . C[D,F]");
     add(&settings, "strategy", "naive,uni");
     add(&settings, "all-reduce", "scatter-gather,chunks");

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "collective/collective.h"
 #include "settings/measured.h"
 #include "study/simulate.h"
 #include "study/validate.h"

@@ -18,46 +18,22 @@ bool shell_is_plain(const char *word)
     return *word && *at == '\0';
 }
 
-/* A letter of a word between quotes. */
-enum { LETTER = 5 };
-static const char *letter(char c, bool escapes, char text[static LETTER])
-{
-    if (iscntrl((unsigned char)c))
-        snprintf(text, LETTER, "\\x%02x", (unsigned char)c);
-    else if (escapes && (c == '\'' || c == '\\'))
-        snprintf(text, LETTER, "\\%c", c);
-    else if (c == '\'')
-        strcpy(text, "'\\''");
-    else
-        text[0] = c, text[1] = '\0';
-    return text;
-}
-
 void shell_print(const char *word, FILE *out)
 {
-    char text[LETTER];
+    bool escapes = !text_is_one_line(word);
     if (shell_is_plain(word)) {
         fputs(word, out);
         return;
     }
-    bool escapes = !text_is_one_line(word);
     fputs(escapes ? "$'" : "'", out);
     for (; *word; word++)
-        fputs(letter(*word, escapes, text), out);
+        if (iscntrl((unsigned char)*word))
+            fprintf(out, "\\x%02x", (unsigned char)*word);
+        else if (*word == '\'' || (escapes && *word == '\\'))
+            fputs(escapes ? *word == '\'' ? "\\'" : "\\\\" : "'\\''", out);
+        else
+            fputc(*word, out);
     fputc('\'', out);
-}
-
-char *shell_quoted(const char *word)
-{
-    bool plain = shell_is_plain(word), escapes = !text_is_one_line(word);
-    char *text = malloc((LETTER - 1) * strlen(word) + sizeof "$''"), *end = text;
-    if (!text || plain)
-        return text ? strcpy(text, word) : NULL;
-    end = stpcpy(end, escapes ? "$'" : "'");
-    for (; *word; word++)
-        end += strlen(letter(*word, escapes, end));
-    strcpy(end, "'");
-    return text;
 }
 
 /* A character after \ in $'...'; *at is moved to its last letter. */

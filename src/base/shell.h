@@ -15,8 +15,6 @@
 
 /* In quotes if a shell would read anything else. */
 void shell_print(const char *word, FILE *out);
-/* The same as a new text that the caller frees; NULL if memory is out. */
-char *shell_quoted(const char *word);
 
 /* Does it need no quotes? */
 bool shell_is_plain(const char *word);

@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
+#include "study/kind.h"
 
 const struct command *const command_list[] = {
     &command_run,      &command_compare,  &command_sweep, &command_merge, &command_eval,
@@ -245,6 +246,7 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
     char title[32];
     struct parsing parsing = {.command = command, .settings = settings, .st = st};
     char *name = argv[0];
+    settings->kind = workload_kind;
     fill_options(command, list);
     snprintf(title, sizeof title, "icisim %s", command->name);
     argv[0] = title;

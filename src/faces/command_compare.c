@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "study/crossover.h"
 #include "study/job.h"
+#include "study/kind.h"
 
 /* The values of one option are compared. */
 struct contest {
@@ -44,7 +45,8 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     const struct workload *workload = workload_of(&point, st);
     if (!workload)
         return st->code;
-    const struct option_row *varied = option_op(point.work.op) == ON_MODEL ? varied_option(settings) : NULL;
+    const struct option_row *varied =
+        workload_kind(point.work.op) == ON_MODEL ? varied_option(settings) : NULL;
     contest->option = option_by_name(workload->variants(&point, &values));
     if (varied)
         contest->option = varied;

@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "notation/expr.h"
 #include "report/run_stations.h"
+#include "study/kind.h"
 
 /* What a call is in the option table. */
 static enum op_set op_of_call(enum call_op op)
@@ -225,7 +226,7 @@ static int eval_run(struct settings *settings, struct status *st)
         return eval_cases(settings, &point, stdout, st);
     if (point.work.file && model_file_has(point.work.file, "meshes", NULL))
         return eval_stations(&point, stdout, st);
-    if (point.work.op && option_op(point.work.op) == ON_MODEL)
+    if (point.work.op && workload_kind(point.work.op) == ON_MODEL)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;
     code = machine_slice_of_mesh(&point, &of, st);

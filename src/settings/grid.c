@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
+#include "base/document.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "settings/settings.h"
@@ -26,7 +26,6 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
         grid->common.given[i] = count > 0;
         if (!option_table[i].of_point || count == 0)
             continue;
-        grid->ruled[i] = option_has_rule(&option_table[i]);
         if (settings->tied && i == option_index(option_by_name("slice")))
             grid->leader = grid->dims;
         if (settings->tied && i == option_index(option_by_name("mesh"))) {
@@ -73,7 +72,7 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
         int option = grid->option[grid->led];
         set(&option_table[option], grid->settings->of[option].text[leader], point);
     }
-    if (point->work.file && point->work.op && option_op(point->work.op) == ON_MODEL)
+    if (point->work.file && point->work.op && document_is_path(point->work.op))
         point->work.file = point->work.op; /* of several models each has its own */
 }
 
@@ -132,52 +131,28 @@ char *grid_print_varied(const struct grid *grid, int64_t index, char *text, size
     return text;
 }
 
-/* A command that is put together: a stream would take longer than a small point takes to simulate. */
-struct words {
-    char *text;
-    int64_t used, room;
-};
-
-static bool append(struct words *words, const char *text)
-{
-    int64_t n = (int64_t)strlen(text);
-    if (!GROW_BY(words->text, words->used, words->room, n + 1))
-        return false;
-    memcpy(words->text + words->used, text, (size_t)n + 1);
-    words->used += n;
-    return true;
-}
-
-/* A value as a shell reads it. */
-static bool append_value(struct words *words, const char *value)
-{
-    if (shell_is_plain(value))
-        return append(words, value);
-    char *quoted = shell_quoted(value);
-    bool okay = quoted && append(words, quoted);
-    free(quoted);
-    return okay;
-}
-
 char *grid_command(const struct grid *grid, int64_t index)
 {
-    struct words words = {0};
-    bool okay = append(&words, "run");
-    for (int d = 0; d < grid->dims && okay; d++) {
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return NULL;
+    fputs("run", out);
+    for (int d = 0; d < grid->dims; d++) {
         const struct option_row *option = &option_table[grid->option[d]];
         const char *value = grid_text(grid, index, option);
         bool off = !option->argument && strcmp(value, "on") != 0 && strcmp(value, "true") != 0;
         if (off || grid_is_idle(grid, index, option))
             continue;
         if (!option->positional)
-            okay = append(&words, " --") && append(&words, option->name);
-        if (option->argument)
-            okay = okay && append(&words, " ") && append_value(&words, value);
+            fprintf(out, " --%s", option->name);
+        if (option->argument) {
+            fputc(' ', out);
+            shell_print(value, out);
+        }
     }
-    if (okay)
-        return words.text;
-    free(words.text);
-    return NULL;
+    return text_end(out, &text) ? text : NULL;
 }
 
 int grid_find(const struct grid *grid, const struct option_row *option, const char *text)

@@ -97,7 +97,9 @@ static int read_nccl(const struct measured *m, struct measured_row *row, struct 
     if (*test && set_option(&row->settings, option_by_name("op"), test, st) < 0)
         return fail_at(m, row, st);
     const char *op = settings_text(&row->settings, "op");
-    row->size_per_chip = op && option_op(op) == ON_ALL_TO_ALL;
+    struct status unknown = {0};
+    const struct collective *collective = op ? collective_by_name(op, &unknown) : NULL;
+    row->size_per_chip = collective && collective->id == COLLECTIVE_ALL_TO_ALL;
     return 0;
 }
 

@@ -16,7 +16,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
-#include "collective/collective.h"
+#include "machine/schedule.h"
 #include "settings/point.h"
 
 enum option_kind {
@@ -80,7 +80,7 @@ enum option_list {
     LIST_JOIN,   /* the option is repeated, and all of it together is one value, a word each */
 };
 
-enum { OPTION_NAME = 40 };
+enum { OPTION_NAME = 40, OPTION_NEEDS = 6, OPTION_EXCLUDES = 6 }; /* both lists end with NULL */
 struct option_row {
     const char *name;     /* without dashes; a key of workload files */
     int letter;           /* 'j' for -j, or 0 */
@@ -93,6 +93,11 @@ struct option_row {
     unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
     enum option_kind kind;
     enum option_list list;
+    /* Conflicts. The option means nothing unless needs[0] is given or, if values follow that, has one of these, its fallback
+     * included; where `needs_ops` says something, only where one of these runs. And nothing where one of `excludes` is given. */
+    const char *needs[OPTION_NEEDS];
+    unsigned needs_ops;
+    const char *excludes[OPTION_EXCLUDES];
     bool map;        /* names and values, X=2,Y=4, which files may write as a mapping, too */
     bool writes;     /* the value is a file that is written; - is stdout */
     bool of_model;   /* in the file of a model a key of its own, which the option overrides */
@@ -116,9 +121,6 @@ int option_index(const struct option_row *option);
 
 /* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);
-
-/* What a text of --op is: ON_ANY where it is nothing that is known. */
-unsigned option_op(const char *text);
 
 /* Fails at the first option that was given and does not apply to what runs: its bit, and its name for messages. */
 int option_check(const struct point *point, enum op_set op, const char *name, struct status *st);

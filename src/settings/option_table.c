@@ -2,15 +2,12 @@
 /* All options, a row each. Their order is that of a sweep's rows; --help sorts each group by name. */
 #include <string.h>
 
-#include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
 #include "compile/pass.h"
 #include "engine/engine.h"
-#include "hlo/hlo_read.h"
 #include "machine/chip.h"
 #include "machine/roofline.h"
-#include "notation/expr.h"
 #include "settings/option.h"
 
 const char *const option_group_titles[GROUP_OUTPUT + 1] = {
@@ -40,19 +37,6 @@ static int engine_index(const char *name, struct status *st)
     for (const struct engine *const *e = engine_list(); *e && n < MOST; e++)
         names[n++] = (*e)->name;
     return choice("engine", name, names, st);
-}
-
-unsigned option_op(const char *text)
-{
-    struct status unknown = {0};
-    if (document_is_path(text))
-        return ON_MODEL;
-    if (hlo_is_path(text))
-        return ON_TEXT;
-    if (expr_is(text))
-        return ON_MATMUL;
-    const struct collective *collective = collective_by_name(text, &unknown);
-    return collective ? 1u << collective->id : (unsigned)ON_ANY;
 }
 
 #define FIELD(member) .of_point = true, .offset = offsetof(struct point, member)
@@ -134,7 +118,7 @@ const struct option_row option_table[] = {
      .doc = "ragged-all-to-all: CSV with from,to,size_bytes, random:SEED, or uniform"},
     {.name = "offset", .argument = "N", .fallback = "1", .kind = OPTION_INTEGER, .list = LIST_COMMA,
      FIELD(work.offset), .group = GROUP_WORK, .commands = FOR_POINTS | FOR_EVAL, .ops = ON_PERMUTE | ON_SHIFT,
-     .doc = "collective-permute without pairs: shift by so many positions"},
+     .excludes = {"pairs", "perm"}, .doc = "collective-permute without pairs: shift by so many positions"},
     {.name = "root", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .list = LIST_COMMA, FIELD(work.root),
      .group = GROUP_WORK, .commands = FOR_POINTS | FOR_EVAL, .ops = ON_BROADCAST,
      .doc = "broadcast: position of the sender in its group"},
@@ -154,13 +138,14 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS | FOR_EVAL | FOR_FIT, .ops = ON_ALL_TO_ALL | ON_MODULE,
      .doc = "all-to-all: direct (every pair at once) or ring"},
     {.name = "keep-ties", .fallback = "off", .kind = OPTION_FLAG, FIELD(schedule.keep_ties), .group = GROUP_SCHEDULE,
-     .commands = FOR_POINTS | FOR_EVAL, .ops = ON_ALL_TO_ALL | ON_RAGGED,
+     .commands = FOR_POINTS | FOR_EVAL, .ops = ON_ALL_TO_ALL | ON_RAGGED, .needs = {"algorithm", "direct"},
      .doc = "all-to-all, ragged or not: what is half way round goes by + whole, not split"},
     {.name = "one-ring", .fallback = "off", .kind = OPTION_FLAG, FIELD(schedule.one_ring), .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_FIT, .ops = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED,
+     .excludes = {"all-axes", "groups"},
      .doc = "axes that lie on several physical ones: one ring through all their chips; default: the faster"},
     {.name = "all-axes", .fallback = "off", .kind = OPTION_FLAG, FIELD(schedule.all_axes), .group = GROUP_SCHEDULE,
-     .commands = FOR_POINTS | FOR_FIT, .ops = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED,
+     .commands = FOR_POINTS | FOR_FIT, .ops = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED, .excludes = {"groups"},
      .doc = "the same: all physical axes at once; default: the faster"},
     {.name = "strategy", .argument = "NAME", .fallback = "auto", .list = LIST_COMMA, SHOWN(schedule.strategy),
      .values = "auto naive uni bidi bidi-half", .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL,
@@ -169,14 +154,17 @@ const struct option_row option_table[] = {
     {.name = "all-reduce", .argument = "NAME", .fallback = "scatter-gather", .kind = OPTION_CHOICE,
      .list = LIST_COMMA, FIELD(schedule.all_reduce), .by_name = pass_reduce_by_name,
      .values = "scatter-gather chunks", .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL,
-     .ops = ON_MATMUL | ON_MODEL, .doc = "matmul, model: overlapped all-reduces are scatter-gather loops, or chunks"},
+     .ops = ON_MATMUL | ON_MODEL, .needs = {"strategy", "auto", "uni", "bidi", "bidi-half"},
+     .doc = "matmul, model: overlapped all-reduces are scatter-gather loops, or chunks"},
     {.name = "chunks", .argument = "N", .fallback = "4", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(schedule.chunks), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,
+     .needs = {"all-reduce", "chunks"}, .needs_ops = ON_MATMUL,
      .doc = "matmul, model: pieces of the output with --all-reduce chunks; experts: parts of what is sent, 1 by "
             "itself"},
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(schedule.loop), .by_name = pass_loop_by_name, .values = "unrolled xla", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,
+     .needs = {"strategy", "uni", "auto"},
      .doc = "matmul, model: unrolled (N-1 permutes), or xla (uni reduce-scatter loops have N)"},
     {.name = "gather", .argument = "NAME", .fallback = "auto", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      SHOWN(schedule.gather), .by_name = pass_gather_by_name, .values = "auto before after", .group = GROUP_SCHEDULE,
@@ -229,19 +217,23 @@ const struct option_row option_table[] = {
      .by_name = ring_kind_by_name, .values = "uni bidi bidi-half", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_EVAL | FOR_FIT | FOR_LOWER,
      .ops = ON_RINGS | ON_ALL_TO_ALL | ON_MATMUL | ON_MODULE | ON_STATIONS,
+     .needs = {"algorithm", "ring"}, .needs_ops = ON_ALL_TO_ALL,
      .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
 
     {.name = "engine", .argument = "NAME", .fallback = "event", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      SHOWN(run.engine), .by_name = engine_index, .values = "event simgrid both", .group = GROUP_ENGINE,
-     .commands = FOR_POINTS, .ops = ON_ANY,
+     .commands = FOR_POINTS, .ops = ON_ANY, .excludes = {"draws"},
      .doc = "event, simgrid (the second opinion), or both, which must agree to 1e-9"},
     {.name = "fold", .argument = "on|off", .fallback = "on", .kind = OPTION_FLAG, FIELD(run.fold),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ONE_MESH,
+     .needs = {"engine", "event"}, .excludes = {"draws"},
      .doc = "event engine: simulate one chip of those that are alike"},
     {.name = "check", .fallback = "off", .kind = OPTION_FLAG, FIELD(run.check), .group = GROUP_ENGINE,
-     .commands = FOR_POINTS, .ops = ON_ANY, .doc = "check the invariants of program and trace, too"},
+     .commands = FOR_POINTS, .ops = ON_ANY, .excludes = {"tolerance", "draws"},
+     .doc = "check the invariants of program and trace, too"},
     {.name = "tolerance", .argument = "1e-2", .kind = OPTION_FRACTION, FIELD(run.tolerance_frac),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ONE_MESH,
+     .needs = {"engine", "event"}, .excludes = {"draws"},
      .doc = "event engine: transfers that are due within this share of the time end together, early or late"},
     {.name = "time-limit", .argument = "60s", .fallback = "60s", .kind = OPTION_TIME, FIELD(run.time_limit_s),
      .group = GROUP_ENGINE, .commands = FOR_POINTS, .ops = ON_ANY,
@@ -267,45 +259,59 @@ const struct option_row option_table[] = {
      .doc = "every Nth point only, from the Ith on: 0/16 to 15/16; icisim merge puts the files together"},
 
     {.name = "csv", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT,
-     .commands = FOR_POINTS | FOR_FIT | FOR_VALIDATE | FOR_MERGE,
+     .commands = FOR_POINTS | FOR_FIT | FOR_VALIDATE | FOR_MERGE, .excludes = {"dump-program"},
      .doc = "one row a point, in SI units; - is stdout, and then no table"},
     {.name = "top", .argument = "N", .kind = OPTION_COUNT, .group = GROUP_OUTPUT,
      .commands = FOR_RUN | FOR_SWEEP,
-     .ops = ON_ONE_MESH, .doc = "print the N fastest points only, fastest first; a CSV has all"},
+     .ops = ON_ONE_MESH, .excludes = {"shard", "resume", "slurm", "dump-program", "draws"},
+     .doc = "print the N fastest points only, fastest first; a CSV has all"},
     {.name = "resume", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_SWEEP,
      .doc = "go on with the rows that the CSV has already; without it, start afresh"},
     {.name = "slurm", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_SWEEP,
+     .needs = {"csv"}, .excludes = {"shard"},
      .doc = "run nothing: write a script beside the CSV that runs shards as a Slurm job array, and merges them"},
     {.name = "tasks", .argument = "N", .fallback = "8", .kind = OPTION_COUNT, .group = GROUP_OUTPUT,
-     .commands = FOR_SWEEP, .doc = "tasks of the job array, a shard each"},
+     .commands = FOR_SWEEP, .needs = {"slurm"}, .doc = "tasks of the job array, a shard each"},
     {.name = "submit", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_SWEEP,
-     .doc = "submit the script that --slurm writes, with sbatch"},
+     .needs = {"slurm"}, .doc = "submit the script that --slurm writes, with sbatch"},
     {.name = "steps", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
-     .ops = ON_ONE_MESH, .doc = "print the time of each step"},
+     .ops = ON_ONE_MESH, .excludes = {"tolerance", "dump-program", "draws"},
+     .doc = "print the time of each step"},
     {.name = "links", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
-     .ops = ON_ONE_MESH, .doc = "CSV of all links, a file each point: bytes and share of the bandwidth in use"},
+     .ops = ON_ONE_MESH, .excludes = {"dump-program", "draws"},
+     .doc = "CSV of all links, a file each point: bytes and share of the bandwidth in use"},
     {.name = "collectives", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
-     .ops = ON_MODULE, .doc = "module: print which collectives are issued, how many and of how many bytes"},
+     .ops = ON_MODULE, .excludes = {"draws"},
+     .doc = "module: print which collectives are issued, how many and of how many bytes"},
     {.name = "count-only", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
-     .ops = ON_MODULE, .doc = "module: print what is issued and computed, without a slice to run it on"},
+     .ops = ON_MODULE, .excludes = {"draws"},
+     .doc = "module: print what is issued and computed, without a slice to run it on"},
     {.name = "instructions", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN, .ops = ON_MODULE,
+     .excludes = {"draws"},
      .doc = "module: CSV of all instructions, a file each point: executions, time, operations, bytes, exposed time"},
     {.name = "critical-path", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,
      .commands = FOR_RUN,
-     .ops = ON_ONE_MESH, .doc = "print what hides behind computes, what waits for what, and the critical path"},
+     .ops = ON_ONE_MESH, .excludes = {"tolerance", "dump-program", "draws"},
+     .doc = "print what hides behind computes, what waits for what, and the critical path"},
     {.name = "trace", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT,
      .commands = FOR_RUN | FOR_COMPARE,
-     .ops = ON_ONE_MESH, .doc = "Chrome trace events, for ui.perfetto.dev, a file each point: t-uni.json; - is stdout"},
+     .ops = ON_ONE_MESH, .excludes = {"tolerance", "dump-program", "draws"},
+     .doc = "Chrome trace events, for ui.perfetto.dev, a file each point: t-uni.json; - is stdout"},
     {.name = "trace-chips", .argument = "N", .fallback = "8", .kind = OPTION_COUNT, .group = GROUP_OUTPUT,
-     .commands = FOR_RUN | FOR_COMPARE, .ops = ON_ONE_MESH, .doc = "how many chips --trace shows"},
+     .commands = FOR_RUN | FOR_COMPARE, .ops = ON_ONE_MESH, .needs = {"trace"},
+     .doc = "how many chips --trace shows"},
     {.name = "timing", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT, .commands = FOR_RUN,
-     .ops = ON_ONE_MESH, .doc = "say on stderr where the program's own time and memory go"},
+     .ops = ON_ONE_MESH, .excludes = {"dump-program", "draws"},
+     .doc = "say on stderr where the program's own time and memory go"},
     {.name = "dump-program", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,
-     .commands = FOR_RUN, .ops = ON_ONE_MESH, .doc = "print the program as text instead of running it"},
+     .commands = FOR_RUN, .ops = ON_ONE_MESH, .excludes = {"draws"},
+     .doc = "print the program as text instead of running it"},
     {.name = "crossover", .fallback = "off", .kind = OPTION_FLAG, .group = GROUP_OUTPUT,
-     .commands = FOR_COMPARE, .doc = "sizes at which any two columns cross, not only the rings' two"},
+     .commands = FOR_COMPARE, .needs = {"size"},
+     .doc = "sizes at which any two columns cross, not only the rings' two"},
     {.name = "output", .letter = 'o', .argument = "FILE", .writes = true, .fallback = "-",
-     .group = GROUP_OUTPUT, .commands = FOR_TOPOLOGY, .doc = "topology export: the XML file"},
+     .group = GROUP_OUTPUT, .commands = FOR_TOPOLOGY, .needs = {"action", "export"},
+     .doc = "topology export: the XML file"},
     {.name = "action", .positional = true, .argument = "show|export", .values = "show export",
      .group = GROUP_WORK, .commands = FOR_TOPOLOGY,
      .doc = "show prints the slice, export writes SimGrid XML"},

@@ -75,7 +75,7 @@ static int find_all(const struct settings *settings, struct assignments *assignm
                 .slice = slice_value(slice, s, mesh, m),
                 .mesh = mesh_value(mesh, m),
                 .wrap = settings_text(settings, "wrap"),
-                .cores = op && option_op(op) & ON_MODULE ? chip.cores : 1};
+                .cores = op && settings_kind(settings, op) & ON_MODULE ? chip.cores : 1};
             code = assignments_find(assignments, &chip, &query, st);
         }
     chip_free(&chip);

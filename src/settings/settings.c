@@ -16,6 +16,11 @@ void settings_init(struct settings *settings)
     *settings = (struct settings){0};
 }
 
+unsigned settings_kind(const struct settings *settings, const char *op)
+{
+    return settings->kind ? settings->kind(op) : ON_ANY;
+}
+
 static void drop_values(struct setting *setting)
 {
     while (setting->count > 0)

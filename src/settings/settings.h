@@ -28,14 +28,19 @@ struct setting {
 };
 
 struct settings {
-    struct setting of[OPTIONS_MAX]; /* by option_index() */
-    char *file;                     /* workload file, or NULL */
-    struct typed typed;             /* what the command line gave */
-    bool placed;                    /* slices were left open, and found */
+    struct setting of[OPTIONS_MAX];   /* by option_index() */
+    char *file;                       /* workload file, or NULL */
+    struct typed typed;               /* what the command line gave */
+    unsigned (*kind)(const char *op); /* what a text of --op is: a bit of enum op_set; set by who knows it */
+    bool placed;                      /* slices were left open, and found */
     bool tied; /* then slices and meshes go together: the first slice with the first mesh, and so on */
 };
 
 void settings_init(struct settings *settings);
+
+/* What a text of --op is, enum op_set: ON_ANY where that is not known. */
+unsigned settings_kind(const struct settings *settings, const char *op);
+
 void settings_free(struct settings *settings);
 
 /* Adds what was given for an option: a value, a list or a range. Every value is checked by itself. */
@@ -77,7 +82,6 @@ struct grid {
     int option[OPTIONS_MAX]; /* index of each dim's option */
     int count[OPTIONS_MAX];  /* of its values */
     int64_t points;          /* 1 and more */
-    bool ruled[OPTIONS_MAX]; /* of each option that has values: option_has_rule() */
     int led, leader;         /* dim whose value is that of another: meshes that go with slices; -1: none */
     struct point common;     /* what all points have in common */
 };
@@ -96,7 +100,6 @@ int64_t grid_with(const struct grid *grid, int64_t index, const struct option_ro
  * point has leave it no meaning, as --chunks beside --all-reduce scatter-gather? */
 const char *grid_text(const struct grid *grid, int64_t index, const struct option_row *option);
 bool grid_is_idle(const struct grid *grid, int64_t index, const struct option_row *option);
-bool option_has_rule(const struct option_row *option); /* is it ever idle? */
 
 /* Writes the values of what was given of the work, the machine and the schedule and has no column in results:
  * "routes=2 offset=1". */

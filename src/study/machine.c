@@ -10,6 +10,7 @@
 #include "machine/boxes.h"
 #include "machine/defects.h"
 #include "settings/option.h"
+#include "study/kind.h"
 #include "study/listing.h"
 
 struct catalog_entry {
@@ -68,7 +69,7 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
 /* Devices that a chip is at a point: of modules its cores, else one. */
 static int cores_of(const struct chip *chip, const struct point *point)
 {
-    return point->work.op && option_op(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
+    return point->work.op && workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
 }
 
 /* The slice that the cloud offers for as many devices as a mesh has. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "settings/option.h"
+#include "study/kind.h"
 #include "study/listing.h"
 #include "study/module_files.h"
 #include "study/module_look.h"
@@ -16,7 +17,7 @@
 
 bool module_job_matches(const struct point *point)
 {
-    unsigned op = option_op(point->work.op);
+    unsigned op = workload_kind(point->work.op);
     return op == ON_TEXT || op == ON_MODEL;
 }
 
@@ -282,7 +283,7 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
 {
     *module = (struct module){0};
     *disguised = 0;
-    if (option_op(point->work.op) == ON_TEXT)
+    if (workload_kind(point->work.op) == ON_TEXT)
         return listing_read(point, module, path, disguised, st);
     struct job job = {0};
     int code = job_open(&job, point, catalog, st);
