@@ -36,6 +36,12 @@ static void lists_and_ranges_expand(void)
         {"size", "3B,5kB", 2, "3B", "5kB"},
         {"size", "1MiB:1GiB:x4", 6, "1048576B", "1073741824B"},
         {"size", "1MiB:4MiB:+1MiB,1GiB", 5, "1048576B", "1GiB"},
+        {"size", "1kB:5kB:x2", 3, "1000B", "4000B"}, /* 8 kB is past the end */
+        {"size", "1kB:4kB:+1500B,7B", 4, "1000B", "7B"},
+        {"size", " 1 MiB : 4 MiB : x2 , 7 B", 4, "1048576B", "7 B"},
+        {"size", "1 MiB:2 MiB: + 512 KiB", 3, "1048576B", "2097152B"},
+        {"size", "2B:2B:x2", 1, "2B", "2B"},
+        {"predict", "1MiB:1GiB:x4", 6, "1048576B", "1073741824B"},
         {"slice", "4x4,8x8", 2, "4x4", "8x8"},
         {"ring", "uni,bidi,bidi-half", 3, "uni", "bidi-half"},
         {"ring", "uni, bidi", 2, "uni", "bidi"}, /* blanks as people write lists */
@@ -63,10 +69,13 @@ static void lists_and_ranges_expand(void)
 static void wrong_lists_are_refused(void)
 {
     static const char *const wrong[][2] = {
-        {"slice", "4x4,,8x8"},         {"ring", "uni,"},           {"size", "1MiB:2MiB"},
-        {"size", "2MiB:1MiB:x2"},      {"size", "1MiB,64m"},       {"hop-latency", "1us:2us"},
-        {"hop-latency", "2us:1us:x2"}, {"offset", "1:9:x1"},       {"hop-latency", "0us:1us:x2"},
-        {"routes", "1:3:+0"},          {"offset", "1:2000000:+1"},
+        {"slice", "4x4,,8x8"},         {"ring", "uni,"},          {"size", "1MiB:2MiB"},
+        {"size", "2MiB:1MiB:x2"},      {"size", "1MiB,64m"},      {"hop-latency", "1us:2us"},
+        {"hop-latency", "2us:1us:x2"}, {"offset", "1:9:x1"},      {"hop-latency", "0us:1us:x2"},
+        {"routes", "1:3:+0"},          {"size", "1MiB:1GiB:x1"},  {"size", "1MiB:1GiB:x1.5"},
+        {"size", "1MiB:1GiB:4"},       {"size", "1MiB:1GiB:+0B"}, {"size", "0B:1GiB:x2"},
+        {"size", "1B:1GiB:+1B"},       {"size", "1MiB,,2MiB"},    {"size", "1MiB:2m:x2"},
+        {"offset", "1:2000000:+1"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct settings settings;

@@ -2,52 +2,13 @@
 #include "base/document.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/embedded.h"
 #include "base/file.h"
-#include "base/node.h"
 #include "base/text.h"
 #include "base/tree.h"
-
-/* Nodes and texts are taken from blocks and freed all at once. */
-struct document_block {
-    struct document_block *next;
-    size_t used, room;
-    _Alignas(max_align_t) char bytes[];
-};
-
-void *document_take(struct document *document, size_t bytes)
-{
-    enum { BLOCK = 16384 };
-    size_t align = _Alignof(max_align_t);
-    bytes = (bytes + align - 1) / align * align;
-    struct document_block *block = document->blocks;
-    if (!block || block->room - block->used < bytes) {
-        size_t room = bytes > BLOCK ? bytes : BLOCK;
-        block = calloc(1, sizeof *block + room);
-        if (!block)
-            return NULL;
-        block->room = room;
-        block->next = document->blocks;
-        document->blocks = block;
-    }
-    void *at = block->bytes + block->used;
-    block->used += bytes;
-    return at;
-}
-
-void document_free(struct document *document)
-{
-    while (document->blocks) {
-        struct document_block *block = document->blocks;
-        document->blocks = block->next;
-        free(block);
-    }
-    document->root = NULL;
-}
 
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st)

@@ -167,12 +167,6 @@ void json_int(struct json *json, int64_t value)
         end(json, yajl_gen_integer(json->generator, value));
 }
 
-void json_bool(struct json *json, bool value)
-{
-    if (begin(json))
-        end(json, yajl_gen_bool(json->generator, value));
-}
-
 void json_null(struct json *json)
 {
     if (begin(json))

@@ -10,6 +10,43 @@
 
 #include "base/text.h"
 
+/* Nodes and texts are taken from blocks and freed all at once. */
+struct document_block {
+    struct document_block *next;
+    size_t used, room;
+    _Alignas(max_align_t) char bytes[];
+};
+
+void *document_take(struct document *document, size_t bytes)
+{
+    enum { BLOCK = 16384 };
+    size_t align = _Alignof(max_align_t);
+    bytes = (bytes + align - 1) / align * align;
+    struct document_block *block = document->blocks;
+    if (!block || block->room - block->used < bytes) {
+        size_t room = bytes > BLOCK ? bytes : BLOCK;
+        block = calloc(1, sizeof *block + room);
+        if (!block)
+            return NULL;
+        block->room = room;
+        block->next = document->blocks;
+        document->blocks = block;
+    }
+    void *at = block->bytes + block->used;
+    block->used += bytes;
+    return at;
+}
+
+void document_free(struct document *document)
+{
+    while (document->blocks) {
+        struct document_block *block = document->blocks;
+        document->blocks = block->next;
+        free(block);
+    }
+    document->root = NULL;
+}
+
 enum node_kind node_kind(const struct node *node)
 {
     return node->kind;

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a node is made of: document.c makes nodes, node.c reads them. */
+/*
+ * node: the values that a document (document.h) is made of, and how they are read.
+ *
+ * A node is a scalar (a text), a sequence of nodes or a mapping from names to nodes, and knows where it stands. Whoever reads
+ * a node says what it must be, and a node that is something else fails with its place.
+ *
+ * Units: none; quantities are texts for units.h. Errors: STATUS_INPUT, STATUS_LIMIT, with the place.
+ * Ownership: nodes and their texts are the document's and live until document_free(), safe on a zeroed document.
+ */
 #ifndef NODE_H
 #define NODE_H
 
-#include "base/document.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+enum { DOCUMENT_DEPTH = 64, DOCUMENT_VALUES = 1 << 20 };
+
+enum node_kind { NODE_SCALAR, NODE_SEQUENCE, NODE_MAPPING };
 
 struct node {
     enum node_kind kind;
@@ -15,5 +31,53 @@ struct node {
     const char **name;         /* [count] of a mapping's values; of a sequence NULLs */
     const struct node **child; /* [count] */
 };
+
+struct document {
+    const struct node *root;
+    struct document_block *blocks; /* where nodes and texts are */
+};
+
+/* Zeroed memory that lives as long as the document; NULL when there is none. */
+void *document_take(struct document *document, size_t bytes);
+void document_free(struct document *document);
+
+enum node_kind node_kind(const struct node *node);
+bool node_is_empty(const struct node *node); /* a scalar with nothing in it, as after "name:", or null */
+int node_line(const struct node *node);      /* from 1 */
+int node_column(const struct node *node);
+
+/* "FILE:LINE:COLUMN". Returns `text`. */
+enum { NODE_PLACE = 320 };
+char *node_place(const struct node *node, char text[static NODE_PLACE]);
+
+/* Children: of a sequence its items, of a mapping its values; node_name() is the name of value i. */
+int node_count(const struct node *node);
+const struct node *node_child(const struct node *node, int i);
+const char *node_name(const struct node *node, int i);
+
+/* The value of a name in a mapping, NULL if it is not there or `node` is no mapping. node_need() fails
+ * instead. */
+const struct node *node_get(const struct node *node, const char *name);
+int node_need(const struct node *node, const char *name, const struct node **value, struct status *st);
+
+/* What a node must be. `what` says it in the message: "peak must be a mapping". */
+int node_is_mapping(const struct node *node, const char *what, struct status *st);
+int node_is_sequence(const struct node *node, const char *what, struct status *st);
+
+/* Fails if a mapping has a name that is not in `names` (which ends with NULL), with the nearest ones. */
+int node_only(const struct node *node, const char *const names[], struct status *st);
+
+/* Reads a scalar. A text may be quoted; a number and a truth value may not ("true", "false"). */
+int node_text(const struct node *node, const char *what, const char **text, struct status *st);
+int node_integer(const struct node *node, const char *what, int64_t *value, struct status *st);
+int node_real(const struct node *node, const char *what, double *value, struct status *st);
+int node_bool(const struct node *node, const char *what, bool *value, struct status *st);
+
+/* Fails at a node: "FILE:LINE:COLUMN: ...". Returns `code`. */
+int node_fail(const struct node *node, struct status *st, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Puts a node's place before a fault that was found without it, as by a parser of units.h. Returns `code`. */
+int node_prefix(const struct node *node, struct status *st, int code);
 
 #endif

@@ -9,7 +9,8 @@
 
 static const char blanks[] = " \t\n";
 
-bool shell_is_plain(const char *word)
+/* Does it need no quotes? */
+static bool is_plain(const char *word)
 {
     const char *at = word;
     while ((*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
@@ -21,7 +22,7 @@ bool shell_is_plain(const char *word)
 void shell_print(const char *word, FILE *out)
 {
     bool escapes = !text_is_one_line(word);
-    if (shell_is_plain(word)) {
+    if (is_plain(word)) {
         fputs(word, out);
         return;
     }

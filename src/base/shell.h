@@ -16,9 +16,6 @@
 /* In quotes if a shell would read anything else. */
 void shell_print(const char *word, FILE *out);
 
-/* Does it need no quotes? */
-bool shell_is_plain(const char *word);
-
 /* Reads the word at *at and moves beyond it: *word is a new text, or NULL where no more words follow. */
 int shell_next(const char **at, char **word, struct status *st);
 

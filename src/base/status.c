@@ -51,17 +51,22 @@ int status_nomem(struct status *st)
         "out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit");
 }
 
+static const struct {
+    int code, exit_status;
+    const char *name;
+} codes[] = {
+#define STATUS_ROW(code, value, exit_status, name) {code, exit_status, name},
+    STATUS_CODES(STATUS_ROW)
+#undef STATUS_ROW
+};
+enum { CODES = sizeof codes / sizeof *codes };
+
 const char *status_name(int code)
 {
-    switch (code) {
-#define STATUS_NAME(c, value, exit_status, name)                                                             \
-    case c:                                                                                                  \
-        return name;
-        STATUS_CODES(STATUS_NAME)
-#undef STATUS_NAME
-    default:
-        return "unknown";
-    }
+    for (int i = 0; i < CODES; i++)
+        if (codes[i].code == code)
+            return codes[i].name;
+    return "unknown";
 }
 
 bool status_is_refusal(int code)
@@ -71,13 +76,8 @@ bool status_is_refusal(int code)
 
 int status_exit(int code)
 {
-    switch (code) {
-#define STATUS_EXIT(c, value, exit_status, name)                                                             \
-    case c:                                                                                                  \
-        return exit_status;
-        STATUS_CODES(STATUS_EXIT)
-#undef STATUS_EXIT
-    default:
-        return 1;
-    }
+    for (int i = 0; i < CODES; i++)
+        if (codes[i].code == code)
+            return codes[i].exit_status;
+    return 1;
 }

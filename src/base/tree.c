@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "base/node.h"
 
 /* A name given to a node with &. */
 struct anchor {

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/document.h"
+#include "base/node.h"
 
 /* A sequence or mapping that is not closed yet. */
 struct tree_level;
@@ -32,9 +32,6 @@ struct tree {
     int values; /* of the document, and those that merges brought */
     int line, column;
 };
-
-/* Zeroed memory that lives as long as the document; NULL when there is none. */
-void *document_take(struct document *document, size_t bytes);
 
 /* `anchor` names the node; NULL if nothing does. A scalar in quotes is a text and no number. */
 int tree_scalar(struct tree *tree, const char *text, size_t bytes, bool quoted, const char *anchor);

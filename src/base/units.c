@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "base/text.h"
 
 /* The products of a size of 64 bits with a unit of 40 need more than 64. */
@@ -230,6 +229,13 @@ int units_parse_size(const char *what, const char *text, uint64_t *bytes, struct
 
 /* The decimal exponent goes into the text that strtod() reads, so that 2.385us is the double nearest to
  * 2.385e-6 and not a product that is off by a rounding. Factors are powers of two, which are exact. */
+static double real_of(const struct decimal *d, int exp10)
+{
+    char number[48];
+    snprintf(number, sizeof number, "%llue%d", (unsigned long long)d->digits, d->exp10 + exp10);
+    return strtod(number, NULL);
+}
+
 static int parse_real(const char *what, const char *text, const struct quantity *q, double *value,
                       struct status *st)
 {
@@ -240,9 +246,7 @@ static int parse_real(const char *what, const char *text, const struct quantity 
         return code;
     if (d.too_long)
         return status_fail(st, STATUS_LIMIT, "%s '%s' has too many digits; 19 are enough", what, text);
-    char number[48];
-    snprintf(number, sizeof number, "%llue%d", (unsigned long long)d.digits, d.exp10 + unit->exp10);
-    double v = strtod(number, NULL) * unit->factor;
+    double v = real_of(&d, unit->exp10) * unit->factor;
     if (d.digits > 0 && !(v >= q->least && v <= q->most))
         return status_fail(st, STATUS_LIMIT, "%s '%s' is not plausible; write %s", what, text, q->range);
     *value = v;
@@ -278,116 +282,95 @@ int units_parse_fraction(const char *what, const char *text, double *frac, struc
     bool percent = end && strcmp(end, "%") == 0;
     if (!end || d.too_long || (*end && !percent))
         return status_fail(st, STATUS_INPUT, "%s '%s' is not a fraction; write 0.85 or 85%%", what, text);
-    char number[48];
-    snprintf(number, sizeof number, "%llue%d", (unsigned long long)d.digits, d.exp10 - (percent ? 2 : 0));
-    double v = strtod(number, NULL);
+    double v = real_of(&d, percent ? -2 : 0);
     if (v > 1)
         return status_fail(st, STATUS_INPUT, "%s '%s' is above 1; write 0.85 or 85%%", what, text);
     *frac = v;
     return 0;
 }
 
-/* An array of sizes that grows. */
-struct sizes {
-    uint64_t *bytes;
-    int count, room;
+/* Writes bytes / unit exactly if three decimals do (only the last three bits of a binary unit can). */
+static bool print_exact(uint64_t bytes, uint64_t unit, const char *name, char text[static UNITS_TEXT])
+{
+    uint64_t whole = bytes / unit, rest = bytes % unit;
+    if (whole == 0)
+        return false;
+    /* rest * 1000 stays below 2^64: units end at 2^40. */
+    if (rest * 1000 % unit != 0)
+        return false;
+    unsigned thousandths = (unsigned)(rest * 1000 / unit);
+    int decimals = thousandths == 0 ? 0 : thousandths % 100 == 0 ? 1 : thousandths % 10 == 0 ? 2 : 3;
+    unsigned shown = decimals == 1 ? thousandths / 100 : decimals == 2 ? thousandths / 10 : thousandths;
+    if (decimals == 0)
+        snprintf(text, UNITS_TEXT, "%llu%s", (unsigned long long)whole, name);
+    else
+        snprintf(text, UNITS_TEXT, "%llu.%0*u%s", (unsigned long long)whole, decimals, shown, name);
+    return true;
+}
+
+char *units_print_bytes(uint64_t bytes, char text[static UNITS_TEXT])
+{
+    static const struct {
+        const char *name;
+        uint64_t bytes;
+    } units[] = {
+        {"TiB", 1ull << 40},   {"GiB", 1ull << 30}, {"MiB", 1ull << 20}, {"KiB", 1ull << 10},
+        {"TB", 1000000000000}, {"GB", 1000000000},  {"MB", 1000000},     {"kB", 1000},
+    };
+    snprintf(text, UNITS_TEXT, "%lluB", (unsigned long long)bytes);
+    char other[UNITS_TEXT];
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (print_exact(bytes, units[i].bytes, units[i].name, other) && strlen(other) < strlen(text))
+            strcpy(text, other);
+    return text;
+}
+
+/* A prefix of the metric system. */
+struct prefix {
+    const char *name;
+    double factor;
 };
 
-static int sizes_add(struct sizes *sizes, const char *what, const char *text, uint64_t bytes,
-                     struct status *st)
+/* Four digits with the prefix that leaves 1 to 1000 before the point. Rounding may carry 999.96 to 1000, so
+ * the text decides and not the number. */
+static char *print_scaled(double value, const struct prefix prefixes[], const char *unit,
+                          char text[static UNITS_TEXT])
 {
-    if (sizes->count == UNITS_EXPAND_MAX)
-        return status_fail(st, STATUS_LIMIT, "%s '%s' makes more than %d sizes; take larger steps", what,
-                           text, UNITS_EXPAND_MAX);
-    if (!GROW(sizes->bytes, sizes->count, sizes->room))
-        return status_nomem(st);
-    sizes->bytes[sizes->count++] = bytes;
-    return 0;
+    char number[24];
+    const struct prefix *p = prefixes;
+    while (p[1].name && fabs(value) >= p[1].factor)
+        p++;
+    snprintf(number, sizeof number, "%.4g", value / p->factor);
+    if (p[1].name && (strcmp(number, "1000") == 0 || strcmp(number, "-1000") == 0)) {
+        p++;
+        snprintf(number, sizeof number, "%.4g", value / p->factor);
+    }
+    /* Beyond the last prefix there are more digits than four, but no exponent. */
+    if (strchr(number, 'e') && fabs(value / p->factor) < 1e18 && fabs(value / p->factor) > 1)
+        snprintf(number, sizeof number, "%.0f", value / p->factor);
+    snprintf(text, UNITS_TEXT, "%s %s%s", number, p->name, unit);
+    return text;
 }
 
-/* The step of a range, "x4" or "+1MiB". */
-struct step {
-    uint64_t factor; /* 0: adds */
-    uint64_t bytes;
-};
+/* There is no PB (and no PB/s) among the units read back. */
+static const struct prefix to_tera[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {0}};
 
-static int read_step(const char *what, const char *text, struct step *step, struct status *st)
+char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT])
 {
-    *step = (struct step){0};
-    if (text[0] == 'x') {
-        struct decimal d;
-        const char *end = read_decimal(text + 1, &d);
-        if (!end || *end || d.exp10 != 0 || d.too_long || d.digits < 2)
-            return status_fail(st, STATUS_INPUT,
-                               "%s: step '%s' must be a whole factor of 2 or more, such as x4", what, text);
-        step->factor = d.digits;
-        return 0;
-    }
-    if (text[0] != '+')
-        return status_fail(st, STATUS_INPUT, "%s: step '%s' is neither a factor (x4) nor a distance (+1MiB)",
-                           what, text);
-    int code = units_parse_size(what, text + 1, &step->bytes, st);
-    if (code < 0)
-        return code;
-    if (step->bytes == 0)
-        return status_fail(st, STATUS_INPUT, "%s: step '%s' does not move; write +1MiB or x2", what, text);
-    return 0;
+    return print_scaled(Bps, to_tera, "B/s", text);
 }
 
-/* One item of a list: "64MiB" or "1MiB:1GiB:x4". `item` may be changed. */
-static int expand_item(const char *what, const char *text, char *item, struct sizes *sizes, struct status *st)
+char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT])
 {
-    char *to = strchr(item, ':');
-    uint64_t first, last;
-    struct step step;
-    if (to)
-        *to++ = '\0';
-    int code = units_parse_size(what, item, &first, st);
-    if (code < 0 || !to)
-        return code < 0 ? code : sizes_add(sizes, what, text, first, st);
-    char *by = strchr(to, ':');
-    if (!by)
-        return status_fail(st, STATUS_INPUT, "%s '%s' has no step; write %s:%s:x2 or %s:%s:+1MiB", what, text,
-                           item, to, item, to);
-    *by++ = '\0';
-    code = units_parse_size(what, to, &last, st);
-    if (code == 0)
-        code = read_step(what, text_trim(by), &step, st);
-    if (code < 0)
-        return code;
-    if (last < first)
-        return status_fail(st, STATUS_INPUT, "%s '%s' falls from %s to %s; write the smaller end first", what,
-                           text, item, to);
-    if (step.factor && first == 0)
-        return status_fail(st, STATUS_INPUT, "%s '%s' starts at 0, which no factor moves; start above 0",
-                           what, text);
-    for (uint64_t bytes = first;;) {
-        code = sizes_add(sizes, what, text, bytes, st);
-        if (code < 0)
-            return code;
-        if (step.factor ? bytes > last / step.factor : step.bytes > last - bytes)
-            return 0;
-        bytes = step.factor ? bytes * step.factor : bytes + step.bytes;
-    }
+    return print_scaled(bytes, to_tera, "B", text);
 }
 
-int units_expand_bytes(const char *what, const char *text, uint64_t **bytes, int *count, struct status *st)
+char *units_print_time(double time_s, char text[static UNITS_TEXT])
 {
-    struct sizes sizes = {0};
-    char *copy = strdup(text);
-    int code = copy ? 0 : status_nomem(st);
-    for (char *item = copy, *next; code == 0 && item; item = next) {
-        next = strchr(item, ',');
-        if (next)
-            *next++ = '\0';
-        code = expand_item(what, text, item, &sizes, st);
-    }
-    free(copy);
-    if (code < 0) {
-        free(sizes.bytes);
-        return code;
-    }
-    *bytes = sizes.bytes;
-    *count = sizes.count;
-    return 0;
+    static const struct prefix downwards[] = {{"p", 1e-12}, {"n", 1e-9}, {"u", 1e-6},
+                                              {"m", 1e-3},  {"", 1},     {0}};
+    /* NaN has no prefix, and 0 is 0 s, not 0 ps. */
+    if (!(fabs(time_s) > 0))
+        return print_scaled(time_s, downwards + 4, "s", text);
+    return print_scaled(time_s, downwards, "s", text);
 }

@@ -17,7 +17,7 @@
  * Units: results are bytes, bytes per second, seconds, operations per second, operations.
  * Errors: STATUS_INPUT, and STATUS_LIMIT where a value does not fit; `what` names the quantity in the message
  * ("hop-latency '1' has no unit; write 1us or 1ms"). A result is written only on success.
- * Ownership: the caller's variables; units_expand_bytes() returns an array that the caller frees.
+ * Ownership: the caller's variables.
  */
 #ifndef ICISIM_UNITS_H
 #define ICISIM_UNITS_H
@@ -35,22 +35,12 @@ int units_parse_rate(const char *what, const char *text, double *flops, struct s
 int units_parse_work(const char *what, const char *text, double *flop, struct status *st);
 int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st);
 
-/* Reads what a sweep runs over: a list whose items are sizes or ranges, "1MiB,64MiB", "1MiB:1GiB:x4" (each
- * 4 times the one before, up to and including 1GiB), "1MiB:8MiB:+1MiB". `*bytes` gets an array of `*count`
- * sizes in the order written; the caller frees it. Refused: a range that falls, a step that does not move,
- * more than UNITS_EXPAND_MAX sizes. */
-enum { UNITS_EXPAND_MAX = 100000 };
-int units_expand_bytes(const char *what, const char *text, uint64_t **bytes, int *count, struct status *st);
-
 /* For people, and read back by the parsers above. Bytes are exact: the shortest of 2MiB, 1.5MB, 1234567B.
- * The others keep four digits: "37.95 us", "45 GB/s", "275 Tflops". A count has its thousands apart:
- * "6,558,720". All return `text`. */
+ * The others keep four digits: "37.95 us", "45 GB/s". All return `text`. */
 enum { UNITS_TEXT = 32 };
 char *units_print_bytes(uint64_t bytes, char text[static UNITS_TEXT]);
 char *units_print_about_bytes(double bytes, char text[static UNITS_TEXT]); /* "34.09 MB" */
 char *units_print_bandwidth(double Bps, char text[static UNITS_TEXT]);
 char *units_print_time(double time_s, char text[static UNITS_TEXT]);
-char *units_print_rate(double flops, char text[static UNITS_TEXT]);
-char *units_print_count(int64_t count, char text[static UNITS_TEXT]);
 
 #endif

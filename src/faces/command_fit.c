@@ -11,10 +11,15 @@
 /* Sizes to predict, of all --predict. */
 static int read_sizes(const struct settings *settings, uint64_t **size_bytes, int *sizes, struct status *st)
 {
-    const char *text = settings_text(settings, "predict");
-    *size_bytes = NULL;
-    *sizes = 0;
-    return text ? units_expand_bytes("--predict", text, size_bytes, sizes, st) : 0;
+    const struct setting *setting = &settings->of[option_index(option_by_name("predict"))];
+    int code = 0;
+    *sizes = setting->count;
+    *size_bytes = calloc((size_t)setting->count + 1, sizeof **size_bytes);
+    if (!*size_bytes)
+        return status_nomem(st);
+    for (int i = 0; i < setting->count && code == 0; i++)
+        code = units_parse_size("--predict", setting->text[i], &(*size_bytes)[i], st);
+    return code;
 }
 
 /* --operation says what --op says elsewhere, where it is a positional argument. */

@@ -328,7 +328,7 @@ const struct option_row option_table[] = {
      .doc = "bisquare weights: far points count less"},
     {.name = "hold", .argument = "NAMES", .group = GROUP_WORK, .commands = FOR_FIT,
      .doc = "hold overhead, hop or link at the chip's value or another: --hold link,overhead=4us"},
-    {.name = "predict", .argument = "SIZES", .group = GROUP_OUTPUT, .commands = FOR_FIT,
+    {.name = "predict", .argument = "SIZES", .kind = OPTION_BYTES, .list = LIST_COMMA, .group = GROUP_OUTPUT, .commands = FOR_FIT,
      .doc = "predict times for sizes, such as 1MiB:1GiB:x4"},
     {.name = "write-profile", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_FIT,
      .doc = "write the machine fitted as a chip file with a measured profile"},

@@ -2,7 +2,7 @@
 #include "settings/settings.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,69 +54,71 @@ static int add_value(struct settings *settings, const struct option_row *option,
     return 0;
 }
 
-static int add_byte_range(struct settings *settings, const struct option_row *option, const char *text,
-                          struct status *st)
+/* A number of a range, in SI units; one of bytes, of time ... by the option's kind. */
+static int parse_number(const struct option_row *option, const char *text, double *value, struct status *st)
 {
-    char what[40], value[32];
+    char what[OPTION_NAME], *end;
+    uint64_t bytes = 0;
+    int code;
     snprintf(what, sizeof what, "--%s", option->name);
-    uint64_t *bytes = NULL;
-    int count = 0, code = units_expand_bytes(what, text, &bytes, &count, st);
-    for (int i = 0; i < count && code == 0; i++) {
-        snprintf(value, sizeof value, "%" PRIu64 "B", bytes[i]);
-        code = add_value(settings, option, value, st);
-    }
-    free(bytes);
-    return code;
-}
-
-/* A number that stands in a range, in SI units; for counts and shifts, too. */
-static int parse_real(const struct option_row *option, const char *text, double *value, struct status *st)
-{
-    char what[40], *end;
-    snprintf(what, sizeof what, "--%s", option->name);
-    if (option->kind == OPTION_BANDWIDTH)
+    switch (option->kind) {
+    case OPTION_BYTES:
+        code = units_parse_size(what, text, &bytes, st);
+        *value = (double)bytes;
+        return code;
+    case OPTION_BANDWIDTH:
         return units_parse_bandwidth(what, text, value, st);
-    if (option->kind == OPTION_TIME)
+    case OPTION_TIME:
         return units_parse_time(what, text, value, st);
-    errno = 0;
-    *value = (double)strtol(text, &end, 10);
-    if (end == text || *end || errno)
-        return status_fail(st, STATUS_INPUT, "%s '%s': not a whole number", what, text);
-    return 0;
+    default:
+        errno = 0;
+        *value = (double)strtol(text, &end, 10);
+        if (end == text || *end || errno)
+            return status_fail(st, STATUS_INPUT, "%s '%s': not a whole number", what, text);
+        return 0;
+    }
 }
 
 static const char *unit_of(const struct option_row *option)
 {
-    return option->kind == OPTION_BANDWIDTH ? "Bps" : option->kind == OPTION_TIME ? "s" : "";
+    return option->kind == OPTION_BANDWIDTH ? "Bps"
+           : option->kind == OPTION_TIME    ? "s"
+           : option->kind == OPTION_BYTES   ? "B"
+                                            : "";
 }
 
-/* Adds "LO:HI:xF" or "LO:HI:+STEP". Each value is computed from the first one, so that errors do not add up,
- * and the end counts as hit within rounding. */
-static int add_real_range(struct settings *settings, const struct option_row *option, const char *lo,
-                          const char *hi, const char *step, struct status *st)
+/* Adds the values of "FIRST:LAST:STEP", whose step is a factor, or a distance. Each value is computed from the first one,
+ * so that errors do not add up, and the end counts as hit within rounding. */
+static int add_values(struct settings *settings, const struct option_row *option, const char *from,
+                      const char *to, const char *step, struct status *st)
 {
     double first, last, by;
     char *end = NULL, value[40];
-    bool times = *step == 'x';
-    int code = parse_real(option, lo, &first, st);
+    bool times = *step == 'x', whole = option->kind == OPTION_BYTES;
+    int code = parse_number(option, from, &first, st);
     if (code == 0)
-        code = parse_real(option, hi, &last, st);
+        code = parse_number(option, to, &last, st);
     if (code == 0 && times)
         by = strtod(step + 1, &end);
     else if (code == 0)
-        code = parse_real(option, step + 1, &by, st);
+        code = parse_number(option, step + 1, &by, st);
     if (code < 0)
         return code;
-    if ((times && (*end || !(by > 1) || !(first > 0))) || (!times && !(by > 0)) || !(last >= first))
+    if (last < first)
+        return status_fail(st, STATUS_INPUT,
+                           "--%s '%s:%s:%s' falls from %s to %s; write the smaller end first", option->name,
+                           from, to, step, from, to);
+    bool rises = times ? !*end && by > 1 && first > 0 && !(whole && by != floor(by)) : by > 0;
+    if (!rises)
         return status_fail(st, STATUS_INPUT,
                            "--%s '%s:%s:%s': a range rises, such as 1:8:x2 or 1:8:+1 with units",
-                           option->name, lo, hi, step);
+                           option->name, from, to, step);
     double at = first, factor = 1;
-    for (int i = 1; at <= last * (1 + 1e-9) && code == 0; i++) {
-        if (i > UNITS_EXPAND_MAX)
+    for (int i = 1; at <= last + fabs(last) * 1e-9 && code == 0; i++) {
+        if (i > RANGE_MAX)
             return status_fail(st, STATUS_LIMIT, "--%s: the range has more than %d values; take larger steps",
-                               option->name, UNITS_EXPAND_MAX);
-        snprintf(value, sizeof value, "%.15g%s", at, unit_of(option));
+                               option->name, RANGE_MAX);
+        snprintf(value, sizeof value, whole ? "%.0f%s" : "%.15g%s", at, unit_of(option));
         code = add_value(settings, option, value, st);
         factor *= by;
         at = times ? first * factor : first + i * by;
@@ -128,20 +130,21 @@ static int add_real_range(struct settings *settings, const struct option_row *op
 static int add_item(struct settings *settings, const struct option_row *option, const char *text,
                     struct status *st)
 {
-    const char *colon = strchr(text, ':'), *second = colon ? strchr(colon + 1, ':') : NULL;
     bool quantity = option->kind != OPTION_TEXT && option->kind != OPTION_CHOICE;
-    if (!option->of_point || !quantity || !colon)
+    if (option->list != LIST_COMMA || !quantity || !strchr(text, ':'))
         return add_value(settings, option, text, st);
-    if (option->kind == OPTION_BYTES)
-        return add_byte_range(settings, option, text, st);
-    const char *step = second ? second + 1 + strspn(second + 1, " \t") : "";
-    if (*step != 'x' && *step != '+')
-        return status_fail(st, STATUS_INPUT, "--%s '%s': a range is FIRST:LAST:xFACTOR or FIRST:LAST:+STEP",
-                           option->name, text);
-    char lo[64], hi[64];
-    snprintf(lo, sizeof lo, "%.*s", (int)(colon - text), text);
-    snprintf(hi, sizeof hi, "%.*s", (int)(second - colon - 1), colon + 1);
-    return add_real_range(settings, option, lo, hi, step, st);
+    char *copy = strdup(text), *rest = copy;
+    if (!copy)
+        return status_nomem(st);
+    char *from = strsep(&rest, ":"), *to = strsep(&rest, ":"),
+         *step = text_trim(rest ? rest : copy + strlen(copy));
+    int code = *step == 'x' || *step == '+'
+                   ? add_values(settings, option, from, to, step, st)
+                   : status_fail(st, STATUS_INPUT,
+                                 "--%s '%s' has no step; a range is FIRST:LAST:xFACTOR or FIRST:LAST:+STEP",
+                                 option->name, text);
+    free(copy);
+    return code;
 }
 
 /* Appends a word to the one value that there is. */

@@ -21,6 +21,8 @@
 #include "settings/option.h"
 #include "settings/typed.h"
 
+enum { RANGE_MAX = 100000 }; /* values of one range */
+
 struct setting {
     int count, room;
     char **text;
