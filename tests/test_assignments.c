@@ -117,7 +117,7 @@ static void ties_slices_and_meshes(void)
     OKAY(settings_add(&settings, option_by_name("chips"), "8", &st), st);
     OKAY(settings_add(&settings, option_by_name("mesh"), "a=?,b=?", &st), st);
     OKAY(settings_add(&settings, option_by_name("ring"), "uni,bidi", &st), st);
-    OKAY(settings_place(&settings, &st), st);
+    OKAY(settings_enumerate(&settings, &st), st);
     OKAY(grid_init(&grid, &settings, &st), st);
     CU_ASSERT_EQUAL(grid.points, 16);
     for (int64_t i = 0; i < grid.points; i++) {

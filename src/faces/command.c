@@ -94,14 +94,14 @@ static const struct option_row *positional_of(const struct command *command)
 /* An argument may be the unit of a size, as in --size 1 MiB: fails with how to write both. */
 static int check_unit(const struct parsing *parsing, const char *text)
 {
-    const struct typed *typed = &parsing->settings->typed;
-    for (int i = 0; i < typed->count; i++) {
-        const struct option_row *option = typed->of[i].option;
+    const struct settings *settings = parsing->settings;
+    for (int i = 0; i < settings->arguments; i++) {
+        const struct option_row *option = settings->argument[i].option;
         struct status unknown = {0};
         char size[64];
         if (option->kind != OPTION_BYTES || isdigit((unsigned char)*text))
             continue;
-        int n = snprintf(size, sizeof size, "%s%s", typed->of[i].text, text);
+        int n = snprintf(size, sizeof size, "%s%s", settings->argument[i].text, text);
         if (n > 0 && (size_t)n < sizeof size && option_set(option, size, NULL, &unknown) == 0)
             return status_fail(parsing->st, STATUS_INPUT, "'%s' stands apart from its number; write --%s %s",
                                text, option->name, size);
@@ -111,7 +111,7 @@ static int check_unit(const struct parsing *parsing, const char *text)
 
 static int add_option(struct parsing *parsing, const struct option_row *option, const char *text)
 {
-    int code = typed_add(&parsing->settings->typed, option, text, parsing->st);
+    int code = settings_add_argument(parsing->settings, option, text, parsing->st);
     return code < 0 ? code : settings_add(parsing->settings, option, text, parsing->st);
 }
 
@@ -128,7 +128,7 @@ static int add_argument(struct parsing *parsing, const char *text)
     if (parsing->files == FILES)
         return status_fail(parsing->st, STATUS_INPUT, "'%s': more than %d workload files", text, FILES);
     parsing->file[parsing->files++] = text;
-    return typed_add(&parsing->settings->typed, option, text, parsing->st);
+    return settings_add_argument(parsing->settings, option, text, parsing->st);
 }
 
 /* An option of any command by how it is written on the command line: "--size", "--size=3" or "-j". */
@@ -261,6 +261,6 @@ int command_parse(const struct command *command, int argc, char **argv, struct s
     if (parsing.help && st->code == 0)
         return COMMAND_HELPED;
     for (int i = 0; i < parsing.files && st->code == 0; i++)
-        (i == 0 ? settings_read : settings_join)(settings, parsing.file[i], st);
+        (i == 0 ? settings_read : settings_add_model)(settings, parsing.file[i], st);
     return st->code;
 }

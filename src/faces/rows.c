@@ -9,7 +9,7 @@ int rows_grid(struct settings *settings, struct grid *grid, struct status *st)
 {
     int code = settings_check(settings, st);
     if (code == 0)
-        code = settings_place(settings, st);
+        code = settings_enumerate(settings, st);
     return code < 0 ? code : grid_init(grid, settings, st);
 }
 
@@ -75,7 +75,7 @@ void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, 
 
 void rows_say_points(const struct grid *grid)
 {
-    if (grid->settings->placed)
+    if (grid->settings->enumerated)
         fprintf(stderr, "icisim: points to simulate: %" PRId64 "; %s: %d\n", grid->points,
                 grid->settings->tied ? "ways to lay the mesh" : "slices",
                 settings_count(grid->settings, "slice"));

@@ -14,12 +14,6 @@
 #include "faces/rows.h"
 #include "faces/sweep_file.h"
 
-static void put_word(void *out, const char *word)
-{
-    fputc(' ', out);
-    shell_print(word, out);
-}
-
 /* A line that gives a text to a variable of the shell. */
 static void put_variable(const char *name, const char *text, FILE *out)
 {
@@ -78,7 +72,7 @@ static int write_script(const struct grid *grid, const char *csv, const char *st
     put_variable("csv", csv, out);
     put_variable("stem", stem, out);
     fprintf(out, task, tasks);
-    typed_words(&settings->typed, "csv resume slurm tasks submit", put_word, out);
+    settings_print_arguments(settings, "csv resume slurm tasks submit", out);
     fprintf(out, merge, tasks - 1, tasks);
     return 0;
 }
@@ -116,8 +110,8 @@ int slurm_write(const struct grid *grid, struct status *st)
         return code;
     if (settings_flag(grid->settings, "submit"))
         return submit(path, st);
-    printf("%" PRId64 " points in %d tasks; to submit them: bash", grid->points, tasks);
-    put_word(stdout, path);
+    printf("%" PRId64 " points in %d tasks; to submit them: bash ", grid->points, tasks);
+    shell_print(path, stdout);
     putchar('\n');
     return 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -35,8 +36,40 @@ void settings_free(struct settings *settings)
         free(settings->of[i].place);
     }
     free(settings->file);
-    typed_free(&settings->typed);
+    for (int i = 0; i < settings->arguments; i++)
+        free(settings->argument[i].text);
+    free(settings->argument);
     settings_init(settings);
+}
+
+int settings_add_argument(struct settings *settings, const struct option_row *option, const char *text,
+                          struct status *st)
+{
+    char *kept = GROW(settings->argument, settings->arguments, settings->argument_room) ? strdup(text) : NULL;
+    if (!kept)
+        return status_nomem(st);
+    settings->argument[settings->arguments++] = (struct argument){option, kept};
+    return 0;
+}
+
+void settings_print_arguments(const struct settings *settings, const char *without, FILE *out)
+{
+    bool dashed = false;
+    for (int i = 0; i < settings->arguments; i++) {
+        const struct argument *a = &settings->argument[i];
+        dashed |= a->option->positional && a->text[0] == '-' && a->text[1] != '\0';
+        if (a->option->positional || text_has_word(without, a->option->name))
+            continue;
+        fprintf(out, " --%s%s", a->option->name, a->option->argument ? " " : "");
+        if (a->option->argument)
+            shell_print(a->text, out);
+    }
+    fputs(dashed ? " --" : "", out);
+    for (int i = 0; i < settings->arguments; i++)
+        if (settings->argument[i].option->positional) {
+            fputc(' ', out);
+            shell_print(settings->argument[i].text, out);
+        }
 }
 
 /* Appends one value, which must be right by itself. */

@@ -16,10 +16,10 @@
 #define ICISIM_SETTINGS_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "settings/option.h"
-#include "settings/typed.h"
 
 enum { RANGE_MAX = 100000 }; /* values of one range */
 
@@ -29,12 +29,19 @@ struct setting {
     char *place; /* "FILE:LINE:COLUMN" in the workload file that they are from; NULL: another source */
 };
 
+/* An option of the command line with its value, as written there; of a flag, whatever it is. */
+struct argument {
+    const struct option_row *option;
+    char *text;
+};
+
 struct settings {
-    struct setting of[OPTIONS_MAX];   /* by option_index() */
-    char *file;                       /* workload file, or NULL */
-    struct typed typed;               /* what the command line gave */
+    struct setting of[OPTIONS_MAX]; /* by option_index() */
+    char *file;                     /* workload file, or NULL */
+    struct argument *argument;      /* of the command line, in its order, so that it can be written again */
+    int arguments, argument_room;
     unsigned (*kind)(const char *op); /* what a text of --op is: a bit of enum op_set; set by who knows it */
-    bool placed;                      /* slices were left open, and found */
+    bool enumerated;                  /* slices were left open, and found */
     bool tied; /* then slices and meshes go together: the first slice with the first mesh, and so on */
 };
 
@@ -44,6 +51,12 @@ void settings_init(struct settings *settings);
 unsigned settings_kind(const struct settings *settings, const char *op);
 
 void settings_free(struct settings *settings);
+
+/* Keeps an argument of the command line. settings_print_arguments() prints them, each after a blank and quoted for a shell, without
+ * the options whose names are among the words of `without`: " --size 1MiB", and last what stands without an option. */
+int settings_add_argument(struct settings *settings, const struct option_row *option, const char *text,
+                          struct status *st);
+void settings_print_arguments(const struct settings *settings, const char *without, FILE *out);
 
 /* Adds what was given for an option: a value, a list or a range. Every value is checked by itself. */
 int settings_add(struct settings *settings, const struct option_row *option, const char *text,
@@ -58,7 +71,7 @@ int settings_locate(const struct settings *settings, struct status *st);
 
 /* Another model beside the one that was read: its file has to say the same of all options but those that the command line
  * gave. */
-int settings_join(struct settings *settings, const char *path, struct status *st);
+int settings_add_model(struct settings *settings, const char *path, struct status *st);
 
 /* As if an option had not been given. */
 void settings_drop(struct settings *settings, const char *name);
@@ -68,7 +81,7 @@ void settings_drop(struct settings *settings, const char *name);
 int settings_check(const struct settings *settings, struct status *st);
 
 /* Puts slices and meshes where some were left open: --chips 64 --slice all, --mesh "dp=?,tp=?" (places.h). */
-int settings_place(struct settings *settings, struct status *st);
+int settings_enumerate(struct settings *settings, struct status *st);
 
 /* Number of values given; the last one, or the option's fallback (NULL if it has none). */
 int settings_count(const struct settings *settings, const char *name);

@@ -145,10 +145,10 @@ static bool runs_model(const struct settings *settings)
     return op && document_is_path(op);
 }
 
-static bool is_typed(const struct settings *settings, const struct option_row *option)
+static bool is_argument(const struct settings *settings, const struct option_row *option)
 {
-    for (int i = 0; i < settings->typed.count; i++)
-        if (settings->typed.of[i].option == option)
+    for (int i = 0; i < settings->arguments; i++)
+        if (settings->argument[i].option == option)
             return true;
     return false;
 }
@@ -167,7 +167,7 @@ static bool same(const struct setting *a, const struct setting *b)
     return equal;
 }
 
-int settings_join(struct settings *settings, const char *path, struct status *st)
+int settings_add_model(struct settings *settings, const char *path, struct status *st)
 {
     struct settings other;
     settings_init(&other);
@@ -177,7 +177,7 @@ int settings_join(struct settings *settings, const char *path, struct status *st
             status_fail(st, STATUS_INPUT, "'%s': one workload file at a time, unless all are models", path);
     for (int i = 0; i < option_count && code == 0; i++) {
         const struct option_row *option = &option_table[i];
-        if (!option->of_point || strcmp(option->name, "op") == 0 || is_typed(settings, option) ||
+        if (!option->of_point || strcmp(option->name, "op") == 0 || is_argument(settings, option) ||
             same(&settings->of[i], &other.of[i]))
             continue;
         code = status_fail(st, STATUS_INPUT, "%s: %s is %s here and %s in %s; give --%s for both", path,

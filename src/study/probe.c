@@ -48,7 +48,7 @@ static int probe_value(const struct grid *grid, int d, int value, struct catalog
  * not all do: one is enough. */
 static int probe_dim(const struct grid *grid, int d, struct catalog *catalog, struct status *st)
 {
-    bool found = grid->settings->placed && &option_table[grid->option[d]] == option_by_name("slice");
+    bool found = grid->settings->enumerated && &option_table[grid->option[d]] == option_by_name("slice");
     int values = grid->count[d], most = values < VALUES ? values : VALUES;
     struct status fault = {0};
     for (int i = 0; i < most; i++) {

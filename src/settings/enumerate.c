@@ -47,12 +47,12 @@ static bool is_open(const struct settings *settings)
 static void drop_slice_of_file(struct settings *settings)
 {
     const struct option_row *slice = option_by_name("slice");
-    bool typed = false, counted = false;
-    for (int i = 0; i < settings->typed.count; i++) {
-        typed |= settings->typed.of[i].option == slice;
-        counted |= settings->typed.of[i].option == option_by_name("chips");
+    bool named = false, counted = false;
+    for (int i = 0; i < settings->arguments; i++) {
+        named |= settings->argument[i].option == slice;
+        counted |= settings->argument[i].option == option_by_name("chips");
     }
-    if (counted && !typed)
+    if (counted && !named)
         settings_drop(settings, "slice");
 }
 
@@ -82,7 +82,7 @@ static int find_all(const struct settings *settings, struct assignments *assignm
     return code;
 }
 
-int settings_place(struct settings *settings, struct status *st)
+int settings_enumerate(struct settings *settings, struct status *st)
 {
     struct assignments assignments = {0};
     if (!is_open(settings))
@@ -99,7 +99,7 @@ int settings_place(struct settings *settings, struct status *st)
         if (code == 0 && meshes)
             code = settings_add(settings, option_by_name("mesh"), assignments.item[i].mesh, st);
     }
-    settings->placed = true;
+    settings->enumerated = true;
     settings->tied = meshes;
     assignments_free(&assignments);
     return code;
