@@ -19,14 +19,20 @@ static bool loads_alike(const struct op *a, const struct op *b)
            a->towards.route == b->towards.route && a->amount.table == b->amount.table;
 }
 
-/* Lists the loads of a program, load[ops]; returns how many they are. */
+/* Do all chips do it alike? */
+static bool is_of_all(const struct op *op)
+{
+    return op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE;
+}
+
+/* Lists the loads of some chips in a program, load[ops]; returns how many they are. */
 static int32_t find_loads(const struct program *program, struct load load[], struct status *st)
 {
     struct lookup known = {0};
     int32_t loads = 0, l = -1;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        if (op->kind != OP_SEND)
+        if (op->kind != OP_SEND || is_of_all(op))
             continue;
         const int32_t key[] = {op->where, op->towards.table, op->towards.route, op->amount.table};
         uint32_t hash = lookup_hash(0, key, sizeof key);
@@ -47,14 +53,13 @@ static int32_t find_loads(const struct program *program, struct load load[], str
 
 /* What all chips do alike: translation takes each link of an axis and sign to every other, so each carries as much. Counting
  * chip by chip would walk 10^7 routes of a pod. */
-static void count_alike(const struct program *program, const struct load *load,
-                        double alike_bytes[SLICE_AXES][2])
+static void count_alike(const struct program *program, const struct op *op, double alike_bytes[SLICE_AXES][2])
 {
-    struct route route = program->route[load->op->towards.route];
+    struct route route = program->route[op->towards.route];
     for (int h = 0; h < route.hops; h++) {
         struct hop hop = program->hop[route.first + h];
         bool minus = hop.delta < 0 && program->slice->span[hop.axis] > 2;
-        alike_bytes[hop.axis][minus] += abs(hop.delta) * load->amount;
+        alike_bytes[hop.axis][minus] += abs(hop.delta) * op->amount.each * op_times(op);
     }
 }
 
@@ -82,14 +87,12 @@ static int count_loads(const struct program *program, const struct load load[], 
 {
     const struct slice *slice = program->slice;
     double alike_bytes[SLICE_AXES][2] = {{0}};
-    for (int32_t l = 0; l < loads; l++) {
-        const struct op *op = load[l].op;
-        bool alike = op->where == WHERE_ALL && op->towards.table == NO_TABLE && op->amount.table == NO_TABLE;
-        if (alike)
-            count_alike(program, &load[l], alike_bytes);
-        else if (count_each(program, &load[l], link, link_bytes, st) < 0)
+    for (int32_t o = 0; o < program->ops; o++)
+        if (program->op[o].kind == OP_SEND && is_of_all(&program->op[o]))
+            count_alike(program, &program->op[o], alike_bytes);
+    for (int32_t l = 0; l < loads; l++)
+        if (count_each(program, &load[l], link, link_bytes, st) < 0)
             return st->code;
-    }
     for (int id = 0; id < slice_link_ids(slice); id++)
         if (slice_is_link(slice, id))
             link_bytes[id] += alike_bytes[slice_link_axis(slice, id)][slice_link_sign(id) < 0];
