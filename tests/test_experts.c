@@ -72,7 +72,8 @@ static void worked_example(void)
     struct array in[INPUTS], out[INPUTS];
     load("workloads/moe-example.yaml", "ep=2", &model, &module);
     const struct dispatch *plan = &model.experts->of[0].dispatch;
-    CU_ASSERT_EQUAL(plan->capacity, 3);
+    const struct routing *routing = &model.experts->of[0].routing;
+    CU_ASSERT_EQUAL(routing->capacity, 3);
     for (int d = 0; d < 2; d++) {
         int n = 0;
         for (int p = 0; p < 2; p++) {
@@ -81,10 +82,10 @@ static void worked_example(void)
         }
         for (int i = 0; i < 12; i++) {
             CU_ASSERT_EQUAL(plan->order[12 * d + i], order[d][i]);
-            CU_ASSERT_EQUAL(plan->dropped[12 * d + i], n < 3 && dropped[d][n] == i);
+            CU_ASSERT_EQUAL(routing->dropped[12 * d + i], n < 3 && dropped[d][n] == i);
             n += n < 3 && dropped[d][n] == i;
         }
-        CU_ASSERT_EQUAL(dispatch_dropped(plan, &model.experts->of[0].routing, d), 3);
+        CU_ASSERT_EQUAL(routing_dropped(routing, d), 3);
     }
     OKAY(numbers_read("workloads/moe-example.yaml", &model, in, &st), st);
     OKAY(numbers_run(&model, &module, in, 0, out, &st), st);
@@ -282,9 +283,11 @@ static void capacities(void)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct status st = {0};
         int64_t capacity = 0;
-        OKAY(dispatch_capacity(rows[i].factor, rows[i].tokens, rows[i].top_k, rows[i].peers, rows[i].experts,
-                               &capacity, &st),
-             st);
+        const struct routing routing = {.experts = rows[i].experts,
+                                        .top_k = rows[i].top_k,
+                                        .peers = rows[i].peers,
+                                        .tokens = rows[i].tokens};
+        OKAY(routing_capacity(&routing, rows[i].factor, &capacity, &st), st);
         CU_ASSERT_EQUAL(capacity, rows[i].capacity);
     }
     CU_ASSERT(ceil(25 * 2 * 8 / 8 * 1.1) > 55);

@@ -56,28 +56,14 @@ static struct tensor input(struct model *m, const char *name, struct tensor t, b
     struct status st = {0};
     cut_at_random(&t, &m->axes, r, cut);
     OKAY(tensor_check(&t, &m->axes, name, &st), st);
-    OKAY(model_input(m, name, &t, DTYPE_F32, trained, &st), st);
-    return t;
+    return model_input(m, name, &t, DTYPE_F32, trained);
 }
 
 static struct tensor product(struct model *m, const struct tensor *left, const struct tensor *right,
-                             const struct dot_dims *how, struct tensor wanted, struct suite_random *r,
-                             bool cut)
+                             int contracted, struct tensor wanted, struct suite_random *r, bool cut)
 {
-    struct status st = {0};
-    struct tensor out = {0};
     cut_at_random(&wanted, &m->axes, r, cut);
-    OKAY(tensor_product(&m->builder, left, right, how, &wanted, DTYPE_F32, &out, &st), st);
-    return out;
-}
-
-static struct tensor zip(struct model *m, enum opcode opcode, const struct tensor *left,
-                         const struct tensor *right)
-{
-    struct status st = {0};
-    struct tensor out = {0};
-    OKAY(tensor_zip(&m->builder, opcode, left, right, &out, &st), st);
-    return out;
+    return tensor_matmul(&m->builder, left, right, contracted, &wanted, DTYPE_F32);
 }
 
 static void unary(struct model *m, enum opcode opcode, struct tensor *t)
@@ -85,7 +71,7 @@ static void unary(struct model *m, enum opcode opcode, struct tensor *t)
     t->value = build_unary(&m->builder, opcode, t->value);
 }
 
-/* loss = sum of (((tanh(x . w + b) * v) . u) x with a batch dim)^2, resharded in between. */
+/* loss = sum of logistic((((tanh(x . w + b) . v) . transposed u) * tanh(x . w + b)) . q) * x, resharded in between. */
 static void build(struct model *m, const char *mesh, const struct recipe *recipe)
 {
     struct status st = {0};
@@ -93,34 +79,28 @@ static void build(struct model *m, const char *mesh, const struct recipe *recipe
     struct suite_random r = {recipe->seed};
     OKAY(axes_parse(mesh, &axes, &st), st);
     *m = (struct model){0};
-    model_begin(m, "random", &axes, (enum dtype_id[]){DTYPE_F32}, 1);
+    model_begin(m, "random", &axes, (enum dtype_id[]){DTYPE_F32}, 1, &st);
     bool cut = recipe->cut;
-    static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}},
-                                 cube = {.contracted = 1, .contract = {{2}, {0}}},
-                                 batched = {.batches = 1,
-                                            .contracted = 1,
-                                            .batch = {{0}, {0}},
-                                            .contract = {{2}, {1}}};
     struct tensor x = input(m, "x", dims((int64_t[]){12, 24}, 2), true, &r, cut);
     struct tensor w = input(m, "w", dims((int64_t[]){24, 12}, 2), true, &r, cut);
     struct tensor b = input(m, "b", dims((int64_t[]){12}, 1), true, &r, cut);
-    struct tensor h = product(m, &x, &w, &matmul, dims((int64_t[]){12, 12}, 2), &r, cut);
-    h = zip(m, HLO_ADD, &h, &b);
+    struct tensor h = product(m, &x, &w, 0, dims((int64_t[]){12, 12}, 2), &r, cut);
+    h = tensor_zip(&m->builder, HLO_ADD, &h, &b);
     unary(m, HLO_TANH, &h);
     struct tensor v = input(m, "v", dims((int64_t[]){12, 12, 24}, 3), true, &r, cut);
-    /* [12, 12] . [12, 12, 24] -> [12, 12, 24], then a batch of 12 [12, 24] . [24, 12] -> [12, 12, 12] */
-    struct tensor wide = product(m, &h, &v, &matmul, dims((int64_t[]){12, 12, 24}, 3), &r, cut);
+    /* [12, 12] . [12, 12, 24] -> [12, 12, 24], then . the transposed [12, 24] -> [12, 12, 12] */
+    struct tensor wide = product(m, &h, &v, 0, dims((int64_t[]){12, 12, 24}, 3), &r, cut);
     struct tensor moved = wide;
     cut_at_random(&moved, &m->axes, &r, cut);
-    OKAY(tensor_reshard(&m->builder, &wide, &moved, &st), st);
-    struct tensor u = input(m, "u", dims((int64_t[]){12, 24, 12}, 3), true, &r, cut);
-    struct tensor y = product(m, &wide, &u, &batched, dims((int64_t[]){12, 12, 12}, 3), &r, cut);
-    y = zip(m, HLO_MULTIPLY, &y, &h); /* [12, 12, 12] * [12, 12] */
+    wide = tensor_reshard(&m->builder, &wide, &moved);
+    struct tensor u = input(m, "u", dims((int64_t[]){12, 24}, 2), true, &r, cut);
+    struct tensor y = product(m, &wide, &u, 1, dims((int64_t[]){12, 12, 12}, 3), &r, cut);
+    y = tensor_zip(&m->builder, HLO_MULTIPLY, &y, &h); /* [12, 12, 12] * [12, 12] */
     struct tensor q = input(m, "q", dims((int64_t[]){12, 24}, 2), true, &r, cut);
-    struct tensor z = product(m, &y, &q, &cube, dims((int64_t[]){12, 12, 24}, 3), &r, cut);
+    struct tensor z = product(m, &y, &q, 0, dims((int64_t[]){12, 12, 24}, 3), &r, cut);
     unary(m, HLO_LOGISTIC, &z);
-    z = zip(m, HLO_MULTIPLY, &z, &x);
-    struct tensor loss = tensor_sum(&m->builder, &z, (int[]){1, 0, 2}, 3);
+    z = tensor_zip(&m->builder, HLO_MULTIPLY, &z, &x);
+    struct tensor loss = tensor_sum(&m->builder, &z, 7);
     loss = tensor_scale(&m->builder, &loss, 1. / 3456);
     OKAY(model_end(m, "loss", &loss, true, &st), st);
 }

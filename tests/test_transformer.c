@@ -375,10 +375,9 @@ static void routed_layers_are_one_chips(void)
             const struct model_experts *experts = on_mesh.model.experts;
             int64_t dropped = 0;
             for (int l = 0; l < experts->count; l++) {
-                dropped += dispatch_dropped(&experts->of[l].dispatch, &experts->of[l].routing, -1);
-                CU_ASSERT_EQUAL(dispatch_dropped(&experts->of[l].dispatch, &experts->of[l].routing, -1),
-                                dispatch_dropped(&alone.model.experts->of[l].dispatch,
-                                                 &alone.model.experts->of[l].routing, 0));
+                dropped += routing_dropped(&experts->of[l].routing, -1);
+                CU_ASSERT_EQUAL(routing_dropped(&experts->of[l].routing, -1),
+                                routing_dropped(&alone.model.experts->of[l].routing, 0));
             }
             CU_ASSERT_EQUAL(experts->count, cases[i].layers);
             CU_ASSERT(cases[i].layers == 1 || layers_differ(experts));

@@ -58,6 +58,8 @@ int builder_dims(const struct builder *b, int32_t value, int64_t dim[static BUIL
 {
     const struct shape *shape = module_shape_of(b->module, value);
     assert(shape->dtype >= 0 && shape->count <= BUILDER_DIMS);
+    if (b->module->error) /* what follows is appended no more, but sizes are reckoned with */
+        memset(dim, 0, BUILDER_DIMS * sizeof *dim);
     for (int32_t d = 0; d < shape->count; d++)
         dim[d] = b->module->number[shape->first + d];
     return shape->count;

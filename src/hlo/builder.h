@@ -25,6 +25,7 @@
 #include <stdint.h>
 
 #include "base/dtype.h"
+#include "base/status.h"
 #include "hlo/module.h"
 #include "hlo/ragged_rows.h"
 #include "notation/axes.h"
@@ -47,6 +48,7 @@ struct builder {
     bool keep;                      /* ... what full recomputation keeps (pass_recompute()) ... */
     const struct ragged_rows *rows; /* ... and rows that only run time knows (ragged_rows.h) */
     int channels;                   /* collectives so far */
+    struct status *status;          /* for whoever fails while building (model/tensor.h); may be NULL */
     struct builder_note *note;      /* by instruction */
     int32_t notes;
 };

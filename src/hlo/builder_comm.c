@@ -7,14 +7,6 @@
 
 #include "hlo/builder_add.h"
 
-static unsigned set_of(const struct axis_list *list)
-{
-    unsigned set = 0;
-    for (int i = 0; i < list->count; i++)
-        set |= 1u << list->axis[i];
-    return set;
-}
-
 /* How many letters of an axis's name are before ":(8)2", which says which part of an axis it is. */
 static int base_length(const struct axes *axes, int axis)
 {
@@ -141,7 +133,7 @@ int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *o
     int32_t made = collective(b, HLO_ALL_GATHER, a, over, dim, size_of(b, over), 1);
     if (made == a)
         return a;
-    b->note[made].differs &= ~set_of(over);
+    b->note[made].differs &= ~axis_list_set(over);
     return builder_label(b, made);
 }
 
@@ -158,8 +150,8 @@ int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_lis
     if (made == a)
         return a;
     add_reducer(b, a);
-    b->note[made].varies |= set_of(&b->note[made].over);
-    b->note[made].differs |= set_of(&b->note[made].over);
+    b->note[made].varies |= axis_list_set(&b->note[made].over);
+    b->note[made].differs |= axis_list_set(&b->note[made].over);
     return builder_label(b, made);
 }
 
@@ -169,8 +161,8 @@ int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *o
     if (made == a)
         return a;
     add_reducer(b, a);
-    b->note[made].varies &= ~set_of(over);
-    b->note[made].differs &= ~set_of(over);
+    b->note[made].varies &= ~axis_list_set(over);
+    b->note[made].differs &= ~axis_list_set(over);
     return builder_label(b, made);
 }
 
@@ -248,7 +240,7 @@ int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *li
     if (b->module->error < 0)
         return 0;
     b->note[made].over = over;
-    b->note[made].varies |= set_of(&over);
-    b->note[made].differs |= set_of(&over);
+    b->note[made].varies |= axis_list_set(&over);
+    b->note[made].differs |= axis_list_set(&over);
     return builder_label(b, made);
 }

@@ -28,161 +28,135 @@
  * results are scattered. weights: the tokens stay where they are; each expert's weights are sent to all, one after the other.
  * loop: all-to-alls of so many rows at once, until a flag that is summed over the devices says that nothing is left to send.
  */
-#include "base/text.h"
-#include "model/experts_build.h"
-#include "settings/option.h"
+#include <stdio.h>
 
-static const int64_t size_most = INT64_C(1) << 31;
+#include "model/experts.h"
 
-static int read_layers(struct experts *x, struct status *st)
-{
-    static const struct front_words words = {"an expert has", "its", "products", "a size of layers"};
-    return front_sizes(x->root, &words, LAYERS_MOST, size_most, &x->layers, x->size, st);
-}
+/* What a lone layer has beside experts. */
+struct lone {
+    struct experts x;
+    bool backward;
+    int64_t at_once; /* exchange: loop: rows that a device sends in a trip */
+};
 
-/* The axis of the experts, and all axes in mesh order, which cut the tokens. */
-static int read_axes(struct experts *x, struct status *st)
-{
-    const struct axes *axes = &x->model->axes;
-    const struct node *node = node_get(x->root, "expert-axis");
-    const char *text = "ep";
-    int code = node ? node_text(node, "expert-axis", &text, st) : 0;
-    if (code == 0 && (code = axis_list_parse(text, axes, &x->over, st)) < 0)
-        return node_prefix(node ? node : x->root, st, code);
-    for (int a = 0; a < axes->count; a++)
-        x->all.axis[x->all.count++] = a;
-    x->peers = axis_list_size(&x->over, axes);
-    return code;
-}
-
-static int read_flag(const struct experts *x, const char *name, bool *flag, struct status *st)
-{
-    const struct node *node = node_get(x->root, name);
-    return node ? node_bool(node, name, flag, st) : 0;
-}
-
-static int read_activation(struct experts *x, struct status *st)
-{
-    const struct node *node = node_get(x->root, "activation");
-    const char *name = "none";
-    int code = node ? node_text(node, "activation", &name, st) : 0;
-    if (code == 0 && (x->activation = front_function(name, st)) < 0)
-        code = node_prefix(node ? node : x->root, st, x->activation);
-    return code;
-}
-
-static int read_exchange(struct experts *x, struct status *st)
+static int read_exchange(struct lone *l, struct status *st)
 {
     static const char *const names[] = {"ragged", "gather", "weights", "loop", NULL};
+    struct experts *x = &l->x;
     const struct node *node = node_get(x->root, "exchange");
-    const char *name = names[0];
-    int code = node ? node_text(node, "exchange", &name, st) : 0, which = 0;
-    if (code == 0 && (which = text_index(name, names)) < 0)
-        return node_prefix(node, st, text_unknown("exchange", name, names, st));
-    x->exchange = (enum exchange)which;
-    if (code == 0 && which != EXCHANGE_RAGGED && (x->top_k > 1 || x->backward || x->router))
-        code = node_fail(node, st, STATUS_INPUT,
+    const struct front_key exchange[] = {{"exchange", FRONT_WORD, .to = &x->exchange, .words = names}};
+    if (FRONT_READ(x->root, exchange, st) < 0)
+        return st->code;
+    if (x->exchange == EXCHANGE_RAGGED)
+        return 0;
+    if (x->top_k > 1 || l->backward || x->router)
+        return node_fail(node, st, STATUS_INPUT,
                          "exchange: %s is of one expert a token, forward only; write top-k: 1 and backward: "
                          "false, without a router",
-                         name);
-    return code == 0 && which == EXCHANGE_LOOP ? experts_read_loop(x, st) : code;
+                         names[x->exchange]);
+    if (x->exchange != EXCHANGE_LOOP)
+        return 0;
+    const struct front_key chunk[] = {{"chunk-tokens", FRONT_COUNT, &l->at_once,
+                                       "the rows that a device sends at once, such as 128",
+                                       .most = (double)(x->tokens * x->peers)}};
+    if (FRONT_READ(x->root, chunk, st) < 0)
+        return st->code;
+    if (l->at_once % x->peers)
+        return node_fail(node_get(x->root, "chunk-tokens"), st, STATUS_INPUT,
+                         "%lld rows do not divide among %d devices; the next number that does is %lld",
+                         (long long)l->at_once, x->peers,
+                         (long long)((l->at_once / x->peers + 1) * x->peers));
+    return 0;
 }
 
-int experts_read_counts(struct experts *x, struct status *st)
+static int read_all(struct lone *l, const struct front_source *source, struct status *st)
 {
-    int64_t experts = 0, top_k = 0;
-    int code = front_count(x->root, "experts", "how many there are, such as 8", EXPERTS_MOST, &experts, st);
-    if (code == 0)
-        code = front_count(x->root, "top-k", "how many experts a token goes to, such as 2",
-                           experts < TOP_MOST ? experts : TOP_MOST, &top_k, st);
-    x->experts = (int)experts;
-    x->top_k = (int)top_k;
-    x->entries = x->tokens * top_k;
-    if (code == 0 && x->experts % x->peers)
-        code = node_fail(node_get(x->root, "experts"), st, STATUS_INPUT,
-                         "%d experts do not divide among %d devices; the next number that does is %d",
-                         x->experts, x->peers, (x->experts / x->peers + 1) * x->peers);
-    if (code == 0 && x->entries > INT32_MAX)
-        code = node_fail(x->root, st, STATUS_LIMIT, "%lld tokens with %d experts each are more than %d rows",
-                         (long long)x->tokens, x->top_k, INT32_MAX);
-    x->local = code == 0 ? x->experts / x->peers : 1;
-    return code;
+    static const struct front_sizes sizes = {.has = "an expert has",
+                                             .whose = "its",
+                                             .each = "products",
+                                             .size = "a size of layers",
+                                             .layers_most = EXPERTS_LAYERS,
+                                             .size_most = INT64_C(1) << 31};
+    struct experts *x = &l->x;
+    const struct front_key tokens[] = {
+        {"tokens", FRONT_COUNT, &x->tokens, "those of a device, such as 1024", .most = 0x1p31}};
+    const struct front_key keys[] = {{"activation", FRONT_FUNCTION, .to = &x->activation},
+                                     {"router", FRONT_BOOL, .to = &x->router},
+                                     {"backward", FRONT_BOOL, .to = &l->backward}};
+    return experts_read_axis(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
+                   experts_read_counts(x, source->axes, st) < 0 ||
+                   front_sizes(x->root, &sizes, &x->layers, x->size, st) < 0 ||
+                   FRONT_READ(x->root, keys, st) < 0 || read_exchange(l, st) < 0
+               ? st->code
+               : experts_read_routing(x, &x->all, source->point, st);
 }
 
-/* All that the file says but whom tokens go to. */
-static int read_all(struct experts *x, struct status *st)
+static int32_t declare(struct experts *x, const char *name, const char *what, struct tensor t)
 {
-    x->backward = true;
-    int code = read_axes(x, st);
-    if (code == 0)
-        code = front_count(x->root, "tokens", "those of a device, such as 1024", size_most, &x->tokens, st);
-    if (code == 0)
-        code = experts_read_counts(x, st);
-    if (code == 0)
-        code = read_layers(x, st);
-    if (code == 0)
-        code = read_activation(x, st);
-    if (code == 0)
-        code = read_flag(x, "router", &x->router, st);
-    if (code == 0)
-        code = read_flag(x, "backward", &x->backward, st);
-    return code < 0 ? code : read_exchange(x, st);
+    x->b->what = what;
+    return model_input(x->model, name, &t, x->dtype, true).value;
 }
 
-/* From the inputs to y. */
-static int write(struct experts *x, int32_t *made, struct status *st)
+/* x and the weights. */
+static struct given declare_all(struct experts *x)
 {
-    struct given given = {0};
-    int code = experts_declare(x, &given, st);
-    if (code < 0)
-        return code;
-    if (x->exchange == EXCHANGE_LOOP)
-        return experts_write_loop(x, &given, made, st);
-    if (x->exchange != EXCHANGE_RAGGED)
-        return experts_write_other(x, &given, made, st);
-    code = experts_declare_plans(x, st);
-    if (code == 0)
-        *made = experts_forward(x, &given);
-    return code;
+    int64_t rows = x->tokens * axes_devices(&x->model->axes);
+    struct given g = {0};
+    g.x = declare(x, "x", "tokens",
+                  (struct tensor){.dims = 2, .dim = {{.n = rows, .shard = x->all}, {.n = x->size[0]}}});
+    for (int i = 0; i < x->layers; i++) {
+        char name[TENSOR_NAME];
+        snprintf(name, sizeof name, "w%d", i + 1);
+        g.weight[i] = declare(
+            x, name, "w",
+            (struct tensor){
+                .dims = 3,
+                .dim = {{.n = x->experts, .shard = x->over}, {.n = x->size[i]}, {.n = x->size[i + 1]}}});
+    }
+    if (x->router)
+        g.router = declare(x, "router", "router",
+                           (struct tensor){.dims = 2, .dim = {{.n = x->size[0]}, {.n = x->experts}}});
+    return g;
 }
 
 /* Outputs: y, and of a loop what is left to send, which is 0. */
-static int end(struct experts *x, int32_t made, struct status *st)
+static int write(struct lone *l, struct status *st)
 {
-    struct tensor y = x->model->input[0].tensor, left = {.value = x->left};
-    y.value = made;
+    struct experts *x = &l->x;
+    struct given given = declare_all(x);
+    struct tensor y = {0}, left = {0};
+    if (x->exchange == EXCHANGE_RAGGED)
+        experts_declare_plans(x);
+    if (x->b->module->error < 0)
+        return model_close(x->model, st);
+    y = x->model->input[0].tensor;
     y.dim[1].n = x->size[x->layers];
+    y.value = x->exchange == EXCHANGE_RAGGED ? experts_forward(x, &given)
+              : x->exchange == EXCHANGE_LOOP ? experts_by_loop(x, &given, l->at_once, &left.value)
+                                             : experts_without_rows(x, &given);
     if (x->exchange != EXCHANGE_LOOP)
-        return model_end(x->model, "y", &y, x->backward, st);
-    int code = model_output(x->model, "y", &y, NULL, st);
-    if (code == 0)
-        code = model_output(x->model, "left", &left, NULL, st);
-    return code < 0 ? code : model_close(x->model, st);
+        return model_end(x->model, "y", &y, l->backward, st);
+    model_output(x->model, "y", &y, NULL);
+    model_output(x->model, "left", &left, NULL);
+    return model_close(x->model, st);
 }
 
-static int build(const struct node *root, const struct point *point, const struct axes *axes,
-                 struct model *model, struct status *st)
+static int build(const struct front_source *source, struct model *model, struct status *st)
 {
-    struct experts x = {.root = root, .model = model, .layers_with = 1, .every = 1};
-    int32_t made = -1;
-    int dtype = dtype_by_name(point->work.dtype, st);
-    if (dtype < 0)
-        return dtype;
-    x.dtype = (enum dtype_id)dtype;
-    model->axes = *axes;
-    int code = read_all(&x, st);
-    if (code == 0)
-        code = experts_read_routing(&x, &x.all, point, st);
+    struct lone l = {
+        .x = {.root = source->root, .model = model, .dtype = source->dtype, .layers_with = 1, .every = 1},
+        .backward = true};
+    struct experts *x = &l.x;
+    model->axes = *source->axes;
+    int code = read_all(&l, source, st);
     if (code == 0) {
-        model_begin(model, "experts", axes, (enum dtype_id[]){x.dtype, DTYPE_S32, x.key}, 3);
-        x.b = &model->builder;
-        x.b->layer = 1;
-        x.b->phase = "fwd";
-        code = write(&x, &made, st);
+        model_begin(model, "experts", source->axes, (enum dtype_id[]){x->dtype, DTYPE_S32, x->key}, 3, st);
+        x->b = &model->builder;
+        x->b->layer = 1;
+        x->b->phase = "fwd";
+        code = write(&l, st);
     }
-    if (code == 0)
-        code = end(&x, made, st);
-    experts_free(&x);
+    experts_free(x);
     return code;
 }
 

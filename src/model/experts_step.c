@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Experts by an exchange of rows: what a device runs, and the way back of it. */
-#include "model/experts_build.h"
+#include "model/experts.h"
 
 /* Every element of a shape the same. */
 static int32_t filled(struct builder *b, enum dtype_id dtype, double value, const int64_t dim[], int dims)
@@ -132,7 +132,7 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
 {
     struct builder *b = x->b;
     int64_t made_of[] = {x->buffer, x->size[x->layers]}, along_rows = 0;
-    int64_t of_results[] = {chunk->part.rows, x->size[x->layers]};
+    int64_t of_results[] = {chunk->rows, x->size[x->layers]};
     struct arrived arrived = experts_sort(x, trip->local);
     int32_t rows = build_take(b, trip->tokens, arrived.order);
     int32_t made = experts_multiply(x, g, rows, arrived.groups, &chunk->mine);

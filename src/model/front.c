@@ -3,13 +3,6 @@
 
 #include "base/text.h"
 
-const struct front *const *front_list(void)
-{
-    static const struct front *const list[] = {&front_mlp, &front_transformer, &front_experts,
-                                               &front_statements, NULL};
-    return list;
-}
-
 int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
               struct status *st)
 {
@@ -25,41 +18,104 @@ int front_cut(const struct node *node, const struct axes *axes, const char *name
     return code < 0 && node ? node_prefix(node, st, code) : code;
 }
 
-int front_sizes(const struct node *root, const struct front_words *words, int layers_most, int64_t size_most,
-                int *layers, int64_t size[], struct status *st)
+int front_sizes(const struct node *root, const struct front_sizes *words, int *layers, int64_t size[],
+                struct status *st)
 {
     const struct node *list = NULL;
-    int code = node_need(root, "layers", &list, st);
-    if (code == 0)
-        code = node_is_sequence(list, "layers", st);
-    if (code < 0)
-        return code;
-    if (node_count(list) < 2 || node_count(list) > layers_most + 1)
+    if (node_need(root, "layers", &list, st) < 0 || node_is_sequence(list, "layers", st) < 0)
+        return st->code;
+    if (node_count(list) < 2 || node_count(list) > words->layers_most + 1)
         return node_fail(list, st, STATUS_INPUT,
                          "%s %d sizes; give %s input's and one for each of 1 to %d %s", words->has,
-                         node_count(list), words->whose, layers_most, words->each);
+                         node_count(list), words->whose, words->layers_most, words->each);
     *layers = node_count(list) - 1;
-    for (int i = 0; i <= *layers && code == 0; i++) {
+    for (int i = 0; i <= *layers; i++) {
         const struct node *item = node_child(list, i);
-        code = node_integer(item, words->size, &size[i], st);
-        if (code == 0 && (size[i] < 1 || size[i] > size_most))
-            code = node_fail(item, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %lld", words->size,
-                             (long long)size[i], (long long)size_most);
+        if (node_integer(item, words->size, &size[i], st) < 0)
+            return st->code;
+        if (size[i] < 1 || size[i] > words->size_most)
+            return node_fail(item, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %lld", words->size,
+                             (long long)size[i], (long long)words->size_most);
     }
+    return 0;
+}
+
+static int read_count(const struct node *node, const struct front_key *key, struct status *st)
+{
+    int64_t *value = key->to;
+    int code = node_integer(node, key->name, value, st);
+    if (code == 0 && (*value < 1 || (double)*value > key->most))
+        code = node_fail(node, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %.0f", key->name,
+                         (long long)*value, key->most);
     return code;
 }
 
-int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
-                struct status *st)
+static int read_real(const struct node *node, const struct front_key *key, struct status *st)
 {
-    const struct node *node = node_get(root, name);
-    if (!node)
-        return node_fail(root, st, STATUS_INPUT, "'%s:' is missing; give %s", name, what);
-    int code = node_integer(node, name, value, st);
-    if (code == 0 && (*value < 1 || *value > most))
-        code = node_fail(node, st, STATUS_INPUT, "%s is %lld; it must be from 1 to %lld", name,
-                         (long long)*value, (long long)most);
+    double *value = key->to;
+    int code = node_real(node, key->name, value, st);
+    if (code == 0 && !(*value >= key->least && *value <= key->most))
+        code = node_fail(node, st, STATUS_INPUT, "%s is %.9g; it must be from %.9g to %.9g", key->name,
+                         *value, key->least, key->most);
     return code;
+}
+
+/* A word that stands for a number. */
+static int read_word(const struct node *node, const struct front_key *key, struct status *st)
+{
+    const char *text;
+    if (node_text(node, key->name, &text, st) < 0)
+        return st->code;
+    int found = key->kind == FRONT_FUNCTION ? front_function(text, st)
+                : key->kind == FRONT_DTYPE  ? dtype_by_name(text, st)
+                                            : text_index(text, key->words);
+    if (found < 0 && key->kind == FRONT_WORD)
+        found = text_unknown(key->name, text, key->words, st);
+    if (found < 0)
+        return node_prefix(node, st, found);
+    if (key->kind == FRONT_DTYPE)
+        *(enum dtype_id *)key->to = (enum dtype_id)found;
+    else
+        *(int *)key->to = found;
+    return 0;
+}
+
+static int read_key(const struct node *node, const struct front_key *key, struct status *st)
+{
+    switch (key->kind) {
+    case FRONT_COUNT:
+        return read_count(node, key, st);
+    case FRONT_REAL:
+        return read_real(node, key, st);
+    case FRONT_BOOL:
+        return node_bool(node, key->name, key->to, st);
+    case FRONT_TEXT:
+        return node_text(node, key->name, key->to, st);
+    default:
+        return read_word(node, key, st);
+    }
+}
+
+int front_read(const struct node *mapping, const struct front_key key[], int keys, struct status *st)
+{
+    for (int i = 0; i < keys && mapping; i++) {
+        const struct node *node = node_get(mapping, key[i].name);
+        if (!node && key[i].need)
+            return node_fail(mapping, st, STATUS_INPUT, "'%s:' is missing; give %s", key[i].name,
+                             key[i].need);
+        if (node && read_key(node, &key[i], st) < 0)
+            return st->code;
+    }
+    return 0;
+}
+
+int front_mapping(const struct node *root, const char *name, const char *const keys[],
+                  const struct node **mapping, struct status *st)
+{
+    *mapping = node_get(root, name);
+    if (!*mapping)
+        return 0;
+    return node_is_mapping(*mapping, name, st) < 0 || node_only(*mapping, keys, st) < 0 ? st->code : 0;
 }
 
 /* gelu by its tanh form, as JAX has it: y = x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). */

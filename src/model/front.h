@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * front: the ways in which a workload file can say what a step does. Each is a const struct in a file of its own and a row
- * in front_list(); the file's `model:` names it.
+ * in read.c; the file's `model:` names it. Here is what they share: reading keys, and functions.
  *
  * Errors: with file, line and column. Ownership: nodes are borrowed while a model is built.
  */
@@ -12,34 +12,64 @@
 #include "model/model.h"
 #include "settings/point.h"
 
+/* What a front end reads. */
+struct front_source {
+    const struct node *root;
+    const struct point *point;
+    const struct axes *axes;
+    enum dtype_id dtype; /* the point's */
+};
+
 struct front {
     const char *name;
     const char *const *keys; /* of the file, besides options; ends with NULL */
     /* Those of the options of models that it knows; ends with NULL */
     const char *const *options;
     /* Writes the step with its backward pass. */
-    int (*build)(const struct node *root, const struct point *point, const struct axes *axes,
-                 struct model *model, struct status *st);
+    int (*build)(const struct front_source *source, struct model *model, struct status *st);
 };
 
 extern const struct front front_mlp, front_transformer, front_experts, front_statements;
-const struct front *const *front_list(void);
+
+/* What one key of a mapping holds, and where it is written to; what is there already stays where the key is left out. */
+enum front_kind {
+    FRONT_COUNT,    /* int64_t, from 1 to `most` */
+    FRONT_REAL,     /* double, from `least` to `most` */
+    FRONT_BOOL,     /* bool */
+    FRONT_WORD,     /* int: an index of `words` */
+    FRONT_FUNCTION, /* int: a function of one tensor, for front_apply() */
+    FRONT_DTYPE,    /* enum dtype_id */
+    FRONT_TEXT,     /* const char * */
+};
+struct front_key {
+    const char *name;
+    enum front_kind kind;
+    void *to;
+    const char *need; /* what to give, in words, where the key must be there; or NULL */
+    double least, most;
+    const char *const *words;
+};
+/* Reads some keys of a mapping (NULL: all are left out), in the order of the table. */
+int front_read(const struct node *mapping, const struct front_key key[], int keys, struct status *st);
+#define FRONT_READ(mapping, table, st) front_read(mapping, table, (int)(sizeof(table) / sizeof *(table)), st)
+
+/* The optional mapping of a name, which has no keys but these; *mapping is NULL where it is not there. */
+int front_mapping(const struct node *root, const char *name, const char *const keys[],
+                  const struct node **mapping, struct status *st);
 
 /* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */
 int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
               struct status *st);
 
-/* A whole number above 0, which has to be there; `what` says it in words. */
-int front_count(const struct node *root, const char *name, const char *what, int64_t most, int64_t *value,
-                struct status *st);
-
 /* The sizes under `layers`: of what goes in, and one more for each of 1 to layers_most layers. `size` has room for all of
  * them; the words are those of messages: "layers are" 7 "sizes; give" "the" "input's and one for each of 1 to 16" "layers". */
-struct front_words {
+struct front_sizes {
     const char *has, *whose, *each, *size;
+    int layers_most;
+    int64_t size_most;
 };
-int front_sizes(const struct node *root, const struct front_words *words, int layers_most, int64_t size_most,
-                int *layers, int64_t size[], struct status *st);
+int front_sizes(const struct node *root, const struct front_sizes *words, int *layers, int64_t size[],
+                struct status *st);
 
 /* The path of a file that lies beside the workload's own; {} in it is replaced by `number`. */
 enum { FRONT_PATH = 1024 };

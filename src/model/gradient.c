@@ -2,22 +2,108 @@
 #include "model/gradient.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "model/due.h"
+#include "base/grow.h"
+#include "model/tensor.h"
+#include "model/vjp.h"
 
-/* What depends on one of the values, and can pass something on to it. */
-static void mark_wanted(struct due *due, const int32_t value[], int values)
+static bool open_vjp(struct vjp *vjp, struct builder *b)
 {
-    const struct module *module = due->b->module;
-    for (int i = 0; i < values; i++)
-        due->wanted[value[i] - due->first] = true;
-    for (int32_t at = due->first; at < due->first + due->count; at++) {
+    const struct module *module = b->module;
+    *vjp = (struct vjp){.b = b, .first = module->computation[module->computations - 1].first};
+    vjp->count = module->instructions - vjp->first;
+    vjp->head = malloc((size_t)vjp->count * sizeof *vjp->head);
+    vjp->wanted = calloc((size_t)vjp->count, sizeof *vjp->wanted);
+    if (!vjp->head || !vjp->wanted)
+        return false;
+    memset(vjp->head, -1, (size_t)vjp->count * sizeof *vjp->head);
+    return true;
+}
+
+static void close_vjp(struct vjp *vjp)
+{
+    free(vjp->head);
+    free(vjp->wanted);
+    free(vjp->part);
+}
+
+bool vjp_wants(const struct vjp *vjp, int32_t value)
+{
+    return value >= vjp->first && value < vjp->first + vjp->count && vjp->wanted[value - vjp->first];
+}
+
+void vjp_add(struct vjp *vjp, int32_t value, int32_t part, unsigned axes)
+{
+    if (!vjp_wants(vjp, value))
+        return;
+    if (!GROW(vjp->part, vjp->parts, vjp->room)) {
+        tensor_nomem(vjp->b);
+        return;
+    }
+    axes |= builder_note(vjp->b, value).differs;
+    vjp->part[vjp->parts] = (struct vjp_part){part, axes, vjp->head[value - vjp->first]};
+    vjp->head[value - vjp->first] = vjp->parts++;
+}
+
+/* Marks what depends on one of the values, and can pass a cotangent on to it. */
+static void mark_wanted(struct vjp *vjp, const struct gradient gradient[], int count)
+{
+    const struct module *module = vjp->b->module;
+    for (int i = 0; i < count; i++)
+        vjp->wanted[gradient[i].value - vjp->first] = true;
+    for (int32_t at = vjp->first; at < vjp->first + vjp->count; at++) {
         if (module_at(module, at)->opcode == HLO_COMPARE)
             continue;
         for (int o = 0; o < module_at(module, at)->operands; o++)
-            if (due_wanted(due, module_operand(module, at, o)))
-                due->wanted[at - due->first] = true;
+            if (vjp_wants(vjp, module_operand(module, at, o)))
+                vjp->wanted[at - vjp->first] = true;
     }
+}
+
+/* Adds up the list's first part and those that are alike; the others stay in the list. */
+static struct vjp_part sum_alike(struct vjp *vjp, int32_t *list)
+{
+    struct vjp_part sum = vjp->part[*list];
+    int32_t rest = -1;
+    for (int32_t at = sum.next, next; at >= 0; at = next) {
+        struct vjp_part *part = &vjp->part[at];
+        next = part->next;
+        if (part->axes == sum.axes) {
+            sum.value = build_binary(vjp->b, HLO_ADD, sum.value, part->value);
+        } else {
+            part->next = rest;
+            rest = at;
+        }
+    }
+    *list = rest;
+    return sum;
+}
+
+static void reduce(struct vjp *vjp, struct vjp_part *part, unsigned axes)
+{
+    struct axis_list over = axis_list_of_set(axes);
+    part->value = build_all_reduce(vjp->b, part->value, &over);
+    part->axes &= ~axes;
+}
+
+/* Sums the parts of a value's cotangent, those that are shares along the same axes first, and over axes outside of `keep`
+ * by all-reduces. */
+static struct vjp_part sum_parts(struct vjp *vjp, int32_t value, unsigned keep)
+{
+    int32_t list = vjp->head[value - vjp->first];
+    struct vjp_part total = sum_alike(vjp, &list);
+    reduce(vjp, &total, total.axes & ~keep);
+    while (list >= 0) {
+        struct vjp_part more = sum_alike(vjp, &list);
+        reduce(vjp, &more, more.axes & ~keep);
+        /* what is whole along an axis for one is a share for the other: both are made whole */
+        unsigned both = more.axes & total.axes;
+        reduce(vjp, &more, more.axes & ~both);
+        reduce(vjp, &total, total.axes & ~both);
+        total.value = build_binary(vjp->b, HLO_ADD, total.value, more.value);
+    }
+    return total;
 }
 
 /* These only repeat or rename elements: sums over devices wait until they have been passed. */
@@ -26,70 +112,62 @@ static bool passes(enum opcode opcode)
     return opcode == HLO_BROADCAST || opcode == HLO_RESHAPE || opcode == HLO_TRANSPOSE;
 }
 
-/* Labels of the layer that the value belongs to, and of what it is. */
-static void label_as(struct builder *b, int32_t value, char what[static 24])
+/* Labels what follows as the value is labelled. */
+static void label_as(struct builder *b, int32_t value, char what[static TENSOR_NAME])
 {
     char layer[24];
     b->layer = module_label(b->module, value, "layer", layer, sizeof layer) ? atoi(layer) : 0;
-    b->what = module_label(b->module, value, "what", what, 24) ? what : NULL;
+    b->what = module_label(b->module, value, "what", what, TENSOR_NAME) ? what : NULL;
 }
 
-static int walk_back(struct due *due, int32_t from, struct status *st)
+static void walk_back(struct vjp *vjp, int32_t from)
 {
-    struct builder *b = due->b;
-    char what[24];
-    for (int32_t at = from; at >= due->first && b->module->error == 0; at--) {
-        unsigned axes;
+    struct builder *b = vjp->b;
+    char what[TENSOR_NAME];
+    for (int32_t at = from; at >= vjp->first && b->module->error == 0; at--) {
         enum opcode opcode = module_at(b->module, at)->opcode;
-        if (!due->wanted[at - due->first] || due->head[at - due->first] < 0)
+        if (!vjp->wanted[at - vjp->first] || vjp->head[at - vjp->first] < 0)
             continue;
         label_as(b, at, what);
-        unsigned keep = passes(opcode) ? ~0u : builder_note(b, at).varies;
-        int32_t sum = due_sum(due, at, keep, &axes);
-        if (sum < 0)
-            return 0; /* out of memory, which module_close() reports */
-        due->head[at - due->first] = -1;
-        due_add(due, at, sum, axes); /* for whoever asks for it */
-        if (opcode != HLO_PARAMETER && due_pass_on(due, at, sum, axes, st) < 0)
-            return st->code;
+        struct vjp_part sum = sum_parts(vjp, at, passes(opcode) ? ~0u : builder_note(b, at).varies);
+        if (b->module->error < 0)
+            return;
+        vjp->head[at - vjp->first] = -1;
+        vjp_add(vjp, at, sum.value, sum.axes); /* for whoever asks for it */
+        struct vjp_rule rule = {vjp, b, at, sum.value, sum.axes};
+        if (opcode != HLO_PARAMETER && !vjp_apply(&rule))
+            tensor_fail(b, "%s: no rule says what its backward pass is",
+                        module_word(b->module, module_at(b->module, at)->name));
     }
-    return 0;
 }
 
-int gradient_append(struct builder *b, int32_t of, int32_t seed, const int32_t value[], int values,
-                    int32_t gradient[], struct status *st)
+void gradient_append(struct builder *b, int32_t result, int32_t seed, struct gradient gradient[], int count)
 {
-    return gradient_append_to(b, of, seed, &(struct gradient_before){.values = 0}, value, values, gradient,
-                              st);
-}
-
-int gradient_append_to(struct builder *b, int32_t of, int32_t seed, const struct gradient_before *given,
-                       const int32_t value[], int values, int32_t gradient[], struct status *st)
-{
-    struct due due;
-    int32_t first = b->module->computation[b->module->computations - 1].first;
+    struct vjp vjp;
     struct builder before = *b;
     if (b->module->error < 0)
-        return 0;
-    int code = due_init(&due, b, first, b->module->instructions - first, st);
-    if (code == 0) {
-        mark_wanted(&due, value, values);
-        b->phase = "bwd";
-        b->layer = 0;
-        b->what = NULL;
-        for (int i = 0; i < given->values; i++)
-            if (given->due[i] >= 0)
-                due_add(&due, given->value[i], given->due[i], builder_note(b, given->value[i]).varies);
-        due_add(&due, of, seed >= 0 ? seed : build_fill(b, 1, of), builder_note(b, of).differs);
-        code = walk_back(&due, of, st);
+        return;
+    if (!open_vjp(&vjp, b)) {
+        close_vjp(&vjp);
+        tensor_nomem(b);
+        return;
     }
-    for (int i = 0; i < values && code == 0; i++) {
-        int32_t part = due.head[value[i] - first];
-        gradient[i] = part >= 0 ? due.part[part].value : -1;
+    mark_wanted(&vjp, gradient, count);
+    b->phase = "bwd";
+    b->layer = 0;
+    b->what = NULL;
+    for (int i = 0; i < count; i++)
+        if (gradient[i].before >= 0)
+            vjp_add(&vjp, gradient[i].part_of, gradient[i].before,
+                    builder_note(b, gradient[i].part_of).varies);
+    vjp_add(&vjp, result, seed >= 0 ? seed : build_fill(b, 1, result), builder_note(b, result).differs);
+    walk_back(&vjp, result);
+    for (int i = 0; i < count; i++) {
+        int32_t part = vjp.head[gradient[i].value - vjp.first];
+        gradient[i].made = part >= 0 ? vjp.part[part].value : -1;
     }
-    due_free(&due);
+    close_vjp(&vjp);
     b->phase = before.phase;
     b->layer = before.layer;
     b->what = before.what;
-    return code;
 }

@@ -8,24 +8,13 @@
 #include "model/gradient.h"
 
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
-                 int dtypes)
+                 int dtypes, struct status *st)
 {
     *model = (struct model){
         .options = model->options, .axes = *axes, .experts = model->experts, .like = model->like};
     module_init(&model->module, name, axes_devices(axes));
     builder_open(&model->builder, &model->module, &model->axes, dtype, dtypes);
-}
-
-void model_experts_free(struct model_experts *experts)
-{
-    if (!experts)
-        return;
-    for (int i = 0; i < experts->count; i++) {
-        routing_free(&experts->of[i].routing);
-        dispatch_free(&experts->of[i].dispatch);
-    }
-    free(experts->of);
-    free(experts);
+    model->builder.status = st;
 }
 
 void model_free(struct model *model)
@@ -36,19 +25,14 @@ void model_free(struct model *model)
         array_free(&model->input[i].given);
     free(model->input);
     free(model->output);
-    model_experts_free(model->experts);
+    for (int i = 0; model->experts && i < model->experts->count; i++) {
+        routing_free(&model->experts->of[i].routing);
+        dispatch_free(&model->experts->of[i].dispatch);
+    }
+    if (model->experts)
+        free(model->experts->of);
+    free(model->experts);
     *model = (struct model){0};
-}
-
-static int append(struct model_tensor **list, int *count, int *room, const char *name,
-                  const struct tensor *tensor, enum dtype_id dtype, struct status *st)
-{
-    if (!GROW(*list, *count, *room))
-        return status_nomem(st);
-    struct model_tensor *made = &(*list)[(*count)++];
-    *made = (struct model_tensor){.tensor = *tensor, .dtype = dtype};
-    snprintf(made->name, sizeof made->name, "%s", name);
-    return 0;
 }
 
 double model_memory_bytes(const struct model_size *size, enum remat remat)
@@ -68,65 +52,83 @@ int model_fits(const struct model_size *size, enum remat remat, double most_byte
                        need * 1e-9, most_bytes * 1e-9);
 }
 
-int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,
-                bool trained, struct status *st)
+/* The next of a list, NULL where there is no memory. */
+static struct model_tensor *append(struct builder *b, struct model_tensor **list, int *count, int *room)
 {
-    tensor_parameter(&model->builder, tensor, name, dtype);
-    if (append(&model->input, &model->inputs, &model->rooms[0], name, tensor, dtype, st) < 0)
-        return st->code;
-    model->input[model->inputs - 1].trained = trained;
-    return 0;
+    if (GROW(*list, *count, *room))
+        return &(*list)[(*count)++];
+    tensor_nomem(b);
+    return NULL;
 }
 
-int model_output(struct model *model, const char *name, const struct tensor *tensor,
-                 const struct model_flat *flat, struct status *st)
+struct tensor model_input(struct model *model, const char *name, const struct tensor *tensor,
+                          enum dtype_id dtype, bool trained)
 {
-    enum dtype_id dtype = builder_dtype(&model->builder, tensor->value);
-    int code = append(&model->output, &model->outputs, &model->rooms[1], name, tensor, dtype, st);
-    if (code == 0 && flat)
-        model->output[model->outputs - 1].flat = *flat;
-    return code;
+    struct tensor made = *tensor;
+    struct spec spec = tensor_spec(tensor);
+    int64_t dim[TENSOR_DIMS];
+    tensor_local(tensor, &model->axes, dim);
+    made.value = build_parameter(&model->builder, name, dtype, dim, tensor->dims, &spec);
+    struct model_tensor *input = append(&model->builder, &model->input, &model->inputs, &model->rooms[0]);
+    if (input) {
+        *input = (struct model_tensor){.tensor = made, .dtype = dtype, .trained = trained};
+        snprintf(input->name, sizeof input->name, "%s", name);
+    }
+    return made;
+}
+
+void model_output(struct model *model, const char *name, const struct tensor *tensor,
+                  const struct model_tensor *like)
+{
+    struct builder *b = &model->builder;
+    const struct model_flat flat = like ? like->flat : (struct model_flat){0};
+    struct model_tensor *output = append(b, &model->output, &model->outputs, &model->rooms[1]);
+    if (!output)
+        return;
+    *output =
+        (struct model_tensor){.tensor = *tensor, .dtype = builder_dtype(b, tensor->value), .flat = flat};
+    snprintf(output->name, sizeof output->name, "%s", name);
 }
 
 /* An input that nothing depends on has gradient 0. */
-static int add_gradients(struct model *model, const struct tensor *output, int32_t seed, struct status *st)
+static void add_gradients(struct model *model, const struct tensor *output, int32_t seed)
 {
     struct builder *b = &model->builder;
-    int32_t *of = malloc(2 * (size_t)(model->inputs + 1) * sizeof *of), *gradient = of + model->inputs + 1;
-    int trained = 0, code = of ? 0 : status_nomem(st);
-    for (int i = 0; i < model->inputs && code == 0; i++)
+    struct gradient *gradient = calloc((size_t)model->inputs + 1, sizeof *gradient);
+    int trained = 0;
+    if (!gradient) {
+        tensor_nomem(b);
+        return;
+    }
+    for (int i = 0; i < model->inputs; i++)
         if (model->input[i].trained)
-            of[trained++] = model->input[i].tensor.value;
-    if (code == 0)
-        code = gradient_append(b, output->value, seed, of, trained, gradient, st);
-    for (int i = 0, g = 0; i < model->inputs && code == 0; i++) {
+            gradient[trained++] = (struct gradient){.value = model->input[i].tensor.value, .before = -1};
+    gradient_append(b, output->value, seed, gradient, trained);
+    for (int i = 0, g = 0; i < model->inputs && b->module->error == 0; i++) {
+        struct tensor made = model->input[i].tensor;
         if (!model->input[i].trained)
             continue;
-        struct tensor made = model->input[i].tensor;
-        made.value = gradient[g] >= 0 ? gradient[g] : build_fill(b, 0, made.value);
-        code = model_output(model, model->input[i].name, &made, &model->input[i].flat, st);
+        made.value = gradient[g].made >= 0 ? gradient[g].made : build_fill(b, 0, made.value);
+        model_output(model, model->input[i].name, &made, &model->input[i]);
         g++;
     }
-    free(of);
-    return code;
+    free(gradient);
 }
 
 int model_close(struct model *model, struct status *st)
 {
     struct builder *b = &model->builder;
     int32_t *root = malloc((size_t)(model->outputs + 1) * sizeof *root);
-    int code = root ? 0 : status_nomem(st);
-    for (int i = 0; i < model->outputs && code == 0; i++)
+    if (!root)
+        return status_nomem(st);
+    for (int i = 0; i < model->outputs; i++)
         root[i] = model->output[i].tensor.value;
-    if (code == 0) {
-        b->layer = 0;
-        b->phase = b->what = NULL;
-        build_tuple(b, root, model->outputs);
-        code = module_close(&model->module, st);
-    }
+    b->layer = 0;
+    b->phase = b->what = NULL;
+    build_tuple(b, root, model->outputs);
     free(root);
     builder_free(b);
-    return code;
+    return module_close(&model->module, st) < 0 ? st->code : 0;
 }
 
 int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
@@ -134,15 +136,13 @@ int model_end(struct model *model, const char *name, const struct tensor *output
 {
     struct builder *b = &model->builder;
     int32_t seed = -1;
-    int code = model_output(model, name, output, NULL, st);
-    if (code == 0 && backward && output->dims > 0) {
-        char due[TENSOR_NAME + 1];
-        struct tensor tensor = *output;
-        snprintf(due, sizeof due, "d%s", name);
-        code = model_input(model, due, &tensor, builder_dtype(b, output->value), false, st);
-        seed = tensor.value;
+    model_output(model, name, output, NULL);
+    if (backward && output->dims > 0) {
+        char cotangent[TENSOR_NAME + 1];
+        snprintf(cotangent, sizeof cotangent, "d%s", name);
+        seed = model_input(model, cotangent, output, builder_dtype(b, output->value), false).value;
     }
-    if (code == 0 && backward)
-        code = add_gradients(model, output, seed, st);
-    return code < 0 ? code : model_close(model, st);
+    if (backward)
+        add_gradients(model, output, seed);
+    return model_close(model, st);
 }

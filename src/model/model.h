@@ -3,7 +3,7 @@
  * model: a step of a model as a module for one device of a mesh, with what goes in and what comes out.
  *
  * A front end declares what the step is given (model_input), appends its forward pass with tensors (tensor.h), and ends it
- * (model_end): with the backward pass from a loss, or from an output and what is due to it. The module's parameters are the
+ * (model_end): with the backward pass from a loss, or from an output and its cotangent. The module's parameters are the
  * inputs in their order, its root a tuple of the outputs: what the forward pass gives, then the gradient of each input that
  * is trained, cut as it is cut.
  *
@@ -43,24 +43,21 @@ struct model_tensor {
     struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
 };
 
-/* Whom the tokens of a layer go to, and what is sent. */
+/* The routings of a model with experts, and what is sent by them: one of each layer with experts that is built, or one for
+ * all of them. */
 struct routed {
     int layer; /* from 1 */
     struct routing routing;
     struct dispatch dispatch;
 };
-
-/* Those of a model: of each layer with experts that is built, or one for all of them. */
 struct model_experts {
     int count;
     struct routed *of;
     struct axis_list over;   /* the experts' axis */
     struct axis_list tokens; /* the axes that cut the tokens, the major one first */
     bool drawn;              /* the routings were drawn, and can be again */
-    int chunks;              /* parts of what is sent */
+    int chunks;              /* parts of the rows that are sent */
 };
-
-void model_experts_free(struct model_experts *experts); /* NULL is fine */
 
 /* What a step needs of each chip's memory. */
 enum memory_kind {
@@ -72,7 +69,7 @@ enum memory_kind {
     MEMORY_LOGITS,
     MEMORY_KINDS
 };
-/* What a model says of its step: of the model itself, whatever is found again or held twice. */
+/* What a model says of its step: of the model itself, whatever is recomputed or held twice. */
 struct model_size {
     double tokens;                 /* on all chips; 0: it says nothing */
     double flops;                  /* forward and backward, on all chips */
@@ -119,22 +116,25 @@ int model_read_one(const struct point *point, const struct model *like, struct m
 /* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);
 
-/* Begins a step on a mesh; of the model, which is zeroed before, options, experts and like stay. `dtype`: the types that are summed. */
+/* Begins a step on a mesh; of the model, which is zeroed before, options, experts and like stay. `dtype`: the types that are summed.
+ * From here on the first fault goes to `st`, and model_close() returns it. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
-                 int dtypes);
+                 int dtypes, struct status *st);
 void model_free(struct model *model);
 
 /* Adds an input whose dims and cuts are set, and have been checked; its value comes back. */
-int model_input(struct model *model, const char *name, struct tensor *tensor, enum dtype_id dtype,
-                bool trained, struct status *st);
+struct tensor model_input(struct model *model, const char *name, const struct tensor *tensor,
+                          enum dtype_id dtype, bool trained);
 
-/* Adds an output; ends a step whose outputs have all been added. */
-int model_output(struct model *model, const char *name, const struct tensor *tensor,
-                 const struct model_flat *flat, struct status *st);
+/* Adds an output, and says which input it is like, if it is held flat as that is; NULL. */
+void model_output(struct model *model, const char *name, const struct tensor *tensor,
+                  const struct model_tensor *like);
+
+/* Ends a step whose outputs have all been added. */
 int model_close(struct model *model, struct status *st);
 
 /* Ends it with one output; `backward`: the gradients too, of a scalar, or else from a last input, named d and the output's
- * name, that is due to the output. */
+ * name, that is the cotangent of the output. */
 int model_end(struct model *model, const char *name, const struct tensor *output, bool backward,
               struct status *st);
 

@@ -10,6 +10,10 @@
 
 enum { FRONT_KEYS = 24 };
 
+static const struct front *const fronts[] = {&front_mlp, &front_transformer, &front_experts,
+                                             &front_statements};
+enum { FRONTS = sizeof fronts / sizeof *fronts };
+
 /* All that the file may say: options, what every model has, and the front's own. */
 static int check_keys(const struct node *root, const struct front *front, struct status *st)
 {
@@ -39,26 +43,21 @@ static int check_options(const struct point *point, const struct front *front, s
 
 static int find_front(const struct node *root, const struct front **front, struct status *st)
 {
-    const char *names[FRONT_KEYS] = {NULL}, *name;
+    const char *names[FRONTS + 1] = {NULL}, *name;
     const struct node *node = NULL;
     if (node_get(root, "meshes") && !node_get(root, "model"))
         return node_fail(
             root, st, STATUS_INPUT,
             "two meshes are for run and eval; run --in-flight 1,2,3 --split 2/6,4/4 compares them in "
             "one table");
-    int code = node_need(root, "model", &node, st);
-    if (code == 0)
-        code = node_text(node, "model", &name, st);
-    if (code < 0)
-        return code;
-    for (int i = 0; front_list()[i]; i++)
-        names[i] = front_list()[i]->name;
+    if (node_need(root, "model", &node, st) < 0 || node_text(node, "model", &name, st) < 0)
+        return st->code;
+    for (int i = 0; i < FRONTS; i++)
+        names[i] = fronts[i]->name;
     int which = text_index(name, names);
-    if (which < 0) {
-        code = text_unknown("model", name, names, st);
-        return node_prefix(node, st, code);
-    }
-    *front = front_list()[which];
+    if (which < 0)
+        return node_prefix(node, st, text_unknown("model", name, names, st));
+    *front = fronts[which];
     return 0;
 }
 
@@ -67,17 +66,15 @@ static int read_front(const struct point *point, const struct axes *axes, struct
 {
     struct document document = {0};
     const struct front *front = NULL;
-    int code = document_load(&document, point->work.file, st);
-    if (code == 0)
-        code = find_front(document.root, &front, st);
-    if (code == 0)
-        code = check_keys(document.root, front, st);
-    if (code == 0)
-        code = check_options(point, front, st);
-    if (code == 0)
-        code = front->build(document.root, point, axes, model, st);
-    if (code == 0)
-        code = numbers_check(document.root, model, st);
+    struct front_source source = {.point = point, .axes = axes};
+    int code = document_load(&document, point->work.file, st), dtype = 0;
+    source.root = document.root;
+    if (code < 0 || find_front(source.root, &front, st) < 0 || check_keys(source.root, front, st) < 0 ||
+        check_options(point, front, st) < 0 || (dtype = dtype_by_name(point->work.dtype, st)) < 0)
+        code = st->code;
+    source.dtype = (enum dtype_id)dtype;
+    if (code == 0 && (front->build(&source, model, st) < 0 || numbers_check(source.root, model, st) < 0))
+        code = st->code;
     if (code < 0)
         model_free(model);
     document_free(&document);

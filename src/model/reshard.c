@@ -2,32 +2,119 @@
 /*
  * From one way of cutting a tensor to another, move by move. In each round the first of these that applies:
  *
- *   gather    the last axis of a dim that no dim is to be cut by
+ *   gather    the last axes of a dim that no dim is to be cut by
  *   exchange  the last axis of a dim that another dim is to be cut by next: an all-to-all
  *   own       axes that cut no dim yet, and one is to be cut by next: nothing moves
  *   reorder   the axes of a dim, those that stay first, so that those that leave it are last: a permute
  *   exchange, own  to the end of the dim that is to be cut, whatever stands there: the next round reorders it
  */
-#include "model/cuts.h"
+#include "model/reshard.h"
+
+#include <stdlib.h>
+
+const char *reshard_label(struct builder *b, const struct tensor *t, char room[static TENSOR_NAME])
+{
+    const char *before = b->what;
+    if (module_label(b->module, t->value, "what", room, TENSOR_NAME))
+        b->what = room;
+    return before;
+}
+
+void reshard_gather(struct builder *b, struct tensor *t, int dim, int keep)
+{
+    struct axis_list *shard = &t->dim[dim].shard, over = {0};
+    for (int i = keep; i < shard->count; i++)
+        over.axis[over.count++] = shard->axis[i];
+    t->value = build_all_gather(b, t->value, &over, dim);
+    shard->count = keep;
+}
+
+void reshard_own(struct builder *b, struct tensor *t, int dim, const struct axis_list *more)
+{
+    t->value = build_own_block(b, t->value, more, dim);
+    axis_list_append(&t->dim[dim].shard, more);
+}
+
+/* Moves the last axis of one dim to the end of another one's. On one device, over n devices of an axis:
+ * [.., to: n E, .., from: D] becomes [.., to: E, .., from: n D]; the parts of `to` go to their devices, and the source of a
+ * part becomes the slower index of `from`. */
+static void exchange(struct builder *b, struct tensor *t, int from, int to)
+{
+    struct axis_list *list = &t->dim[from].shard;
+    struct axis_list axis = {.count = 1, .axis = {list->axis[list->count - 1]}};
+    int64_t n = b->axes->axis[axis.axis[0]].n, local[TENSOR_DIMS], wide[TENSOR_DIMS + 1],
+            order[TENSOR_DIMS + 1];
+    tensor_local(t, b->axes, local);
+    for (int d = 0, w = 0, o = 0; d < t->dims; d++) {
+        if (d == to)
+            wide[w++] = n;
+        wide[w++] = d == to ? local[d] / n : local[d];
+        if (d == from)
+            order[o++] = to;
+        order[o++] = d + (d >= to);
+    }
+    int32_t value = build_reshape(b, t->value, wide, t->dims + 1);
+    value = build_transpose(b, build_all_to_all(b, value, &axis, to), order);
+    list->count--;
+    axis_list_append(&t->dim[to].shard, &axis);
+    tensor_local(t, b->axes, local);
+    t->value = build_reshape(b, value, local, t->dims);
+}
+
+/* The device of a list whose position by another order of the same axes is `position`. */
+static int device_at(const struct axes *axes, const struct axis_list *order, const struct axis_list *list,
+                     int position)
+{
+    int coord[AXES_MAX] = {0}, at = 0;
+    for (int i = order->count - 1; i >= 0; i--) {
+        coord[order->axis[i]] = position % axes->axis[order->axis[i]].n;
+        position /= axes->axis[order->axis[i]].n;
+    }
+    for (int i = 0; i < list->count; i++)
+        at = at * axes->axis[list->axis[i]].n + coord[list->axis[i]];
+    return at;
+}
+
+/* The same axes in another order. */
+static void reorder(struct builder *b, struct tensor *t, int dim, const struct axis_list *order)
+{
+    const struct axis_list *list = &t->dim[dim].shard;
+    int n = axis_list_size(list, b->axes), *target = malloc((size_t)n * sizeof *target);
+    if (!target) {
+        tensor_nomem(b);
+        return;
+    }
+    for (int p = 0; p < n; p++)
+        target[p] = device_at(b->axes, order, list, p);
+    t->value = build_permute(b, t->value, list, target);
+    t->dim[dim].shard = *order;
+    free(target);
+}
+
+/* Does a list begin with another one; is it the same. */
+static bool begins(const struct axis_list *whole, const struct axis_list *beginning)
+{
+    return axis_list_common(whole, beginning) == beginning->count;
+}
+
+static bool same(const struct axis_list *a, const struct axis_list *b)
+{
+    return a->count == b->count && begins(a, b);
+}
 
 static int owner_of(const struct tensor *t, int axis)
 {
     for (int d = 0; d < t->dims; d++)
-        if (cuts_has(&t->dim[d].shard, axis))
+        if (axis_list_has(&t->dim[d].shard, axis))
             return d;
     return -1;
-}
-
-static int last_axis(const struct axis_list *list)
-{
-    return list->axis[list->count - 1];
 }
 
 /* Must the last axis of a dim go. */
 static bool leaves(const struct tensor *t, const struct tensor *wanted, int d)
 {
     const struct axis_list *have = &t->dim[d].shard;
-    return have->count > cuts_common(have, &wanted->dim[d].shard);
+    return have->count > axis_list_common(have, &wanted->dim[d].shard);
 }
 
 static bool gather_one(struct builder *b, struct tensor *t, const struct tensor *wanted)
@@ -38,7 +125,7 @@ static bool gather_one(struct builder *b, struct tensor *t, const struct tensor 
         while (keep > 0 && owner_of(wanted, have->axis[keep - 1]) < 0)
             keep--;
         if (keep < have->count) {
-            cuts_gather(b, t, d, keep);
+            reshard_gather(b, t, d, keep);
             return true;
         }
     }
@@ -50,15 +137,15 @@ static bool exchange_one(struct builder *b, struct tensor *t, const struct tenso
     for (int d = t->dims - 1; d >= 0; d--) {
         if (!leaves(t, wanted, d))
             continue;
-        int axis = last_axis(&t->dim[d].shard), to = owner_of(wanted, axis);
+        int axis = t->dim[d].shard.axis[t->dim[d].shard.count - 1], to = owner_of(wanted, axis);
         if (to == d)
             continue;
         const struct axis_list *have = &t->dim[to].shard, *want = &wanted->dim[to].shard;
-        bool next = cuts_begins(want, have) && want->axis[have->count] == axis;
+        bool next = begins(want, have) && want->axis[have->count] == axis;
         int64_t local[TENSOR_DIMS];
         tensor_local(t, b->axes, local);
         if ((next || anywhere) && local[to] % b->axes->axis[axis].n == 0) {
-            cuts_exchange(b, t, d, to);
+            exchange(b, t, d, to);
             return true;
         }
     }
@@ -70,7 +157,7 @@ static bool own_one(struct builder *b, struct tensor *t, const struct tensor *wa
     for (int d = 0; d < t->dims; d++) {
         const struct axis_list *have = &t->dim[d].shard, *want = &wanted->dim[d].shard;
         struct axis_list next = {0};
-        if (!anywhere && !cuts_begins(want, have))
+        if (!anywhere && !begins(want, have))
             continue;
         for (int i = anywhere ? 0 : have->count; i < want->count; i++)
             if (owner_of(t, want->axis[i]) < 0)
@@ -78,7 +165,7 @@ static bool own_one(struct builder *b, struct tensor *t, const struct tensor *wa
             else if (!anywhere)
                 break;
         if (next.count > 0) {
-            cuts_own(b, t, d, &next);
+            reshard_own(b, t, d, &next);
             return true;
         }
     }
@@ -91,35 +178,38 @@ static bool reorder_one(struct builder *b, struct tensor *t, const struct tensor
         const struct axis_list *have = &t->dim[d].shard, *want = &wanted->dim[d].shard;
         struct axis_list order = {0};
         for (int i = 0; i < want->count; i++)
-            if (cuts_has(have, want->axis[i]))
+            if (axis_list_has(have, want->axis[i]))
                 order.axis[order.count++] = want->axis[i];
         for (int i = 0; i < have->count; i++)
-            if (!cuts_has(want, have->axis[i]))
+            if (!axis_list_has(want, have->axis[i]))
                 order.axis[order.count++] = have->axis[i];
-        if (!cuts_same(have, &order)) {
-            cuts_reorder(b, t, d, &order);
+        if (!same(have, &order)) {
+            reorder(b, t, d, &order);
             return true;
         }
     }
     return false;
 }
 
-int tensor_reshard(struct builder *b, struct tensor *t, const struct tensor *wanted, struct status *st)
+struct tensor tensor_reshard(struct builder *b, const struct tensor *from, const struct tensor *wanted)
 {
-    struct tensor target = *t;
-    for (int d = 0; d < t->dims; d++)
+    char room[TENSOR_NAME], text[2][TENSOR_TEXT];
+    struct status why = {0};
+    struct tensor t = *from, target = t;
+    for (int d = 0; d < t.dims; d++)
         target.dim[d].shard = wanted->dim[d].shard;
-    if (tensor_check(&target, b->axes, "resharding", st) < 0)
-        return st->code;
-    while (gather_one(b, t, &target) || exchange_one(b, t, &target, false) || own_one(b, t, &target, false) ||
-           reorder_one(b, t, &target) || exchange_one(b, t, &target, true) || own_one(b, t, &target, true))
+    if (tensor_check(&target, b->axes, "resharding", &why) < 0)
+        tensor_fail_as(b, &why);
+    const char *what = reshard_label(b, &t, room);
+    while (b->module->error == 0 && (gather_one(b, &t, &target) || exchange_one(b, &t, &target, false) ||
+                                     own_one(b, &t, &target, false) || reorder_one(b, &t, &target) ||
+                                     exchange_one(b, &t, &target, true) || own_one(b, &t, &target, true)))
         ;
-    for (int d = 0; d < t->dims; d++)
-        if (!cuts_same(&t->dim[d].shard, &target.dim[d].shard)) {
-            char text[2][TENSOR_TEXT];
-            return status_fail(st, STATUS_INPUT,
-                               "%s cannot become %s: a part on the way does not divide; gather it first",
-                               tensor_print(t, b->axes, text[0]), tensor_print(&target, b->axes, text[1]));
-        }
-    return 0;
+    b->what = what;
+    for (int d = 0; d < t.dims; d++)
+        if (!same(&t.dim[d].shard, &target.dim[d].shard))
+            tensor_fail(b, "%s cannot become %s: a part on the way does not divide; gather it first",
+                        tensor_print(&t, b->axes, text[0]), tensor_print(&target, b->axes, text[1]));
+    target.value = t.value;
+    return target;
 }

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/routing.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 int routing_init(struct routing *routing, struct status *st)
 {
-    size_t entries = (size_t)routing->devices * (size_t)routing->tokens * (size_t)routing->top_k;
-    routing->expert = calloc(entries + 1, sizeof *routing->expert);
-    routing->gate = calloc(entries + 1, sizeof *routing->gate);
-    routing->routed =
-        calloc((size_t)routing->devices * (size_t)routing->experts + 1, sizeof *routing->routed);
-    if (routing->expert && routing->gate && routing->routed)
+    size_t entries = (size_t)routing->devices * (size_t)routing_entries(routing) + 1;
+    size_t loads = (size_t)routing->devices * (size_t)routing->experts + 1;
+    routing->expert = calloc(entries, sizeof *routing->expert);
+    routing->gate = calloc(entries, sizeof *routing->gate);
+    routing->dropped = calloc(entries, sizeof *routing->dropped);
+    routing->routed = calloc(loads, sizeof *routing->routed);
+    routing->kept = calloc(loads, sizeof *routing->kept);
+    if (routing->expert && routing->gate && routing->dropped && routing->routed && routing->kept)
         return 0;
     routing_free(routing);
     return status_nomem(st);
@@ -21,22 +24,111 @@ void routing_free(struct routing *routing)
 {
     routing_forget_entries(routing);
     free(routing->routed);
-    routing->routed = NULL;
+    free(routing->kept);
+    routing->routed = routing->kept = NULL;
 }
 
 void routing_forget_entries(struct routing *routing)
 {
     free(routing->expert);
     free(routing->gate);
+    free(routing->dropped);
     routing->expert = NULL;
     routing->gate = NULL;
+    routing->dropped = NULL;
+}
+
+/* "1.25" as 125 / 100. */
+static int read_decimal(const char *text, int64_t *numerator, int64_t *denominator, struct status *st)
+{
+    enum { DIGITS_MOST = 9 };
+    int digits = 0, points = 0;
+    const char *at = text;
+    *numerator = 0;
+    *denominator = 1;
+    for (; *at; at++) {
+        if (*at == '.' && points++ == 0)
+            continue;
+        if (!isdigit((unsigned char)*at) || ++digits > DIGITS_MOST)
+            break;
+        *numerator = *numerator * 10 + (*at - '0');
+        *denominator *= points ? 10 : 1;
+    }
+    if (*at || digits == 0 || *numerator == 0)
+        return status_fail(
+            st, STATUS_INPUT,
+            "the capacity factor is '%s'; write a number above 0 with up to %d digits, such as "
+            "1.25",
+            text, DIGITS_MOST);
+    return 0;
+}
+
+int routing_capacity(const struct routing *r, const char *factor, int64_t *capacity, struct status *st)
+{
+    int64_t numerator, denominator;
+    if (read_decimal(factor, &numerator, &denominator, st) < 0)
+        return st->code;
+    __extension__ typedef __int128 wide; /* 2^40 tokens times 10^9 do not fit 64 bits */
+    wide over = (wide)r->tokens * r->top_k * r->peers * numerator, under = (wide)r->experts * denominator;
+    wide rows = (over + under - 1) / under;
+    if (rows * r->experts > INT32_MAX)
+        return status_fail(
+            st, STATUS_LIMIT,
+            "a capacity of %.9g rows for each of %d experts is more than %d rows together; take "
+            "fewer tokens or a smaller factor",
+            (double)rows, r->experts, INT32_MAX);
+    *capacity = (int64_t)rows;
+    return 0;
+}
+
+struct ranked {
+    int64_t entry;
+    int expert;
+    double gate;
+};
+
+/* By expert, the highest gate first, then as they come: the first ones are kept. */
+static int by_rank(const void *left, const void *right)
+{
+    const struct ranked *a = left, *b = right;
+    if (a->expert != b->expert)
+        return a->expert - b->expert;
+    if (a->gate > b->gate || a->gate < b->gate)
+        return a->gate > b->gate ? -1 : 1;
+    return (a->entry > b->entry) - (a->entry < b->entry);
+}
+
+int routing_limit(struct routing *r, int64_t capacity, struct status *st)
+{
+    int64_t entries = routing_entries(r), rank = 0;
+    r->capacity = capacity;
+    for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
+        r->kept[i] = r->routed[i] < capacity ? r->routed[i] : capacity;
+    struct ranked *ranked = r->expert ? malloc(((size_t)entries + 1) * sizeof *ranked) : NULL;
+    if (r->expert && !ranked)
+        return status_nomem(st);
+    for (int64_t first = 0; ranked && first < r->devices * entries; first += entries) {
+        for (int64_t i = 0; i < entries; i++)
+            ranked[i] = (struct ranked){i, r->expert[first + i], r->gate[first + i]};
+        qsort(ranked, (size_t)entries, sizeof *ranked, by_rank);
+        for (int64_t i = 0; i < entries; i++) {
+            rank = i > 0 && ranked[i].expert == ranked[i - 1].expert ? rank + 1 : 0;
+            r->dropped[first + ranked[i].entry] = rank >= capacity;
+        }
+    }
+    free(ranked);
+    return 0;
 }
 
 int routing_join(struct routing *one, const struct routing *of, const int device[], struct status *st)
 {
-    size_t entries = (size_t)of->tokens * (size_t)of->top_k;
-    *one = (struct routing){
-        .devices = 1, .experts = of->experts, .top_k = of->top_k, .tokens = of->tokens * of->devices};
+    size_t entries = (size_t)routing_entries(of);
+    *one = (struct routing){.devices = 1,
+                            .experts = of->experts,
+                            .top_k = of->top_k,
+                            .peers = 1,
+                            .tokens = of->tokens * of->devices,
+                            .capacity = 1};
     if (!of->expert)
         return status_fail(st, STATUS_INPUT,
                            "counts do not say which tokens go to which expert; eval needs a routing with "
@@ -47,15 +139,22 @@ int routing_join(struct routing *one, const struct routing *of, const int device
         size_t from = (size_t)device[b] * entries, to = (size_t)b * entries;
         memcpy(one->expert + to, of->expert + from, entries * sizeof *one->expert);
         memcpy(one->gate + to, of->gate + from, entries * sizeof *one->gate);
+        memcpy(one->dropped + to, of->dropped + from, entries * sizeof *one->dropped);
     }
-    routing_count(one);
+    for (int i = 0; i < of->devices * of->experts; i++) {
+        one->routed[i % of->experts] += of->routed[i];
+        one->kept[i % of->experts] += of->kept[i];
+    }
+    for (int e = 0; e < one->experts; e++)
+        one->capacity = one->kept[e] > one->capacity ? one->kept[e] : one->capacity;
     return 0;
 }
 
-void routing_count(struct routing *routing)
+int64_t routing_dropped(const struct routing *r, int device)
 {
-    int64_t entries = routing->tokens * routing->top_k;
-    memset(routing->routed, 0, (size_t)routing->devices * (size_t)routing->experts * sizeof *routing->routed);
-    for (int64_t i = 0; i < routing->devices * entries; i++)
-        routing->routed[i / entries * routing->experts + routing->expert[i]]++;
+    int64_t dropped = 0;
+    for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
+        if (device < 0 || i / r->experts == device)
+            dropped += r->routed[i] - r->kept[i];
+    return dropped;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * routing: which experts the tokens of each device go to, and with what gates.
+ * routing: which experts the tokens of each device go to, with what gates, and which of these entries are dropped.
  *
- * It is given in a file, or drawn: every token has top_k different experts, chosen one after the other by weights, of those
- * that are left; its gates are the softmax of as many normal numbers, the largest first, as a router's would be.
+ * A routing is read from a file, or drawn: every token has top_k different experts, chosen one after the other by weights, of
+ * those that are left; its gates are the softmax of as many normal numbers, the largest first, as a router's would be.
  *
  *     even         token after token, expert after expert: loads that differ by one at most, the same for every device
  *     uniform      all experts alike
@@ -11,8 +11,12 @@
  *     multinomial  weights as given
  *     hot          each device has an expert of its own, drawn too, that takes a share of its weight; the others are alike
  *
- * Units: tokens. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), safe when
- * zeroed.
+ * An entry is a token's slot, number token * top_k + slot. An expert takes `capacity` entries of every sender: those with the
+ * higher gates, of equal ones those that come first; the others are dropped. Experts lie on the devices of groups of `peers`:
+ * expert e at position e / (experts / peers).
+ *
+ * Units: tokens, entries. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), safe
+ * when zeroed.
  */
 #ifndef ROUTING_H
 #define ROUTING_H
@@ -24,31 +28,47 @@
 #include "base/status.h"
 
 struct routing {
-    int devices, experts, top_k;
+    int devices, experts, top_k, peers;
     int64_t tokens; /* of a device */
+    int64_t capacity;
     int32_t
-        *expert;  /* [devices][tokens * top_k]: entry t * top_k + slot; NULL where only `routed` is known */
-    double *gate; /* the same */
-    int64_t *routed; /* [devices][experts]: entries */
+        *expert;   /* [devices][tokens * top_k]; NULL where only `routed` is known, as are gate and dropped */
+    double *gate;  /* the same */
+    bool *dropped; /* the same */
+    int64_t *routed, *kept; /* [devices][experts]: entries */
 };
 
-/* Room for all of it; what `routed` says is counted by routing_count(). */
-int routing_init(struct routing *routing, struct status *st);
-void routing_count(struct routing *routing);
-/* Leaves the counts. */
-void routing_forget_entries(struct routing *routing);
-void routing_free(struct routing *routing);
-
-/* Fills a routing whose four numbers are set from the workload's `routing:`, {draw: zipf, exponent: 1.2, seed: 3}, {file:
- * FILE.csv} with the columns device, token, expert, gate, or {counts: FILE.csv} with device, expert, count. Files lie beside the
- * workload's; {} in the name of one is the layer's number, from 1. `draw` counts draws: each is another one of the same seed, and so is
- * each layer's. */
+/* Fills a routing whose numbers are set, but for the capacity, from the workload's `routing:`, {draw: zipf, exponent: 1.2,
+ * seed: 3}, {file: FILE.csv} with the columns device, token, expert, gate, or {counts: FILE.csv} with device, expert, count.
+ * Files lie beside the workload's; {} in the name of one is the layer's number, from 1. `draw` counts draws: each is another
+ * one of the same seed, and so is each layer's. */
 int routing_read(struct routing *routing, const struct node *node, const char *file, int draw, int layer,
                  struct status *st);
 /* Has each layer one of its own? */
 bool routing_differs(const struct node *node);
 
-/* Of a routing that knows its entries, the same on one device: its block b of tokens is that of device[b]. */
+/* The capacity that a factor makes, ceil(tokens * top_k * peers / experts * factor), exactly; the factor is a decimal number
+ * as it is written, "1.25". Errors: anything else, or a capacity of more than all entries of a group need. */
+int routing_capacity(const struct routing *routing, const char *factor, int64_t *capacity, struct status *st);
+/* Sets the capacity: what is kept and dropped. */
+int routing_limit(struct routing *routing, int64_t capacity, struct status *st);
+
+/* Of a routing that knows its entries, the same on one device, which drops the same: its block b of tokens is that of
+ * device[b]. */
 int routing_join(struct routing *one, const struct routing *of, const int device[], struct status *st);
+
+/* Room for entries and counts, all 0. */
+int routing_init(struct routing *routing, struct status *st);
+/* Leaves the counts. */
+void routing_forget_entries(struct routing *routing);
+void routing_free(struct routing *routing);
+
+/* Entries of a device. */
+static inline int64_t routing_entries(const struct routing *routing)
+{
+    return routing->tokens * routing->top_k;
+}
+/* Entries that were dropped: of a device, or of all (-1). */
+int64_t routing_dropped(const struct routing *routing, int device);
 
 #endif

@@ -11,17 +11,29 @@
 #include "model/front.h"
 #include "model/routing.h"
 
-/* A whole number of a row, from 0 to most. */
-static int read_whole(const struct csv_table *table, int row, int column, int64_t most, int64_t *whole,
-                      struct status *st)
+/* The first three columns of a row: whole numbers from 0 to most. */
+static int read_wholes(const struct csv_table *table, int row, const int column[], const int64_t most[],
+                       int64_t whole[], struct status *st)
 {
-    double value;
-    int code = csv_table_number(table, row, column, &value, st);
-    if (code == 0 && !(value >= 0 && value <= (double)most && floor(value) >= value))
-        code = csv_table_fail(table, row, column, st, STATUS_INPUT, "must be a whole number from 0 to %lld",
-                              (long long)most);
-    *whole = code == 0 ? (int64_t)value : 0;
-    return code;
+    for (int i = 0; i < 3; i++) {
+        double value;
+        if (csv_table_number(table, row, column[i], &value, st) < 0)
+            return st->code;
+        if (!(value >= 0 && value <= (double)most[i] && floor(value) >= value))
+            return csv_table_fail(table, row, column[i], st, STATUS_INPUT,
+                                  "must be a whole number from 0 to %lld", (long long)most[i]);
+        whole[i] = (int64_t)value;
+    }
+    return 0;
+}
+
+static int need_columns(const struct csv_table *table, const char *const names[], int count, int column[],
+                        struct status *st)
+{
+    for (int i = 0; i < count; i++)
+        if ((column[i] = csv_table_need(table, names[i], st)) < 0)
+            return st->code;
+    return 0;
 }
 
 /* One row: the next slot of its token. `taken` counts them. */
@@ -31,13 +43,9 @@ static int read_entry(struct routing *r, const struct csv_table *table, int row,
     const int64_t most[] = {r->devices - 1, r->tokens - 1, r->experts - 1};
     int64_t whole[3] = {0};
     double gate = 0;
-    int code = 0;
-    for (int i = 0; i < 3 && code == 0; i++)
-        code = read_whole(table, row, column[i], most[i], &whole[i], st);
-    if (code == 0)
-        code = csv_table_number(table, row, column[3], &gate, st);
-    if (code < 0)
-        return code;
+    if (read_wholes(table, row, column, most, whole, st) < 0 ||
+        csv_table_number(table, row, column[3], &gate, st) < 0)
+        return st->code;
     if (!isfinite(gate))
         return csv_table_fail(table, row, column[3], st, STATUS_INPUT, "must be a number");
     int64_t token = whole[0] * r->tokens + whole[1], first = token * r->top_k;
@@ -58,13 +66,10 @@ static int read_entry(struct routing *r, const struct csv_table *table, int row,
 static int read_entries(struct routing *r, const struct csv_table *table, struct status *st)
 {
     static const char *const names[] = {"device", "token", "expert", "gate"};
-    int column[4], code = 0;
+    int column[4], code = need_columns(table, names, 4, column, st);
     int *taken = calloc((size_t)r->devices * (size_t)r->tokens + 1, sizeof *taken);
     if (!taken)
         return status_nomem(st);
-    for (int i = 0; i < 4 && code >= 0; i++)
-        code = column[i] = csv_table_need(table, names[i], st);
-    code = code < 0 ? code : 0;
     for (int row = 0; row < table->rows && code == 0; row++)
         code = read_entry(r, table, row, column, taken, st);
     for (int64_t t = 0; t < r->devices * r->tokens && code == 0; t++)
@@ -79,28 +84,34 @@ static int read_entries(struct routing *r, const struct csv_table *table, struct
 static int read_counts(struct routing *r, const struct csv_table *table, struct status *st)
 {
     static const char *const names[] = {"device", "expert", "count"};
-    const int64_t most[] = {r->devices - 1, r->experts - 1, r->tokens * r->top_k};
-    int column[3], code = 0;
-    for (int i = 0; i < 3 && code >= 0; i++)
-        code = column[i] = csv_table_need(table, names[i], st);
-    code = code < 0 ? code : 0;
-    for (int row = 0; row < table->rows && code == 0; row++) {
-        int64_t whole[3] = {0};
-        for (int i = 0; i < 3 && code == 0; i++)
-            code = read_whole(table, row, column[i], most[i], &whole[i], st);
+    const int64_t all = routing_entries(r), most[] = {r->devices - 1, r->experts - 1, all};
+    int column[3];
+    if (need_columns(table, names, 3, column, st) < 0)
+        return st->code;
+    for (int row = 0; row < table->rows; row++) {
+        int64_t whole[3];
+        if (read_wholes(table, row, column, most, whole, st) < 0)
+            return st->code;
         r->routed[whole[0] * r->experts + whole[1]] += whole[2];
     }
-    for (int d = 0; d < r->devices && code == 0; d++) {
+    for (int d = 0; d < r->devices; d++) {
         int64_t sum = 0;
         for (int e = 0; e < r->experts; e++)
             sum += r->routed[(int64_t)d * r->experts + e];
-        if (sum != r->tokens * r->top_k)
-            code = status_fail(
+        if (sum != all)
+            return status_fail(
                 st, STATUS_INPUT,
                 "%s: the counts of device %d sum to %lld; %lld tokens with %d experts make %lld", table->file,
-                d, (long long)sum, (long long)r->tokens, r->top_k, (long long)(r->tokens * r->top_k));
+                d, (long long)sum, (long long)r->tokens, r->top_k, (long long)all);
     }
-    return code;
+    return 0;
+}
+
+static void count_entries(struct routing *r)
+{
+    int64_t entries = routing_entries(r);
+    for (int64_t i = 0; i < r->devices * entries; i++)
+        r->routed[i / entries * r->experts + r->expert[i]]++;
 }
 
 static int read_file(struct routing *r, const struct node *node, const char *file, int layer, bool counts,
@@ -118,7 +129,7 @@ static int read_file(struct routing *r, const struct node *node, const char *fil
     if (code == 0 && counts)
         routing_forget_entries(r);
     else if (code == 0)
-        routing_count(r);
+        count_entries(r);
     return code;
 }
 
@@ -150,46 +161,26 @@ static int read_weights(const struct node *node, int experts, double weight[], s
     return code;
 }
 
-/* A number that a law needs, from `least` to `most`. */
-static int read_real(const struct node *root, const char *name, const char *what, double least, double most,
-                     double *value, struct status *st)
-{
-    const struct node *node = node_get(root, name);
-    if (!node)
-        return node_fail(root, st, STATUS_INPUT, "'%s:' is missing; give %s", name, what);
-    int code = node_real(node, name, value, st);
-    if (code == 0 && !(*value >= least && *value <= most))
-        code = node_fail(node, st, STATUS_INPUT, "%s is %.9g; it must be from %.9g to %.9g", name, *value,
-                         least, most);
-    return code;
-}
-
 static int read_law(struct law *law, const struct node *root, const struct routing *r, struct status *st)
 {
-    enum { EXPONENT_MOST = 16 };
-    const struct node *draw = node_get(root, "draw"), *seed = node_get(root, "seed"), *weights = NULL;
-    const char *name;
-    int code = node_text(draw, "draw", &name, st);
-    if (code < 0)
-        return code;
-    int which = text_index(name, draws);
-    if (which < 0)
-        return node_prefix(draw, st, text_unknown("draw", name, draws, st));
+    int which = 0, code = 0;
+    const struct front_key draw[] = {{"draw", FRONT_WORD, .to = &which, .words = draws}};
+    if (FRONT_READ(root, draw, st) < 0)
+        return st->code;
     law->draw = (enum draw)which;
-    for (int e = 0; e < r->experts; e++)
-        law->weight[e] = 1;
+    bool zipf = law->draw == DRAW_ZIPF, hot = law->draw == DRAW_HOT;
+    const struct front_key exponent[] = {
+        {"exponent", FRONT_REAL, &law->exponent, "that of Zipf's law, such as 1.2", .most = 16}};
+    const struct front_key share[] = {
+        {"share", FRONT_REAL, &law->share, "what a device's own expert takes, such as 0.5", .most = 1}};
+    const struct node *seed = node_get(root, "seed"), *weights = NULL;
     law->seed = 1;
-    if (seed)
-        code = node_integer(seed, "seed", &law->seed, st);
-    if (code == 0 && law->draw == DRAW_ZIPF)
-        code = read_real(root, "exponent", "that of Zipf's law, such as 1.2", 0, EXPONENT_MOST,
-                         &law->exponent, st);
-    for (int e = 0; e < r->experts && law->draw == DRAW_ZIPF; e++)
-        law->weight[e] = pow(e + 1, -law->exponent);
-    if (code == 0 && law->draw == DRAW_HOT)
-        code =
-            read_real(root, "share", "what a device's own expert takes, such as 0.5", 0, 1, &law->share, st);
-    if (code == 0 && law->draw == DRAW_MULTINOMIAL) {
+    if ((seed && node_integer(seed, "seed", &law->seed, st) < 0) ||
+        (zipf && FRONT_READ(root, exponent, st) < 0) || (hot && FRONT_READ(root, share, st) < 0))
+        return st->code;
+    for (int e = 0; e < r->experts; e++)
+        law->weight[e] = zipf ? pow(e + 1, -law->exponent) : 1;
+    if (law->draw == DRAW_MULTINOMIAL) {
         code = node_need(root, "weights", &weights, st);
         if (code == 0)
             code = read_weights(weights, r->experts, law->weight, st);
@@ -275,7 +266,7 @@ static int draw_all(struct routing *r, const struct node *root, int draw, int la
     for (int d = 0; d < r->devices && code == 0; d++)
         code = draw_device(r, &law, d, chance, st);
     if (code == 0)
-        routing_count(r);
+        count_entries(r);
     chance_close(chance);
     free(law.weight);
     return code;

@@ -13,7 +13,7 @@
  * A name is an input where it comes first, with its dims and how mesh axes cut them, as in the notation of products
  * (notation/expr.h); after that it is a value. A statement that gives dims to its name, says how the result is cut, and so what
  * becomes of partial sums; dims given to a value again move it to these cuts. The last statement is what the step gives. If
- * it is no scalar, gradients are those from an input that is due to it, d and its name.
+ * it is no scalar, gradients start from an input that is its cotangent, named d and its name.
  *
  *     sum     := term (("+" | "-") term)*
  *     term    := product ("*" product | ("*" | "/") number)*      element by element
@@ -32,10 +32,10 @@
 enum { VALUES = 128, STATEMENTS_MOST = 1000 };
 
 struct statements {
+    const struct front_source *source;
     struct model *model;
     const struct axes *axes;
     const struct node *trained;
-    enum dtype_id dtype;
     struct expr_sizes sizes;
     struct cursor cursor;
     struct {
@@ -45,10 +45,14 @@ struct statements {
     int values;
 };
 
-/* What a tensor operation refused, with the place in the statement. */
+/* 0, or what a tensor operation refused, with the place in the statement. */
 static int refused(struct statements *s)
 {
     struct status why = *s->cursor.st;
+    if (s->model->builder.module->error == 0)
+        return 0;
+    if (why.code == 0 || why.code == STATUS_NOMEM)
+        return status_nomem(s->cursor.st);
     *s->cursor.st = (struct status){0};
     return cursor_fail(&s->cursor, "%s", why.text);
 }
@@ -86,16 +90,6 @@ static bool is_trained(const struct statements *s, const char *name)
     return !s->trained && s->model->inputs > 0;
 }
 
-static void to_tensor(const struct expr_tensor *read, struct tensor *tensor)
-{
-    *tensor = (struct tensor){.dims = read->dims};
-    for (int d = 0; d < read->dims; d++) {
-        tensor->dim[d].n = read->dim[d].n;
-        tensor->dim[d].shard = read->dim[d].shard;
-        snprintf(tensor->dim[d].name, TENSOR_NAME, "%s", read->dim[d].name);
-    }
-}
-
 /* A name, and the dims after it if it has any: `has_dims`. */
 static int read_name(struct statements *s, char name[static TENSOR_NAME], struct tensor *tensor,
                      bool *has_dims)
@@ -108,11 +102,11 @@ static int read_name(struct statements *s, char name[static TENSOR_NAME], struct
     if (!*has_dims)
         return 0;
     *c = begin;
-    if (expr_read_tensor(c, s->axes, &s->sizes, s->dtype, 1, &read) < 0)
+    if (expr_read_tensor(c, s->axes, &s->sizes, s->source->dtype, 1, &read) < 0)
         return c->st->code;
     if (!read.name[0])
         return cursor_fail(c, "a type, where a name is to be; write x[...], and --dtype for the type");
-    to_tensor(&read, tensor);
+    *tensor = tensor_of(&read);
     return 0;
 }
 
@@ -130,11 +124,10 @@ static int reshard(struct statements *s, const struct tensor *wanted, const char
     if (!same_dims(wanted, tensor))
         return cursor_fail(&s->cursor, "%s is %s, not %s", name, tensor_print(tensor, s->axes, text[0]),
                            tensor_print(wanted, s->axes, text[1]));
-    if (tensor_reshard(&s->model->builder, tensor, wanted, s->cursor.st) < 0)
-        return refused(s);
+    *tensor = tensor_reshard(&s->model->builder, tensor, wanted);
     for (int d = 0; d < wanted->dims; d++)
         snprintf(tensor->dim[d].name, TENSOR_NAME, "%s", wanted->dim[d].name);
-    return 0;
+    return refused(s);
 }
 
 static int read_tensor(struct statements *s, struct tensor *out)
@@ -155,10 +148,9 @@ static int read_tensor(struct statements *s, struct tensor *out)
                            name, name);
     const char *what = b->what;
     b->what = name;
-    int code = model_input(s->model, name, &read, s->dtype, is_trained(s, name), s->cursor.st);
+    *out = model_input(s->model, name, &read, s->source->dtype, is_trained(s, name));
     b->what = what;
-    *out = read;
-    return code < 0 ? code : set_value(s, name, out);
+    return set_value(s, name, out);
 }
 
 static int read_sum(struct statements *s, const struct tensor *wanted, struct tensor *out);
@@ -166,14 +158,11 @@ static int read_sum(struct statements *s, const struct tensor *wanted, struct te
 /* Over all elements. */
 static void reduce(struct statements *s, bool mean, struct tensor *value)
 {
-    int dim[TENSOR_DIMS] = {0};
     double elements = 1;
-    for (int d = 0; d < value->dims; d++) {
-        dim[d] = d;
+    for (int d = 0; d < value->dims; d++)
         elements *= (double)value->dim[d].n;
-    }
     if (value->dims > 0)
-        *value = tensor_sum(&s->model->builder, value, dim, value->dims);
+        *value = tensor_sum(&s->model->builder, value, (1u << value->dims) - 1);
     *value = tensor_scale(&s->model->builder, value, mean ? 1 / elements : 1);
 }
 
@@ -184,8 +173,11 @@ static int read_function(struct statements *s, const char *name, const struct te
     struct status *st = s->cursor.st;
     bool mean = strcmp(name, "mean") == 0, over_all = mean || strcmp(name, "sum") == 0;
     int function = over_all ? 0 : front_function(name, st);
-    if (function < 0)
-        return refused(s);
+    if (function < 0) {
+        struct status why = *st;
+        *st = (struct status){0};
+        return cursor_fail(&s->cursor, "%s", why.text);
+    }
     if (cursor_expect(&s->cursor, "(") < 0 || read_sum(s, over_all ? NULL : wanted, out) < 0 ||
         cursor_expect(&s->cursor, ")") < 0)
         return st->code;
@@ -214,7 +206,6 @@ static int read_atom(struct statements *s, const struct tensor *wanted, struct t
 static int multiply(struct statements *s, const struct tensor *right, const struct tensor *wanted,
                     struct tensor *left)
 {
-    struct tensor out;
     char text[2][TENSOR_TEXT];
     if (left->dims == 0 || right->dims == 0 || left->dims + right->dims - 2 > TENSOR_DIMS ||
         left->dim[left->dims - 1].n != right->dim[0].n)
@@ -222,15 +213,11 @@ static int multiply(struct statements *s, const struct tensor *right, const stru
                            "%s . %s: the last dim of the left one is contracted with the first of "
                            "the right one, and they must agree",
                            tensor_print(left, s->axes, text[0]), tensor_print(right, s->axes, text[1]));
-    struct dot_dims how = {.contracted = 1, .contract = {{left->dims - 1}, {0}}};
     bool fits = wanted && wanted->dims == left->dims + right->dims - 2;
     for (int d = 0; fits && d < wanted->dims; d++)
         fits = wanted->dim[d].n == (d < left->dims - 1 ? left->dim[d].n : right->dim[d - left->dims + 2].n);
-    if (tensor_product(&s->model->builder, left, right, &how, fits ? wanted : NULL, s->dtype, &out,
-                       s->cursor.st) < 0)
-        return refused(s);
-    *left = out;
-    return 0;
+    *left = tensor_matmul(&s->model->builder, left, right, 0, fits ? wanted : NULL, s->source->dtype);
+    return refused(s);
 }
 
 /* All operands are there before the first product; only the last product is cut as the result is to be. */
@@ -254,11 +241,8 @@ static int read_product(struct statements *s, const struct tensor *wanted, struc
 
 static int zip(struct statements *s, enum opcode opcode, const struct tensor *right, struct tensor *left)
 {
-    struct tensor out;
-    if (tensor_zip(&s->model->builder, opcode, left, right, &out, s->cursor.st) < 0)
-        return refused(s);
-    *left = out;
-    return 0;
+    *left = tensor_zip(&s->model->builder, opcode, left, right);
+    return refused(s);
 }
 
 /* A number may follow * and /. */
@@ -324,27 +308,28 @@ static int read_statement(struct statements *s, const char *text, char name[stat
     return set_value(s, name, out);
 }
 
-static int read_all(struct statements *s, const struct node *root, char name[static TENSOR_NAME],
-                    struct tensor *out, struct status *st)
+static int read_all(struct statements *s, char name[static TENSOR_NAME], struct tensor *out,
+                    struct status *st)
 {
     const struct node *list = NULL;
     const char *text;
-    int code = node_need(root, "statements", &list, st);
-    if (code == 0)
-        code = node_is_sequence(list, "statements", st);
-    if (code == 0 && (node_count(list) < 1 || node_count(list) > STATEMENTS_MOST))
-        code = node_fail(list, st, STATUS_INPUT,
+    if (node_need(s->source->root, "statements", &list, st) < 0 ||
+        node_is_sequence(list, "statements", st) < 0)
+        return st->code;
+    if (node_count(list) < 1 || node_count(list) > STATEMENTS_MOST)
+        return node_fail(list, st, STATUS_INPUT,
                          "%d statements; give 1 to %d, such as y = x[16@dp,32] . w[32,8]", node_count(list),
                          STATEMENTS_MOST);
-    for (int i = 0; code == 0 && i < node_count(list); i++) {
+    for (int i = 0; i < node_count(list); i++) {
         const struct node *item = node_child(list, i);
         s->model->builder.layer = i + 1;
-        code = node_text(item, "a statement", &text, st);
-        if (code == 0 && (code = read_statement(s, text, name, out, st)) < 0)
-            code = node_prefix(item, st, code);
+        if (node_text(item, "a statement", &text, st) < 0)
+            return st->code;
+        if (read_statement(s, text, name, out, st) < 0)
+            return node_prefix(item, st, st->code);
     }
     s->model->builder.layer = 0;
-    return code;
+    return 0;
 }
 
 /* Names in `trained:` that are no inputs were meant for others. */
@@ -369,30 +354,24 @@ static int check_trained(const struct statements *s, bool *any, struct status *s
     return 0;
 }
 
-static int build(const struct node *root, const struct point *point, const struct axes *axes,
-                 struct model *model, struct status *st)
+static int build(const struct front_source *source, struct model *model, struct status *st)
 {
-    struct statements s = {.model = model, .axes = axes, .trained = node_get(root, "trained")};
+    struct statements s = {
+        .source = source, .model = model, .axes = source->axes, .trained = node_get(source->root, "trained")};
     char name[TENSOR_NAME] = "";
     struct tensor out = {0};
     bool any = false;
-    int dtype = dtype_by_name(point->work.dtype, st), code = dtype < 0 ? dtype : 0;
-    if (code == 0 && s.trained)
-        code = node_is_sequence(s.trained, "trained", st);
-    if (code == 0 && point->work.dims)
-        code = expr_read_sizes(point->work.dims, &s.sizes, st);
-    if (code < 0)
-        return code;
+    const char *dims = source->point->work.dims;
+    if ((s.trained && node_is_sequence(s.trained, "trained", st) < 0) ||
+        (dims && expr_read_sizes(dims, &s.sizes, st) < 0))
+        return st->code;
     int given = s.sizes.count;
-    s.dtype = (enum dtype_id)dtype;
-    model_begin(model, "statements", axes, &s.dtype, 1);
+    model_begin(model, "statements", source->axes, &source->dtype, 1, st);
     model->builder.phase = "fwd";
-    code = read_all(&s, root, name, &out, st);
-    if (code == 0)
-        code = expr_check_sizes(&s.sizes, given, st);
-    if (code == 0)
-        code = check_trained(&s, &any, st);
-    return code < 0 ? code : model_end(model, name, &out, any, st);
+    if (read_all(&s, name, &out, st) < 0 || expr_check_sizes(&s.sizes, given, st) < 0 ||
+        check_trained(&s, &any, st) < 0)
+        return st->code;
+    return model_end(model, name, &out, any, st);
 }
 
 static const char *const keys[] = {"statements", "trained", "data", NULL};

@@ -1,8 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/tensor.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+struct tensor tensor_of(const struct expr_tensor *written)
+{
+    struct tensor tensor = {.dims = written->dims};
+    for (int d = 0; d < written->dims; d++) {
+        tensor.dim[d].n = written->dim[d].n;
+        tensor.dim[d].shard = written->dim[d].shard;
+        snprintf(tensor.dim[d].name, TENSOR_NAME, "%s", written->dim[d].name);
+    }
+    return tensor;
+}
 
 char *tensor_print(const struct tensor *t, const struct axes *axes, char text[static TENSOR_TEXT])
 {
@@ -71,12 +83,27 @@ int tensor_local(const struct tensor *t, const struct axes *axes, int64_t dim[st
     return t->dims;
 }
 
-void tensor_parameter(struct builder *b, struct tensor *t, const char *name, enum dtype_id dtype)
+void tensor_fail_as(struct builder *b, const struct status *why)
 {
-    int64_t dim[TENSOR_DIMS];
-    struct spec spec = tensor_spec(t);
-    tensor_local(t, b->axes, dim);
-    t->value = build_parameter(b, name, dtype, dim, t->dims, &spec);
+    if (!b->module->error)
+        b->module->error = status_fail(b->status, why->code, "%s", why->text);
+}
+
+void tensor_nomem(struct builder *b)
+{
+    struct status why = {0};
+    status_nomem(&why);
+    tensor_fail_as(b, &why);
+}
+
+void tensor_fail(struct builder *b, const char *format, ...)
+{
+    struct status why = {.code = STATUS_INPUT};
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(why.text, sizeof why.text, format, arguments);
+    va_end(arguments);
+    tensor_fail_as(b, &why);
 }
 
 /* The dim of `large` that dim d of `small` meets, -1 if there is none. */
@@ -90,63 +117,53 @@ static int meets(const struct tensor *large, const struct tensor *small, int d)
 }
 
 /* Moves the smaller tensor to the cuts of the larger one and repeats it to its shape. */
-static int fit(struct builder *b, const struct tensor *large, struct tensor small, struct tensor *out,
-               struct status *st)
+static int32_t fit(struct builder *b, const struct tensor *large, const struct tensor *small)
 {
-    struct tensor wanted = small;
+    struct tensor wanted = *small;
     int64_t at[TENSOR_DIMS], dim[TENSOR_DIMS];
-    bool same = small.dims == large->dims;
-    for (int d = 0; d < small.dims; d++) {
-        int to = meets(large, &small, d);
+    bool same = small->dims == large->dims;
+    for (int d = 0; d < small->dims; d++) {
+        int to = meets(large, small, d);
         char text[2][TENSOR_TEXT];
-        if (to < 0 || (d > 0 && to <= at[d - 1]))
-            return status_fail(st, STATUS_INPUT, "%s does not fit %s element by element",
-                               tensor_print(&small, b->axes, text[0]), tensor_print(large, b->axes, text[1]));
+        if (to < 0 || (d > 0 && to <= at[d - 1])) {
+            tensor_fail(b, "%s does not fit %s element by element", tensor_print(small, b->axes, text[0]),
+                        tensor_print(large, b->axes, text[1]));
+            return 0;
+        }
         at[d] = to;
         same = same && to == d;
         wanted.dim[d].shard = large->dim[to].shard;
     }
-    if (tensor_reshard(b, &small, &wanted, st) < 0)
-        return st->code;
-    *out = *large;
+    wanted = tensor_reshard(b, small, &wanted);
     tensor_local(large, b->axes, dim);
-    out->value = same ? small.value : build_broadcast(b, small.value, dim, large->dims, at);
-    return 0;
+    return same ? wanted.value : build_broadcast(b, wanted.value, dim, large->dims, at);
 }
 
-int tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left, const struct tensor *right,
-               struct tensor *out, struct status *st)
+struct tensor tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left,
+                         const struct tensor *right)
 {
     bool left_larger = left->dims >= right->dims;
-    const struct tensor *large = left_larger ? left : right;
-    struct tensor other = {0};
-    if (fit(b, large, left_larger ? *right : *left, &other, st) < 0)
-        return st->code;
-    *out = *large;
-    out->value = left_larger ? build_binary(b, opcode, left->value, other.value)
-                             : build_binary(b, opcode, other.value, right->value);
-    return 0;
+    struct tensor out = left_larger ? *left : *right;
+    int32_t other = fit(b, &out, left_larger ? right : left);
+    out.value = build_binary(b, opcode, left_larger ? out.value : other, left_larger ? other : out.value);
+    return out;
 }
 
-struct tensor tensor_sum(struct builder *b, const struct tensor *t, const int dim[], int dims)
+struct tensor tensor_sum(struct builder *b, const struct tensor *t, unsigned dims)
 {
     int64_t over[TENSOR_DIMS];
+    int overs = 0;
     struct axis_list partial = {0};
     struct tensor sum = *t;
-    for (int i = 0; i < dims; i++) {
-        over[i] = dim[i];
-        for (int a = 0; a < t->dim[dim[i]].shard.count; a++)
-            partial.axis[partial.count++] = t->dim[dim[i]].shard.axis[a];
-    }
     sum.dims = 0;
-    for (int d = 0; d < t->dims; d++) {
-        bool goes = false;
-        for (int i = 0; i < dims; i++)
-            goes = goes || dim[i] == d;
-        if (!goes)
+    for (int d = 0; d < t->dims; d++)
+        if (dims & 1u << d) {
+            over[overs++] = d;
+            axis_list_append(&partial, &t->dim[d].shard);
+        } else {
             sum.dim[sum.dims++] = t->dim[d];
-    }
-    sum.value = build_reduce(b, HLO_ADD, t->value, over, dims);
+        }
+    sum.value = build_reduce(b, HLO_ADD, t->value, over, overs);
     sum.value = build_all_reduce(b, sum.value, &partial);
     return sum;
 }

@@ -6,11 +6,13 @@
  * what is communicated; what they append to the module is written for one device. An axis cuts one dim of a tensor at most,
  * and a dim divides by the devices of its axes.
  *
- * A product follows the four cases of "How to Scale Your Model" (sharding): a contracted dim that is cut on one side only is
+ * A matmul follows the four cases of "How to Scale Your Model" (sharding): a contracted dim that is cut on one side only is
  * gathered; cut alike on both sides, sums are partial, and are scattered where the output is cut over the same axes, else
- * reduced; what the output does not have cut, is gathered.
+ * reduced; a dim that the output does not have cut, is gathered.
  *
- * Units: elements. Errors: STATUS_INPUT with what would be right. Ownership: plain values; instructions are the builder's.
+ * Units: elements. Errors: operations do not return them. The first fault stays in the builder, with what would be right in
+ * its status; what is appended after it is nothing, and model_close() fails. So a forward pass reads like the formula that it
+ * is. Ownership: plain values; instructions are the builder's.
  */
 #ifndef ICISIM_TENSOR_H
 #define ICISIM_TENSOR_H
@@ -18,6 +20,7 @@
 #include "base/status.h"
 #include "hlo/builder.h"
 #include "notation/axes.h"
+#include "notation/expr.h"
 #include "notation/spec.h"
 
 enum { TENSOR_DIMS = 6, TENSOR_NAME = 24, TENSOR_TEXT = 256 };
@@ -33,6 +36,9 @@ struct tensor {
     struct tensor_dim dim[TENSOR_DIMS];
 };
 
+/* The dims of a tensor that is written in the notation of products. */
+struct tensor tensor_of(const struct expr_tensor *written);
+
 /* "[B=16@dp,32@(tp,dp)]"; returns `text`. */
 char *tensor_print(const struct tensor *t, const struct axes *axes, char text[static TENSOR_TEXT]);
 
@@ -47,26 +53,27 @@ struct spec tensor_spec(const struct tensor *t);
 /* Sizes on one device. */
 int tensor_local(const struct tensor *t, const struct axes *axes, int64_t dim[static TENSOR_DIMS]);
 
-/* Makes the tensor, which has been checked, a parameter of the step. */
-void tensor_parameter(struct builder *b, struct tensor *t, const char *name, enum dtype_id dtype);
+/* Ends the building of a step with a fault, unless it has one: wrong input, or what a function has said. */
+void tensor_fail(struct builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tensor_fail_as(struct builder *b, const struct status *why);
+void tensor_nomem(struct builder *b);
 
-/* Moves a tensor to other cuts of its dims: all-to-alls, gathers, own blocks and permutes. */
-int tensor_reshard(struct builder *b, struct tensor *t, const struct tensor *wanted, struct status *st);
+/* Moves a tensor to the cuts of another one's dims: all-to-alls, gathers, own blocks and permutes. */
+struct tensor tensor_reshard(struct builder *b, const struct tensor *t, const struct tensor *wanted);
 
-/* A product with the dims of a dot. The result has the batch dims, what is left of the left operand's, what is left of the
- * right one's; `wanted` has as many and says how they are cut, or is NULL: then they stay cut as the operands' are, and
- * partial sums are refused as ambiguous. */
-int tensor_product(struct builder *b, const struct tensor *left, const struct tensor *right,
-                   const struct dot_dims *how, const struct tensor *wanted, enum dtype_id dtype,
-                   struct tensor *out, struct status *st);
+/* The last dim of the left one is contracted with dim `contracted` of the right one. The result has what is left of the left
+ * operand's dims, and of the right one's; `wanted` has as many and says how they are cut, or is NULL: then they stay cut as
+ * the operands' are, and partial sums are refused as ambiguous. */
+struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const struct tensor *right,
+                            int contracted, const struct tensor *wanted, enum dtype_id dtype);
 
 /* Element by element. Dims meet by name, or from the last one where they have none; the smaller operand is repeated along
  * the dims that it lacks, and moved to the larger one's cuts. */
-int tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left, const struct tensor *right,
-               struct tensor *out, struct status *st);
+struct tensor tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left,
+                         const struct tensor *right);
 
-/* The sum over some dims, which go. */
-struct tensor tensor_sum(struct builder *b, const struct tensor *t, const int dim[], int dims);
+/* The sum over a set of dims, which go. */
+struct tensor tensor_sum(struct builder *b, const struct tensor *t, unsigned dims);
 
 /* Times a number. */
 struct tensor tensor_scale(struct builder *b, const struct tensor *t, double factor);

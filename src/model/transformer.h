@@ -18,15 +18,11 @@
 #ifndef ICISIM_TRANSFORMER_H
 #define ICISIM_TRANSFORMER_H
 
-#include "base/document.h"
-#include "base/dtype.h"
-#include "model/model.h"
-#include "notation/axes.h"
-#include "settings/point.h"
+#include "model/front.h"
 
 /* What attention does: not at all, each token to all of its sequence, or to those before it. */
 enum attention { ATTENTION_NONE, ATTENTION_FULL, ATTENTION_CAUSAL };
-/* Plain: scores are written to memory and kept. Flash: they are not, and the backward pass finds them again, 5 products for
+/* Plain: scores are written to memory and kept. Flash: they are not, and the backward pass recomputes them, 5 matmuls for
  * the 2 of the forward pass. Ideal: they are not, and the backward pass takes twice the forward one. */
 enum kernel { KERNEL_PLAIN, KERNEL_FLASH, KERNEL_IDEAL };
 
@@ -50,17 +46,19 @@ enum weight_id {
     WEIGHTS,
     BLOCK_WEIGHTS = WEIGHT_EMBED
 };
+/* What full recomputation may keep of a block, a bit each: the result of a matmul with a weight, 1 << WEIGHT_Q, and that of
+ * attention. */
+enum { KEEP_ATTENTION = 1 << WEIGHTS };
 
 struct transformer {
     int64_t d, ff, heads, kv_heads, head_dim, sequence, layers, vocabulary;
     bool gated, tied, head;
-    bool fused;    /* q, k and v are one product, gate and up one */
-    bool parallel; /* attention and the feed-forward part both read the block's one norm */
-    unsigned keep; /* set of enum keep */
-    bool host;     /* what is kept for the backward pass is copied to the host meanwhile, and back */
-    enum attention attention;
-    enum kernel kernel;
-    int activation;                                            /* front_function() */
+    bool fused;            /* q, k and v are one product, gate and up one */
+    bool parallel;         /* attention and the feed-forward part both read the block's one norm */
+    unsigned keep;         /* set of bits */
+    bool host;             /* what is kept for the backward pass is copied to the host meanwhile, and back */
+    int attention, kernel; /* enum attention, enum kernel */
+    int activation;        /* front_function() */
     enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
@@ -73,21 +71,8 @@ struct transformer {
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */
 };
 
-/* What full recomputation may keep of a block, a bit each: results of products, and of attention. */
-enum keep {
-    KEEP_Q = 1,
-    KEEP_K = 2,
-    KEEP_V = 4,
-    KEEP_ATTENTION = 8,
-    KEEP_O = 16,
-    KEEP_GATE = 32,
-    KEEP_UP = 64,
-    KEEP_DOWN = 128
-};
-
 /* Reads it on a mesh, from the file's keys and the point's options. */
-int transformer_read(const struct node *root, const struct point *point, const struct axes *axes,
-                     struct transformer *t, struct status *st);
+int transformer_read(const struct front_source *source, struct transformer *t, struct status *st);
 
 /* What `moe:` says, once the axes are known; and the axes that the experts lie on, which join dp if they have no part. */
 int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st);
@@ -122,5 +107,8 @@ int64_t transformer_device_tokens(const struct transformer *t);
  * (causal: half of it). */
 double transformer_block_flops(const struct transformer *t, bool experts);
 double transformer_attention_flops(const struct transformer *t);
+
+/* Memory and operations of a step, with the weights of so many layers fetched ahead. */
+void transformer_size(const struct transformer *t, int ahead, struct model_size *size);
 
 #endif

@@ -2,7 +2,7 @@
 /* Attention on one device, which has whole sequences of its own heads. */
 #include <math.h>
 
-#include "model/transformer_build.h"
+#include "model/transformer_step.h"
 
 /* Heads of one device: of each key-value head several query heads. */
 struct heads {
@@ -72,7 +72,7 @@ static int32_t plain(struct transformer_step *s, const struct heads *h, int32_t 
     return build_reshape(b, y, (int64_t[]){h->batch * h->sequence, h->kv * h->group * h->width}, 2);
 }
 
-/* One kernel, which reads q, k, v and writes y; to go back it also reads what is due and y's, and writes what is due to three. */
+/* One kernel, which reads q, k, v and writes y; its backward kernel also reads y and its cotangent, and writes three cotangents. */
 static int32_t fused(struct transformer_step *s, const struct heads *h, int32_t q, int32_t k, int32_t v)
 {
     const struct transformer *t = s->t;

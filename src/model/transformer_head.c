@@ -6,10 +6,8 @@
  * over tp hands rows out by tokens. Of logits it has the columns of its own part: the largest, the sum of exponentials and the
  * target's logit are put together over tp.
  */
-#include <string.h>
-
-#include "model/cuts.h"
-#include "model/transformer_build.h"
+#include "model/reshard.h"
+#include "model/transformer_step.h"
 
 /* [tokens] of the first number of the device's part of the vocabulary. */
 static int32_t first_own(struct transformer_step *s, int32_t like)
@@ -80,29 +78,20 @@ static int32_t of_target(struct transformer_step *s, int32_t logits, int32_t tar
     return build_all_reduce(b, build_reduce(b, HLO_ADD, picked, &over, 1), &s->t->tp);
 }
 
-int step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets,
-              struct tensor *loss, struct status *st)
+struct tensor step_loss(struct transformer_step *s, const struct tensor *x, const struct tensor *targets)
 {
-    static const struct dot_dims by_rows = {.contracted = 1, .contract = {{1}, {1}}};
     const struct transformer *t = s->t;
     struct builder *b = s->b;
-    struct tensor scale, h, table, wanted, logits;
     b->layer = 0;
     b->what = "logits";
-    scale = step_weight(s, 0, WEIGHT_NORM);
-    if (step_norm(s, x, &scale, &h, st) < 0)
-        return st->code;
-    cuts_gather(b, &h, 0, h.dim[0].shard.count - t->tp.count);
-    table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED);
-    wanted = h;
+    struct tensor scale = step_weight(s, 0, WEIGHT_NORM), h = step_norm(s, x, &scale);
+    reshard_gather(b, &h, 0, h.dim[0].shard.count - t->tp.count);
+    struct tensor table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED), wanted = h;
     wanted.dim[1] = table.dim[0];
-    if (tensor_product(b, &h, &table, &by_rows, &wanted, DTYPE_F32, &logits, st) < 0)
-        return st->code;
+    int32_t logits = tensor_matmul(b, &h, &table, 1, &wanted, DTYPE_F32).value;
     b->what = "loss";
     struct tensor each = *targets;
-    each.value =
-        build_binary(b, HLO_SUBTRACT, log_sum(s, logits.value), of_target(s, logits.value, targets->value));
-    *loss = tensor_sum(b, &each, (int[]){0}, 1);
-    *loss = tensor_scale(b, loss, 1. / (double)t->tokens);
-    return 0;
+    each.value = build_binary(b, HLO_SUBTRACT, log_sum(s, logits), of_target(s, logits, targets->value));
+    each = tensor_sum(b, &each, 1u << 0);
+    return tensor_scale(b, &each, 1. / (double)t->tokens);
 }

@@ -1,150 +1,99 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the file says of a transformer, and the mesh of its parts. */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/text.h"
-#include "model/front.h"
 #include "model/transformer.h"
 
 enum { LAYERS_MOST = 1024, MICRO_BATCHES_MOST = 1024 };
-static const int64_t size_most = INT64_C(1) << 32;
-
-/* A word of a list, `fallback` where the key is not there. */
-static int read_word(const struct node *root, const char *key, const char *const words[], int fallback,
-                     int *index, struct status *st)
-{
-    const struct node *node = node_get(root, key);
-    const char *text;
-    *index = fallback;
-    if (!node)
-        return 0;
-    int code = node_text(node, key, &text, st);
-    if (code == 0 && (*index = text_index(text, words)) < 0)
-        code = node_prefix(node, st, text_unknown(key, text, words, st));
-    return code;
-}
-
-static int read_truth(const struct node *root, const char *key, bool fallback, bool *value, struct status *st)
-{
-    const struct node *node = node_get(root, key);
-    *value = fallback;
-    return node ? node_bool(node, key, value, st) : 0;
-}
+#define SIZE_MOST 0x1p32
 
 static int read_sizes(const struct node *root, struct transformer *t, struct status *st)
 {
-    const struct {
-        const char *key, *what;
-        int64_t *value;
-    } sizes[] = {
-        {"d-model", "the width of the residual stream, such as 4096", &t->d},
-        {"d-ff", "the width of the feed-forward part, such as 14336", &t->ff},
-        {"heads", "how many heads attention has, such as 32", &t->heads},
-        {"kv-heads", "how many key-value heads there are, such as 8", &t->kv_heads},
-        {"head-dim", "the width of a head, such as 128", &t->head_dim},
-        {"sequence", "the tokens of a sequence, such as 4096", &t->sequence},
-        {"layers", "how many blocks there are, such as 32", &t->layers},
-        {"vocabulary", "how many tokens there are to choose from, such as 128256", &t->vocabulary},
+    const struct front_key sizes[] = {
+        {"d-model", FRONT_COUNT, &t->d, "the width of the residual stream, such as 4096", .most = SIZE_MOST},
+        {"d-ff", FRONT_COUNT, &t->ff, "the width of the feed-forward part, such as 14336", .most = SIZE_MOST},
+        {"heads", FRONT_COUNT, &t->heads, "how many heads attention has, such as 32", .most = SIZE_MOST},
+        {"kv-heads", FRONT_COUNT, &t->kv_heads, "how many key-value heads there are, such as 8",
+         .most = SIZE_MOST},
+        {"head-dim", FRONT_COUNT, &t->head_dim, "the width of a head, such as 128", .most = SIZE_MOST},
+        {"sequence", FRONT_COUNT, &t->sequence, "the tokens of a sequence, such as 4096", .most = SIZE_MOST},
+        {"layers", FRONT_COUNT, &t->layers, "how many blocks there are, such as 32", .most = LAYERS_MOST},
+        {"vocabulary", FRONT_COUNT, &t->vocabulary,
+         "how many tokens there are to choose from, such as 128256", .most = SIZE_MOST},
     };
-    int code = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes && code == 0; i++)
-        code = front_count(root, sizes[i].key, sizes[i].what,
-                           sizes[i].value == &t->layers ? LAYERS_MOST : size_most, sizes[i].value, st);
-    if (code == 0 && t->heads % t->kv_heads)
-        code = node_fail(node_get(root, "kv-heads"), st, STATUS_INPUT,
+    if (FRONT_READ(root, sizes, st) < 0)
+        return st->code;
+    if (t->heads % t->kv_heads)
+        return node_fail(node_get(root, "kv-heads"), st, STATUS_INPUT,
                          "%lld key-value heads do not divide %lld heads; write 1, or what divides them",
                          (long long)t->kv_heads, (long long)t->heads);
-    return code;
-}
-
-static int read_dtype(const struct node *list, const char *key, enum dtype_id fallback, enum dtype_id *dtype,
-                      struct status *st)
-{
-    const struct node *node = list ? node_get(list, key) : NULL;
-    const char *text;
-    *dtype = fallback;
-    if (!node)
-        return 0;
-    int code = node_text(node, key, &text, st);
-    int found = code == 0 ? dtype_by_name(text, st) : code;
-    if (found < 0)
-        return code < 0 ? code : node_prefix(node, st, found);
-    *dtype = (enum dtype_id)found;
     return 0;
 }
 
 /* dtypes: {params: bf16, gradients: f32, state: f32, master: true}; the compute type is --dtype. */
-static int read_dtypes(const struct node *root, const struct point *point, struct transformer *t,
-                       struct status *st)
+static int read_dtypes(const struct node *root, struct transformer *t, struct status *st)
 {
-    static const char *const keys[] = {"params", "gradients", "state", "momentum", "master", NULL};
-    const struct node *list = node_get(root, "dtypes");
-    int code = list ? node_is_mapping(list, "dtypes", st) : 0;
-    int compute = code == 0 ? dtype_by_name(point->work.dtype, st) : code;
-    if (compute < 0)
-        return compute;
-    t->compute = (enum dtype_id)compute;
-    if (list && (code = node_only(list, keys, st)) < 0)
-        return code;
-    code = read_dtype(list, "params", t->compute, &t->params, st);
-    if (code == 0)
-        code = read_dtype(list, "gradients", t->params, &t->gradients, st);
-    if (code == 0)
-        code = read_dtype(list, "state", DTYPE_F32, &t->state, st);
-    if (code == 0)
-        code = read_dtype(list, "momentum", t->state, &t->momentum, st);
-    if (code == 0 && list)
-        code = read_truth(list, "master", false, &t->master, st);
-    return code;
+    static const char *const names[] = {"params", "gradients", "state", "momentum", "master", NULL};
+    const enum dtype_id none = DTYPE_COUNT;
+    const struct node *list;
+    const struct front_key keys[] = {{"params", FRONT_DTYPE, .to = &t->params},
+                                     {"gradients", FRONT_DTYPE, .to = &t->gradients},
+                                     {"state", FRONT_DTYPE, .to = &t->state},
+                                     {"momentum", FRONT_DTYPE, .to = &t->momentum},
+                                     {"master", FRONT_BOOL, .to = &t->master}};
+    t->params = t->compute;
+    t->gradients = t->momentum = none;
+    t->state = DTYPE_F32;
+    if (front_mapping(root, "dtypes", names, &list, st) < 0 || FRONT_READ(list, keys, st) < 0)
+        return st->code;
+    t->gradients = t->gradients == none ? t->params : t->gradients;
+    t->momentum = t->momentum == none ? t->state : t->momentum;
+    return 0;
 }
 
 /* keep: [q, k, v, o] */
 static int read_keep(const struct node *root, struct transformer *t, struct status *st)
 {
     static const char *const names[] = {"q", "k", "v", "attention", "o", "gate", "up", "down", NULL};
+    static const unsigned bits[] = {1u << WEIGHT_Q, 1u << WEIGHT_K,    1u << WEIGHT_V,  KEEP_ATTENTION,
+                                    1u << WEIGHT_O, 1u << WEIGHT_GATE, 1u << WEIGHT_UP, 1u << WEIGHT_DOWN};
     const struct node *list = node_get(root, "keep");
-    int code = list ? node_is_sequence(list, "keep", st) : 0;
-    for (int i = 0; list && i < node_count(list) && code == 0; i++) {
+    if (list && node_is_sequence(list, "keep", st) < 0)
+        return st->code;
+    for (int i = 0; list && i < node_count(list); i++) {
         const char *text;
-        code = node_text(node_child(list, i), "keep", &text, st);
-        int bit = code == 0 ? text_index(text, names) : 0;
-        if (bit < 0)
+        if (node_text(node_child(list, i), "keep", &text, st) < 0)
+            return st->code;
+        int which = text_index(text, names);
+        if (which < 0)
             return node_prefix(node_child(list, i), st, text_unknown("keep", text, names, st));
-        t->keep |= 1u << bit;
+        t->keep |= bits[which];
     }
-    return code;
+    return 0;
 }
 
 static int read_kinds(const struct node *root, struct transformer *t, struct status *st)
 {
-    static const char *const attentions[] = {"none", "full", "causal", NULL}, *const kernels[] = {
-                                                                                  "plain", "flash", "ideal",
-                                                                                  NULL};
-    int attention = 0, kernel = 0, code = read_truth(root, "gated", true, &t->gated, st);
-    const struct node *node = node_get(root, "activation");
-    const char *name = t->gated ? "silu" : "gelu";
-    if (code == 0)
-        code = read_truth(root, "tied", false, &t->tied, st);
-    if (code == 0)
-        code = read_truth(root, "fused", false, &t->fused, st);
-    if (code == 0)
-        code = read_truth(root, "parallel", false, &t->parallel, st);
-    if (code == 0)
-        code = read_truth(root, "keep-on-host", false, &t->host, st);
-    if (code == 0)
-        code = read_keep(root, t, st);
-    if (code == 0)
-        code = read_word(root, "attention", attentions, ATTENTION_CAUSAL, &attention, st);
-    if (code == 0)
-        code = read_word(root, "kernel", kernels, KERNEL_FLASH, &kernel, st);
-    t->attention = (enum attention)attention;
-    t->kernel = (enum kernel)kernel;
-    if (code == 0 && node)
-        code = node_text(node, "activation", &name, st);
-    if (code == 0 && (t->activation = front_function(name, st)) < 0)
-        code = node ? node_prefix(node, st, t->activation) : t->activation;
-    return code;
+    static const char *const attentions[] = {"none", "full", "causal", NULL};
+    static const char *const kernels[] = {"plain", "flash", "ideal", NULL};
+    const struct front_key keys[] = {{"gated", FRONT_BOOL, .to = &t->gated},
+                                     {"tied", FRONT_BOOL, .to = &t->tied},
+                                     {"fused", FRONT_BOOL, .to = &t->fused},
+                                     {"parallel", FRONT_BOOL, .to = &t->parallel},
+                                     {"keep-on-host", FRONT_BOOL, .to = &t->host},
+                                     {"attention", FRONT_WORD, .to = &t->attention, .words = attentions},
+                                     {"kernel", FRONT_WORD, .to = &t->kernel, .words = kernels},
+                                     {"activation", FRONT_FUNCTION, .to = &t->activation}};
+    t->gated = true;
+    t->attention = ATTENTION_CAUSAL;
+    t->kernel = KERNEL_FLASH;
+    t->activation = -1;
+    if (FRONT_READ(root, keys, st) < 0 || read_keep(root, t, st) < 0)
+        return st->code;
+    if (t->activation < 0)
+        t->activation = front_function(t->gated ? "silu" : "gelu", st);
+    return 0;
 }
 
 /* parallelism: {fsdp: "(x,y)", tp: z}; without it, axes have the part that they are named after. */
@@ -152,11 +101,9 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
 {
     static const char *const keys[] = {"dp", "fsdp", "tp", NULL};
     struct axis_list *part[] = {&t->dp, &t->fsdp, &t->tp};
-    const struct node *list = node_get(root, "parallelism");
+    const struct node *list;
     bool used[AXES_MAX] = {false};
-    int code = list ? node_is_mapping(list, "parallelism", st) : 0;
-    if (code == 0 && list)
-        code = node_only(list, keys, st);
+    int code = front_mapping(root, "parallelism", keys, &list, st);
     for (int p = 0; keys[p] && code == 0; p++) {
         const struct node *node = list ? node_get(list, keys[p]) : NULL;
         const char *text = axes_find(&t->axes, keys[p]) >= 0 ? keys[p] : "";
@@ -258,17 +205,16 @@ static int read_tokens(const struct node *root, const struct point *point, struc
 {
     int shards = axis_list_size(&t->dp, &t->axes) * axis_list_size(&t->fsdp, &t->axes);
     int64_t chips = axes_devices(&t->axes), sequences = 0;
+    const struct front_key batch[] = {
+        {"batch", FRONT_COUNT, &sequences, "the sequences of a step, or tokens-per-chip", .most = SIZE_MOST}};
     t->micro_batches = point->schedule.micro_batches;
     if (t->micro_batches < 1 || t->micro_batches > MICRO_BATCHES_MOST)
         return status_fail(st, STATUS_INPUT, "--micro-batches %d: write 1 to %d",
                            point->schedule.micro_batches, MICRO_BATCHES_MOST);
-    if (point->work.tokens_per_chip > 0) {
-        t->tokens = point->work.tokens_per_chip * chips;
-    } else {
-        int code = front_count(root, "batch", "the sequences of a step, or tokens-per-chip", size_most,
-                               &sequences, st);
-        if (code < 0)
-            return code;
+    t->tokens = point->work.tokens_per_chip * chips;
+    if (t->tokens <= 0) {
+        if (FRONT_READ(root, batch, st) < 0)
+            return st->code;
         t->tokens = sequences * t->sequence;
     }
     int64_t rows = t->tokens / (shards * t->micro_batches), tp = chips / shards;
@@ -283,26 +229,20 @@ static int read_tokens(const struct node *root, const struct point *point, struc
     return 0;
 }
 
-int transformer_read(const struct node *root, const struct point *point, const struct axes *axes,
-                     struct transformer *t, struct status *st)
+int transformer_read(const struct front_source *source, struct transformer *t, struct status *st)
 {
-    *t = (struct transformer){.axes = *axes, .head = point->work.head};
-    int code = read_sizes(root, t, st);
-    if (code == 0 && point->work.layers > LAYERS_MOST)
-        return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", point->work.layers, LAYERS_MOST);
-    if (code == 0 && point->work.layers > 0)
-        t->layers = point->work.layers;
-    if (code == 0)
-        code = read_dtypes(root, point, t, st);
-    if (code == 0)
-        code = read_kinds(root, t, st);
-    if (code == 0)
-        code = transformer_read_experts(root, t, st);
-    if (code == 0)
-        code = read_parts(root, t, st);
-    if (code == 0)
-        code = read_copies(root, t, st);
-    if (code == 0)
-        code = read_tokens(root, point, t, st);
-    return code;
+    const struct node *root = source->root;
+    const struct point_work *work = &source->point->work;
+    *t = (struct transformer){.axes = *source->axes, .compute = source->dtype, .head = work->head};
+    if (read_sizes(root, t, st) < 0)
+        return st->code;
+    if (work->layers > LAYERS_MOST)
+        return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", work->layers, LAYERS_MOST);
+    if (work->layers > 0)
+        t->layers = work->layers;
+    return read_dtypes(root, t, st) < 0 || read_kinds(root, t, st) < 0 ||
+                   transformer_read_experts(root, t, st) < 0 || read_parts(root, t, st) < 0 ||
+                   read_copies(root, t, st) < 0
+               ? st->code
+               : read_tokens(root, source->point, t, st);
 }

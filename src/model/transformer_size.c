@@ -5,14 +5,14 @@
  * Weights, gradients and state: what a chip holds of each. Gathered: the weights of the layer that computes and of those that
  * are fetched ahead; gradients: also those of one layer before they are handed out. Of a token and layer the backward pass
  * needs, d wide: the block's input, its norms' results, the sum after attention; q, k, v and what attention makes of them (and a
- * number a head by which flash attention finds its scores again, or the scores); the feed-forward part's products, and what
+ * number a head by which flash attention recomputes its scores, or the scores); the feed-forward part's products, and what
  * they become together; and the norms' two scales. All but these are cut by tp. With remat it keeps less, and needs the rest
  * for one layer at a time. Of a layer with experts it needs the rows that are sent, and what experts make of them, instead of
- * the feed-forward part's products; of both kinds of layer the larger one is what is gathered or found again.
+ * the feed-forward part's products; of both kinds of layer the larger one is what is gathered or recomputed.
  */
 #include <math.h>
 
-#include "model/transformer_build.h"
+#include "model/transformer.h"
 
 /* Bytes of a token and layer: cut by tp, and not. */
 struct kept {
@@ -27,14 +27,16 @@ static struct kept kept_bytes(const struct transformer *t, enum remat remat, boo
     double ff = experts ? 0 : (double)t->ff;
     double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * tp; /* with copies */
     if (remat == REMAT_FULL) {
-        const struct {
-            enum keep bit;
-            double width;
-        } part[] = {{KEEP_Q, q}, {KEEP_K, kv / 2}, {KEEP_V, kv / 2}, {KEEP_ATTENTION, q},
-                    {KEEP_O, d}, {KEEP_GATE, ff},  {KEEP_UP, ff},    {KEEP_DOWN, experts ? 0 : d}};
-        double width = d;
-        for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-            width += t->keep & part[i].bit ? part[i].width : 0;
+        const double of[WEIGHTS] = {[WEIGHT_Q] = q,
+                                    [WEIGHT_K] = kv / 2,
+                                    [WEIGHT_V] = kv / 2,
+                                    [WEIGHT_O] = d,
+                                    [WEIGHT_GATE] = ff,
+                                    [WEIGHT_UP] = ff,
+                                    [WEIGHT_DOWN] = experts ? 0 : d};
+        double width = d + (t->keep & KEEP_ATTENTION ? q : 0);
+        for (enum weight_id id = 0; id < WEIGHTS; id++)
+            width += t->keep & 1u << id ? of[id] : 0;
         return (struct kept){.cut = of_type * width};
     }
     if (remat == REMAT_PRODUCTS)
@@ -79,7 +81,7 @@ static double activations_bytes(const struct transformer *t, enum remat remat)
         double dense = with < (double)t->layers ? layer_bytes(t, REMAT_NONE, false) : 0;
         bytes += fmax(dense, with > 0 ? layer_bytes(t, REMAT_NONE, true) : 0);
     }
-    if (tp > 1) /* what is gathered of one layer's input, and of what is due to its output */
+    if (tp > 1) /* what is gathered of one layer's input, and of the cotangent of its output */
         bytes += 2 * of_type * (double)t->d * tokens;
     return bytes;
 }

@@ -150,6 +150,42 @@ struct axis_list axis_list_sorted(const struct axis_list *list)
     return sorted;
 }
 
+bool axis_list_has(const struct axis_list *list, int axis)
+{
+    return axis_list_set(list) & 1u << axis;
+}
+
+unsigned axis_list_set(const struct axis_list *list)
+{
+    unsigned set = 0;
+    for (int i = 0; i < list->count; i++)
+        set |= 1u << list->axis[i];
+    return set;
+}
+
+struct axis_list axis_list_of_set(unsigned set)
+{
+    struct axis_list list = {0};
+    for (int a = 0; a < AXES_MAX; a++)
+        if (set & 1u << a)
+            list.axis[list.count++] = a;
+    return list;
+}
+
+void axis_list_append(struct axis_list *list, const struct axis_list *more)
+{
+    for (int i = 0; i < more->count; i++)
+        list->axis[list->count++] = more->axis[i];
+}
+
+int axis_list_common(const struct axis_list *a, const struct axis_list *b)
+{
+    int n = 0;
+    while (n < a->count && n < b->count && a->axis[n] == b->axis[n])
+        n++;
+    return n;
+}
+
 char *axis_list_print(const struct axis_list *list, const struct axes *axes, char text[static AXES_TEXT])
 {
     size_t used = 0;

@@ -65,6 +65,15 @@ int axis_list_parse(const char *text, const struct axes *axes, struct axis_list 
 /* The same axes in mesh order. */
 struct axis_list axis_list_sorted(const struct axis_list *list);
 
+/* Does the list have an axis; the list as a set of bits, and a set in mesh order; with another list after it. */
+bool axis_list_has(const struct axis_list *list, int axis);
+unsigned axis_list_set(const struct axis_list *list);
+struct axis_list axis_list_of_set(unsigned set);
+void axis_list_append(struct axis_list *list, const struct axis_list *more);
+
+/* How many axes two lists begin with alike. */
+int axis_list_common(const struct axis_list *a, const struct axis_list *b);
+
 /* "tp" or "(tp,dp)". Returns `text`. */
 char *axis_list_print(const struct axis_list *list, const struct axes *axes, char text[static AXES_TEXT]);
 

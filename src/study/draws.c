@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "study/draws.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "engine/timing.h"
+#include "model/experts_load.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "study/module_job.h"
@@ -29,37 +27,24 @@ static int time_exchange(struct module_job *m, int32_t at, double *time_s, struc
     return code < 0 ? code : program_time(&m->lower.program, time_s, st);
 }
 
-/* Rows of each device of the experts, and what they have in common. */
+/* What comes to the experts' devices by the first routing. */
 static int count(const struct module_job *m, const struct mesh *mesh, struct draw_result *result,
                  struct status *st)
 {
-    const struct model_experts *experts = m->step.model.experts;
-    const struct dispatch *d = &experts->of[0].dispatch;
-    struct groups groups = {0};
-    double sum = 0, most = -1;
-    int code = groups_over_axes(&mesh->axes, &experts->over, &groups, st);
-    double *rows = calloc((size_t)d->devices + 1, sizeof *rows);
-    if (code == 0 && !rows)
-        code = status_nomem(st);
-    for (int at = 0; code == 0 && at < d->devices * d->peers; at++) {
-        int i = at / d->peers, j = at % d->peers;
-        int to = groups.member[i / d->peers * d->peers + j];
-        rows[to] += (double)d->size[groups.member[i] * d->peers + j];
-    }
-    for (int i = 0; code == 0 && i < d->devices; i++) {
-        sum += rows[i];
-        if (rows[i] > most) {
-            most = rows[i];
-            result->hot_chip = m->placement.chip_of[i];
-        }
+    struct experts_loads loads;
+    double sum = 0, routed = 0;
+    int code = experts_loads_count(&loads, m->step.model.experts, &mesh->axes, st);
+    for (int i = 0; code == 0 && i < loads.devices; i++) {
+        sum += loads.in_layer[i].kept;
+        routed += loads.in_layer[i].routed;
     }
     if (code == 0) {
-        double all = (double)d->devices * (double)d->entries;
-        result->imbalance = sum > 0 ? most * d->devices / sum : 1;
-        result->dropped_frac = (double)dispatch_dropped(d, &experts->of[0].routing, -1) / all;
+        const struct load *hot = experts_hottest(loads.in_layer, loads.devices);
+        result->hot_chip = m->placement.chip_of[hot->index];
+        result->imbalance = sum > 0 ? hot->kept * loads.devices / sum : 1;
+        result->dropped_frac = (routed - sum) / routed;
     }
-    free(rows);
-    groups_free(&groups);
+    experts_loads_free(&loads);
     return code;
 }
 

@@ -6,8 +6,8 @@
  *
  * Units: rows. Errors: status.h. Ownership: the caller's struct, freed with experts_loads_free(), safe when zeroed.
  */
-#ifndef EXPERTS_LOAD_H
-#define EXPERTS_LOAD_H
+#ifndef ICISIM_EXPERTS_LOAD_H
+#define ICISIM_EXPERTS_LOAD_H
 
 #include "model/model.h"
 #include "notation/groups.h"

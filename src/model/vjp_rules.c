@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What is due to the operands of an instruction, by its opcode. `c` is what is due to its result y.
+ * The rules, by opcode. `c` is the cotangent of the result y; the cotangents of the operands are
  *
  *   y = a + b        c; c                    y = exp a        c y
  *   y = a - b        c; -c                   y = log a        c / a
@@ -10,143 +10,119 @@
  *   y = max(a, b)    c where a > b; else     y = rsqrt a      -c y y y / 2
  *   y = select p     c where p; where not    y = convert a    c in the type of a
  */
-#include "model/due.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "hlo/cost.h"
+#include "model/tensor.h"
+#include "model/vjp.h"
 
-struct rule {
-    struct due *due;
-    struct builder *b;
-    int32_t at, c;
-    unsigned axes;
-};
-
-static int32_t operand(const struct rule *r, int which)
+int32_t vjp_operand(const struct vjp_rule *r, int which)
 {
     return module_operand(r->b->module, r->at, which);
 }
 
-static bool wants(const struct rule *r, int which)
+void vjp_give(struct vjp_rule *r, int which, int32_t part)
 {
-    return due_wanted(r->due, operand(r, which));
+    vjp_add(r->vjp, vjp_operand(r, which), part, r->axes);
 }
 
-static void give(struct rule *r, int which, int32_t value)
+int vjp_changed_dim(const struct vjp_rule *r, int64_t size[static BUILDER_DIMS],
+                    int64_t was[static BUILDER_DIMS])
 {
-    due_add(r->due, operand(r, which), value, r->axes);
+    int dims = builder_dims(r->b, r->at, size), changed = 0;
+    builder_dims(r->b, vjp_operand(r, 0), was);
+    for (int d = 0; d < dims; d++)
+        changed = size[d] != was[d] ? d : changed;
+    return changed;
 }
 
-static int32_t times(struct rule *r, int32_t a, int32_t c)
+static bool wants(const struct vjp_rule *r, int which)
+{
+    return vjp_wants(r->vjp, vjp_operand(r, which));
+}
+
+static int32_t times(struct vjp_rule *r, int32_t a, int32_t c)
 {
     return build_binary(r->b, HLO_MULTIPLY, a, c);
 }
 
-static int32_t zeros(struct rule *r, int32_t like)
+static int32_t quotient(struct vjp_rule *r, int32_t a, int32_t c)
 {
-    return build_fill(r->b, 0, like);
+    return build_binary(r->b, HLO_DIVIDE, a, c);
 }
 
-static void of_add(struct rule *r)
+static int32_t negative(struct vjp_rule *r, int32_t a)
 {
-    give(r, 0, r->c);
-    give(r, 1, r->c);
+    return build_unary(r->b, HLO_NEGATE, a);
 }
 
-static void of_subtract(struct rule *r)
+static int32_t number(struct vjp_rule *r, double value)
 {
-    give(r, 0, r->c);
-    if (wants(r, 1))
-        give(r, 1, build_unary(r->b, HLO_NEGATE, r->c));
+    return build_fill(r->b, value, r->c);
 }
 
-static void of_multiply(struct rule *r)
-{
-    for (int o = 0; o < 2; o++)
-        if (wants(r, o))
-            give(r, o, times(r, r->c, operand(r, 1 - o)));
-}
-
-static void of_divide(struct rule *r)
-{
-    if (wants(r, 0))
-        give(r, 0, build_binary(r->b, HLO_DIVIDE, r->c, operand(r, 1)));
-    if (wants(r, 1)) {
-        int32_t part = build_binary(r->b, HLO_DIVIDE, times(r, r->c, r->at), operand(r, 1));
-        give(r, 1, build_unary(r->b, HLO_NEGATE, part));
-    }
-}
-
-static void of_negate(struct rule *r)
-{
-    give(r, 0, build_unary(r->b, HLO_NEGATE, r->c));
-}
-
-static void of_maximum(struct rule *r)
-{
-    int32_t first = build_compare(r->b, "GT", operand(r, 0), operand(r, 1)), zero = zeros(r, r->c);
-    if (wants(r, 0))
-        give(r, 0, build_select(r->b, first, r->c, zero));
-    if (wants(r, 1))
-        give(r, 1, build_select(r->b, first, zero, r->c));
-}
-
-static void of_select(struct rule *r)
-{
-    int32_t zero = zeros(r, r->c);
-    if (wants(r, 1))
-        give(r, 1, build_select(r->b, operand(r, 0), r->c, zero));
-    if (wants(r, 2))
-        give(r, 2, build_select(r->b, operand(r, 0), zero, r->c));
-}
-
-static void of_exponential(struct rule *r)
-{
-    give(r, 0, times(r, r->c, r->at));
-}
-
-static void of_log(struct rule *r)
-{
-    give(r, 0, build_binary(r->b, HLO_DIVIDE, r->c, operand(r, 0)));
-}
-
-static int32_t one_less(struct rule *r, int32_t a)
+static int32_t one_less(struct vjp_rule *r, int32_t a)
 {
     return build_binary(r->b, HLO_SUBTRACT, build_fill(r->b, 1, a), a);
 }
 
-static void of_tanh(struct rule *r)
+/* c where the predicate is true, 0 elsewhere; or the other way round. */
+static int32_t c_where(struct vjp_rule *r, int32_t pred, bool is)
 {
-    give(r, 0, times(r, r->c, one_less(r, times(r, r->at, r->at))));
+    int32_t zero = number(r, 0);
+    return build_select(r->b, pred, is ? r->c : zero, is ? zero : r->c);
 }
 
-static void of_logistic(struct rule *r)
+/* The part for operand `which` of an element-wise instruction. */
+static int32_t elementwise(struct vjp_rule *r, int which)
 {
-    give(r, 0, times(r, r->c, times(r, r->at, one_less(r, r->at))));
+    int32_t y = r->at, c = r->c, a = vjp_operand(r, 0);
+    int32_t other = module_at(r->b->module, y)->operands > 1 ? vjp_operand(r, 1) : -1;
+    switch (module_at(r->b->module, y)->opcode) {
+    case HLO_SUBTRACT:
+        return which == 0 ? c : negative(r, c);
+    case HLO_MULTIPLY:
+        return times(r, c, which == 0 ? other : a);
+    case HLO_DIVIDE:
+        return which == 0 ? quotient(r, c, other) : negative(r, quotient(r, times(r, c, y), other));
+    case HLO_NEGATE:
+        return negative(r, c);
+    case HLO_MAXIMUM:
+        return c_where(r, build_compare(r->b, "GT", a, other), which == 0);
+    case HLO_SELECT:
+        return c_where(r, a, which == 1);
+    case HLO_EXPONENTIAL:
+        return times(r, c, y);
+    case HLO_LOG:
+        return quotient(r, c, a);
+    case HLO_TANH:
+        return times(r, c, one_less(r, times(r, y, y)));
+    case HLO_LOGISTIC:
+        return times(r, c, times(r, y, one_less(r, y)));
+    case HLO_SQRT:
+        return quotient(r, times(r, c, number(r, 0.5)), y);
+    case HLO_RSQRT:
+        c = times(r, c, number(r, -0.5));
+        return times(r, c, times(r, y, times(r, y, y)));
+    case HLO_CONVERT:
+        return build_convert(r->b, c, builder_dtype(r->b, a));
+    default: /* a sum, or a bitcast: it varies along more axes than its operand, and the sum over them is made there */
+        return c;
+    }
 }
 
-static void of_sqrt(struct rule *r)
+static void of_elementwise(struct vjp_rule *r)
 {
-    int32_t half = times(r, r->c, build_fill(r->b, 0.5, r->c));
-    give(r, 0, build_binary(r->b, HLO_DIVIDE, half, r->at));
-}
-
-static void of_rsqrt(struct rule *r)
-{
-    int32_t half = times(r, r->c, build_fill(r->b, -0.5, r->c));
-    give(r, 0, times(r, half, times(r, r->at, times(r, r->at, r->at))));
-}
-
-static void of_convert(struct rule *r)
-{
-    give(r, 0, build_convert(r->b, r->c, builder_dtype(r->b, operand(r, 0))));
+    int operands = module_at(r->b->module, r->at)->operands;
+    for (int o = 0; o < operands; o++)
+        if (operands == 1 || wants(r, o))
+            vjp_give(r, o, elementwise(r, o));
 }
 
 /* Dims that were repeated are summed; those that came from the operand are brought back into its order. */
-static void of_broadcast(struct rule *r)
+static void of_broadcast(struct vjp_rule *r)
 {
     int64_t dim[BUILDER_DIMS], over[BUILDER_DIMS], order[BUILDER_DIMS];
     int dims = builder_dims(r->b, r->c, dim), from, overs = 0;
@@ -164,13 +140,13 @@ static void of_broadcast(struct rule *r)
             order[i] += at[j] < at[i];
     }
     int32_t sum = overs ? build_reduce(r->b, HLO_ADD, r->c, over, overs) : r->c;
-    give(r, 0, build_transpose(r->b, sum, order));
+    vjp_give(r, 0, build_transpose(r->b, sum, order));
 }
 
-static void of_reduce(struct rule *r)
+static void of_reduce(struct vjp_rule *r)
 {
     int64_t dim[BUILDER_DIMS], at[BUILDER_DIMS];
-    int dims = builder_dims(r->b, operand(r, 0), dim), overs, left = 0;
+    int dims = builder_dims(r->b, vjp_operand(r, 0), dim), overs, left = 0;
     const int64_t *over = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &overs);
     int32_t body = (int32_t)module_number(r->b->module, r->at, ATTR_TO_APPLY, -1);
     if (body != r->b->sum[builder_dtype(r->b, r->at)])
@@ -182,34 +158,28 @@ static void of_reduce(struct rule *r)
         if (i == overs)
             at[left++] = d;
     }
-    give(r, 0, build_broadcast(r->b, r->c, dim, dims, at));
+    vjp_give(r, 0, build_broadcast(r->b, r->c, dim, dims, at));
 }
 
-static void of_transpose(struct rule *r)
+static void of_transpose(struct vjp_rule *r)
 {
     int64_t back[BUILDER_DIMS];
     int dims;
     const int64_t *order = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &dims);
     for (int d = 0; d < dims; d++)
         back[order[d]] = d;
-    give(r, 0, build_transpose(r->b, r->c, back));
+    vjp_give(r, 0, build_transpose(r->b, r->c, back));
 }
 
-static void of_reshape(struct rule *r)
+static void of_reshape(struct vjp_rule *r)
 {
     int64_t dim[BUILDER_DIMS];
-    int dims = builder_dims(r->b, operand(r, 0), dim);
-    give(r, 0, build_reshape(r->b, r->c, dim, dims));
+    int dims = builder_dims(r->b, vjp_operand(r, 0), dim);
+    vjp_give(r, 0, build_reshape(r->b, r->c, dim, dims));
 }
 
-/* It counts as varying along more axes than its operand: what is due is summed there. */
-static void of_bitcast(struct rule *r)
-{
-    give(r, 0, r->c);
-}
-
-/* A kernel brings the one that goes back with it, which gets the operands and what is due. */
-static bool of_custom_call(struct rule *r)
+/* A kernel says which one goes back: it is given the operands and the cotangent. */
+static bool of_custom_call(struct vjp_rule *r)
 {
     enum { OPERANDS = 6 };
     const struct module *module = r->b->module;
@@ -228,50 +198,40 @@ static bool of_custom_call(struct rule *r)
     if (isnan(cost.flops) || n > OPERANDS)
         return false;
     for (int o = 0; o < n; o++)
-        operands[o] = operand(r, o);
+        operands[o] = vjp_operand(r, o);
     operands[n] = r->c;
     snprintf(target, sizeof target, "%.*s_backward", (int)strcspn(forward + 1, "\""), forward + 1);
     int32_t made = build_custom_call(r->b, target, operands, n + 1, operands, n, &cost);
     for (int o = 0; o < n; o++)
         if (wants(r, o))
-            give(r, o, n == 1 ? made : build_element(r->b, made, o));
+            vjp_give(r, o, n == 1 ? made : build_element(r->b, made, o));
     return true;
 }
 
-/* The bounds of the one dim that is sliced or padded. */
-static int changed_dim(const struct rule *r, int64_t size[], int64_t was[])
-{
-    int dims = builder_dims(r->b, r->at, size), changed = 0;
-    builder_dims(r->b, operand(r, 0), was);
-    for (int d = 0; d < dims; d++)
-        changed = size[d] != was[d] ? d : changed;
-    return changed;
-}
-
-static void of_slice(struct rule *r)
+static void of_slice(struct vjp_rule *r)
 {
     int64_t size[BUILDER_DIMS], was[BUILDER_DIMS];
-    int count, d = changed_dim(r, size, was);
+    int count, d = vjp_changed_dim(r, size, was);
     int64_t start = module_numbers(r->b->module, r->at, ATTR_SLICE, &count)[3 * d];
-    give(r, 0, build_pad(r->b, r->c, d, start, was[d] - start - size[d]));
+    vjp_give(r, 0, build_pad(r->b, r->c, d, start, was[d] - start - size[d]));
 }
 
-static void of_pad(struct rule *r)
+static void of_pad(struct vjp_rule *r)
 {
     int64_t size[BUILDER_DIMS], was[BUILDER_DIMS];
-    int count, d = changed_dim(r, size, was);
+    int count, d = vjp_changed_dim(r, size, was);
     int64_t low = module_numbers(r->b->module, r->at, ATTR_PADDING, &count)[3 * d];
-    give(r, 0, build_slice(r->b, r->c, d, low, low + was[d]));
+    vjp_give(r, 0, build_slice(r->b, r->c, d, low, low + was[d]));
 }
 
-static void of_concatenate(struct rule *r)
+static void of_concatenate(struct vjp_rule *r)
 {
     int64_t size[BUILDER_DIMS], low = 0;
     int d = (int)module_number(r->b->module, r->at, ATTR_DIMENSIONS, 0);
     for (int o = 0; o < module_at(r->b->module, r->at)->operands; o++) {
-        builder_dims(r->b, operand(r, o), size);
+        builder_dims(r->b, vjp_operand(r, o), size);
         if (wants(r, o))
-            give(r, o, build_slice(r->b, r->c, d, low, low + size[d]));
+            vjp_give(r, o, build_slice(r->b, r->c, d, low, low + size[d]));
         low += size[d];
     }
 }
@@ -283,14 +243,14 @@ struct dot_sides {
     int64_t own[2][BUILDER_DIMS];
 };
 
-static void read_dot(const struct rule *r, struct dot_sides *s)
+static void read_dot(const struct vjp_rule *r, struct dot_sides *s)
 {
     static const enum attribute_key contract[] = {ATTR_LHS_CONTRACTING, ATTR_RHS_CONTRACTING},
                                     batch[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH};
     *s = (struct dot_sides){.owns = {0}};
     for (int side = 0; side < 2; side++) {
         int64_t dim[BUILDER_DIMS];
-        int dims = builder_dims(r->b, operand(r, side), dim);
+        int dims = builder_dims(r->b, vjp_operand(r, side), dim);
         const int64_t *list = module_numbers(r->b->module, r->at, batch[side], &s->dims.batches);
         for (int i = 0; i < s->dims.batches; i++)
             s->dims.batch[side][i] = list[i];
@@ -305,7 +265,7 @@ static void read_dot(const struct rule *r, struct dot_sides *s)
 }
 
 /* From y's batch, own and the other's contracted dims (of c: batch, contracted, own) to the operand's. */
-static int32_t in_order(struct rule *r, int32_t made, const struct dot_sides *s, int which)
+static int32_t in_order(struct vjp_rule *r, int32_t made, const struct dot_sides *s, int which)
 {
     int64_t order[BUILDER_DIMS];
     const struct dot_dims *dims = &s->dims;
@@ -322,8 +282,8 @@ static int32_t in_order(struct rule *r, int32_t made, const struct dot_sides *s,
     return build_transpose(r->b, made, order);
 }
 
-/* Of y[batch, a's, b's] = a . b: to a comes (due to y) . b over b's own dims, to b comes a . (due to y) over a's. */
-static void of_dot(struct rule *r, int which)
+/* Of y[batch, a's, b's] = a . b: to a comes c . b over b's own dims, to b comes a . c over a's. */
+static void of_dot(struct vjp_rule *r, int which)
 {
     struct dot_sides s;
     char what[24];
@@ -339,19 +299,19 @@ static void of_dot(struct rule *r, int which)
         how.contract[which][i] = how.batches + (other == 1 ? s.owns[0] : 0) + i;
         how.contract[other][i] = s.own[other][i];
     }
-    if (module_label(r->b->module, operand(r, which), "what", what, sizeof what))
+    if (module_label(r->b->module, vjp_operand(r, which), "what", what, sizeof what))
         r->b->what = what;
-    enum dtype_id dtype = builder_dtype(r->b, operand(r, which));
+    enum dtype_id dtype = builder_dtype(r->b, vjp_operand(r, which));
     int32_t side[2];
     side[which] = build_convert(r->b, r->c, dtype);
-    side[other] = operand(r, other);
+    side[other] = vjp_operand(r, other);
     int32_t made = build_dot(r->b, side[0], side[1], &how, dtype);
-    give(r, which, in_order(r, made, &s, which));
+    vjp_give(r, which, in_order(r, made, &s, which));
     r->b->what = before;
 }
 
-/* Weights first: what is due to them can be on its way while the rest is multiplied. */
-static void of_dot_both(struct rule *r)
+/* Weights first: their gradients can be on their way while the rest is multiplied. */
+static void of_dot_both(struct vjp_rule *r)
 {
     for (int which = 1; which >= 0; which--)
         if (wants(r, which))
@@ -359,67 +319,67 @@ static void of_dot_both(struct rule *r)
 }
 
 /* Rows that were taken go back to where they came from, and the other way round. */
-static void of_gather(struct rule *r)
+static void of_gather(struct vjp_rule *r)
 {
     int64_t was[BUILDER_DIMS];
-    builder_dims(r->b, operand(r, 0), was);
-    give(r, 0, build_put(r->b, r->c, operand(r, 1), was[0]));
+    builder_dims(r->b, vjp_operand(r, 0), was);
+    vjp_give(r, 0, build_put(r->b, r->c, vjp_operand(r, 1), was[0]));
 }
 
-static void of_scatter(struct rule *r)
+static void of_scatter(struct vjp_rule *r)
 {
-    give(r, 0, r->c);
+    vjp_give(r, 0, r->c);
     if (wants(r, 2))
-        give(r, 2, build_take(r->b, r->c, operand(r, 1)));
+        vjp_give(r, 2, build_take(r->b, r->c, vjp_operand(r, 1)));
 }
 
-/* Of rows . matrices: to the matrices come the outer products of their rows, to the rows (due to y) . transposed matrices. */
-static void of_ragged_dot(struct rule *r)
+/* Of rows . matrices: to the matrices come the outer products of their rows, to the rows c . transposed matrices. */
+static void of_ragged_dot(struct vjp_rule *r)
 {
-    int32_t a = operand(r, 0), matrices = operand(r, 1), sizes = operand(r, 2);
+    int32_t a = vjp_operand(r, 0), matrices = vjp_operand(r, 1), sizes = vjp_operand(r, 2);
     enum dtype_id dtype = builder_dtype(r->b, a);
     struct ragged_rows rows = {0};
     struct status st = {0};
     char what[24];
     const char *before = r->b->what;
     if (ragged_rows_of(r->b->module, r->at, 1, &rows, &st) < 0)
-        r->b->module->error = st.code;
+        tensor_fail_as(r->b, &st);
     int32_t c = build_convert(r->b, r->c, dtype);
     if (wants(r, 1)) {
         r->b->what = module_label(r->b->module, matrices, "what", what, sizeof what) ? what : before;
-        give(r, 1, build_ragged_outer(r->b, a, c, sizes, dtype, &rows));
+        vjp_give(r, 1, build_ragged_outer(r->b, a, c, sizes, dtype, &rows));
         r->b->what = before;
     }
     if (wants(r, 0)) {
         int32_t turned = build_transpose(r->b, matrices, (int64_t[]){0, 2, 1});
-        give(r, 0, build_ragged_dot(r->b, c, turned, sizes, dtype, &rows));
+        vjp_give(r, 0, build_ragged_dot(r->b, c, turned, sizes, dtype, &rows));
     }
     ragged_rows_free(&rows);
 }
 
 static const struct {
     enum opcode opcode;
-    void (*apply)(struct rule *r);
+    void (*apply)(struct vjp_rule *r);
 } rules[] = {
-    {HLO_ADD, of_add},
-    {HLO_SUBTRACT, of_subtract},
-    {HLO_MULTIPLY, of_multiply},
-    {HLO_DIVIDE, of_divide},
-    {HLO_NEGATE, of_negate},
-    {HLO_MAXIMUM, of_maximum},
-    {HLO_SELECT, of_select},
-    {HLO_EXPONENTIAL, of_exponential},
-    {HLO_LOG, of_log},
-    {HLO_TANH, of_tanh},
-    {HLO_LOGISTIC, of_logistic},
-    {HLO_SQRT, of_sqrt},
-    {HLO_RSQRT, of_rsqrt},
-    {HLO_CONVERT, of_convert},
+    {HLO_ADD, of_elementwise},
+    {HLO_SUBTRACT, of_elementwise},
+    {HLO_MULTIPLY, of_elementwise},
+    {HLO_DIVIDE, of_elementwise},
+    {HLO_NEGATE, of_elementwise},
+    {HLO_MAXIMUM, of_elementwise},
+    {HLO_SELECT, of_elementwise},
+    {HLO_EXPONENTIAL, of_elementwise},
+    {HLO_LOG, of_elementwise},
+    {HLO_TANH, of_elementwise},
+    {HLO_LOGISTIC, of_elementwise},
+    {HLO_SQRT, of_elementwise},
+    {HLO_RSQRT, of_elementwise},
+    {HLO_CONVERT, of_elementwise},
+    {HLO_BITCAST, of_elementwise},
     {HLO_BROADCAST, of_broadcast},
     {HLO_REDUCE, of_reduce},
     {HLO_TRANSPOSE, of_transpose},
     {HLO_RESHAPE, of_reshape},
-    {HLO_BITCAST, of_bitcast},
     {HLO_SLICE, of_slice},
     {HLO_PAD, of_pad},
     {HLO_CONCATENATE, of_concatenate},
@@ -429,19 +389,17 @@ static const struct {
     {HLO_RAGGED_DOT, of_ragged_dot},
 };
 
-int due_pass_on(struct due *due, int32_t at, int32_t c, unsigned axes, struct status *st)
+bool vjp_apply(struct vjp_rule *r)
 {
-    struct rule rule = {due, due->b, at, c, axes};
-    enum opcode opcode = module_at(due->b->module, at)->opcode;
-    if (due_pass_on_collective(due, at, c, axes))
-        return 0;
-    if (opcode == HLO_CUSTOM_CALL && of_custom_call(&rule))
-        return 0;
+    enum opcode opcode = module_at(r->b->module, r->at)->opcode;
+    if (vjp_apply_to_collective(r))
+        return true;
+    if (opcode == HLO_CUSTOM_CALL)
+        return of_custom_call(r);
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].opcode == opcode) {
-            rules[i].apply(&rule);
-            return 0;
+            rules[i].apply(r);
+            return true;
         }
-    return status_fail(st, STATUS_INPUT, "%s: no rule says what its backward pass is",
-                       module_word(due->b->module, module_at(due->b->module, at)->name));
+    return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/experts_load.h"
+#include "model/experts_load.h"
 
 #include <stdlib.h>
 
@@ -34,7 +34,7 @@ static void count_routing(struct experts_loads *l, int at)
         const int *member = l->groups.member + i / d->peers * d->peers;
         for (int e = 0; e < l->each; e++) {
             int64_t slot = (int64_t)l->groups.member[i] * l->each + e;
-            double routed = (double)of->routing.routed[slot], kept = (double)d->kept[slot];
+            double routed = (double)of->routing.routed[slot], kept = (double)of->routing.kept[slot];
             add(&expert[e], routed, kept);
             add(&device[member[e / (l->each / d->peers)]], routed, kept);
         }

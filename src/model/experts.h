@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * experts: mixtures of experts, as they are appended to a step: alone (model: experts, experts.c) or as the feed-forward part
+ * of layers of a transformer (transformer_experts.c).
+ *
+ * Both say how many experts there are, how tokens are cut and what an expert is; experts_read() reads what they have in
+ * common, which is whom tokens go to and how many of them an expert takes. From that follows a plan of each layer: tables that
+ * the step is given, of what each device sends where (experts_plan.c). With them experts_forward() makes y of x by rows that
+ * are sent to their experts and back (experts_step.c). Three other ways to the same sums, of a lone layer, are in
+ * experts_ways.c.
+ *
+ * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: experts_free(), safe when zeroed.
+ */
+#ifndef EXPERTS_H
+#define EXPERTS_H
+
+#include "model/front.h"
+
+enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
+
+enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
+
+/* A part of the rows, which is sent by itself: what the step is told of it, and how many rows go from device to position, the
+ * other way, and to each device's matmuls. */
+struct chunk {
+    int64_t rows;
+    struct ragged_rows sent, back, mine;
+    int32_t order, local, size, offset; /* inputs */
+};
+
+/* What is sent by one routing. */
+struct plan {
+    struct chunk *chunk;
+    int32_t gate, logit; /* inputs: gates, or where the logits of those chosen stand */
+};
+
+struct experts {
+    /* what a front end says: the mapping with the keys, of numbers their type; sizes of an expert's layers, of which the first
+     * two are gated: multiplied with the same, and the one's activation with the other; tokens of a device */
+    const struct node *root;
+    struct model *model;
+    enum dtype_id dtype;
+    int layers, activation, exchange; /* exchange: enum exchange */
+    bool gated, router;
+    int64_t size[EXPERTS_LAYERS + 1], tokens;
+    struct axis_list over;  /* the experts' axis */
+    int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
+
+    /* what follows */
+    struct builder *b;
+    enum dtype_id key; /* of the numbers that rows are sorted by */
+    int experts, top_k, peers, local;
+    int64_t entries, buffer; /* of a device; rows of a receiver, of one chunk */
+    struct axis_list all;    /* all axes */
+    int chunks;
+    struct plan *plan; /* of each layer with experts, or one for all */
+    int plans, at;     /* `at` is the one of the layer at hand */
+};
+
+/* The axis of the experts; how many there are, and how many each token goes to; whom tokens go to, and what an expert takes
+ * of them, where `tokens` are the axes that cut them. In this order; what a front end says must be there before the second. */
+int experts_read_axis(struct experts *x, const struct axes *axes, struct status *st);
+int experts_read_counts(struct experts *x, const struct axes *axes, struct status *st);
+int experts_read_routing(struct experts *x, const struct axis_list *tokens, const struct point *point,
+                         struct status *st);
+/* Once the step has begun, what the exchange of rows is told in each plan: orders, sizes, offsets; gates or logits. */
+void experts_declare_plans(struct experts *x);
+void experts_free(struct experts *x);
+
+/* The routing of the layer at hand. */
+const struct routing *experts_routing(const struct experts *x);
+/* A device's place on the experts' axis. */
+int experts_position(const struct experts *x, int device);
+
+/* An input of `each` numbers a device that follow from the routing; returns where they are to be written, device after device,
+ * or NULL where the routing has no tokens. */
+double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
+                     int32_t *made);
+
+/* What the products need. */
+struct given {
+    int32_t x, router, weight[EXPERTS_LAYERS];
+};
+
+/* y of x by rows that are sent there and back. */
+int32_t experts_forward(struct experts *x, const struct given *g);
+
+/* Rows of the expert's device, in the order of its experts, and how many each has. */
+struct arrived {
+    int32_t order, groups;
+};
+struct arrived experts_sort(struct experts *x, int32_t local);
+int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
+                         const struct ragged_rows *mine);
+
+/* The other ways, with their inputs. at_once: of exchange: loop, rows that a device sends in a trip. *left: of a loop, the
+ * flag after its last trip. */
+int32_t experts_without_rows(struct experts *x, const struct given *g);
+int32_t experts_by_loop(struct experts *x, const struct given *g, int64_t at_once, int32_t *left);
+
+#endif

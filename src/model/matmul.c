@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Matmuls of tensors: what is gathered before, and summed, scattered or gathered after. */
+#include <assert.h>
+#include <stdio.h>
+
+#include "model/reshard.h"
+
+struct matmul {
+    struct builder *b;
+    struct tensor side[2];
+    int contracted[2];        /* a dim of each side */
+    int keep[2][TENSOR_DIMS]; /* so many axes of each dim of the operands stay */
+    struct {
+        int side, dim;
+    } from[TENSOR_DIMS];      /* where a dim of the result comes from */
+    struct axis_list partial; /* devices along these hold parts of the sums */
+    struct tensor out;        /* its cuts when the matmul is done */
+};
+
+/* The result has what is left of each operand. The contracted dims stay cut as far as both are cut alike, and make partial
+ * sums. */
+static void lay_out(struct matmul *m)
+{
+    for (int s = 0; s < 2; s++)
+        for (int d = 0; d < m->side[s].dims; d++) {
+            m->keep[s][d] = m->side[s].dim[d].shard.count;
+            if (d == m->contracted[s])
+                continue;
+            assert(m->out.dims < TENSOR_DIMS);
+            m->from[m->out.dims].side = s;
+            m->from[m->out.dims++].dim = d;
+        }
+    m->partial = m->side[0].dim[m->contracted[0]].shard;
+    m->partial.count = axis_list_common(&m->partial, &m->side[1].dim[m->contracted[1]].shard);
+    for (int s = 0; s < 2; s++)
+        m->keep[s][m->contracted[s]] = m->partial.count;
+}
+
+static struct axis_list *cut_of(struct matmul *m, int o)
+{
+    return &m->side[m->from[o].side].dim[m->from[o].dim].shard;
+}
+
+/* Does another dim of the result, as the operands are cut, have one of the axes of dim `o` from `keep` on. */
+static bool clashes(struct matmul *m, int o, int keep)
+{
+    const struct axis_list *cut = cut_of(m, o);
+    for (int i = keep; i < cut->count; i++)
+        for (int other = 0; other < m->out.dims; other++)
+            if (other != o && axis_list_has(cut_of(m, other), cut->axis[i]))
+                return true;
+    return false;
+}
+
+/* A dim that the result has cut less is gathered before, as a loop can gather it while it multiplies; but partial sums
+ * are smaller than operands, so that these are gathered after, where the axes are not needed elsewhere. */
+static void gather_for(struct matmul *m, const struct tensor *wanted)
+{
+    for (int o = 0; o < m->out.dims; o++) {
+        int *keep = &m->keep[m->from[o].side][m->from[o].dim];
+        int common = axis_list_common(cut_of(m, o), &wanted->dim[o].shard);
+        if (common < *keep && (m->partial.count == 0 || clashes(m, o, common)))
+            *keep = common;
+    }
+}
+
+/* The result is cut as the operands are. An axis that cuts dims of both would leave each device a block of the diagonal. */
+static bool keep_cuts(struct matmul *m)
+{
+    for (int o = 0; o < m->out.dims; o++)
+        m->out.dim[o] = m->side[m->from[o].side].dim[m->from[o].dim];
+    for (int o = 0; o < m->out.dims; o++)
+        for (int other = 0; other < o; other++)
+            for (int i = 0; i < m->out.dim[o].shard.count; i++)
+                if (axis_list_has(&m->out.dim[other].shard, m->out.dim[o].shard.axis[i])) {
+                    tensor_fail(
+                        m->b,
+                        "axis %s cuts dims %d and %d of the product; gather one operand: leave one of "
+                        "them uncut in the output",
+                        m->b->axes->axis[m->out.dim[o].shard.axis[i]].name, other, o);
+                    return false;
+                }
+    return true;
+}
+
+/* Gathers of the operands, the left one's first, and of an operand from its last dim to its first. */
+static void gather_operands(struct matmul *m)
+{
+    for (int s = 0; s < 2; s++) {
+        char room[TENSOR_NAME];
+        const char *what = reshard_label(m->b, &m->side[s], room);
+        for (int d = m->side[s].dims - 1; d >= 0; d--)
+            if (m->keep[s][d] < m->side[s].dim[d].shard.count)
+                reshard_gather(m->b, &m->side[s], d, m->keep[s][d]);
+        m->b->what = what;
+    }
+}
+
+/* Is the product cut by an axis already, or are its sums partial over it? */
+static bool in_use(struct matmul *m, int axis)
+{
+    bool used = axis_list_has(&m->partial, axis);
+    for (int o = 0; o < m->out.dims && !used; o++)
+        used = axis_list_has(cut_of(m, o), axis);
+    return used;
+}
+
+/* A dim of the result that is to be cut next by axes that nothing of the product is cut by: of the operand, the own part. */
+static void cut_operands(struct matmul *m, const struct tensor *wanted)
+{
+    for (int o = 0; o < m->out.dims; o++) {
+        char room[TENSOR_NAME];
+        struct tensor *side = &m->side[m->from[o].side];
+        const struct axis_list *cut = cut_of(m, o), *want = &wanted->dim[o].shard;
+        struct axis_list more = {0};
+        for (int i = cut->count;
+             axis_list_common(want, cut) == cut->count && i < want->count && !in_use(m, want->axis[i]); i++)
+            more.axis[more.count++] = want->axis[i];
+        if (more.count == 0)
+            continue;
+        const char *what = reshard_label(m->b, side, room);
+        reshard_own(m->b, side, m->from[o].dim, &more);
+        m->b->what = what;
+    }
+}
+
+/* Partial sums are scattered where the result is to be cut by their axes, and reduced over the others. */
+static void sum_up(struct matmul *m, const struct tensor *wanted)
+{
+    for (int o = 0; wanted && o < m->out.dims; o++) {
+        struct axis_list *cut = &m->out.dim[o].shard, more = {0}, left = {0};
+        const struct axis_list *want = &wanted->dim[o].shard;
+        if (axis_list_common(want, cut) < cut->count)
+            continue;
+        for (int i = cut->count; i < want->count && axis_list_has(&m->partial, want->axis[i]); i++)
+            more.axis[more.count++] = want->axis[i];
+        if (more.count == 0)
+            continue;
+        m->out.value = build_reduce_scatter(m->b, m->out.value, &more, o);
+        axis_list_append(cut, &more);
+        for (int i = 0; i < m->partial.count; i++)
+            if (!axis_list_has(&more, m->partial.axis[i]))
+                left.axis[left.count++] = m->partial.axis[i];
+        m->partial = left;
+    }
+    m->out.value = build_all_reduce(m->b, m->out.value, &m->partial);
+}
+
+/* "('X', 'Y')", as Python prints a tuple. */
+static char *print_tuple(const struct axis_list *list, const struct axes *axes, char *text, size_t room)
+{
+    size_t used = (size_t)snprintf(text, room, "(");
+    for (int i = 0; i < list->count && used < room; i++)
+        used += (size_t)snprintf(text + used, room - used, "%s'%s'%s", i ? " " : "",
+                                 axes->axis[list->axis[i]].name,
+                                 i + 1 < list->count || list->count == 1 ? "," : "");
+    if (used < room)
+        snprintf(text + used, room - used, ")");
+    return text;
+}
+
+/* JAX's words for it (ShardingTypeError of dot_general). */
+static void refuse_ambiguous(const struct matmul *m)
+{
+    char text[2][AXES_TEXT];
+    for (int s = 0; s < 2; s++)
+        print_tuple(&m->side[s].dim[m->contracted[s]].shard, m->b->axes, text[s], sizeof text[s]);
+    tensor_fail(m->b,
+                "contracting dimensions are sharded and it is ambiguous how the output should be sharded. "
+                "Got lhs_contracting_spec=%s and rhs_contracting_spec=%s",
+                text[0], text[1]);
+}
+
+struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const struct tensor *right,
+                            int contracted, const struct tensor *wanted, enum dtype_id dtype)
+{
+    struct matmul m = {.b = b, .side = {*left, *right}, .contracted = {left->dims - 1, contracted}};
+    const struct dot_dims how = {.contracted = 1, .contract = {{left->dims - 1}, {contracted}}};
+    if (b->module->error)
+        return wanted ? *wanted : *left;
+    lay_out(&m);
+    if (wanted) {
+        gather_for(&m, wanted);
+    } else if (m.partial.count) {
+        if (keep_cuts(&m))
+            refuse_ambiguous(&m);
+        return m.out;
+    }
+    gather_operands(&m);
+    if (wanted)
+        cut_operands(&m, wanted);
+    if (!keep_cuts(&m))
+        return m.out;
+    m.out.value = build_dot(b, m.side[0].value, m.side[1].value, &how, dtype);
+    sum_up(&m, wanted);
+    return wanted ? tensor_reshard(b, &m.out, wanted) : m.out;
+}

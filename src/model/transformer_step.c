@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * model: transformer. A training step of one, forward and backward, on a mesh of dp, fsdp and tp (transformer.h).
+ *
+ *     model: transformer
+ *     layers: 32
+ *     d-model: 4096
+ *     d-ff: 14336
+ *     heads: 32
+ *     kv-heads: 8
+ *     head-dim: 128
+ *     sequence: 4096
+ *     vocabulary: 128256
+ *     gated: true              two products make the width, of which one is gated by the other
+ *     tied: false              the embedding is the unembedding, too
+ *     attention: causal        or full, none
+ *     kernel: flash            or plain, ideal
+ *     fused: false             q, k and v are one product, gate and up one
+ *     parallel: false          attention and the feed-forward part read one norm, and are added up together
+ *     keep: [q, k, v, o]       what remat full keeps beside inputs of layers: q, k, v, attention, o, gate, up, down
+ *     keep-on-host: false      what is kept lies on the host meanwhile; copies are hidden
+ *     dtypes: {params: bf16, gradients: bf16, state: f32, momentum: f32, master: false}
+ *     tokens-per-chip: 4096    or batch: 64, sequences
+ *     moe: {experts: 8, top-k: 2, capacity-factor: 1.25, d-ff: 14336, every: 1, expert-axis: ep, routing: {draw: uniform}}
+ *                              every so many layers a mixture of experts, as model: experts has it (experts.c), with a router; an
+ *                              expert's d-ff is that of the others unless it says so. Each layer draws a routing of its own, the
+ *                              same for all micro-batches
+ *
+ * With its head the step begins with tokens and ends with the loss over targets. Without, it begins with the first block's input, x, and ends with the cotangent of the last one's output, dy.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "model/gradient.h"
+#include "model/transformer_step.h"
+
+static int held_count(const struct transformer *t)
+{
+    return (int)t->layers * BLOCK_WEIGHTS + (t->head ? WEIGHTS - BLOCK_WEIGHTS : 0);
+}
+
+/* A weight as an input. */
+static void declare(struct transformer_step *s, int i)
+{
+    const struct transformer *t = s->t;
+    int of_blocks = (int)t->layers * BLOCK_WEIGHTS;
+    enum weight_id id = (enum weight_id)(i < of_blocks ? i % BLOCK_WEIGHTS : BLOCK_WEIGHTS + i - of_blocks);
+    struct held *held = &s->held[i];
+    char name[TENSOR_NAME];
+    int layer = i < of_blocks ? i / BLOCK_WEIGHTS + 1 : 0;
+    if (!transformer_has(id, layer && transformer_has_experts(t, layer - 1)))
+        return;
+    held->weight = transformer_weight(t, id);
+    const struct weight *w = &held->weight;
+    if (w->dims == 0)
+        return;
+    struct tensor flat = {.dims = 1, .dim = {{.shard = w->over}}};
+    axis_list_append(&flat.dim[0].shard, &w->shared);
+    flat.dim[0].n = w->chunk * axis_list_size(&flat.dim[0].shard, &t->axes);
+    snprintf(name, sizeof name, layer ? "%s%d" : "%s", w->name, layer);
+    s->b->layer = held->layer = layer;
+    s->b->what = w->name;
+    held->input = s->model->inputs;
+    held->value = model_input(s->model, name, &flat, t->params, true).value;
+    if (s->b->module->error == 0)
+        s->model->input[held->input].flat = (struct model_flat){.dims = w->dims,
+                                                                .dim = {w->dim[0], w->dim[1]},
+                                                                .cut = w->cut,
+                                                                .parts = axis_list_size(&w->over, &t->axes)};
+}
+
+static void number_name(const struct transformer_step *s, const char *stem, char name[static TENSOR_NAME])
+{
+    if (s->t->micro_batches > 1)
+        snprintf(name, TENSOR_NAME, "%s%d", stem, s->micro + 1);
+    else
+        snprintf(name, TENSOR_NAME, "%s", stem);
+}
+
+/* Activations of a micro-batch: tokens by d. */
+static struct tensor activations(const struct transformer *t)
+{
+    struct tensor x = {.dims = 2, .dim = {{.name = "t"}, {.name = "d", .n = t->d}}};
+    x.dim[0].n = t->tokens / t->micro_batches;
+    axis_list_append(&x.dim[0].shard, &t->dp);
+    axis_list_append(&x.dim[0].shard, &t->fsdp);
+    axis_list_append(&x.dim[0].shard, &t->tp);
+    return x;
+}
+
+static struct tensor add_input(struct transformer_step *s, const char *stem, const struct tensor *x,
+                               enum dtype_id dtype)
+{
+    char name[TENSOR_NAME];
+    number_name(s, stem, name);
+    s->b->layer = 0;
+    s->b->phase = NULL;
+    s->b->what = dtype == DTYPE_S32 ? stem : "activations";
+    struct tensor made = model_input(s->model, name, x, dtype, false);
+    if (dtype == DTYPE_S32 && s->b->module->error == 0)
+        s->model->input[s->model->inputs - 1].below = s->t->vocabulary;
+    return made;
+}
+
+static void add_output(struct transformer_step *s, const char *stem, const struct tensor *y)
+{
+    char name[TENSOR_NAME];
+    number_name(s, stem, name);
+    model_output(s->model, name, y, NULL);
+}
+
+static struct tensor run_blocks(struct transformer_step *s, const struct tensor *x)
+{
+    struct tensor y = *x;
+    s->b->phase = "fwd";
+    for (int64_t l = 0; l < s->t->layers; l++)
+        y = step_block(s, l, &y);
+    return y;
+}
+
+/* Gradients of all weights, and of x unless it is NULL, on top of those of the micro-batches before; the last one's are whole. */
+static void backward(struct transformer_step *s, const struct tensor *out, int32_t seed, struct tensor *x)
+{
+    int n = held_count(s->t), asked = 0;
+    bool last = s->micro + 1 == s->t->micro_batches;
+    struct gradient *gradient = malloc((size_t)(n + 1) * sizeof *gradient);
+    if (!gradient) {
+        tensor_nomem(s->b);
+        return;
+    }
+    for (int i = 0; i < n; i++) {
+        const struct held *held = &s->held[i];
+        if (held->weight.dims)
+            gradient[asked++] = (struct gradient){.value = last ? held->whole : held->parts,
+                                                  .before = s->micro > 0 ? held->gradient : -1,
+                                                  .part_of = held->parts};
+    }
+    if (x)
+        gradient[asked] = (struct gradient){.value = x->value, .before = -1};
+    gradient_append(s->b, out->value, seed, gradient, asked + (x != NULL));
+    if (x)
+        x->value = gradient[asked].made;
+    for (int i = n - 1; i >= 0; i--)
+        if (s->held[i].weight.dims)
+            s->held[i].gradient = gradient[--asked].made;
+    free(gradient);
+}
+
+/* From x to y, and from the cotangent of y to that of x. */
+static void run_headless(struct transformer_step *s)
+{
+    struct tensor x = add_input(s, "x", &s->activations, s->t->compute);
+    struct tensor seed = add_input(s, "dy", &s->activations, s->t->compute), y = run_blocks(s, &x);
+    add_output(s, "y", &y);
+    backward(s, &y, seed.value, &x);
+    if (s->b->module->error == 0)
+        add_output(s, "x", &x);
+}
+
+/* From tokens to the loss. */
+static void run_whole(struct transformer_step *s)
+{
+    struct tensor ids = {.dims = 1, .dim = {s->activations.dim[0]}}, tokens, targets, x, loss;
+    ids.dim[0].shard.count -= s->t->tp.count;
+    tokens = add_input(s, "tokens", &ids, DTYPE_S32);
+    targets = add_input(s, "targets", &ids, DTYPE_S32);
+    s->b->phase = "fwd";
+    x = step_embed(s, &tokens);
+    x = run_blocks(s, &x);
+    loss = step_loss(s, &x, &targets);
+    add_output(s, "loss", &loss);
+    backward(s, &loss, -1, NULL);
+}
+
+/* Adam on what a chip holds of a weight: gradient, parameter and state are read, the latter two written again. */
+static void update(struct transformer_step *s, const struct held *held)
+{
+    const struct transformer *t = s->t;
+    double state = dtype_info(t->state)->bytes * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes;
+    struct kernel_cost cost = {
+        .hbm_bytes = (double)held->weight.chunk *
+                     (dtype_info(t->gradients)->bytes + 2 * (dtype_info(t->params)->bytes + state))};
+    int32_t operand[] = {held->value, held->gradient};
+    s->b->phase = "bwd";
+    s->b->layer = held->layer;
+    s->b->what = "optimizer";
+    build_custom_call(s->b, "adam", operand, 2, operand, 1, &cost);
+}
+
+static void write_step(struct transformer_step *s)
+{
+    const struct transformer *t = s->t;
+    int n = held_count(t);
+    for (int i = 0; i < n; i++)
+        declare(s, i);
+    if (t->experts)
+        step_declare_experts(s);
+    for (; s->micro < t->micro_batches && s->b->module->error == 0; s->micro++)
+        (t->head ? run_whole : run_headless)(s);
+    for (int i = 0; i < n && s->b->module->error == 0; i++) {
+        if (s->held[i].weight.dims == 0)
+            continue;
+        const struct model_tensor *input = &s->model->input[s->held[i].input];
+        struct tensor made = input->tensor;
+        made.value = s->held[i].gradient;
+        update(s, &s->held[i]);
+        model_output(s->model, input->name, &made, input);
+    }
+}
+
+/* A few may stand for all, unless they are as different as their routings are. One at least has experts. */
+static int64_t built_layers(const struct transformer *t, const struct node *moe,
+                            const struct model_options *options)
+{
+    const struct node *routing = moe ? node_get(moe, "routing") : NULL;
+    int64_t most = options->layers_most > t->every ? options->layers_most : t->every;
+    if (options->layers_most <= 0 || most > t->layers ||
+        (options->same_time && routing && routing_differs(routing)))
+        return t->layers;
+    return most;
+}
+
+static int build(const struct front_source *source, struct model *model, struct status *st)
+{
+    struct transformer t;
+    const struct point *point = source->point;
+    const struct node *moe = node_get(source->root, "moe");
+    if (transformer_read(source, &t, st) < 0)
+        return st->code;
+    struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
+    const int64_t built = built_layers(&t, moe, &model->options);
+    model->axes = t.axes;
+    int code = t.experts ? step_open_experts(&s, moe, built, point, st) : 0;
+    if (code == 0) {
+        enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32, s.experts.key};
+        t.expert_rows = s.experts.buffer * s.experts.chunks;
+        model_begin(model, "transformer", &t.axes, summed, t.experts ? 5 : 3, st);
+        s.b = &model->builder;
+        transformer_size(&t, point->schedule.prefetch, &model->size);
+        model->layers = (int)t.layers;
+        model->layers_built = (int)(t.layers = built);
+        s.held = calloc((size_t)held_count(&t), sizeof *s.held);
+        code = !s.held ? status_nomem(st)
+                       : model_fits(&model->size, (enum remat)point->schedule.remat,
+                                    model->options.memory_most_bytes, st);
+        if (code == 0) {
+            write_step(&s);
+            code = model_close(model, st);
+        }
+    }
+    free(s.held);
+    experts_free(&s.experts);
+    return code;
+}
+
+static const char *const keys[] = {
+    "layers", "d-model",  "d-ff",      "heads",        "kv-heads", "head-dim",   "sequence",    "vocabulary",
+    "gated",  "tied",     "attention", "kernel",       "fused",    "activation", "parallelism", "dtypes",
+    "batch",  "parallel", "keep",      "keep-on-host", "moe",      NULL};
+static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
+const struct front front_transformer = {"transformer", keys, options, build};
