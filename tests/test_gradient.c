@@ -12,7 +12,7 @@
 #include "hlo/module_check.h"
 #include "model/model.h"
 #include "model/numbers.h"
-#include "suite.h"
+#include "models.h"
 
 enum { INPUTS = 8, OUTPUTS = 8 };
 
@@ -120,24 +120,6 @@ static void fill(const struct model *m, struct array in[], uint64_t seed)
     }
 }
 
-static void free_all(struct array array[], int n)
-{
-    for (int i = 0; i < n; i++)
-        array_free(&array[i]);
-}
-
-/* The largest difference, of what is largest. */
-static double difference(const struct array *a, const struct array *b)
-{
-    double most = 0, largest = 0;
-    int64_t n = array_elements(a);
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(a->data[i] - b->data[i]));
-        largest = fmax(largest, fabs(b->data[i]));
-    }
-    return most / largest;
-}
-
 static void all_cuts_agree(void)
 {
     static const char *const meshes[] = {"a=2,b=3", "a=4,b=3", "a=2,b=2,c=3", "a=6", "a=2,b=1,c=2"};
@@ -156,14 +138,14 @@ static void all_cuts_agree(void)
         OKAY(numbers_run(&many, &many.module, in, 1e-11, got, &st), st);
         for (int o = 0; o < one.outputs && st.code == 0; o++) {
             CU_ASSERT_STRING_EQUAL(many.output[o].name, one.output[o].name);
-            double off = difference(&got[o], &want[o]);
+            double off = arrays_difference(&got[o], &want[o]);
             if (!(off < 1e-11))
                 fprintf(stderr, "round %d: %s differs by %g\n", round, one.output[o].name, off);
             CU_ASSERT(off < 1e-11);
         }
-        free_all(in, INPUTS);
-        free_all(want, OUTPUTS);
-        free_all(got, OUTPUTS);
+        arrays_free(in, INPUTS);
+        arrays_free(want, OUTPUTS);
+        arrays_free(got, OUTPUTS);
         model_free(&one);
         model_free(&many);
         if (CU_get_number_of_failures())
@@ -214,12 +196,12 @@ static void same_numbers(const struct model *m, const struct module *module, con
     OKAY(module_check(module, NULL, &st), st);
     OKAY(numbers_run(m, module, in, 1e-6, got, &st), st);
     for (int o = 0; o < m->outputs && st.code == 0; o++) {
-        double off = difference(&got[o], &want[o]);
+        double off = arrays_difference(&got[o], &want[o]);
         if (!(off < 1e-11))
             fprintf(stderr, "round %d, %s: %s differs by %g\n", round, what, m->output[o].name, off);
         CU_ASSERT(off < 1e-11);
     }
-    free_all(got, OUTPUTS);
+    arrays_free(got, OUTPUTS);
 }
 
 /* Whatever is gathered again, decomposed or left out, it stays the same step. */
@@ -254,8 +236,8 @@ static void passes_change_nothing(void)
         module_free(&again);
         module_free(&loops);
         module_free(&pruned);
-        free_all(in, INPUTS);
-        free_all(want, OUTPUTS);
+        arrays_free(in, INPUTS);
+        arrays_free(want, OUTPUTS);
         model_free(&one);
         model_free(&many);
     }
@@ -267,7 +249,7 @@ static double loss_of(const struct model *m, const struct array in[])
     struct status st = {0};
     OKAY(numbers_run(m, &m->module, in, 0, out, &st), st);
     double loss = out[0].data[0];
-    free_all(out, OUTPUTS);
+    arrays_free(out, OUTPUTS);
     return loss;
 }
 
@@ -293,8 +275,8 @@ static void finite_differences(void)
             in[i].data[at] = kept;
             NEAR(out[1 + i].data[at], (up - down) / (2 * e), 1e-5);
         }
-    free_all(in, INPUTS);
-    free_all(out, OUTPUTS);
+    arrays_free(in, INPUTS);
+    arrays_free(out, OUTPUTS);
     model_free(&m);
 }
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * The course's network under its five ways of being cut: what is issued, and that loss and gradients are those of one chip;
- * that a module which is wrong is found out.
- */
+/* The course's network under its five ways of being cut: what is issued, loss and gradients; a wrong module is found out. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +9,9 @@
 #include "hlo/tally.h"
 #include "model/model.h"
 #include "model/numbers.h"
+#include "models.h"
 #include "settings/option.h"
 #include "study/model_eval.h"
-#include "suite.h"
-
-enum { INPUTS = 16 };
 
 /* A set-up as it runs: gathers are done again in the backward pass. */
 static void load(const char *name, const char *mesh, struct model *model, struct module *module)
@@ -142,37 +137,20 @@ static void collectives_issued(void)
     }
 }
 
-static void free_all(struct array array[], int n)
-{
-    for (int i = 0; i < n; i++)
-        array_free(&array[i]);
-}
-
-static double difference(const struct array *a, const struct array *b)
-{
-    double most = 0, largest = 0;
-    int64_t n = array_elements(b);
-    for (int64_t i = 0; i < n; i++) {
-        most = fmax(most, fabs(a->data[i] - b->data[i]));
-        largest = fmax(largest, fabs(b->data[i]));
-    }
-    return most / largest;
-}
-
 static void run_file(const struct model *model, const struct module *module, struct array out[])
 {
-    struct array in[INPUTS] = {0};
+    struct array in[MODEL_INPUTS] = {0};
     struct status st = {0};
     OKAY(numbers_read("workloads/net-dp.yaml", model, in, &st), st);
     CU_ASSERT_EQUAL_FATAL(st.code, 0);
     OKAY(numbers_run(model, module, in, 1e-12, out, &st), st);
-    free_all(in, INPUTS);
+    arrays_free(in, MODEL_INPUTS);
 }
 
 /* 4.0431547: worked out by an independent SPMD machine, and by the course in f32. */
 static void numbers_are_one_chips(void)
 {
-    struct array one[INPUTS] = {0};
+    struct array one[MODEL_INPUTS] = {0};
     struct model model;
     struct module module;
     load("net-dp", "dp=1,tp=1", &model, &module);
@@ -181,19 +159,19 @@ static void numbers_are_one_chips(void)
     NEAR(one[0].data[0], 4.0431547, 1e-7);
     close_both(&model, &module);
     for (int s = 0; s < SETUPS; s++) {
-        struct array out[INPUTS] = {0};
+        struct array out[MODEL_INPUTS] = {0};
         load(setups[s].name, "dp=4,tp=2", &model, &module);
         run_file(&model, &module, out);
         for (int o = 0; o < model.outputs; o++) {
-            double off = difference(&out[o], &one[o]);
+            double off = arrays_difference(&out[o], &one[o]);
             CU_ASSERT(off < 1e-13);
             if (!(off < 1e-13))
                 fprintf(stderr, "%s: %s differs by %g\n", setups[s].name, model.output[o].name, off);
         }
-        free_all(out, INPUTS);
+        arrays_free(out, MODEL_INPUTS);
         close_both(&model, &module);
     }
-    free_all(one, INPUTS);
+    arrays_free(one, MODEL_INPUTS);
 }
 
 static enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
@@ -224,7 +202,7 @@ static int count(const struct module *module, enum opcode opcode)
 static void loops_are_one_chips(void)
 {
     static const int permutes[] = {0, 77, 77, 154};
-    struct array one[INPUTS] = {0};
+    struct array one[MODEL_INPUTS] = {0};
     struct model model;
     struct module module;
     load("net-dp", "dp=1,tp=1", &model, &module);
@@ -232,7 +210,7 @@ static void loops_are_one_chips(void)
     close_both(&model, &module);
     for (int s = 0; s < SETUPS; s++)
         for (enum overlap_way way = OVERLAP_UNI; way < OVERLAP_WAYS; way++) {
-            struct array out[INPUTS] = {0};
+            struct array out[MODEL_INPUTS] = {0};
             struct module loops;
             load(setups[s].name, "dp=4,tp=2", &model, &module);
             loops_of(&module, way, &loops);
@@ -242,19 +220,19 @@ static void loops_are_one_chips(void)
             }
             run_file(&model, &loops, out);
             for (int o = 0; o < model.outputs; o++)
-                CU_ASSERT(difference(&out[o], &one[o]) < 1e-12);
-            free_all(out, INPUTS);
+                CU_ASSERT(arrays_difference(&out[o], &one[o]) < 1e-12);
+            arrays_free(out, MODEL_INPUTS);
             module_free(&loops);
             close_both(&model, &module);
         }
-    free_all(one, INPUTS);
+    arrays_free(one, MODEL_INPUTS);
 }
 
 /* Weights gathered up to three layers ahead, and what is left in loops. In FSDP b 4 + 4 gathers of weights, 3 + 3 again, 4 of
  * biases: none in its old place. */
 static void ahead_is_one_chips(void)
 {
-    struct array one[INPUTS] = {0};
+    struct array one[MODEL_INPUTS] = {0};
     struct model model;
     struct module module;
     load("net-dp", "dp=1,tp=1", &model, &module);
@@ -262,7 +240,7 @@ static void ahead_is_one_chips(void)
     close_both(&model, &module);
     for (int s = 0; s < SETUPS; s++)
         for (int layers = 1; layers <= 3; layers++) {
-            struct array out[INPUTS] = {0};
+            struct array out[MODEL_INPUTS] = {0};
             struct module loops, ahead;
             struct status st = {0};
             load(setups[s].name, "dp=4,tp=2", &model, &module);
@@ -276,19 +254,19 @@ static void ahead_is_one_chips(void)
             loops_of(&ahead, OVERLAP_BIDI, &loops);
             run_file(&model, &loops, out);
             for (int o = 0; o < model.outputs; o++)
-                CU_ASSERT(difference(&out[o], &one[o]) < 1e-12);
-            free_all(out, INPUTS);
+                CU_ASSERT(arrays_difference(&out[o], &one[o]) < 1e-12);
+            arrays_free(out, MODEL_INPUTS);
             module_free(&loops);
             module_free(&ahead);
             close_both(&model, &module);
         }
-    free_all(one, INPUTS);
+    arrays_free(one, MODEL_INPUTS);
 }
 
 /* A broken module either leaves devices with different values, or gives gradients that are off by far more than 1e-5. */
 static void is_found_out(const struct model *model, const struct module *module, const char *what)
 {
-    struct array one[INPUTS] = {0}, in[INPUTS] = {0}, out[INPUTS] = {0};
+    struct array one[MODEL_INPUTS] = {0}, in[MODEL_INPUTS] = {0}, out[MODEL_INPUTS] = {0};
     struct model right;
     struct module whole;
     struct status st = {0};
@@ -298,14 +276,14 @@ static void is_found_out(const struct model *model, const struct module *module,
     OKAY(numbers_read("workloads/net-dp.yaml", model, in, &st), st);
     int code = numbers_run(model, module, in, 1e-6, out, &st);
     for (int o = 0; o < model->outputs && code == 0; o++)
-        most = fmax(most, difference(&out[o], &one[o]));
+        most = fmax(most, arrays_difference(&out[o], &one[o]));
     if (code == 0 && most < 1e-2)
         fprintf(stderr, "not found out: %s (%g)\n", what, most);
     CU_ASSERT(code == STATUS_CHECK || most > 1e-2);
     close_both(&right, &whole);
-    free_all(one, INPUTS);
-    free_all(in, INPUTS);
-    free_all(out, INPUTS);
+    arrays_free(one, MODEL_INPUTS);
+    arrays_free(in, MODEL_INPUTS);
+    arrays_free(out, MODEL_INPUTS);
 }
 
 /* Each permute of the loops turned round: pieces come from the other side than the products take them to come from. */
