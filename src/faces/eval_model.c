@@ -70,14 +70,15 @@ static void print_sends(const struct dispatch *d, FILE *out)
 }
 
 /* Entries (token, slot) by their number token * top_k + slot. */
-static void print_dropped(const struct dispatch *d, FILE *out)
+static void print_dropped(const struct routing *r, FILE *out)
 {
+    int64_t entries = routing_entries(r);
     fprintf(out, "# entries of each device that are dropped\n");
-    for (int i = 0; i < d->devices; i++) {
+    for (int i = 0; i < r->devices; i++) {
         const char *between = "";
         fprintf(out, "%s{", i ? ", " : "");
-        for (int64_t e = 0; e < d->entries; e++)
-            if (d->dropped[i * d->entries + e]) {
+        for (int64_t e = 0; e < entries; e++)
+            if (r->dropped[i * entries + e]) {
                 fprintf(out, "%s%lld", between, (long long)e);
                 between = ",";
             }
@@ -107,8 +108,8 @@ static int judge_experts(const struct point *point, const struct model *model, c
 static int show_experts(const struct point *point, const struct module_job *m, FILE *out, struct status *st)
 {
     const struct model *model = &m->step.model;
-    const struct dispatch *d = &model->experts->of[0].dispatch;
-    if (!d->order)
+    const struct routing *r = &model->experts->of[0].routing;
+    if (!r->expert)
         return status_fail(st, STATUS_INPUT,
                            "counts do not say which tokens go to which expert; eval needs a routing "
                            "with device,token,expert,gate, or one that is drawn");
@@ -120,10 +121,10 @@ static int show_experts(const struct point *point, const struct module_job *m, F
     if (code == 0)
         code = numbers_run(model, &m->module, in, 0, made, st);
     if (code == 0) {
-        fprintf(out, "# each of %d experts takes %lld rows of a device\n", d->experts,
-                (long long)d->capacity);
-        print_sends(d, out);
-        print_dropped(d, out);
+        fprintf(out, "# each of %d experts takes %lld rows of a device\n", r->experts,
+                (long long)r->capacity);
+        print_sends(&model->experts->of[0].dispatch, out);
+        print_dropped(r, out);
         fprintf(out, "# %s\n", model->output[0].name);
         array_print(&made[0], out);
         code = judge_experts(point, model, &made[0], out, st);

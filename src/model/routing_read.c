@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chance.h"
 #include "base/csv.h"
+#include "base/distribution.h"
 #include "base/text.h"
 #include "model/front.h"
 #include "model/routing.h"
@@ -190,14 +190,14 @@ static int read_law(struct law *law, const struct node *root, const struct routi
 
 /* Experts of one token, none twice: one is drawn again until it is another. If the weights do not have as many, the first
  * that are left. */
-static void draw_experts(const struct routing *r, const struct choice *choice, struct chance *chance,
-                         int32_t expert[])
+static void draw_experts(const struct routing *r, const struct categorical *categorical,
+                         struct generator *generator, int32_t expert[])
 {
     enum { TRIES = 1000 };
     for (int slot = 0; slot < r->top_k; slot++) {
         int tries = 0, e = 0, other = 0;
         do {
-            e = tries < TRIES ? choice_draw(choice, chance) : tries - TRIES;
+            e = tries < TRIES ? categorical_draw(categorical, generator) : tries - TRIES;
             for (other = 0; other < slot && expert[other] != e; other++)
                 ;
             tries++;
@@ -213,11 +213,11 @@ static int rises(const void *a, const void *b)
 }
 
 /* The softmax of top_k normal numbers, the largest first. */
-static void draw_gates(int top_k, struct chance *chance, double gate[])
+static void draw_gates(int top_k, struct generator *generator, double gate[])
 {
     double sum = 0;
     for (int slot = 0; slot < top_k; slot++)
-        gate[slot] = -chance_normal(chance);
+        gate[slot] = -generator_normal(generator);
     qsort(gate, (size_t)top_k, sizeof *gate, rises);
     for (int slot = 0; slot < top_k; slot++)
         sum += gate[slot] = exp(-gate[slot]);
@@ -225,17 +225,17 @@ static void draw_gates(int top_k, struct chance *chance, double gate[])
         gate[slot] /= sum;
 }
 
-static int draw_device(struct routing *r, struct law *law, int device, struct chance *chance,
+static int draw_device(struct routing *r, struct law *law, int device, struct generator *generator,
                        struct status *st)
 {
-    struct choice *choice = NULL;
+    struct categorical *categorical = NULL;
     int own = 0;
     if (law->draw == DRAW_HOT) {
-        own = (int)(chance_unit(chance) * r->experts);
+        own = (int)(generator_uniform(generator) * r->experts);
         for (int e = 0; e < r->experts; e++)
             law->weight[e] = (1 - law->share) / r->experts + (e == own ? law->share : 0);
     }
-    if (choice_init(&choice, law->weight, r->experts, st) < 0)
+    if (categorical_init(&categorical, law->weight, r->experts, st) < 0)
         return st->code;
     for (int64_t t = 0; t < r->tokens; t++) {
         int64_t first = (device * r->tokens + t) * r->top_k;
@@ -243,10 +243,10 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ch
             for (int slot = 0; slot < r->top_k; slot++)
                 r->expert[first + slot] = (int32_t)((t * r->top_k + slot) % r->experts);
         else
-            draw_experts(r, choice, chance, r->expert + first);
-        draw_gates(r->top_k, chance, r->gate + first);
+            draw_experts(r, categorical, generator, r->expert + first);
+        draw_gates(r->top_k, generator, r->gate + first);
     }
-    choice_free(choice);
+    categorical_free(categorical);
     return 0;
 }
 
@@ -259,15 +259,15 @@ static uint64_t seed_of(const struct law *law, int draw, int layer)
 static int draw_all(struct routing *r, const struct node *root, int draw, int layer, struct status *st)
 {
     struct law law = {.weight = calloc((size_t)r->experts + 1, sizeof *law.weight)};
-    struct chance *chance = NULL;
+    struct generator *generator = NULL;
     int code = law.weight ? read_law(&law, root, r, st) : status_nomem(st);
     if (code == 0)
-        code = chance_open(&chance, seed_of(&law, draw, layer), st);
+        code = generator_open(&generator, seed_of(&law, draw, layer), st);
     for (int d = 0; d < r->devices && code == 0; d++)
-        code = draw_device(r, &law, d, chance, st);
+        code = draw_device(r, &law, d, generator, st);
     if (code == 0)
         count_entries(r);
-    chance_close(chance);
+    generator_close(generator);
     free(law.weight);
     return code;
 }

@@ -108,17 +108,25 @@ static int32_t elementwise(struct vjp_rule *r, int which)
         return times(r, c, times(r, y, times(r, y, y)));
     case HLO_CONVERT:
         return build_convert(r->b, c, builder_dtype(r->b, a));
-    default: /* a sum, or a bitcast: it varies along more axes than its operand, and the sum over them is made there */
+    case HLO_ADD:
+    case HLO_BITCAST: /* varies along more axes than its operand; the sum over them is made there */
         return c;
+    default:
+        return -1;
     }
 }
 
-static void of_elementwise(struct vjp_rule *r)
+/* False: it is no element-wise instruction with a rule. */
+static bool of_elementwise(struct vjp_rule *r)
 {
     int operands = module_at(r->b->module, r->at)->operands;
-    for (int o = 0; o < operands; o++)
-        if (operands == 1 || wants(r, o))
-            vjp_give(r, o, elementwise(r, o));
+    for (int o = 0; o < operands; o++) {
+        int32_t part = operands == 1 || wants(r, o) ? elementwise(r, o) : 0;
+        if (part < 0)
+            return false;
+        vjp_give(r, o, part);
+    }
+    return true;
 }
 
 /* Dims that were repeated are summed; those that came from the operand are brought back into its order. */
@@ -361,32 +369,10 @@ static const struct {
     enum opcode opcode;
     void (*apply)(struct vjp_rule *r);
 } rules[] = {
-    {HLO_ADD, of_elementwise},
-    {HLO_SUBTRACT, of_elementwise},
-    {HLO_MULTIPLY, of_elementwise},
-    {HLO_DIVIDE, of_elementwise},
-    {HLO_NEGATE, of_elementwise},
-    {HLO_MAXIMUM, of_elementwise},
-    {HLO_SELECT, of_elementwise},
-    {HLO_EXPONENTIAL, of_elementwise},
-    {HLO_LOG, of_elementwise},
-    {HLO_TANH, of_elementwise},
-    {HLO_LOGISTIC, of_elementwise},
-    {HLO_SQRT, of_elementwise},
-    {HLO_RSQRT, of_elementwise},
-    {HLO_CONVERT, of_elementwise},
-    {HLO_BITCAST, of_elementwise},
-    {HLO_BROADCAST, of_broadcast},
-    {HLO_REDUCE, of_reduce},
-    {HLO_TRANSPOSE, of_transpose},
-    {HLO_RESHAPE, of_reshape},
-    {HLO_SLICE, of_slice},
-    {HLO_PAD, of_pad},
-    {HLO_CONCATENATE, of_concatenate},
-    {HLO_DOT, of_dot_both},
-    {HLO_GATHER, of_gather},
-    {HLO_SCATTER, of_scatter},
-    {HLO_RAGGED_DOT, of_ragged_dot},
+    {HLO_BROADCAST, of_broadcast},     {HLO_REDUCE, of_reduce},         {HLO_TRANSPOSE, of_transpose},
+    {HLO_RESHAPE, of_reshape},         {HLO_SLICE, of_slice},           {HLO_PAD, of_pad},
+    {HLO_CONCATENATE, of_concatenate}, {HLO_DOT, of_dot_both},          {HLO_GATHER, of_gather},
+    {HLO_SCATTER, of_scatter},         {HLO_RAGGED_DOT, of_ragged_dot},
 };
 
 bool vjp_apply(struct vjp_rule *r)
@@ -401,5 +387,5 @@ bool vjp_apply(struct vjp_rule *r)
             rules[i].apply(r);
             return true;
         }
-    return false;
+    return of_elementwise(r);
 }

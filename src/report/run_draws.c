@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/run_draws.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/chance.h"
+#include "base/distribution.h"
 #include "base/workers.h"
 #include "report/sheet.h"
 #include "study/draws.h"
@@ -40,30 +41,14 @@ static int take(void *context, int64_t index, const void *result, const char *ho
     return 0;
 }
 
-static double time_of(const struct draw_result *r)
-{
-    return r->time_s * 1e6;
-}
-static double dropped_of(const struct draw_result *r)
-{
-    return r->dropped_frac * 100;
-}
-static double imbalance_of(const struct draw_result *r)
-{
-    return r->imbalance;
-}
-static double bytes_of(const struct draw_result *r)
-{
-    return r->bytes;
-}
-
 static const struct {
     const char *what, *unit;
-    double (*of)(const struct draw_result *r);
-} rows[] = {{"time", "us", time_of},
-            {"dropped", "%", dropped_of},
-            {"imbalance", "of mean", imbalance_of},
-            {"tokens sent", "B", bytes_of}};
+    size_t at; /* a double of the result */
+    double times;
+} rows[] = {{"time", "us", offsetof(struct draw_result, time_s), 1e6},
+            {"dropped", "%", offsetof(struct draw_result, dropped_frac), 100},
+            {"imbalance", "of mean", offsetof(struct draw_result, imbalance), 1},
+            {"tokens sent", "B", offsetof(struct draw_result, bytes), 1}};
 
 static int print_summary(const struct draw_result result[], int draws, struct status *st)
 {
@@ -79,8 +64,8 @@ static int print_summary(const struct draw_result result[], int draws, struct st
         sheet_column(&sheet, columns[i], "");
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         for (int i = 0; i < draws; i++)
-            value[i] = rows[r].of(&result[i]);
-        struct chance_summary s = chance_summarise(value, draws);
+            value[i] = *(const double *)((const char *)&result[i] + rows[r].at) * rows[r].times;
+        struct sample_summary s = sample_summarise(value, draws);
         const double cell[] = {s.mean, s.low, s.median, s.high, s.least, s.most};
         sheet_text(&sheet, rows[r].what);
         sheet_text(&sheet, rows[r].unit);

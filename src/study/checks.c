@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/chance.h"
+#include "base/distribution.h"
 #include "base/grow.h"
 #include "base/units.h"
 #include "study/validate.h"
@@ -63,7 +63,7 @@ int checks_add_median(struct checks *checks, const struct check *of, const char 
             difference[n++] = fabs(check_difference(check));
     }
     if (n > 0) {
-        struct chance_summary summary = chance_summarise(difference, n);
+        struct sample_summary summary = sample_summarise(difference, n);
         snprintf(what, sizeof what, "median difference of %d %s, the worst is off by %.1f %%", n, words,
                  100 * summary.most);
         struct check median = {.part = "median",
@@ -152,7 +152,7 @@ static void print_line(const struct checks *checks, int first, double size[], in
 {
     const struct check *c = &checks->check[first];
     int count = 0, sizes = 0, failed = 0;
-    struct chance_summary summary = {.median = NAN, .most = NAN};
+    struct sample_summary summary = {.median = NAN, .most = NAN};
     for (int i = 0; i < first; i++)
         if (share_line(c, &checks->check[i]))
             return;
@@ -166,7 +166,7 @@ static void print_line(const struct checks *checks, int first, double size[], in
             size[sizes++] = fabs(check_difference(check));
     }
     if (sizes > 0)
-        summary = chance_summarise(size, sizes);
+        summary = sample_summarise(size, sizes);
     fprintf(out, "%-9s %-*s %7d %6d %12.3g %12.3g  %s\n", c->part, width,
             by_id(c)  ? c->id
             : c->kind ? c->kind
