@@ -45,7 +45,7 @@ for path in sorted(glob.glob("workloads/*.yaml") + glob.glob("workloads/steps/*.
         with open(other, "w") as file:
             file.write("\n".join(text) + "\n")
         done = subprocess.run([program, "run", *what], capture_output=True, text=True)
-        # two meshes have names of their own, and are two
+        # parts have names of their own
         says = f":{at}:.*unknown-key|there are 3 meshes"
         tried += 1
         if done.returncode != 2 or done.stdout or done.stderr.count("\n") != 1 or not re.search(says, done.stderr):

@@ -42,9 +42,9 @@ for page in "$scratch/icisim.1" "$scratch/icisim-workload.5"; do # a section's t
     [ -z "$twice" ] || fail "$(basename "$page"): twice: $twice"
 done
 
-# What the files of models and of two meshes may say stands in the page about files.
+# What the files of models and of parts may say stands in the page about files.
 sed -e 's/\\-/-/g' "$scratch/icisim-workload.5" >"$scratch/files"
-keys=$(sed -n '/const keys\[\] = {/,/};/p; /const own\[\] = {/p' src/model/*.c src/study/stations.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
+keys=$(sed -n '/const keys\[\] = {/,/};/p; /const own\[\] = {/p' src/model/*.c src/study/parts_file.c | grep -oE '"[a-z-]+"' | tr -d '"' | sort -u)
 [ "$(wc -w <<<"$keys")" -ge 40 ] || fail "few keys of models: $keys"
 for key in $keys; do
     grep -qE -- "(^|[^a-z-])$key([^a-z-]|$)" "$scratch/files" || fail "no key $key"

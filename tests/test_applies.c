@@ -11,7 +11,6 @@
 #include "settings/option.h"
 #include "settings/settings.h"
 #include "study/job.h"
-#include "study/stations.h"
 #include "suite.h"
 
 static const char text[] = "HloModule m, num_partitions=4\nENTRY e {\n  ROOT p = f32[4]{0} parameter(0)\n}\n";
@@ -30,7 +29,7 @@ static const struct {
     {"broadcast", ON_BROADCAST, "collective-broadcast"},
     {"bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]", ON_MATMUL, "a matmul"},
     {"workloads/net-dp.yaml", ON_MODEL, "a model"},
-    {"workloads/distillation.yaml", ON_STATIONS, "two meshes"},
+    {"workloads/distillation.yaml", ON_PARTS, "parts"},
     {NULL, ON_TEXT, "HLO text"},
 };
 enum { OPS = sizeof ops / sizeof *ops };
@@ -62,14 +61,11 @@ static bool fails(struct settings *settings, struct status *st)
     struct grid grid;
     struct point point;
     struct job job = {0};
-    struct stations stations = {0};
     int code = grid_init(&grid, settings, st);
     if (code == 0) {
         grid_point(&grid, 0, &point);
-        code = stations_match(&point) ? stations_open(&stations, &point, st)
-                                      : job_open(&job, &point, &catalog, st);
+        code = job_open(&job, &point, &catalog, st);
     }
-    stations_close(&stations);
     job_close(&job);
     catalog_free(&catalog);
     if (code < 0)
@@ -138,7 +134,7 @@ static void in_a_file(void)
             struct settings settings;
             struct status st = {0};
             const struct option_row *option = &option_table[i];
-            if (!ops[at].op || ops[at].bit == ON_MODEL || ops[at].bit == ON_STATIONS)
+            if (!ops[at].op || ops[at].bit == ON_MODEL || ops[at].bit == ON_PARTS)
                 continue;
             FILE *file = fdopen(mkstemps(path, 5), "w");
             CU_ASSERT_PTR_NOT_NULL_FATAL(file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* From a point to a result: closed forms against engines, bounds, traffic counts. */
+/* From a point to a result: closed forms against engines, bounds. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -163,53 +163,6 @@ static void bounds_and_forms_hold(void)
                     point.machine.mesh ? point.machine.mesh : "-", point.work.axis ? point.work.axis : "-",
                     (int)point.work.size_bytes, result.time_s, result.formula_exact_s, result.bound_s);
         CU_ASSERT(sound);
-    }
-}
-
-/* Uni rings of n chips with chunks of c bytes: a shift moves n c, reduce-scatter and all-gather n(n-1)c, all-reduce
- * 2n(n-1)c. */
-static void traffic_is_counted(void)
-{
-    for (int n = 3; n <= 16; n += n < 9 ? 1 : 7) {
-        char slice[SLICE_TEXT];
-        const double c = 6006;
-        snprintf(slice, sizeof slice, "%d", n);
-        struct point point = make_point("all-gather", "v5p", slice, NULL, (uint64_t)(n * c), RING_UNI);
-        point.machine.wrap = "all";
-        point.run.engine = engine_number("event");
-        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
-        point.work.op = "reduce-scatter";
-        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
-        point.work.op = "all-reduce";
-        CU_ASSERT(run(&point).link_bytes == 2 * n * (n - 1) * c);
-        point.work.op = "ring_shift";
-        point.work.size_bytes = (uint64_t)c;
-        CU_ASSERT(run(&point).link_bytes == n * c);
-    }
-}
-
-/* Largest link load of a direct all-to-all, in chunks: N^2/8 on rings of 4, 8, 16; 32 on 4x4x4; 512 on 8x8x8 (facts:
- * N max/8). Ties by + whole on a ring of 8: distances 1, 2, 3 and the tie 4 make 10 by + and 6 by -. */
-static void all_to_all_loads_links_alike(void)
-{
-    static const struct {
-        const char *slice;
-        int chips;
-        bool keep_ties;
-        double chunks;
-    } cases[] = {{"4", 4, false, 2}, {"8", 8, false, 8},       {"16", 16, false, 32},
-                 {"8", 8, true, 10}, {"4x4x4", 64, false, 32}, {"8x8x8", 512, false, 512}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        const double chunk = 96;
-        struct point point = make_point("all-to-all", "v5p", cases[i].slice, NULL,
-                                        (uint64_t)(chunk * cases[i].chips * cases[i].chips), CHOICE_OPEN);
-        point.machine.wrap = "all";
-        point.schedule.keep_ties = cases[i].keep_ties;
-        point.run.engine = engine_number("event");
-        struct result result = run(&point);
-        NEAR(result.max_link_bytes, cases[i].chunks * chunk, 1e-12);
-        if (cases[i].keep_ties) /* both directions together: 8 chips, 10 + 6 chunks each */
-            NEAR(result.link_bytes, 8 * 16 * chunk, 1e-12);
     }
 }
 
@@ -400,7 +353,7 @@ static void impossible_points_say_why(void)
 }
 
 SUITE("point", TEST(figures_of_the_books), TEST(closed_forms_of_one_axis), TEST(closed_forms_of_several_axes),
-      TEST(bounds_and_forms_hold), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike),
-      TEST(ragged_blocks_split_ties), TEST(permutes_share_disjoint_routes), TEST(permutes_take_detours),
-      TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_agree), TEST(axes_of_one_chip_count_for_nothing),
-      TEST(results_say_what_they_are), TEST(impossible_points_say_why))
+      TEST(bounds_and_forms_hold), TEST(ragged_blocks_split_ties), TEST(permutes_share_disjoint_routes),
+      TEST(permutes_take_detours), TEST(bandwidths_are_those_of_nccl_tests), TEST(engines_agree),
+      TEST(axes_of_one_chip_count_for_nothing), TEST(results_say_what_they_are),
+      TEST(impossible_points_say_why))

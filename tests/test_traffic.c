@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Every collective as `run` makes it, link by link: who is with whom by axes or by groups in any spelling, what each
- * link carries, and the rules and forms that stand beside the time. Totals of uni rings and the largest loads of
- * all-to-alls are in test_point.c.
+ * link carries, and the rules and forms that stand beside the time; totals of uni rings, and the largest loads of all-to-alls.
  */
 #include <math.h>
 #include <stdio.h>
@@ -279,6 +278,51 @@ static void forms_beside_all_to_alls(void)
     NEAR(run(&point).time_s, 4 * a, 1e-3);
 }
 
+/* Uni rings of n chips with chunks of c bytes: a shift moves n c, reduce-scatter and all-gather n(n-1)c, all-reduce
+ * 2n(n-1)c. */
+static void traffic_is_counted(void)
+{
+    for (int n = 3; n <= 16; n += n < 9 ? 1 : 7) {
+        char slice[SLICE_TEXT];
+        const double c = 6006;
+        snprintf(slice, sizeof slice, "%d", n);
+        struct point point = point_of("all-gather", slice, (uint64_t)(n * c));
+        point.schedule.ring = RING_UNI;
+        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        point.work.op = "reduce-scatter";
+        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        point.work.op = "all-reduce";
+        CU_ASSERT(run(&point).link_bytes == 2 * n * (n - 1) * c);
+        point.work.op = "ring_shift";
+        point.work.size_bytes = (uint64_t)c;
+        CU_ASSERT(run(&point).link_bytes == n * c);
+    }
+}
+
+/* Largest link load of a direct all-to-all, in chunks: N^2/8 on rings of 4, 8, 16; 32 on 4x4x4; 512 on 8x8x8 (facts:
+ * N max/8). Ties by + whole on a ring of 8: distances 1, 2, 3 and the tie 4 make 10 by + and 6 by -. */
+static void all_to_all_loads_links_alike(void)
+{
+    static const struct {
+        const char *slice;
+        int chips;
+        bool keep_ties;
+        double chunks;
+    } cases[] = {{"4", 4, false, 2}, {"8", 8, false, 8},       {"16", 16, false, 32},
+                 {"8", 8, true, 10}, {"4x4x4", 64, false, 32}, {"8x8x8", 512, false, 512}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double chunk = 96;
+        struct point point =
+            point_of("all-to-all", cases[i].slice, (uint64_t)(chunk * cases[i].chips * cases[i].chips));
+        point.schedule.keep_ties = cases[i].keep_ties;
+        struct result result = run(&point);
+        NEAR(result.max_link_bytes, cases[i].chunks * chunk, 1e-12);
+        if (cases[i].keep_ties) /* both directions together: 8 chips, 10 + 6 chunks each */
+            NEAR(result.link_bytes, 8 * 16 * chunk, 1e-12);
+    }
+}
+
 SUITE("traffic", TEST(links_one_by_one), TEST(broadcasts_arrive_once), TEST(broadcasts_are_never_slower),
       TEST(groups_are_axes), TEST(scattered_groups_pay_for_hops), TEST(shifts_step_in_the_order_given),
-      TEST(ragged_sizes_come_from_a_file), TEST(forms_beside_all_to_alls))
+      TEST(ragged_sizes_come_from_a_file), TEST(forms_beside_all_to_alls), TEST(traffic_is_counted),
+      TEST(all_to_all_loads_links_alike))

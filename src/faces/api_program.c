@@ -7,7 +7,7 @@
 #include "engine/engine.h"
 #include "faces/api.h"
 #include "study/collective_job.h"
-#include "study/workloads.h"
+#include "study/job.h"
 
 struct icisim_program {
     struct program program; /* the slice is borrowed */

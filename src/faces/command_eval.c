@@ -9,7 +9,6 @@
 #include "faces/command.h"
 #include "model/model.h"
 #include "notation/expr.h"
-#include "report/run_stations.h"
 #include "study/kind.h"
 
 /* What a call is in the option table. */
@@ -224,8 +223,8 @@ static int eval_run(struct settings *settings, struct status *st)
         point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
-    if (point.work.file && model_file_has(point.work.file, "meshes", NULL))
-        return eval_stations(&point, stdout, st);
+    if (point.work.file && model_file_has(point.work.file, "parts", NULL))
+        return eval_parts(&point, stdout, st);
     if (point.work.op && workload_kind(point.work.op) == ON_MODEL)
         return eval_model(&point, stdout, st);
     struct slice_of_mesh of;

@@ -7,7 +7,6 @@
 #include "report/module_print.h"
 #include "report/report.h"
 #include "report/run_draws.h"
-#include "report/run_stations.h"
 
 /* What is asked for fits together: a file that takes stdout is alone there. */
 static int check_outputs(const struct settings *settings, int64_t points, struct status *st)
@@ -83,9 +82,7 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
         return count(outputs, st);
     if (code == 0)
         code = outputs_open(outputs, st);
-    if (code == 0 && run_stations_matches(grid))
-        code = run_stations(grid, &outputs->csv, outputs->table, st);
-    else if (code == 0 && draws > 0)
+    if (code == 0 && draws > 0)
         code = draws_run(grid, draws, &outputs->csv, outputs->table, st);
     else if (code == 0)
         code = run_grid(outputs, ranking, st);

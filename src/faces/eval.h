@@ -31,6 +31,9 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
  * and whether y is what the file's data says. STATUS_CHECK where it is not. */
 int eval_model(const struct point *point, FILE *out, struct status *st);
 
+/* Batches through parts: the loss of each. */
+int eval_parts(const struct point *point, FILE *out, struct status *st);
+
 /* A matmul: whole numbers through the module that runs, on virtual devices, against the plain product. STATUS_CHECK where they
  * differ. */
 int eval_matmul(const struct point *point, FILE *out, struct status *st);

@@ -166,3 +166,23 @@ int eval_model(const struct point *point, FILE *out, struct status *st)
     catalog_free(&catalog);
     return code;
 }
+
+int eval_parts(const struct point *point, FILE *out, struct status *st)
+{
+    struct catalog catalog = {0};
+    struct job job = {0};
+    int code = job_open(&job, point, &catalog, st);
+    const struct parts *parts = code == 0 ? parts_of(&job) : NULL;
+    double *loss = parts ? calloc((size_t)parts->batches, sizeof *loss) : NULL;
+    if (code == 0)
+        code = loss ? parts_eval(parts, loss, st) : status_nomem(st);
+    if (code == 0)
+        fprintf(out, "# %s: the loss of %s, batch by batch\n", point->work.file,
+                parts->part[parts->order[parts->parts - 1]].name);
+    for (int64_t i = 0; code == 0 && i < parts->batches; i++)
+        fprintf(out, "%.2f%s", loss[i], i + 1 < parts->batches ? " " : "\n");
+    free(loss);
+    job_close(&job);
+    catalog_free(&catalog);
+    return code;
+}

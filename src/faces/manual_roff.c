@@ -86,11 +86,11 @@ static void put_ops(const struct option_row *option, FILE *out)
         unsigned op;
         const char *name;
     } others[] = {
-        {ON_MATMUL, "matmuls"}, {ON_TEXT, "HLO modules"}, {ON_MODEL, "models"}, {ON_STATIONS, "two meshes"}};
+        {ON_MATMUL, "matmuls"}, {ON_TEXT, "HLO modules"}, {ON_MODEL, "models"}, {ON_PARTS, "parts"}};
     const char *words[16];
     int count = 0;
     if (option->ops == ON_ONE_MESH)
-        fputs(" Does not apply to two meshes.", out);
+        fputs(" Does not apply to parts.", out);
     if (option->ops == 0 || option->ops == ON_ANY || option->ops == ON_ONE_MESH ||
         option->ops == ON_COLLECTIVES)
         return;

@@ -45,11 +45,6 @@ static int find_front(const struct node *root, const struct front **front, struc
 {
     const char *names[FRONTS + 1] = {NULL}, *name;
     const struct node *node = NULL;
-    if (node_get(root, "meshes") && !node_get(root, "model"))
-        return node_fail(
-            root, st, STATUS_INPUT,
-            "two meshes are for run and eval; run --in-flight 1,2,3 --split 2/6,4/4 compares them in "
-            "one table");
     if (node_need(root, "model", &node, st) < 0 || node_text(node, "model", &name, st) < 0)
         return st->code;
     for (int i = 0; i < FRONTS; i++)

@@ -5,7 +5,7 @@
 
 #include "report/module_print.h"
 #include "report/sheet.h"
-#include "study/module_spent.h"
+#include "study/time_breakdown.h"
 
 /* What so much is of the step, and how much of the step is accounted for with it. */
 static void put(struct sheet *sheet, const char *name, double seconds, double total_s, double *sum_s)
@@ -17,12 +17,12 @@ static void put(struct sheet *sheet, const char *name, double seconds, double to
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     static const char heads[] = "what, time (us), share (%), so far (us)";
-    struct module_spent spent;
+    struct time_breakdown spent;
     struct sheet sheet = {0};
     double sum_s = 0;
     if (!module_is_step(rows->job) || !(total_s > 0))
         return 0;
-    if (module_spent_find(rows->job, rows->trace, total_s, &spent, st) < 0)
+    if (time_breakdown_find(rows->job, rows->trace, total_s, &spent, st) < 0)
         return st->code;
     fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
           "besides, products "

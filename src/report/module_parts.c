@@ -8,6 +8,7 @@
 #include "hlo/tally.h"
 #include "report/module_print.h"
 #include "report/sheet.h"
+#include "study/time_breakdown.h"
 
 enum { PART_WORD = 24 };
 
@@ -204,7 +205,7 @@ static int print_over_axes(const struct module_rows *rows, struct part part[], F
         char text[TALLY_AXES];
         if (rows->row[r].collective < 0)
             continue;
-        const char *axes = module_job_axes(rows->job, rows->row[r].collective, text);
+        const char *axes = instruction_axes(rows->job, rows->row[r].collective, text);
         add(part_of(part, &parts, module_row_opcode(rows, &rows->row[r]), axes), &rows->row[r]);
     }
     if (parts == 0)

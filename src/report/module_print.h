@@ -20,7 +20,7 @@ int module_print_parts(const struct module_rows *rows, FILE *out, struct status 
  * module_print(). */
 int module_print_why(const struct module_rows *rows, FILE *out, struct status *st);
 
-/* Of a model's step, where its time went (module_spent.h). Part of module_print(). */
+/* Of a model's step, where its time went (time_breakdown.h). Part of module_print(). */
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 
 /* Of a model's step, what it takes of a chip's memory, by kind. Part of module_print(). */

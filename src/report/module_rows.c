@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "study/time_breakdown.h"
+
 /* What the queue of a module's chips did at a time: how long it was busy with matmuls, and with element-wise work. */
 struct beside {
     int32_t computes;
@@ -31,7 +33,7 @@ static int beside_init(struct beside *beside, const struct module_job *m, const 
         if (!(item->seconds > 0) || item->first_op < 0)
             continue;
         int32_t at = beside->computes++;
-        double took_s = module_job_compute_s(m, item, trace);
+        double took_s = instruction_compute_s(m, item, trace);
         bool product = lower_cost(&m->lower, item->instruction, &given_s).product;
         beside->end_s[at] = trace->op_end_s[item->end_op];
         beside->start_s[at] = beside->end_s[at] - took_s;
@@ -94,7 +96,8 @@ static void describe(struct module_row *row, const struct module_job *job, int32
 }
 
 /* From the trace alone: was anything computed while the collective was under way, before it, after it? */
-static enum why find_why(const struct beside *beside, const struct spending *spending, double beside_s)
+static enum why find_why(const struct beside *beside, const struct instruction_time *spending,
+                         double beside_s)
 {
     double slack_s = 1e-9 * spending->time_s, end_s = spending->start_s + spending->time_s;
     int32_t computes = beside->computes;
@@ -106,7 +109,7 @@ static enum why find_why(const struct beside *beside, const struct spending *spe
 }
 
 static void add_waited(struct module_row *row, const struct lowered *lowered, enum why why,
-                       const struct spending *spending, double beside_s, int32_t item)
+                       const struct instruction_time *spending, double beside_s, int32_t item)
 {
     struct waited *waited = &row->waited[why];
     if (!(spending->exposed_s > 1e-9 * spending->time_s))
@@ -122,7 +125,7 @@ static void add_waited(struct module_row *row, const struct lowered *lowered, en
 }
 
 static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
-                          const struct beside *beside, int32_t item, struct spending spending)
+                          const struct beside *beside, int32_t item, struct instruction_time spending)
 {
     const struct lowered *lowered = &job->lower.item[item];
     row->executions += lowered->times;
@@ -153,13 +156,13 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
 {
     const struct module *module = &job->module;
     struct beside beside;
-    struct spending *spending;
+    struct instruction_time *spending;
     *rows = (struct module_rows){.job = job, .trace = trace};
     if (beside_init(&beside, job, trace, st) < 0)
         return st->code;
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
-    if (module_job_spend(job, trace, &spending, st) < 0 || !row_of || !rows->row) {
+    if (instruction_times(job, trace, &spending, st) < 0 || !row_of || !rows->row) {
         free(row_of);
         free(spending);
         beside_free(&beside);

@@ -5,6 +5,7 @@
 
 #include "base/units.h"
 #include "report/module_print.h"
+#include "study/time_breakdown.h"
 
 /* Less of all that is exposed than this share is not told, nor more than so many reasons. */
 static const double told_frac = 1e-3;
@@ -49,7 +50,7 @@ static int32_t collect(const struct module_rows *rows, struct reason reason[])
         for (enum why why = 0; why < WHYS && row->collective >= 0; why++)
             if (row->waited[why].executions > 0)
                 add(reason, &reasons, module_row_opcode(rows, row),
-                    module_job_axes(rows->job, row->collective, axes), why, &row->waited[why]);
+                    instruction_axes(rows->job, row->collective, axes), why, &row->waited[why]);
     }
     return reasons;
 }

@@ -37,7 +37,8 @@ static bool is_shown(const struct column *column, const struct result result[], 
         sized |= result[i].size_bytes > 0;
         computes |= result[i].compute_s > 0;
         compared |= !isnan(result[i].speedup);
-        known |= !isnan(column_value(column, &result[i]));
+        known |= column->kind == COLUMN_TEXT ? *column_text(column, &result[i]) != '\0'
+                                             : !isnan(column_value(column, &result[i]));
     }
     switch (column->when) {
     case WHEN_ALWAYS:
@@ -52,6 +53,8 @@ static bool is_shown(const struct column *column, const struct result result[], 
         return compared;
     case WHEN_KNOWN:
         return known;
+    case WHEN_FORMULA:
+        return sized || known;
     case WHEN_SEARCHED:
         return result[0].least_s > 0;
     case WHEN_VARIED:
@@ -111,6 +114,7 @@ void report_heading(const struct result result[], int results, FILE *out)
         alike = alike && (!*result[r].plan || strcmp(result[r].plan, result[0].plan) == 0);
     if (*result[0].plan && alike)
         fprintf(out, "# on each chip: %s\n", result[0].plan);
+    print_once(result, results, offsetof(struct result, schedule), "schedule", out);
     print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
     print_once(result, results, offsetof(struct result, edges), "long edges", out);
 }

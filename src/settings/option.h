@@ -62,14 +62,14 @@ enum op_set {
     ON_SHIFT = 1 << 16,
     ON_NONE = 1 << 17,
     ON_MATMUL = 1 << 18,
-    ON_TEXT = 1 << 19,     /* HLO text */
-    ON_MODEL = 1 << 20,    /* the step of a model, from a workload file */
-    ON_STATIONS = 1 << 21, /* two meshes, from a workload file */
+    ON_TEXT = 1 << 19,  /* HLO text */
+    ON_MODEL = 1 << 20, /* the step of a model, from a workload file */
+    ON_PARTS = 1 << 21, /* parts, each a model of its own, from a workload file */
     ON_MODULE = ON_TEXT | ON_MODEL,
     ON_RINGS = ON_ALL_GATHER | ON_REDUCE_SCATTER | ON_ALL_REDUCE | ON_BROADCAST,
     ON_COLLECTIVES = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED | ON_PERMUTE | ON_SHIFT,
     ON_ONE_MESH = ON_COLLECTIVES | ON_NONE | ON_MATMUL | ON_MODULE,
-    ON_ANY = ON_ONE_MESH | ON_STATIONS,
+    ON_ANY = ON_ONE_MESH | ON_PARTS,
 };
 
 /* How several values are written. */

@@ -46,9 +46,9 @@ struct point_machine {
     const char *chip;
     int profile; /* enum chip_profile */
     const char *slice, *wrap, *mesh;
-    const char *on;      /* chips that the mesh is laid over, in order: "0-3,7,6" */
-    const char *devices; /* modules: a CSV of the chips of devices */
-    const char *split;   /* a workload of two meshes: "2/6", chips of each; NULL: what the file says */
+    const char *on;                              /* chips that the mesh is laid over, in order: "0-3,7,6" */
+    const char *devices;                         /* modules: a CSV of the chips of devices */
+    const char *split;                           /* parts: "2/6", chips of each; NULL: what the file says */
     double link_Bps, hop_latency_s;              /* NaN: the chip's own */
     const char *link, *slow_chip;                /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
     const char *peak;                            /* rates by dtype: "int32=19.17Tflops" */
@@ -76,8 +76,8 @@ struct point_schedule {
     bool fuse;          /* models: element-wise instructions run with what reads them */
     int micro_batches;  /* transformers */
     bool unroll;        /* every trip of a loop and every layer is simulated */
-    int in_flight;      /* a workload of two meshes: batches at a time */
-    bool host_transfer; /* a workload of two meshes: batches go through the hosts, and the loop blocks */
+    int in_flight;      /* parts: batches at a time */
+    bool host_transfer; /* parts: batches go through the hosts, and the loop blocks */
 };
 
 /* How the simulation is run. */

@@ -66,7 +66,7 @@ static int keep_place(struct setting *setting, const struct node *node, struct s
 /* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
 static bool is_model(const struct node *root)
 {
-    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "meshes"));
+    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "parts"));
 }
 
 static int read_keys(struct settings *settings, const struct node *root, struct status *st)
@@ -79,6 +79,8 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
     names[n++] = "about";
     names[n] = NULL;
     int code = node_is_mapping(root, "a workload file", st);
+    if (code == 0 && node_get(root, "meshes"))
+        code = node_fail(node_get(root, "meshes"), st, STATUS_INPUT, "write parts: instead of meshes:");
     if (code == 0 && !is_model(root))
         code = node_only(root, names, st);
     for (int i = 0; code == 0 && i < node_count(root); i++) {

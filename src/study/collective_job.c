@@ -163,35 +163,40 @@ static int collective_build(struct job *job, struct status *st)
     return collective_job_append(job, !job->has_data, &job->program, -1, NULL, st);
 }
 
-static int collective_describe(const struct job *job, struct work *work, struct status *st)
+static int collective_describe(const struct job *job, const struct trace *trace, struct result *result,
+                               struct status *st)
 {
     struct collective_job *c = job->state;
+    const struct point *point = job->point;
     struct formula_case formula;
+    (void)trace;
     int code = collective_case(c, job, &formula, st);
     if (code == 0)
-        code = collective_bound(c, job, &work->bound_s, st);
+        code = collective_bound(c, job, &result->bound_s, st);
     if (code == 0)
-        code = long_hops_print(c, job, work->edges, st);
+        code = long_hops_print(c, job, result->edges, st);
     if (code < 0)
         return code;
-    if ((job->point->machine.mesh || c->choice.form == RING_FORM_RING) && !job->point->work.groups &&
-        !c->target)
-        ring_choice_print(c, &job->machine.mesh, work->rings);
-    work->op = c->collective->name;
-    work->dtype = c->dtype->name;
-    work->ring = c->uses_ring ? ring_kind_name(c->kind) : "";
-    work->strategy =
-        c->collective->has_algorithms ? algorithm_name((enum algorithm)job->point->schedule.algorithm) : "";
+    if ((point->machine.mesh || c->choice.form == RING_FORM_RING) && !point->work.groups && !c->target)
+        ring_choice_print(c, &job->machine.mesh, result->rings);
+    RESULT_PUT(result->op, c->collective->name);
+    RESULT_PUT(result->dtype, c->dtype->name);
+    RESULT_PUT(result->axes, point->work.groups ? point->work.groups : c->axes_text);
+    if (c->collective->has_algorithms)
+        RESULT_PUT(result->strategy, algorithm_name((enum algorithm)point->schedule.algorithm));
     if (c->uses_ring) {
-        work->reference_option = "ring";
-        work->reference = ring_kind_name(RING_UNI);
+        RESULT_PUT(result->ring, ring_kind_name(c->kind));
+        RESULT_PUT(result->reference_option, "ring");
+        RESULT_PUT(result->reference, ring_kind_name(RING_UNI));
     }
-    work->axes = job->point->work.groups ? job->point->work.groups : c->axes_text;
-    work->size_bytes = job->point->work.size_bytes;
-    work->alg_bytes = (double)work->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
-    work->busbw_factor = collective_busbw_factor(c->collective, c->group_chips);
-    work->exact_id = formula_exact_find(&formula, &work->formula_exact_s);
-    work->rule_id = formula_rule_find(&formula, &work->formula_rule_s);
+    result->size_bytes = point->work.size_bytes;
+    if (result->time_s > 0) {
+        double bytes = (double)result->size_bytes / (c->collective->counts_one_chip ? c->group_chips : 1);
+        result->algbw_Bps = bytes / result->time_s;
+        result->busbw_Bps = result->algbw_Bps * collective_busbw_factor(c->collective, c->group_chips);
+    }
+    RESULT_PUT(result->exact_id, formula_exact_find(&formula, &result->formula_exact_s));
+    RESULT_PUT(result->rule_id, formula_rule_find(&formula, &result->formula_rule_s));
     return 0;
 }
 

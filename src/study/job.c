@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "settings/option.h"
 #include "study/budget.h"
-#include "study/workloads.h"
 
 static const struct workload *const workloads[] = {&workload_module, &workload_collective, &workload_matmul,
-                                                   NULL};
+                                                   &workload_parts, NULL};
 
 const struct workload *const *workload_list(void)
 {
@@ -37,6 +37,9 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
         .options = job->options, .point = point, .catalog = catalog, .has_data = point->run.check};
     job->workload = workload_of(point, st);
     if (!job->workload)
+        return st->code;
+    if (job->workload->ops &&
+        option_check(point, (enum op_set)job->workload->ops, job->workload->called, st) < 0)
         return st->code;
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);

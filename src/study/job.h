@@ -55,28 +55,12 @@ struct job {
     void (*progress)(const void *job, double spent_s, double done_frac);
 };
 
-/* What a workload says about the work, besides what is simulated. NaN and "" where it has nothing to say. */
-struct work {
-    const char *op, *dtype, *axes, *ring, *strategy;
-    const char *gather; /* of a matmul that has the choice: before, after or mixed */
-    uint64_t size_bytes;
-    double alg_bytes;    /* algbw = alg_bytes / time */
-    double busbw_factor; /* busbw = algbw * busbw_factor */
-    double formula_exact_s, formula_rule_s, bound_s;
-    double overlapped_s; /* of a module without a schedule: if only data and control dependencies held */
-    int64_t more_steps;  /* that are not in the program */
-    const char *exact_id, *rule_id;
-    /* Its speed-up compares with the point whose option "ring" is "uni", if that was run. */
-    const char *reference_option, *reference;
-    char plan[RESULT_LINE];  /* what is communicated and computed, in words */
-    char rings[RESULT_LINE]; /* what mesh axes lie on and how they are walked; else what they lie on */
-    char edges[RESULT_LINE]; /* what neighbours cost that are not side by side */
-    char product_bound[RESULT_WORDS]; /* what binds the products */
-};
-
 struct workload {
     const char *name;
     bool (*matches)(const struct point *point);
+    unsigned
+        ops; /* enum op_set: options that do not apply to it are refused before anything is opened; 0: by open() */
+    const char *called; /* in such a fault */
     /* Reads the point; all that can be wrong with it is found here. */
     int (*open)(struct job *job, struct status *st);
     /* The size or the strategy of job->point is another than that with which the job was opened, and nothing else of it: reads
@@ -86,18 +70,20 @@ struct workload {
     double (*sends)(const struct job *job);
     /* Writes job->program. */
     int (*build)(struct job *job, struct status *st);
-    /* Fills in what it knows; `work` is work_init()'s. */
-    int (*describe)(const struct job *job, struct work *work, struct status *st);
     /* Of a workload with loops that are not written out in full (op_times): looks at a run. `again`: the next build() has to
      * write more; else `more_s` is what the rest adds to the total. NULL: the program is all there is. */
     int (*settle)(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st);
-    /* What only this workload has to say of a run, once its time is known. NULL: nothing. */
-    int (*look)(const struct job *job, const struct trace *trace, struct result *result, struct status *st);
+    /* What else is to be said of a run whose times are in the result already: names, formulas, bounds, bandwidths. */
+    int (*describe)(const struct job *job, const struct trace *trace, struct result *result,
+                    struct status *st);
+    enum record record; /* what describe() needs of the trace, at least */
     void (*close)(struct job *job);
     /* The option whose values compare puts side by side, and the ones it takes if none are given. */
     const char *(*variants)(const struct point *point, const char **values);
 };
 
+/* To add one: a line here, and one in the list. */
+extern const struct workload workload_collective, workload_matmul, workload_module, workload_parts;
 const struct workload *const *workload_list(void);
 
 /* The workload of a point, or a failure that names the nearest ops. */

@@ -13,6 +13,7 @@
 #define ICISIM_MACHINE_H
 
 #include "base/status.h"
+#include "hlo/hlo_read.h"
 #include "machine/chip.h"
 #include "machine/mesh.h"
 #include "machine/slice.h"
@@ -26,7 +27,6 @@ struct slice_of_mesh {
 int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st);
 
 struct catalog_entry;
-struct listing; /* listing.h */
 struct catalog {
     struct catalog_entry *first;
     struct listing *text;
@@ -34,6 +34,25 @@ struct catalog {
 const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
                                 struct status *st);
 void catalog_free(struct catalog *catalog);
+
+/* HLO text as points name it, which a catalog reads once for all points that follow, so that a sweep does not read a module again
+ * for each slice, and stdin can be the module of several points. */
+struct listing {
+    struct listing *next;
+    char *op, *trips; /* of the point: what was read, the trip counts that it says, or NULL */
+    bool as_written;
+    struct module module;
+    char path[HLO_PATH]; /* what was read */
+    int disguised;       /* reduce-scatters found, which stand in the module as such */
+};
+
+/* That of a point, read if the catalog does not have it; NULL if that failed. */
+const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st);
+
+/* Reads it for a caller who frees the module. As compilers write it; or, since TPUs run them so, with reduce-scatters for what
+ * is one in disguise. */
+int listing_read(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
+                 struct status *st);
 
 struct machine {
     const struct chip *chip;

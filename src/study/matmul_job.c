@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sharded matmuls as a workload: the notation becomes a module, in which one strategy, or the best, makes loops. */
+#include "study/matmul_job.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "hlo/tally.h"
 #include "settings/option.h"
-#include "study/matmul_choices.h"
-#include "study/matmul_job.h"
-#include "study/matmul_rings.h"
-#include "study/workloads.h"
 
 static bool matmul_matches(const struct point *point)
 {
@@ -142,6 +141,75 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
     return 0;
 }
 
+/* One of the other bases that there could be: what it is bound by, and, where the best is to be found, the base itself. */
+static int add_other(struct matmul_job *m, const struct mesh *mesh, unsigned after, bool keep,
+                     struct status *st)
+{
+    struct chain chain = {0};
+    double bound_s = 0;
+    int code = chain_build(&m->expr, &mesh->axes, after, &chain, st);
+    if (code == 0)
+        code = matmul_bound(&chain.model.module, mesh, &m->m.options.roofline, &bound_s, st);
+    m->bound_s = fmin(m->bound_s, bound_s);
+    if (code == 0 && keep) {
+        m->other[m->m.others] = after;
+        m->m.other[m->m.others++] = chain.model.module;
+        chain.model.module = (struct module){0};
+    }
+    model_free(&chain.model);
+    return code;
+}
+
+/* All subsets of the choices, most of which are one dim or two. */
+static int open_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st)
+{
+    enum { SUBSETS = 1 << TENSOR_DIMS };
+    bool keep = m->m.step.asked == OVERLAP_WAYS && m->m.step.point->schedule.gather == GATHER_AUTO;
+    int code = matmul_bound(&m->m.step.base, mesh, &m->m.options.roofline, &m->bound_s, st);
+    if (code < 0 || m->chain.choices == 0)
+        return code;
+    m->other = calloc(SUBSETS, sizeof *m->other);
+    m->m.other = calloc(SUBSETS, sizeof *m->m.other);
+    m->m.other_s = calloc(SUBSETS, sizeof *m->m.other_s);
+    if (!m->other || !m->m.other || !m->m.other_s)
+        return status_nomem(st);
+    for (unsigned after = m->chain.choices;; after = (after - 1) & m->chain.choices) {
+        if (after != m->after && (code = add_other(m, mesh, after, keep, st)) < 0)
+            return code;
+        if (after == 0)
+            return 0;
+    }
+}
+
+static unsigned taken(const struct matmul_job *m)
+{
+    return m->m.taken ? m->other[m->m.taken - 1] : m->after;
+}
+
+static const char *gather_name(const struct matmul_job *m)
+{
+    unsigned after = taken(m);
+    if (m->chain.choices == 0)
+        return "";
+    return after == 0 ? "before" : after == m->chain.choices ? "after" : "mixed";
+}
+
+static void print_gathers(const struct matmul_job *m, char text[static RESULT_LINE])
+{
+    static const char *const name[] = {"before", "after"};
+    const unsigned after[] = {0, m->chain.choices};
+    char time[UNITS_TEXT];
+    for (int i = 0; i < 2 && m->chain.choices; i++) {
+        size_t used = strlen(text);
+        double time_s = after[i] == m->after ? m->m.own_s : 0;
+        for (int o = 0; o < m->m.others; o++)
+            time_s = m->other[o] == after[i] ? m->m.other_s[o] : time_s;
+        if (after[i] != taken(m))
+            snprintf(text + used, RESULT_LINE - used, "; --gather %s %s", name[i],
+                     time_s > 0 ? units_print_time(time_s, time) : "is possible, too");
+    }
+}
+
 static int matmul_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
@@ -151,12 +219,12 @@ static int matmul_open(struct job *job, struct status *st)
         return status_nomem(st);
     job->state = m;
     m->m.of_model = true;
-    if (option_check(point, ON_MATMUL, "a matmul", st) < 0 || read_expr(m, job, st) < 0 ||
+    if (read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
         check_schedule(m, point, st) < 0 || print_axes(m, mesh, st) < 0 ||
         module_job_lay(&m->m, job, mesh, st) < 0 || check_rates(m, point, st) < 0)
         return st->code;
-    return matmul_open_gathers(m, mesh, st);
+    return open_gathers(m, mesh, st);
 }
 
 /* All strategies begin with the same base; auto with others, too. */
@@ -194,7 +262,7 @@ static int verify_small(const struct matmul_job *m, const struct job *job, struc
     struct model_step step = {0};
     struct module module = {0};
     expr_scale(&expr, &mesh->axes, SMALL);
-    int code = chain_build(&expr, &mesh->axes, matmul_taken(m), &chain, st);
+    int code = chain_build(&expr, &mesh->axes, taken(m), &chain, st);
     if (code == 0)
         code = model_step_open_chain(&step, job->point, mesh, &chain.model.module, st);
     if (code == 0)
@@ -235,26 +303,29 @@ static bool has_collectives(const struct module *module)
     return has;
 }
 
-static int matmul_describe(const struct job *job, struct work *work, struct status *st)
+static int matmul_describe(const struct job *job, const struct trace *trace, struct result *result,
+                           struct status *st)
 {
     struct matmul_job *m = job->state;
-    work->op = m->op;
-    work->dtype = dtype_info(m->expr.operand[0].dtype)->name;
-    work->ring = has_collectives(&m->m.module) ? ring_kind_name(m->m.options.kind) : "";
-    work->strategy = m->m.step.strategy;
-    work->axes = m->axes;
+    (void)trace;
+    RESULT_PUT(result->op, m->op);
+    RESULT_PUT(result->dtype, dtype_info(m->expr.operand[0].dtype)->name);
+    RESULT_PUT(result->axes, m->axes);
+    RESULT_PUT(result->strategy, m->m.step.strategy);
+    RESULT_PUT(result->gather, gather_name(m));
+    RESULT_PUT(result->reference_option, "strategy");
+    RESULT_PUT(result->reference, pass_way_name(OVERLAP_NAIVE));
+    if (has_collectives(&m->m.module))
+        RESULT_PUT(result->ring, ring_kind_name(m->m.options.kind));
     if (!*m->plan) /* all strategies begin with it */
         print_plan(m, m->plan);
-    strcpy(work->plan, m->plan);
-    matmul_print_gathers(m, work->plan);
-    work->gather = matmul_gather_name(m);
-    work->bound_s = m->bound_s;
-    module_job_binds(&m->m, work->product_bound);
-    work->reference_option = "strategy";
-    work->reference = pass_way_name(OVERLAP_NAIVE);
+    strcpy(result->plan, m->plan);
+    print_gathers(m, result->plan);
+    result->bound_s = m->bound_s;
+    module_job_binds(&m->m, result->product_bound);
     if (!job->point->machine.mesh)
         return 0;
-    return matmul_rings_print(&m->m.module, &job->machine.mesh, work->rings, work->edges, st);
+    return matmul_print_rings(&m->m.module, &job->machine.mesh, result->rings, result->edges, st);
 }
 
 static const char *matmul_variants(const struct point *point, const char **values)
@@ -266,6 +337,8 @@ static const char *matmul_variants(const struct point *point, const char **value
 
 const struct workload workload_matmul = {.name = "matmul",
                                          .matches = matmul_matches,
+                                         .ops = ON_MATMUL,
+                                         .called = "a matmul",
                                          .open = matmul_open,
                                          .vary = matmul_vary,
                                          .build = matmul_build,

@@ -22,15 +22,25 @@ struct matmul_job {
     char plan[RESULT_LINE]; /* of the base that runs, once it was asked for */
 };
 
-/* Makes the other bases, and finds what no base can beat. */
-int matmul_open_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st);
+/* A time that no schedule of a module's products and collectives beats:
+ *
+ *     T >= max( sum of the products' least times, each collective's own bound )
+ *
+ * The products add up, for a chip's queue runs them one at a time, and every chip runs all of them, a slow one too. The module
+ * is as it is before loops are made of it. Loops and branches in it are not looked into. */
+int matmul_bound(const struct module *module, const struct mesh *mesh, const struct roofline *roofline,
+                 double *bound_s, struct status *st);
 
-/* Which dims of the output the base that runs gathers after the product, a bit each; and in a word: before, after, mixed; ""
- * where there is no choice. */
-unsigned matmul_taken(const struct matmul_job *m);
-const char *matmul_gather_name(const struct matmul_job *m);
+/* What could become of a product's partial sums, where the notation does not say: the outputs that could be written, and what
+ * each costs, simulated, as the end of the message that refuses it. `chain` says which of so many products it is. Returns the
+ * status's code. */
+int matmul_choices(const struct chain *chain, int products, const struct job *job, struct status *st);
 
-/* Appends where the gathers could stand otherwise, and what that takes if it was tried: "; --gather after 92 us". */
-void matmul_print_gathers(const struct matmul_job *m, char text[static RESULT_LINE]);
+/* A loop of permutes steps round one ring, however many physical axes its mesh axes lie on: what that ring is, and what a step
+ * costs whose ends are more than a link apart. Loops are the permutes that say which axes they go over (compile/loop.h):
+ * over="X,Y". `rings` gets what the mesh axes lie on, and the loops' rings where they go through several axes; `edges`, "" before,
+ * the first loop whose ring has longer steps. */
+int matmul_print_rings(const struct module *module, const struct mesh *mesh, char rings[static RESULT_LINE],
+                       char edges[static RESULT_LINE], struct status *st);
 
 #endif

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "numbers/array.h"
 #include "study/model_step.h"
+#include "study/parts.h"
 
 struct model_eval {
     struct model one;    /* on one device */
@@ -25,6 +26,10 @@ struct model_eval {
 int model_eval(struct model_eval *eval, const struct model_step *step, const struct module *module,
                struct status *st);
 void model_eval_free(struct model_eval *eval);
+
+/* Batches through parts: the loss of each, losses[batches], which is the first output of the last part. What is trained in a part
+ * with a loss learns. */
+int parts_eval(const struct parts *parts, double loss[], struct status *st);
 
 /* The Euclidean norm of an output; and the largest difference from one device's, as a share of its largest element. */
 double model_eval_norm(const struct model_eval *eval, int output);

@@ -59,34 +59,38 @@ static int check_chunks_used(const struct model_step *step, struct status *st)
                : status_fail(st, STATUS_INPUT, "--chunks does not apply without --all-reduce chunks");
 }
 
-/* Replaces a module by what a pass makes of it, if it finds anything to do. */
-static int go_on(struct module *module,
-                 int (*pass)(const struct module *, int, struct module *, struct status *), int layers,
+/* A pass, and whether it is to be run; those that look so many layers ahead take their number. */
+struct pass_row {
+    bool runs;
+    int (*pass)(const struct module *, struct module *, struct status *);
+    int (*ahead)(const struct module *, int layers, struct module *, struct status *);
+};
+
+/* Replaces a module by what passes make of it, one after the other, as far as they find anything to do. */
+static int go_on(struct module *module, const struct pass_row rows[], int count, int layers,
                  struct status *st)
 {
-    struct module next = {0};
-    int code = pass(module, layers, &next, st);
-    if (code == 0 && next.computations == 0)
-        return 0;
-    module_free(module);
-    *module = next;
+    int code = 0;
+    for (int i = 0; i < count && code == 0; i++) {
+        struct module next = {0};
+        if (!rows[i].runs)
+            continue;
+        code = rows[i].pass ? rows[i].pass(module, &next, st) : rows[i].ahead(module, layers, &next, st);
+        if (code == 0 && next.computations == 0)
+            continue;
+        module_free(module);
+        *module = next;
+    }
     return code;
-}
-
-static int fuse(const struct module *in, int layers, struct module *out, struct status *st)
-{
-    (void)layers;
-    return pass_fuse(in, out, st);
 }
 
 int model_step_base(const struct point *point, const struct module *model, struct module *base,
                     struct status *st)
 {
+    bool timed = point->machine.elementwise; /* else it takes no time either way */
+    const struct pass_row fuse = {point->schedule.fuse && timed, .pass = pass_fuse};
     int code = pass_recompute(model, (enum remat)point->schedule.remat, base, st);
-    if (code == 0 && point->schedule.fuse &&
-        point->machine.elementwise) /* else it takes no time either way */
-        code = go_on(base, fuse, 0, st);
-    return code;
+    return code < 0 ? code : go_on(base, &fuse, 1, 0, st);
 }
 
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
@@ -190,24 +194,6 @@ static bool is_naive(const struct model_step *step)
     return true;
 }
 
-static int combine(const struct module *in, int layers, struct module *out, struct status *st)
-{
-    (void)layers;
-    return pass_combine(in, out, st);
-}
-
-static int by_data(const struct module *in, int layers, struct module *out, struct status *st)
-{
-    (void)layers;
-    return pass_by_data(in, out, st);
-}
-
-static int exchange(const struct module *in, int layers, struct module *out, struct status *st)
-{
-    (void)layers;
-    return pass_exchange(in, out, st);
-}
-
 static int write_step(struct model_step *step, struct module *module, struct status *st)
 {
     const struct point *point = step->point;
@@ -217,20 +203,16 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .ring = lay_ring,
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
         .xla_loops = point->schedule.loop == LOOP_XLA};
-    struct module made = {0};
-    int code = pass_overlap(&step->base, &options, &made, st);
-    if (code == 0 && point->schedule.combine)
-        code = go_on(&made, combine, 0, st);
-    if (code == 0 && point->schedule.prefetch > 0)
-        code = go_on(&made, pass_prefetch, point->schedule.prefetch, st);
-    if (code == 0 && point->schedule.prefetch > 0)
-        code = go_on(&made, pass_postpone, point->schedule.prefetch, st);
-    if (code == 0 && step->of_chain && !is_naive(step))
-        code = go_on(&made, by_data, 0, st);
-    if (code == 0 && step->model.experts && step->model.experts->chunks > 1)
-        code = go_on(&made, exchange, 0, st);
-    *module = made;
-    return code;
+    const struct model_experts *experts = step->model.experts;
+    const struct pass_row rows[] = {
+        {point->schedule.combine, .pass = pass_combine},
+        {point->schedule.prefetch > 0, .ahead = pass_prefetch},
+        {point->schedule.prefetch > 0, .ahead = pass_postpone},
+        {step->of_chain && !is_naive(step), .pass = pass_by_data},
+        {experts && experts->chunks > 1, .pass = pass_exchange},
+    };
+    int code = pass_overlap(&step->base, &options, module, st);
+    return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);
 }
 
 static bool is_collective(const struct model_step *step, int32_t at)

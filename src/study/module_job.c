@@ -9,16 +9,14 @@
 
 #include "settings/option.h"
 #include "study/kind.h"
-#include "study/listing.h"
-#include "study/module_files.h"
-#include "study/module_look.h"
-#include "study/rates.h"
-#include "study/workloads.h"
+#include "study/module_options.h"
+#include "study/parts.h"
+#include "study/time_breakdown.h"
 
 bool module_job_matches(const struct point *point)
 {
     unsigned op = workload_kind(point->work.op);
-    return op == ON_TEXT || op == ON_MODEL;
+    return op == ON_TEXT || (op == ON_MODEL && !parts_match(point));
 }
 
 static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
@@ -39,29 +37,10 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
     return code;
 }
 
-int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
-                       struct status *st)
-{
-    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring : ring_kind_by_name(chip->ring, st);
-    if (kind < 0)
-        return kind;
-    if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
-        return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
-    *options = (struct lower_options){.kind = (enum ring_kind)kind,
-                                      .algorithm = (enum algorithm)point->schedule.algorithm,
-                                      .setup_s = chip->setup_s,
-                                      .unroll = point->schedule.unroll,
-                                      .products_only = !point->machine.elementwise,
-                                      .ragged_uniform = point->work.ragged != NULL};
-    int code = rates_read(&options->roofline, point, chip, st);
-    options->roofline.step = true;
-    return code;
-}
-
 static int read_options(struct module_job *m, const struct job *job, struct status *st)
 {
     const struct point *point = job->point;
-    int code = module_job_options(point, job->machine.chip, &m->options, st);
+    int code = module_options(point, job->machine.chip, &m->options, st);
     m->options.least = job->options.least;
     if (code == 0 && point->work.op_cost) {
         code = op_costs_read(point->work.op_cost, &m->op_cost_table, &m->op_cost, &m->options.op_costs, st);
@@ -173,6 +152,114 @@ void module_job_close(struct job *job)
     job->state = NULL;
 }
 
+/* A base, as it is fastest, with its lowering, if that was built. */
+struct choice {
+    struct module_job *m;
+    struct model_step step;
+    struct module module;
+    struct lower timed, best; /* of the ways that were tried: the last one's, the fastest one's */
+};
+
+static void choice_free(struct choice *choice)
+{
+    lower_free(&choice->timed);
+    lower_free(&choice->best);
+    module_free(&choice->module);
+    model_step_free(&choice->step);
+}
+
+static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
+{
+    struct choice *choice = context;
+    struct module_job *m = choice->m;
+    struct lower *timed = &choice->timed;
+    lower_free(timed);
+    int code = lower_init(timed, module, &m->placement, &m->options, st);
+    if (code == 0)
+        code = lower_learn(timed, &m->lower, st);
+    if (code == 0)
+        code = lower_time(timed, time_s, st);
+    if (code == 0)
+        code = lower_learn(&m->lower, timed, st);
+    m->unsteady = m->unsteady || timed->unsteady;
+    timed->module = NULL; /* it is the caller's, who may move it */
+    return code;
+}
+
+static void keep_timed(void *context)
+{
+    struct choice *choice = context;
+    lower_free(&choice->best);
+    choice->best = choice->timed;
+    choice->timed = (struct lower){0};
+}
+
+static int choice_write(struct choice *choice, struct status *st)
+{
+    return model_step_write(&choice->step, &(struct model_step_timer){choice, time_module, keep_timed},
+                            &choice->module, st);
+}
+
+int module_job_even_s(const struct module_job *m, double *time_s, struct status *st)
+{
+    struct lower_options options = m->options;
+    struct lower lower = {0};
+    options.rows_even = true;
+    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+/* Tries the other bases, and takes one that is faster. */
+static int try_others(struct module_job *m, struct choice *best, struct status *st)
+{
+    int code = 0;
+    for (int i = 0; i < m->others && code == 0; i++) {
+        struct choice other = {.m = m};
+        code = model_step_open_chain(&other.step, best->step.point, best->step.mesh, &m->other[i], st);
+        if (code == 0)
+            code = choice_write(&other, st);
+        m->other_s[i] = other.step.least_s;
+        if (code == 0 && other.step.least_s < best->step.least_s * (1 - 1e-9)) {
+            struct choice slower = *best;
+            *best = other;
+            other = slower;
+            m->taken = i + 1;
+        }
+        choice_free(&other);
+    }
+    return code;
+}
+
+int module_job_choose(struct module_job *m, struct status *st)
+{
+    if (!m->of_model || m->step.strategy[0])
+        return 0;
+    struct choice best = {.m = m, .step = m->step};
+    int code = choice_write(&best, st);
+    m->own_s = best.step.least_s;
+    if (code == 0)
+        code = try_others(m, &best, st);
+    m->step = best.step;
+    best.step = (struct model_step){0};
+    struct module opened = m->module;
+    m->module = best.module;
+    best.module = opened;
+    struct lower tried = m->lower;
+    m->lower = best.best;
+    best.best = tried;
+    m->built = m->lower.written != NULL;
+    if (code == 0 && !m->built)
+        code = lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
+    if (code == 0)
+        code = lower_learn(&m->lower, &best.best, st);
+    m->lower.module = &m->module;
+    choice_free(&best);
+    return code;
+}
+
 /* The program is lent to the job, which frees it. What was chosen for its time is built already. */
 int module_job_build(struct job *job, struct status *st)
 {
@@ -223,21 +310,24 @@ static int find_overlapped(const struct module_job *m, double *time_s, struct st
     return code;
 }
 
-static int module_describe(const struct job *job, struct work *work, struct status *st)
+static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
+                           struct status *st)
 {
     struct module_job *m = job->state;
-    work->op = m->path;
-    module_job_binds(m, work->product_bound);
-    work->ring = ring_kind_name(m->options.kind);
-    work->strategy = m->of_model ? m->step.strategy : NULL;
-    work->reference_option = m->of_model ? "strategy" : "ring";
-    work->reference = m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI);
-    int code = lower_more_steps(&m->lower, &job->program, &work->more_steps, st);
-    if (code < 0 || m->module.scheduled)
-        return code;
-    code = find_overlapped(m, &m->overlapped_s, st);
-    work->overlapped_s = m->overlapped_s;
-    return code;
+    int64_t more_steps;
+    module_job_binds(m, result->product_bound);
+    RESULT_PUT(result->op, m->path);
+    RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
+    RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");
+    RESULT_PUT(result->reference, m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI));
+    if (m->of_model)
+        RESULT_PUT(result->strategy, m->step.strategy);
+    int code = lower_more_steps(&m->lower, &job->program, &more_steps, st);
+    result->steps += code == 0 ? more_steps : 0;
+    if (code == 0 && !m->module.scheduled)
+        code = find_overlapped(m, &m->overlapped_s, st);
+    result->overlapped_s = m->overlapped_s;
+    return code < 0 ? code : module_outputs(job, trace, result, st);
 }
 
 static const char *module_variants(const struct point *point, const char **values)
@@ -306,6 +396,6 @@ const struct workload workload_module = {.name = "module",
                                          .build = module_job_build,
                                          .settle = module_job_settle,
                                          .describe = module_describe,
-                                         .look = module_look,
+                                         .record = RECORD_FEW,
                                          .close = module_job_close,
                                          .variants = module_variants};

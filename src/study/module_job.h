@@ -13,12 +13,6 @@
 #include "study/job.h"
 #include "study/model_step.h"
 
-/* What one execution of an instruction took. Of a compute it is busy; of a collective, from its issue to its end, of which
- * the queue was idle for the exposed part. */
-struct spending {
-    double start_s, time_s, exposed_s;
-};
-
 struct module_job {
     struct module module;
     bool borrowed; /* the module is the catalog's */
@@ -57,10 +51,6 @@ const struct module_job *module_job_of(const struct job *job);
 /* What the module takes if the rows that differ from device to device were all alike. */
 int module_job_even_s(const struct module_job *m, double *time_s, struct status *st);
 
-/* How a module of a step is lowered at a point, but for what --op-cost says. */
-int module_job_options(const struct point *point, const struct chip *chip, struct lower_options *options,
-                       struct status *st);
-
 /* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
  * Reads the options and lays the devices (on a mesh, or NULL); the rest are a workload's functions. */
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st);
@@ -74,15 +64,5 @@ int module_job_choose(struct module_job *m, struct status *st);
 
 /* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
 char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS]);
-
-/* What a compute took on the critical chip. Where the trace is of fewer chips, which stand for the others, on the slowest. */
-double module_job_compute_s(const struct module_job *m, const struct lowered *item,
-                            const struct trace *trace);
-/* What each item of the lowered module took, by the times of its ops: [items], the caller's to free(), also after a failure. */
-int module_job_spend(const struct module_job *m, const struct trace *trace, struct spending **spending,
-                     struct status *st);
-
-/* What a collective is over: "tp", groups as they are written, "8 pairs" of a permute that is not a model's. */
-const char *module_job_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES]);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/csv.h"
+#include "base/text.h"
 #include "machine/slice.h"
 #include "notation/axes.h"
 #include "program/fold.h"
@@ -54,7 +55,10 @@ struct result {
     double least_s;                 /* that it cannot beat: of a search (job_least()) */
     char exposed_axes[RESULT_LINE]; /* of a module: seconds exposed over mesh axes: "tp=0.0123 fsdp=3e-06" */
     char offered[RESULT_ID];        /* "yes" or "no": does the chip's cloud offer the slice */
-    char rings[RESULT_LINE];        /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
+    char parts
+        [RESULT_LINE]; /* of a workload of parts: seconds of each by itself: "a=0.001 a>b=2e-05 b=0.002" */
+    char busy[RESULT_LINE];  /* the same, of the time of a batch: how much it is at work */
+    char rings[RESULT_LINE]; /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
 
     char product_bound[RESULT_WORDS]; /* what binds the products: "HBM 72%, MXU 28%"; "" without any */
 
@@ -62,6 +66,7 @@ struct result {
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
     char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char schedule[RESULT_LINE];                   /* of a workload of parts: who works on what, in order */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
     char warning[RESULT_LINE];                    /* a sentence: what cannot work although it was timed; "" */
     char edges[RESULT_LINE];            /* what neighbours cost that are not side by side; "" if all are */
@@ -70,6 +75,9 @@ struct result {
     char reference[RESULT_WORD];        /* ... is "uni"; "" if with none */
     int code;                           /* enum status_code */
 };
+
+/* A text of a result, made one line. NULL is "". */
+#define RESULT_PUT(field, text) text_one_line((text) ? (text) : "", field, sizeof field)
 
 /* Nothing known yet. */
 void result_init(struct result *result);
@@ -95,6 +103,7 @@ enum column_when {
     WHEN_COMPARED,
     WHEN_KNOWN,
     WHEN_VARIED,
+    WHEN_FORMULA, /* of collectives, and where there is one */
     WHEN_SEARCHED /* of a search for meshes */
 };
 

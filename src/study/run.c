@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "collective/collective.h"
 #include "engine/timing.h"
 #include "machine/boxes.h"
@@ -36,32 +35,30 @@ static int communication(struct job *job, const struct timing *timing, bool *aga
     return code;
 }
 
-#define PUT(field, text) text_one_line((text) ? (text) : "", field, sizeof field)
-
 /* What is known before anything runs; of a point that never became a job, what was asked for. */
 static void identify(struct result *result, const struct point *point, const struct job *job)
 {
     const struct slice *slice = &job->machine.slice;
     result_init(result);
-    PUT(result->op, point->work.op);
-    PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->machine.chip);
-    PUT(result->slice, point->machine.slice);
-    PUT(result->wrap, point->machine.wrap);
-    PUT(result->mesh, point->machine.mesh);
-    PUT(result->axes, point->work.axis);
-    PUT(result->profile, chip_profile_names[point->machine.profile]);
-    PUT(result->dtype, point->work.dtype);
+    RESULT_PUT(result->op, point->work.op);
+    RESULT_PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->machine.chip);
+    RESULT_PUT(result->slice, point->machine.slice);
+    RESULT_PUT(result->wrap, point->machine.wrap);
+    RESULT_PUT(result->mesh, point->machine.mesh);
+    RESULT_PUT(result->axes, point->work.axis);
+    RESULT_PUT(result->profile, chip_profile_names[point->machine.profile]);
+    RESULT_PUT(result->dtype, point->work.dtype);
     const char *values;
     if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
-        PUT(result->strategy, point->schedule.strategy);
+        RESULT_PUT(result->strategy, point->schedule.strategy);
     if (point->schedule.ring != CHOICE_OPEN)
-        PUT(result->ring, ring_kind_name((enum ring_kind)point->schedule.ring));
+        RESULT_PUT(result->ring, ring_kind_name((enum ring_kind)point->schedule.ring));
     result->size_bytes = point->work.size_bytes;
     if (slice->chips > 0) {
         result->chips = slice->chips;
         slice_print_shape(slice, result->slice);
         slice_print_wrap(slice, result->wrap);
-        PUT(result->offered, box_is_offered(job->machine.chip, slice->len) ? "yes" : "no");
+        RESULT_PUT(result->offered, box_is_offered(job->machine.chip, slice->len) ? "yes" : "no");
     }
     if (job->machine.mesh.axes.count > 0)
         axes_print(&job->machine.mesh.axes, result->mesh);
@@ -69,47 +66,12 @@ static void identify(struct result *result, const struct point *point, const str
         mesh_print_mapping(&job->machine.mesh, result->rings);
 }
 
-static int describe(struct result *result, const struct job *job, const struct metrics *m, struct status *st)
-{
-    struct work work = {.alg_bytes = NAN,
-                        .busbw_factor = NAN,
-                        .formula_exact_s = NAN,
-                        .formula_rule_s = NAN,
-                        .bound_s = NAN,
-                        .overlapped_s = NAN};
-    int code = job->workload->describe(job, &work, st);
-    if (code < 0)
-        return code;
-    PUT(result->op, work.op);
-    PUT(result->dtype, work.dtype);
-    PUT(result->axes, work.axes);
-    PUT(result->ring, work.ring);
-    PUT(result->strategy, work.strategy);
-    PUT(result->gather, work.gather);
-    PUT(result->exact_id, work.exact_id);
-    PUT(result->rule_id, work.rule_id);
-    PUT(result->reference_option, work.reference_option);
-    PUT(result->reference, work.reference);
-    PUT(result->plan, work.plan);
-    PUT(result->edges, work.edges);
-    if (*work.rings)
-        PUT(result->rings, work.rings);
-    PUT(result->product_bound, work.product_bound);
-    result->size_bytes = work.size_bytes;
-    result->formula_exact_s = work.formula_exact_s;
-    result->formula_rule_s = work.formula_rule_s;
-    result->bound_s = work.bound_s;
-    result->overlapped_s = work.overlapped_s;
-    result->steps = m->counts.steps + work.more_steps;
-    if (m->time_s > 0) {
-        result->algbw_Bps = work.alg_bytes / m->time_s;
-        result->busbw_Bps = result->algbw_Bps * work.busbw_factor;
-    }
-    return 0;
-}
-
+/* The times; what has a name of its own in what follows is the workload's to say. */
 static void measure(struct result *result, const struct metrics *m)
 {
+    *result->dtype = *result->axes = *result->ring = *result->strategy = '\0';
+    result->size_bytes = 0;
+    result->steps = m->counts.steps;
     result->time_s = m->time_s;
     result->max_link_frac = m->max_link_frac;
     result->mean_link_frac = m->mean_link_frac;
@@ -120,7 +82,7 @@ static void measure(struct result *result, const struct metrics *m)
     result->comm_s = m->comm_s;
     result->exposed_comm_s = m->exposed_comm_s;
     result->overlap_frac = m->overlap_frac;
-    PUT(result->status, "ok");
+    RESULT_PUT(result->status, "ok");
 }
 
 /* What is not asked for is not measured: that takes as long as a small simulation. */
@@ -152,14 +114,12 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
     struct metrics_run measured = {timing->program, &run->counts, &timing->trace,
                                    more_s,          comm_s,       timing->fold.orbit};
     code = metrics_compute(&metrics, &measured, st);
-    if (code == 0)
-        code = describe(&run->result, job, &metrics, st);
+    if (code == 0) {
+        measure(&run->result, &metrics);
+        code = job->workload->describe(job, &timing->trace, &run->result, st);
+    }
     if (code == 0)
         code = reroutes_print(job, run->result.rerouted, st);
-    if (code == 0)
-        measure(&run->result, &metrics);
-    if (code == 0 && job->workload->look)
-        code = job->workload->look(job, &timing->trace, &run->result, st);
     run->result.engines_off_frac = timing->trace.off_frac;
     if (code == 0 && timing->limits.tolerance_frac > 0) {
         run->result.time_low_s = timing->trace.low_s + more_s;
@@ -173,14 +133,13 @@ static int run_program(struct job *job, enum record record, struct run *run, boo
 static int prepare(const struct job *job, const struct engine *engine, struct run *run, struct status *st)
 {
     struct timing *timing = &run->timing;
+    identify(&run->result, job->point, job);
+    RESULT_PUT(run->result.engine, engine->name);
     if (timing->program && program_kept_shape(&job->program)) {
         timing_renew(timing);
-        run->result.size_bytes = job->point->work.size_bytes;
         return 0;
     }
     timing_free(timing);
-    identify(&run->result, job->point, job);
-    PUT(run->result.engine, engine->name);
     int code = timing_init(timing, &job->program, engine, job->point->run.fold, st);
     return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
 }
@@ -207,8 +166,8 @@ int job_run(struct job *job, enum record record, struct run *run, struct status 
                                          .since = stopwatch_start_wall(),
                                          .progress = job->progress,
                                          .context = job};
-    if (job->workload->look && record == RECORD_NONE)
-        record = RECORD_FEW; /* what single instructions took is told of one chip */
+    if (record == RECORD_NONE)
+        record = job->workload->record;
     for (;;) {
         bool again = false;
         int code = run_once(job, job->point->run.check ? RECORD_ALL : record, &limits, run, &again, st);

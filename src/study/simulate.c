@@ -2,7 +2,6 @@
 #include "study/simulate.h"
 
 #include "study/collective_job.h"
-#include "study/workloads.h"
 
 int simulate_point(const struct point *point, struct catalog *catalog, bool runs,
                    struct simulation *simulation, struct status *st)

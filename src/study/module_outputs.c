@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "study/module_look.h"
-
+/* What a result says of a module's run besides its times: MFU, tokens a second, memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "machine/roofline.h"
-#include "study/module_job.h"
-#include "study/module_spent.h"
+#include "study/time_breakdown.h"
 
 /* "tp=0.0123 fsdp=3e-06": seconds by mesh axes, most first. */
-static size_t print_exposed(const struct module_spent *spent, const char *before, char *text, size_t room)
+static size_t print_exposed(const struct time_breakdown *spent, const char *before, char *text, size_t room)
 {
     size_t used = 0;
     text[0] = '\0';
@@ -22,7 +20,7 @@ static size_t print_exposed(const struct module_spent *spent, const char *before
 }
 
 /* "model=0.54 beyond=0.2 ... exposed:tp=0.0123 rest=0" */
-static void print_spent(const struct module_spent *spent, char *text, size_t room)
+static void print_spent(const struct time_breakdown *spent, char *text, size_t room)
 {
     size_t used =
         (size_t)snprintf(text, room, "model=%.6g beyond=%.6g below_peak=%.6g hbm=%.6g others=%.6g ",
@@ -38,7 +36,7 @@ static double hbm_of(const struct job *job)
     return (double)job->machine.chip->hbm_bytes / job->machine.mesh.cores;
 }
 
-double module_memory_bytes(const struct job *job)
+static double memory_bytes(const struct job *job)
 {
     const struct module_job *m = module_job_of(job);
     return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->schedule.remat) : 0;
@@ -75,7 +73,7 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
     if (code < 0)
         return code;
-    result->memory_bytes = module_memory_bytes(job);
+    result->memory_bytes = memory_bytes(job);
     result->tokens_per_s = size->tokens / result->time_s;
     double could = job->machine.slice.chips * m->placement.cores * peak * result->time_s;
     result->mfu_frac = size->flops / could;
@@ -92,11 +90,11 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     return 0;
 }
 
-int module_look(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
+int module_outputs(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
 {
     const struct module_job *m = module_job_of(job);
-    struct module_spent spent;
-    int code = module_spent_find(m, trace, result->time_s, &spent, st);
+    struct time_breakdown spent;
+    int code = time_breakdown_find(m, trace, result->time_s, &spent, st);
     if (code < 0)
         return code;
     print_exposed(&spent, "", result->exposed_axes, sizeof result->exposed_axes);

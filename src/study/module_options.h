@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * module_files: what files say of a module besides its text: where its devices are, what its custom calls cost.
+ * module_options: how a module is lowered at a point, and what files say of it besides its text.
  *
+ *   rates     of the chip, or those that the point gives instead (--peak, --matmul-efficiency, --launch-overhead ...)
  *   devices   CSV, a row a device in the order of the device assignment: the columns x, y, z (as many as the slice has
  *             axes), or the column chip; without a header the same columns by their number
  *   op costs  CSV with the column name (an instruction's, or a custom call's target) and time_s, or flops and bytes
  *
- * Units: seconds, operations, bytes. Errors: STATUS_INPUT with file, line and column. Ownership: the caller's.
+ * Units: seconds, operations, bytes. Errors: STATUS_INPUT, in files with line and column. Ownership: the caller's.
  */
-#ifndef WORKLOAD_MODULE_FILES_H
-#define WORKLOAD_MODULE_FILES_H
+#ifndef ICISIM_MODULE_OPTIONS_H
+#define ICISIM_MODULE_OPTIONS_H
 
 #include "base/csv.h"
 #include "compile/lower.h"
+#include "machine/chip.h"
 #include "machine/slice.h"
+#include "settings/point.h"
+
+/* How a module of a step is lowered at a point, but for what --op-cost says. Peaks that were given are those of
+ * options->roofline.peak_flops that are not NaN. */
+int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
+                   struct status *st);
 
 /* The chip of each device: [slice->chips * cores], to be freed. */
 int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of,

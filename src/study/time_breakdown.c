@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What single instructions took, and how long the critical chip waited for them. */
+#include "study/time_breakdown.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "hlo/tally.h"
-#include "study/module_job.h"
+#include "machine/roofline.h"
 
 static double first_start_s(const struct trace *trace, int32_t first, int32_t last)
 {
@@ -89,19 +90,20 @@ static struct wait wait_of_one(const struct module_job *m, const struct trace *t
     return wait;
 }
 
-double module_job_compute_s(const struct module_job *m, const struct lowered *item, const struct trace *trace)
+double instruction_compute_s(const struct module_job *m, const struct lowered *item,
+                             const struct trace *trace)
 {
     bool known = item->each_s && trace->chips == m->placement.slice->chips;
     return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
 }
 
 /* What an item took, and how long the queue was idle before it went on with its result; of that, how long before it began. */
-static struct spending spend_one(const struct module_job *m, const struct trace *trace, int32_t index,
-                                 double *early_s)
+static struct instruction_time spend_one(const struct module_job *m, const struct trace *trace, int32_t index,
+                                         double *early_s)
 {
     const struct lowered *item = &m->lower.item[index];
     struct wait wait = {0, 0};
-    struct spending spending = {.time_s = module_job_compute_s(m, item, trace)};
+    struct instruction_time spending = {.time_s = instruction_compute_s(m, item, trace)};
     *early_s = 0;
     if (item->first_op < 0)
         return spending;
@@ -163,7 +165,7 @@ static int32_t count_ended(const struct ended ended[], int32_t n, double time_s)
 /* An item cannot be waited for before it begins. What the queue was idle for before that it waited for what brought the item's
  * operand, the one that ended as the item began, or for what brought that one's, and so on back. */
 static void pass_on(const struct module_job *m, const struct trace *trace, const struct ended ended[],
-                    int32_t n, int32_t index, double early_s, struct spending spending[])
+                    int32_t n, int32_t index, double early_s, struct instruction_time spending[])
 {
     double slack_s = 1e-12 * trace->total_s, begin_s = spending[index].start_s;
     while (early_s > slack_s) {
@@ -181,11 +183,11 @@ static void pass_on(const struct module_job *m, const struct trace *trace, const
     }
 }
 
-int module_job_spend(const struct module_job *m, const struct trace *trace, struct spending **spending,
-                     struct status *st)
+int instruction_times(const struct module_job *m, const struct trace *trace,
+                      struct instruction_time **spending, struct status *st)
 {
     size_t room = (size_t)m->lower.items + 1;
-    struct spending *all = malloc(room * sizeof *all);
+    struct instruction_time *all = malloc(room * sizeof *all);
     struct ended *ended = malloc(room * sizeof *ended);
     double *early_s = malloc(room * sizeof *early_s);
     bool has_room = all && ended && early_s;
@@ -217,7 +219,7 @@ static void print_moved(const struct module_job *m, int32_t permute, char text[s
     }
 }
 
-const char *module_job_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES])
+const char *instruction_axes(const struct module_job *m, int32_t collective, char text[static TALLY_AXES])
 {
     int pairs;
     if (module_number(&m->module, collective, ATTR_REPLICA_GROUPS, -1) >= 0)
@@ -227,4 +229,90 @@ const char *module_job_axes(const struct module_job *m, int32_t collective, char
     if (m->of_model)
         print_moved(m, collective, text);
     return text;
+}
+
+static struct spent_axes *exposed_over(struct time_breakdown *spent, const char *axes)
+{
+    for (int i = 0; i < spent->lists; i++)
+        if (strcmp(spent->exposed[i].axes, axes) == 0)
+            return &spent->exposed[i];
+    if (spent->lists == SPENT_AXES)
+        return &spent->exposed[SPENT_AXES - 1];
+    struct spent_axes *made = &spent->exposed[spent->lists++];
+    snprintf(made->axes, sizeof made->axes, "%s", spent->lists < SPENT_AXES ? axes : "others");
+    return made;
+}
+
+static int by_seconds(const void *a, const void *b)
+{
+    const struct spent_axes *left = a, *right = b;
+    return left->seconds > right->seconds ? -1 : left->seconds < right->seconds;
+}
+
+/* Permutes of HLO text have no axes. */
+static void add_collective(const struct module_job *m, double exposed_s, int32_t collective,
+                           struct time_breakdown *spent)
+{
+    char axes[TALLY_AXES];
+    bool permute = opcode_info(module_at(&m->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE;
+    exposed_over(spent, permute && !m->of_model ? "permutes" : instruction_axes(m, collective, axes))
+        ->seconds += exposed_s;
+}
+
+static void add_compute(const struct module_job *m, const struct trace *trace, const struct lowered *item,
+                        struct time_breakdown *spent)
+{
+    double peak_flops, given_s, took_s = instruction_compute_s(m, item, trace);
+    struct status unknown = {0}; /* a type without a peak, whose time was given */
+    struct cost cost = lower_cost(&m->lower, item->instruction, &given_s);
+    if (!cost.product || roofline_peak(&m->options.roofline, cost.dtype, &peak_flops, &unknown) < 0) {
+        spent->others_s += took_s * item->times;
+        return;
+    }
+    double least_s = fmin(cost.flops / peak_flops, took_s);
+    spent->beyond_s += least_s * item->times;
+    *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (took_s - least_s) * item->times;
+}
+
+/* What the model's operations are, at the peak of all devices. */
+static int find_model(const struct module_job *m, struct time_breakdown *spent, struct status *st)
+{
+    double peak_flops, flops = m->step.model.size.flops;
+    int dtype = dtype_by_name(m->step.point->work.dtype, st);
+    int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak_flops, st);
+    if (code < 0)
+        return code;
+    spent->model_s = flops / (m->placement.devices * peak_flops);
+    spent->beyond_s -= spent->model_s;
+    return 0;
+}
+
+int time_breakdown_find(const struct module_job *m, const struct trace *trace, double total_s,
+                        struct time_breakdown *spent, struct status *st)
+{
+    bool of_step = module_is_step(m);
+    struct instruction_time *spending = NULL;
+    *spent = (struct time_breakdown){0};
+    int code = instruction_times(m, trace, &spending, st);
+    for (int32_t i = 0; i < m->lower.items && code == 0; i++) {
+        const struct lowered *item = &m->lower.item[i];
+        int32_t collective = lower_collective_in(&m->module, item->instruction);
+        if (collective >= 0)
+            add_collective(m, spending[i].exposed_s * item->times, collective, spent);
+        else if (of_step && item->seconds > 0)
+            add_compute(m, trace, item, spent);
+    }
+    free(spending);
+    if (code == 0 && of_step)
+        code = find_model(m, spent, st);
+    qsort(spent->exposed, (size_t)spent->lists, sizeof *spent->exposed, by_seconds);
+    spent->rest_s =
+        total_s - spent->model_s - spent->beyond_s - spent->below_peak_s - spent->hbm_s - spent->others_s;
+    for (int i = 0; i < spent->lists; i++)
+        spent->rest_s -= spent->exposed[i].seconds;
+    double *left[] = {&spent->beyond_s, &spent->rest_s};
+    for (int i = 0; i < 2; i++)
+        if (fabs(*left[i]) <= 1e-9 * total_s) /* of so many sums */
+            *left[i] = 0;
+    return code;
 }

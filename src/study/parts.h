@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * parts: a workload of several programs at a time, each on chips of its own, with transfers between them.
+ *
+ *     parts:
+ *       teacher: {step: distillation/teacher.yaml, mesh: "tp=4", on: 0-3}
+ *       student: {step: distillation/student.yaml, mesh: "dp=4", on: 4-7}
+ *     transfers:
+ *       - {from: teacher.y, to: student.t}
+ *       - {from: teacher.x, to: student.x}
+ *     batches: 5                what eval runs
+ *     learning-rate: 0.01
+ *
+ * A part may have a time instead of a step, {time: 100us, mesh: "d=4", on: 0-3}, and then its transfers have one too,
+ * {from: a, to: b, time: 20us}; `transfers: {time: 20us}` stands for one from each part to the next. Any number of parts may hand
+ * something to any others, as long as nothing comes back to where it began.
+ *
+ * A batch passes all parts and all transfers. Each of these works on one batch at a time; a transfer runs beside the parts, as
+ * DMA engines do it. What works when is said by a schedule: a list of turns (part, batch, phase), which each part takes in the
+ * order of the list. In the one that is written here a batch enters when the one `in_flight` before it has left. Where parts and
+ * transfers share no links, the time from one batch to the next is
+ *
+ *     max(longest part or transfer, longest way of a batch through them / in_flight)
+ *
+ * because the only circles in what waits for what are a part (or transfer) that waits for itself, one batch before, and a way
+ * through, which waits for its end in_flight batches before. What a batch takes beyond that is contention: links that transfers
+ * and parts share, and the word that a batch has left, which crosses links without bytes.
+ *
+ * With host_transfer a batch goes through the hosts, as jax.device_put between two meshes does, and the loop blocks: what a
+ * chip has goes over its PCIe to the host, and from the host to a chip of the next part over that one's, while neither computes.
+ *
+ * Units: in the names. Errors: with file, line and column. Ownership: the caller's struct, freed with parts_close(), safe when
+ * zeroed; point and machine are borrowed.
+ */
+#ifndef ICISIM_PARTS_H
+#define ICISIM_PARTS_H
+
+#include <stdbool.h>
+
+#include "base/document.h"
+#include "compile/lower.h"
+#include "model/model.h"
+#include "settings/point.h"
+#include "study/job.h"
+
+enum { PART_NAME = 24, PART_PATH = 1024 };
+
+struct part {
+    char name[PART_NAME], path[PART_PATH];
+    struct point point; /* of its step */
+    double given_s;     /* NaN: there is a step */
+    struct mesh mesh;
+    struct placement placement;
+    struct model model;
+    struct module module;
+    struct lower_options options;
+    struct lower lower;
+    bool gets, gives; /* something, by a transfer */
+    int level;        /* so many parts are before it on the longest way of a batch */
+};
+
+/* All that one part hands to another after its step. */
+struct transfer {
+    int from, to;   /* parts */
+    double given_s; /* NaN: by the bytes */
+    double *bytes;  /* [devices of from][devices of to] */
+};
+
+/* A tensor of a part, an input or what its forward pass gives, and the input of another part that it becomes. */
+struct handover {
+    int from_part, to_part;
+    bool of_output;
+    int from, to;
+};
+
+struct parts {
+    const struct point *point;
+    const struct machine *machine;
+    struct part *part; /* in the order of the file */
+    int parts;
+    int *order; /* [parts] each after all that hand something to it */
+    struct transfer *transfer;
+    int transfers;
+    struct handover *handover;
+    int handovers;
+    int64_t batches; /* of eval */
+    double learning_rate;
+};
+
+/* Is it the file of such a workload? */
+bool parts_match(const struct point *point);
+
+int parts_open(struct parts *parts, const struct point *point, const struct machine *machine,
+               struct status *st);
+void parts_close(struct parts *parts);
+
+/* What a part does in a turn. */
+enum phase {
+    PHASE_STEP, /* its step */
+    PHASE_SEND, /* hands what has come out to the parts after it */
+};
+struct turn {
+    int part, batch;
+    enum phase phase;
+};
+/* The ops at which a part, or a transfer, begins a batch and ends it, in which all its chips take part. */
+struct passage {
+    int32_t begin, end;
+};
+struct turns {
+    struct turn *turn; /* [count] */
+    int count, batches, in_flight;
+    struct passage *step,
+        *sent; /* once it is built: [part * batches + batch], [transfer * batches + batch] */
+};
+
+/* Batch after batch, each part as soon as it has what it needs. turns_free() is safe after a failure. */
+int turns_write(struct turns *turns, const struct parts *parts, int batches, int in_flight,
+                struct status *st);
+/* STATUS_CHECK where a turn is missing or comes twice, or needs something that comes after it. */
+int turns_check(const struct turns *turns, const struct parts *parts, struct status *st);
+/* "teacher 0, teacher sends 0, student 0, teacher 1, ...": the first two batches. Returns `text`. */
+char *turns_print(const struct turns *turns, const struct parts *parts, char text[static RESULT_LINE]);
+
+/* Appends what the turns do to a program. */
+int turns_build(struct turns *turns, struct parts *parts, struct program *program, struct status *st);
+void turns_free(struct turns *turns);
+
+/* What a part, or after the parts a transfer, takes by itself. */
+int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st);
+
+/* The parts of a job, NULL of one that is no such workload. */
+const struct parts *parts_of(const struct job *job);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The workload "parts": what a batch takes in the steady state, and what each part does of it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "settings/option.h"
+#include "study/parts.h"
+
+struct parts_job {
+    struct parts parts;
+    struct turns turns;
+    double *alone_s; /* [parts + transfers] by itself; NULL until it is asked for */
+};
+
+/* Batches until the steady state, and a multiple of those in flight, which may leave in bursts, to measure it. */
+enum { FILL = 8, BURSTS = 12, MEASURED = 4 };
+
+static int parts_build(struct job *job, struct status *st)
+{
+    struct parts_job *p = job->state;
+    struct parts *parts = &p->parts;
+    int in_flight = parts->point->schedule.host_transfer ? 1 : parts->point->schedule.in_flight;
+    int batches = BURSTS * in_flight + FILL;
+    int code = turns_write(&p->turns, parts, batches, in_flight, st);
+    if (code == 0)
+        code = turns_check(&p->turns, parts, st);
+    return code < 0 ? code : turns_build(&p->turns, parts, &job->program, st);
+}
+
+static int time_all_alone(struct parts_job *p, struct status *st)
+{
+    int all = p->parts.parts + p->parts.transfers, code = 0;
+    if (p->alone_s)
+        return 0;
+    p->alone_s = calloc((size_t)all, sizeof *p->alone_s);
+    if (!p->alone_s)
+        return status_nomem(st);
+    for (int i = 0; i < all && code == 0; i++)
+        code = parts_time_alone(&p->parts, i, &p->alone_s[i], st);
+    return code;
+}
+
+/* The time of a batch as parts.h has it. */
+static int find_formula(const struct parts_job *p, double *time_s, struct status *st)
+{
+    const struct parts *parts = &p->parts;
+    double *way_s = calloc((size_t)parts->parts, sizeof *way_s), most_s = 0; /* until a part begins */
+    if (!way_s)
+        return status_nomem(st);
+    for (int i = 0; i < parts->parts; i++) {
+        int part = parts->order[i];
+        double end_s = way_s[part] + p->alone_s[part];
+        most_s = fmax(most_s, fmax(p->alone_s[part], end_s / p->turns.in_flight));
+        for (int t = 0; t < parts->transfers; t++)
+            if (parts->transfer[t].from == part) {
+                double sent_s = p->alone_s[parts->parts + t], *next_s = &way_s[parts->transfer[t].to];
+                *next_s = fmax(*next_s, end_s + sent_s);
+                most_s = fmax(most_s, sent_s);
+            }
+    }
+    *time_s = most_s;
+    free(way_s);
+    return 0;
+}
+
+/* When batch `batch` has left. */
+static double left_s(const struct parts_job *p, const struct trace *trace, int batch)
+{
+    double end_s = 0;
+    for (int i = 0; i < p->parts.parts; i++)
+        if (!p->parts.part[i].gives)
+            end_s = fmax(end_s, trace->op_end_s[p->turns.step[i * p->turns.batches + batch].end]);
+    return end_s;
+}
+
+/* How long a part, or after the parts a transfer, was at work on a batch: a transfer from when it was free and had it. */
+static double took_s(const struct parts_job *p, const struct trace *trace, int which, int batch)
+{
+    int batches = p->turns.batches, parts = p->parts.parts;
+    if (which < parts) {
+        const struct passage *step = &p->turns.step[which * batches + batch];
+        return trace->op_end_s[step->end] - trace->op_end_s[step->begin];
+    }
+    const struct transfer *t = &p->parts.transfer[which - parts];
+    const struct passage *sent = &p->turns.sent[(which - parts) * batches + batch];
+    return trace->op_end_s[sent->end] -
+           fmax(trace->op_end_s[p->turns.step[t->from * batches + batch].end], trace->op_end_s[sent[-1].end]);
+}
+
+/* "teacher=1.27e-05 teacher>student=4e-06 ...": a number for each part and each transfer, in the order in which a batch meets
+ * them. */
+static void print_each(const struct parts *parts, const double value[], const char *format,
+                       char text[static RESULT_LINE])
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < parts->parts; i++)
+        for (int t = -1; t < parts->transfers && used < RESULT_LINE; t++) {
+            const struct transfer *transfer = &parts->transfer[t < 0 ? 0 : t];
+            if (t >= 0 && transfer->from != parts->order[i])
+                continue;
+            used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s%s%s=", used ? " " : "",
+                                     parts->part[parts->order[i]].name, t < 0 ? "" : ">",
+                                     t < 0 ? "" : parts->part[transfer->to].name);
+            if (used < RESULT_LINE)
+                used += (size_t)snprintf(text + used, RESULT_LINE - used, format,
+                                         value[t < 0 ? parts->order[i] : parts->parts + t]);
+        }
+}
+
+/* "teacher:tp=4 student:dp=4" */
+static void print_meshes(const struct parts *parts, char *text, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < parts->parts && used < room; i++) {
+        char axes[AXES_TEXT];
+        used += (size_t)snprintf(text + used, room - used, "%s%s:%s", i ? " " : "", parts->part[i].name,
+                                 axes_print(&parts->part[i].mesh.axes, axes));
+    }
+}
+
+static void print_schedule(const struct job *job, const struct parts_job *p, char text[static RESULT_LINE])
+{
+    char turns[RESULT_LINE];
+    if (!job->point->schedule.host_transfer)
+        turns_print(&p->turns, &p->parts, text);
+    else
+        snprintf(text, RESULT_LINE,
+                 "through the hosts, up and down over %.4g GB/s of PCIe a chip: the loop blocks, so that one "
+                 "batch is in flight; what PCIe takes to begin, and what the host does itself, are not known "
+                 "and not in it: %.200s",
+                 job->machine.chip->pcie_Bps * 1e-9, turns_print(&p->turns, &p->parts, turns));
+}
+
+/* The steady state: a batch follows the one before it after time_s. What counts ops or bytes is of all batches, and left out. */
+static int find_steady(const struct parts_job *p, const struct trace *trace, struct result *result,
+                       struct status *st)
+{
+    int last = p->turns.batches - 1, over = MEASURED * p->turns.in_flight;
+    int all = p->parts.parts + p->parts.transfers;
+    double *busy = calloc((size_t)all, sizeof *busy);
+    if (!busy)
+        return status_nomem(st);
+    result->time_s = (left_s(p, trace, last) - left_s(p, trace, last - over)) / over;
+    for (int i = 0; i < all; i++)
+        for (int batch = last - over + 1; batch <= last; batch++)
+            busy[i] += result->time_s > 0 ? took_s(p, trace, i, batch) / over / result->time_s : 0;
+    print_each(&p->parts, busy, "%.4g", result->busy);
+    free(busy);
+    result->transfers = result->steps = -1;
+    result->compute_s = result->comm_s = result->exposed_comm_s = result->overlap_frac = NAN;
+    result->link_bytes = result->max_link_bytes = NAN;
+    return 0;
+}
+
+static int parts_describe(const struct job *job, const struct trace *trace, struct result *result,
+                          struct status *st)
+{
+    struct parts_job *p = job->state;
+    RESULT_PUT(result->op, job->point->work.file);
+    RESULT_PUT(result->dtype, job->point->work.dtype);
+    RESULT_PUT(result->reference_option, "in-flight");
+    RESULT_PUT(result->reference, "1");
+    print_meshes(&p->parts, result->mesh, sizeof result->mesh);
+    print_schedule(job, p, result->schedule);
+    int code = time_all_alone(p, st);
+    if (code == 0)
+        code = find_formula(p, &result->formula_exact_s, st);
+    if (code < 0)
+        return code;
+    print_each(&p->parts, p->alone_s, "%.9g", result->parts);
+    return find_steady(p, trace, result, st);
+}
+
+static int parts_job_open(struct job *job, struct status *st)
+{
+    struct parts_job *p = calloc(1, sizeof *p);
+    job->state = p;
+    return p ? parts_open(&p->parts, job->point, &job->machine, st) : status_nomem(st);
+}
+
+static void parts_job_close(struct job *job)
+{
+    struct parts_job *p = job->state;
+    if (!p)
+        return;
+    parts_close(&p->parts);
+    turns_free(&p->turns);
+    free(p->alone_s);
+    free(p);
+    job->state = NULL;
+}
+
+static const char *parts_variants(const struct point *point, const char **values)
+{
+    (void)point;
+    *values = "1,2,3";
+    return "in-flight";
+}
+
+const struct parts *parts_of(const struct job *job)
+{
+    return job->workload == &workload_parts ? &((const struct parts_job *)job->state)->parts : NULL;
+}
+
+const struct workload workload_parts = {.name = "parts",
+                                        .matches = parts_match,
+                                        .ops = ON_PARTS,
+                                        .called = "parts",
+                                        .open = parts_job_open,
+                                        .build = parts_build,
+                                        .describe = parts_describe,
+                                        .record = RECORD_FEW,
+                                        .close = parts_job_close,
+                                        .variants = parts_variants};
