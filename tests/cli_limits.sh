@@ -47,7 +47,8 @@ refused 'or --fold on' compare "${pod[@]:1}" --memory-limit 64GiB
 # A limit holds where the estimate did not see it coming; what a point takes is not refused.
 small=(all-to-all --chip v5p --slice 8x8x4 --fold off --size 1GiB)
 if [ $most_s -eq 10 ]; then
-    refused 'out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit' run "${small[@]}" --memory-limit 20MiB
+    refused 'out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit' \
+        run ragged-all-to-all --chip v5p --slice 4x4x4 --pair-sizes random:1 --size 1GiB --memory-limit 2MiB
 fi
 "$program" run "${small[@]}" --memory-limit 64MiB >out || fail 'less memory than allowed is refused'
 "$program" sweep "${small[@]}" --slice 4x4x4 --memory-limit 6MiB -j 2 --csv rows.csv 2>err
