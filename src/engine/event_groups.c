@@ -136,6 +136,8 @@ static bool list_add(struct network *network, struct flow *f, uint32_t flow, int
 void network_join_path(struct network *network, uint32_t flow, int32_t links, const struct hop hop[],
                        int hops, double now_s)
 {
+    if (network->code)
+        return; /* something may be half made */
     int32_t *link = malloc(2 * (size_t)links * sizeof *link);
     network->crossings += links;
     if (network->crossings > NETWORK_CROSSINGS_MAX)

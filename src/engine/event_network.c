@@ -40,6 +40,9 @@ void network_free(struct network *network)
 uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s, double bytes)
 {
     uint32_t flow = pool_take(&network->flows);
+    if (flow)
+        *network_flow(network, flow) =
+            (struct flow){.start_s = start_s, .left_bytes = bytes, .op = op, .chip = chip, .links = 1};
     if (!flow || (flow >= network->holder_room &&
                   !grow_array(&network->holder, sizeof *network->holder, network->holder_room, flow + 1,
                               &network->holder_room, sizeof network->holder_room))) {
@@ -47,8 +50,6 @@ uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, doub
         return 0;
     }
     network->holder[flow] = -1;
-    *network_flow(network, flow) =
-        (struct flow){.start_s = start_s, .left_bytes = bytes, .op = op, .chip = chip, .links = 1};
     return flow;
 }
 
