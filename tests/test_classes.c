@@ -76,7 +76,7 @@ static int compare_rows(const struct module_rows *rows, const struct machine_wor
             c++;
         classes += c == classes;
         if (c + 1 == classes)
-            NEAR(row->time_s / row->executions, alone_s(op, machine, at, row->bytes), 1e-9);
+            NEAR(row->sum.time_s / row->sum.executions, alone_s(op, machine, at, row->bytes), 1e-9);
     }
     return classes;
 }

@@ -9,7 +9,7 @@
 #include "engine/platform.h"
 #include "faces/command.h"
 #include "machine/defects.h"
-#include "report/sheet.h"
+#include "report/table.h"
 #include "study/machine.h"
 
 static const char *print_lengths(const int len[], int axes, char text[static SLICE_TEXT])
@@ -102,20 +102,12 @@ static void show_hosts(const struct chip *chip, const struct slice *slice)
 
 static int show_sources(const struct chip *chip, struct status *st)
 {
-    struct sheet sheet = {0};
+    struct table table = {0};
     printf("# the chip's numbers (%s profile) and where they are from\n", chip_profile_names[chip->profile]);
-    sheet_text_column(&sheet, "number");
-    sheet_text_column(&sheet, "value");
-    sheet_text_column(&sheet, "source");
-    for (int i = 0; i < chip->facts; i++) {
-        const struct chip_fact *fact = &chip->fact[i];
-        sheet_text(&sheet, fact->key);
-        sheet_text(&sheet, fact->value);
-        sheet_text(&sheet, fact->source);
-    }
-    int code = sheet_print(&sheet, stdout, st);
-    sheet_free(&sheet);
-    return code;
+    table_columns(&table, "number, value, source");
+    for (int i = 0; i < chip->facts; i++)
+        table_row(&table, chip->fact[i].key, chip->fact[i].value, chip->fact[i].source);
+    return table_end(&table, stdout, st);
 }
 
 static int show(const struct machine *machine, const struct point *point, struct status *st)

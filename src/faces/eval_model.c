@@ -5,7 +5,7 @@
 
 #include "faces/eval.h"
 #include "model/numbers.h"
-#include "report/sheet.h"
+#include "report/table.h"
 #include "study/model_eval.h"
 #include "study/module_job.h"
 
@@ -22,25 +22,20 @@ static char *name_of(const struct model_eval *eval, int output, char text[static
 
 static int print_outputs(const struct model_eval *eval, FILE *out, struct status *st)
 {
-    struct sheet sheet = {0};
+    struct table table = {0};
     char shape[ARRAY_TEXT], name[TENSOR_NAME + 1];
-    sheet_text_column(&sheet, "output");
-    sheet_text_column(&sheet, "shape");
-    sheet_column(&sheet, "norm", "");
-    sheet_column(&sheet, "off", "(share)");
+    table_columns(&table, "output, shape, norm ()%.9g, off (share)%.1e");
     for (int o = 0; o < eval->outputs; o++) {
-        sheet_text(&sheet, name_of(eval, o, name));
-        sheet_text(&sheet, array_print_shape(&eval->out[o], shape));
-        sheet_real(&sheet, "%.9g", model_eval_norm(eval, o));
         double off = model_eval_difference(eval, o);
+        table_text(&table, name_of(eval, o, name));
+        table_text(&table, array_print_shape(&eval->out[o], shape));
+        table_number(&table, model_eval_norm(eval, o));
         if (off < rounding_frac)
-            sheet_text(&sheet, "<1e-12");
+            table_text(&table, "<1e-12");
         else
-            sheet_real(&sheet, "%.1e", off);
+            table_number(&table, off);
     }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    return table_end(&table, out, st);
 }
 
 static int judge(const struct model_eval *eval, FILE *out, struct status *st)

@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "metrics/names.h"
-#include "report/sheet.h"
+#include "report/table.h"
 
 enum { TOLD = 3 }; /* waits in the sentence */
 
@@ -141,41 +141,41 @@ static int print_sends(const struct critical *critical, FILE *out, struct status
     static const char heads[] = "send, of, bytes (B), start (us), end (us), took (us), exposed (us)";
     const struct waits *waits = critical->waits;
     const struct program *program = waits->program;
-    struct sheet sheet = {0};
-    sheet_columns(&sheet, heads);
+    struct table table = {0};
+    table_columns(&table, heads);
     for (int32_t o = 0; o < program->ops; o++) {
         char op[NAMES_OP_ROUTE], chip[CHIP_TEXT];
         struct cell cell = critical_send(critical, o);
         if (cell.chip < 0)
             continue;
         double start_s = waits_start_s(waits, cell), end_s = waits_end_s(waits, cell);
-        sheet_row(&sheet, names_op_route(program, o, cell.chip, op), chip_name(cell.chip, chip),
+        table_row(&table, names_op_route(program, o, cell.chip, op), chip_name(cell.chip, chip),
                   op_amount(program, &program->op[o], cell.chip), start_s, end_s, end_s - start_s,
                   critical->exposed_s[o]);
     }
     fputs("# sends that come to the critical chip, and others that it waits for: what of each is exposed\n",
           out);
-    return sheet_end(&sheet, out, st);
+    return table_end(&table, out, st);
 }
 
 static int print_waits(const struct critical *critical, FILE *out, struct status *st)
 {
     static const char heads[] = "before, from (us), to (us), waits (us), for, of";
     const struct program *program = critical->waits->program;
-    struct sheet sheet = {0};
-    sheet_columns(&sheet, heads);
+    struct table table = {0};
+    table_columns(&table, heads);
     for (int32_t i = 0; i < critical->idles; i++) {
         const struct critical_wait *idle = &critical->idle[i];
         struct cell cause = idle->cause.cell;
         char before[NAMES_OP_ROUTE], op[NAMES_OP_ROUTE], chip[CHIP_TEXT];
-        sheet_row(&sheet,
+        table_row(&table,
                   idle->op < 0 ? "the end" : names_op_route(program, idle->op, critical->chip, before),
                   idle->start_s, idle->end_s, idle->end_s - idle->start_s,
                   names_op_route(program, cause.op, cause.chip, op), chip_name(cause.chip, chip));
     }
     fprintf(out, "# waits of the compute queue of TPU:%d: %.3f us in all\n", critical->chip,
             critical->idle_s * 1e6);
-    return sheet_end(&sheet, out, st);
+    return table_end(&table, out, st);
 }
 
 static const char *cause_text(struct cause cause, char text[static 48])
@@ -193,19 +193,19 @@ static int print_path(const struct critical *critical, FILE *out, struct status 
 {
     static const char heads[] = "op, on, start (us), end (us), took (us), started when";
     const struct waits *waits = critical->waits;
-    struct sheet sheet = {0};
-    sheet_columns(&sheet, heads);
+    struct table table = {0};
+    table_columns(&table, heads);
     for (int32_t i = 0; i < critical->segments; i++) {
         const struct critical_segment *segment = &critical->segment[i];
         struct cell cell = segment->cell;
         char op[NAMES_OP_ROUTE], chip[CHIP_TEXT], cause[48];
         if (!waits_is_join(waits, cell))
-            sheet_row(&sheet, names_op_route(waits->program, cell.op, cell.chip, op),
+            table_row(&table, names_op_route(waits->program, cell.op, cell.chip, op),
                       chip_name(cell.chip, chip), segment->start_s, segment->end_s,
                       segment->end_s - segment->start_s, cause_text(waits_cause(waits, cell, true), cause));
     }
     fputs("# critical path: each op starts when the one above it ends\n", out);
-    return sheet_end(&sheet, out, st);
+    return table_end(&table, out, st);
 }
 
 int critical_print(const struct critical *critical, FILE *out, struct status *st)

@@ -6,7 +6,7 @@
 
 #include "metrics/metrics.h"
 #include "model/experts_load.h"
-#include "report/sheet.h"
+#include "report/table.h"
 
 enum { SHOWN = 8 };
 
@@ -29,7 +29,8 @@ struct experts_report {
 static int print_loads(const char *what, const struct load *load, int count, double mean, FILE *out,
                        struct status *st)
 {
-    struct sheet sheet = {0};
+    char heads[128];
+    struct table table = {0};
     struct load *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
     if (!sorted)
         return status_nomem(st);
@@ -37,26 +38,14 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     qsort(sorted, (size_t)count, sizeof *sorted, by_kept);
     fprintf(out, "# load by %s, the largest of %d: rows that were routed to it, and that came\n", what,
             count);
-    if (load->layer)
-        sheet_column(&sheet, "layer", "");
-    sheet_column(&sheet, what, "");
-    sheet_column(&sheet, "routed", "");
-    sheet_column(&sheet, "dropped", "");
-    sheet_column(&sheet, "rows", "");
-    sheet_column(&sheet, "of mean", "");
-    for (int i = 0; i < count && i < SHOWN; i++) {
-        if (load->layer)
-            sheet_count(&sheet, sorted[i].layer);
-        sheet_count(&sheet, sorted[i].index);
-        sheet_real(&sheet, "%.0f", sorted[i].routed);
-        sheet_real(&sheet, "%.0f", sorted[i].routed - sorted[i].kept);
-        sheet_real(&sheet, "%.0f", sorted[i].kept);
-        sheet_real(&sheet, "%.3f", mean > 0 ? sorted[i].kept / mean : 0);
-    }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
+    snprintf(heads, sizeof heads, "layer (), %s (), routed (), dropped (), rows (), of mean ()%%.3f", what);
+    table_columns(&table, heads);
+    table.column[0].hidden = !load->layer;
+    for (const struct load *l = sorted; l < sorted + (count < SHOWN ? count : SHOWN); l++)
+        table_row(&table, (double)l->layer, (double)l->index, l->routed, l->routed - l->kept, l->kept,
+                  mean > 0 ? l->kept / mean : 0);
     free(sorted);
-    return code;
+    return table_end(&table, out, st);
 }
 
 /* Where a device is: "chip 5 (1,1)". */
@@ -129,7 +118,7 @@ static void print_hot(const struct experts_report *r, const struct module_rows *
         fprintf(out,
                 "; of its tokens%s %.0f B come over %d links, which takes %.3f us; all are sent in %.3f us",
                 r->experts->chunks > 1 ? " in a chunk" : "", bytes, ports, bytes / in_Bps * 1e6,
-                row->time_s * 1e6);
+                row->sum.time_s * 1e6);
     }
     fputs("\n", out);
 }
@@ -191,47 +180,32 @@ static int print_exchanges(const struct experts_report *r, const struct module_r
     static const char *const phases[] = {"fwd", "bwd"};
     static const char *const whats[] = {"sizes",         "offsets", "tokens",  "gates",
                                         "local experts", "results", "experts", "w"};
-    struct sheet sheet = {0};
+    static const char *const bys[] = {"collectives", "products"};
+    enum { WHATS = sizeof whats / sizeof *whats };
+    struct row_groups groups = {0};
+    static const char heads[] = "phase, what, by, count (), bytes (B), time (us), exposed (us)";
+    struct table table = {0};
     fputs("# dispatch, products and return: collectives from issue to end; exposed is what the chip waited\n",
           out);
-    sheet_text_column(&sheet, "phase");
-    sheet_text_column(&sheet, "what");
-    sheet_text_column(&sheet, "by");
-    sheet_column(&sheet, "count", "");
-    sheet_column(&sheet, "bytes", "(B)");
-    sheet_column(&sheet, "time", "(us)");
-    sheet_column(&sheet, "exposed", "(us)");
-    for (size_t p = 0; p < sizeof phases / sizeof *phases; p++)
-        for (size_t w = 0; w < sizeof whats / sizeof *whats; w++)
-            for (int sends = 1; sends >= 0; sends--) {
-                double count = 0, bytes = 0, time_s = 0, exposed_s = 0;
-                for (int32_t i = 0; i < rows->rows; i++) {
-                    const struct module_row *row = &rows->row[i];
-                    char what[24] = "", phase[8] = "";
-                    int32_t at = row->collective >= 0 ? row->collective : row->instruction;
-                    module_label(&r->m->module, at, "what", what, sizeof what);
-                    module_label(&r->m->module, at, "phase", phase, sizeof phase);
-                    if ((row->collective >= 0) != sends || (!sends && !row->product) ||
-                        strcmp(what, whats[w]) != 0 || strcmp(phase, phases[p]) != 0)
-                        continue;
-                    count += row->executions;
-                    bytes += row->bytes * row->executions;
-                    time_s += row->time_s;
-                    exposed_s += row->exposed_s;
-                }
-                if (count <= 0)
-                    continue;
-                sheet_text(&sheet, phases[p]);
-                sheet_text(&sheet, whats[w]);
-                sheet_text(&sheet, sends ? "collectives" : "products");
-                sheet_real(&sheet, "%.0f", count);
-                sheet_real(&sheet, "%.0f", bytes);
-                sheet_real(&sheet, "%.3f", time_s * 1e6);
-                sheet_real(&sheet, "%.3f", exposed_s * 1e6);
-            }
-    int code = sheet_print(&sheet, out, st);
-    sheet_free(&sheet);
-    return code;
+    table_columns(&table, heads);
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
+        char what[24] = "", phase[8] = "";
+        int32_t at = row->collective >= 0 ? row->collective : row->instruction;
+        module_label(&r->m->module, at, "what", what, sizeof what);
+        module_label(&r->m->module, at, "phase", phase, sizeof phase);
+        if (row->collective >= 0 || row->product)
+            row_groups_add(&groups,
+                           (const char *[]){phase, what, row->collective >= 0 ? "collectives" : "products"},
+                           row, NULL);
+    }
+    for (size_t i = 0; i < 2 * WHATS * 2; i++) {
+        const struct row_group *group =
+            row_groups_find(&groups, phases[i / 2 / WHATS], whats[i / 2 % WHATS], bys[i % 2]);
+        if (group && group->first)
+            table_row(&table, group->key[0], group->key[1], group->key[2], group->all.sum.executions,
+                      group->all.sum.bytes, group->all.sum.time_s, group->all.sum.exposed_s);
+    }
+    return row_groups_end(&groups, table_end(&table, out, st), st);
 }
 
 static int print_cost(const struct experts_report *r, FILE *out, struct status *st)

@@ -4,69 +4,64 @@
 #include <stdio.h>
 
 #include "report/module_print.h"
-#include "report/sheet.h"
+#include "report/table.h"
 #include "study/time_breakdown.h"
 
 /* What so much is of the step, and how much of the step is accounted for with it. */
-static void put(struct sheet *sheet, const char *name, double seconds, double total_s, double *sum_s)
+static void put(struct table *table, const char *name, double seconds, double total_s, double *sum_s)
 {
     *sum_s += seconds;
-    sheet_row(sheet, name, seconds, seconds / total_s, *sum_s);
+    table_row(table, name, seconds, seconds / total_s, *sum_s);
 }
 
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     static const char heads[] = "what, time (us), share (%), so far (us)";
     struct time_breakdown spent;
-    struct sheet sheet = {0};
+    struct table table = {0};
     double sum_s = 0;
     if (!module_is_step(rows->job) || !(total_s > 0))
         return 0;
     if (time_breakdown_find(rows->job, rows->trace, total_s, &spent, st) < 0)
         return st->code;
     fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
-          "besides, products "
-          "slower than the peak, and what is no product\n",
+          "besides, products slower than the peak, and what is no product\n",
           out);
-    sheet_columns(&sheet, heads);
-    put(&sheet, "model at the peak", spent.model_s, total_s, &sum_s);
-    put(&sheet, "recomputed and masked", spent.beyond_s, total_s, &sum_s);
-    put(&sheet, "products below the peak", spent.below_peak_s, total_s, &sum_s);
-    put(&sheet, "products bound by HBM", spent.hbm_s, total_s, &sum_s);
-    put(&sheet, "others", spent.others_s, total_s, &sum_s);
+    table_columns(&table, heads);
+    put(&table, "model at the peak", spent.model_s, total_s, &sum_s);
+    put(&table, "recomputed and masked", spent.beyond_s, total_s, &sum_s);
+    put(&table, "products below the peak", spent.below_peak_s, total_s, &sum_s);
+    put(&table, "products bound by HBM", spent.hbm_s, total_s, &sum_s);
+    put(&table, "others", spent.others_s, total_s, &sum_s);
     for (int i = 0; i < spent.lists; i++) {
         char name[TALLY_AXES + 16];
         snprintf(name, sizeof name, "exposed over %s", spent.exposed[i].axes);
-        put(&sheet, name, spent.exposed[i].seconds, total_s, &sum_s);
+        put(&table, name, spent.exposed[i].seconds, total_s, &sum_s);
     }
-    put(&sheet, "rest", spent.rest_s, total_s, &sum_s);
-    return sheet_end(&sheet, out, st);
+    put(&table, "rest", spent.rest_s, total_s, &sum_s);
+    return table_end(&table, out, st);
 }
 
 int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    static const char *const names[MEMORY_KINDS] = {
-        [MEMORY_PARAMETERS] = "parameters", [MEMORY_GRADIENTS] = "gradients",     [MEMORY_STATE] = "state",
-        [MEMORY_GATHERED] = "gathered",     [MEMORY_ACTIVATIONS] = "activations", [MEMORY_LOGITS] = "logits",
-    };
+    /* in the order of enum memory_kind */
+    static const char heads[] =
+        "parameters (B), gradients (B), state (B), gathered (B), activations (B), logits (B), all (B)";
     const struct model_step *step = &rows->job->step;
     const double *bytes =
         step->model.size.memory_bytes[rows->job->of_model ? step->point->schedule.remat : 0];
-    struct sheet sheet = {0};
+    struct table table = {0};
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;
     fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also "
-          "those of "
-          "one layer before they are shared out\n",
+          "those of one layer before they are shared out\n",
           out);
+    table_columns(&table, heads);
     for (int kind = 0; kind < MEMORY_KINDS; kind++) {
-        sheet_column(&sheet, names[kind], "(B)");
+        table_number(&table, bytes[kind]);
         sum += bytes[kind];
     }
-    sheet_column(&sheet, "all", "(B)");
-    for (int kind = 0; kind < MEMORY_KINDS; kind++)
-        sheet_real(&sheet, "%.0f", bytes[kind]);
-    sheet_real(&sheet, "%.0f", sum);
-    return sheet_end(&sheet, out, st);
+    table_number(&table, sum);
+    return table_end(&table, out, st);
 }

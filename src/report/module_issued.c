@@ -5,26 +5,26 @@
 #include "hlo/cost.h"
 #include "hlo/tally.h"
 #include "report/module_print.h"
-#include "report/sheet.h"
+#include "report/table.h"
 
 int module_print_issued(const struct module *module, FILE *out, struct status *st)
 {
     static const char heads[] = "phase, collective, axes, group (), what, count (), in (B), out (B)";
     struct tally tally = {0};
-    struct sheet sheet = {0};
+    struct table table = {0};
     int code = tally_collectives(module, &tally, st);
     if (code == 0) {
         fputs("# collectives issued: group is the devices of one; bytes on a device, all of a row together\n",
               out);
-        sheet_columns(&sheet, heads);
+        table_columns(&table, heads);
         for (int r = 0; r < tally.rows; r++) {
             const struct tally_row *row = &tally.row[r];
             char name[2 * TALLY_WORD];
             snprintf(name, sizeof name, "%s%s", opcode_info(row->opcode)->name, row->again ? " (again)" : "");
-            sheet_row(&sheet, row->phase, name, row->axes, (double)row->group, row->what, row->count,
+            table_row(&table, row->phase, name, row->axes, (double)row->group, row->what, row->count,
                       row->in_bytes, row->out_bytes);
         }
-        code = sheet_end(&sheet, out, st);
+        code = table_end(&table, out, st);
     }
     tally_free(&tally);
     return code;

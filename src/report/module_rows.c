@@ -4,78 +4,61 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/grow.h"
 #include "study/time_breakdown.h"
 
-/* What the queue of a module's chips did at a time: how long it was busy with matmuls, and with element-wise work. */
-struct beside {
-    int32_t computes;
-    double *start_s, *end_s;          /* [computes], in the order of the queue */
-    double *matmul_s, *elementwise_s; /* [computes + 1] busy before each of them */
+/* A compute in the queue of a module's chips, and how long that was busy before it: with matmuls, and with element-wise
+ * work. */
+struct busy {
+    double start_s, end_s, matmul_s, elementwise_s;
 };
 
-/* Freed with beside_free(), after a failure too. */
-static int beside_init(struct beside *beside, const struct module_job *m, const struct trace *trace,
-                       struct status *st)
+struct queue {
+    int32_t computes;
+    struct busy *busy; /* [computes + 1], in order; the last has the sums */
+};
+
+/* Freed with free(queue->busy), after a failure too. */
+static int queue_init(struct queue *queue, const struct module_job *m, const struct trace *trace,
+                      struct status *st)
 {
-    size_t room = (size_t)m->lower.items + 1;
-    double *all = malloc(4 * room * sizeof *all);
-    *beside = (struct beside){.start_s = all};
-    if (!all)
+    *queue = (struct queue){.busy = calloc((size_t)m->lower.items + 1, sizeof *queue->busy)};
+    if (!queue->busy)
         return status_nomem(st);
-    beside->end_s = all + room;
-    beside->matmul_s = all + 2 * room;
-    beside->elementwise_s = all + 3 * room;
-    beside->matmul_s[0] = beside->elementwise_s[0] = 0;
     for (int32_t i = 0; i < m->lower.items; i++) {
         const struct lowered *item = &m->lower.item[i];
         double given_s;
         if (!(item->seconds > 0) || item->first_op < 0)
             continue;
-        int32_t at = beside->computes++;
         double took_s = instruction_compute_s(m, item, trace);
         bool product = lower_cost(&m->lower, item->instruction, &given_s).product;
-        beside->end_s[at] = trace->op_end_s[item->end_op];
-        beside->start_s[at] = beside->end_s[at] - took_s;
-        beside->matmul_s[at + 1] = beside->matmul_s[at] + (product ? took_s : 0);
-        beside->elementwise_s[at + 1] = beside->elementwise_s[at] + (product ? 0 : took_s);
+        struct busy *busy = &queue->busy[queue->computes++];
+        busy->end_s = trace->op_end_s[item->end_op];
+        busy->start_s = busy->end_s - took_s;
+        busy[1] = (struct busy){.matmul_s = busy->matmul_s + (product ? took_s : 0),
+                                .elementwise_s = busy->elementwise_s + (product ? 0 : took_s)};
     }
     return 0;
 }
 
-static void beside_free(struct beside *beside)
+/* How long the queue was busy until a time. */
+static struct busy until(const struct queue *queue, double time_s)
 {
-    free(beside->start_s);
-    *beside = (struct beside){0};
-}
-
-/* Busy until a time. */
-static void until(const struct beside *beside, double time_s, double *matmul_s, double *elementwise_s)
-{
-    int32_t low = 0, high = beside->computes; /* the first that ends later */
+    int32_t low = 0, high = queue->computes; /* the first that ends later */
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
-        if (beside->end_s[middle] <= time_s)
+        if (queue->busy[middle].end_s <= time_s)
             low = middle + 1;
         else
             high = middle;
     }
-    *matmul_s = beside->matmul_s[low];
-    *elementwise_s = beside->elementwise_s[low];
-    if (low == beside->computes || time_s <= beside->start_s[low])
-        return;
-    bool product = beside->matmul_s[low + 1] > beside->matmul_s[low];
-    *(product ? matmul_s : elementwise_s) += time_s - beside->start_s[low];
-}
-
-static void beside_find(const struct beside *beside, double from_s, double to_s, double *matmul_s,
-                        double *elementwise_s)
-{
-    double products[2], others[2];
-    until(beside, from_s, &products[0], &others[0]);
-    until(beside, to_s, &products[1], &others[1]);
-    *matmul_s = fmax(0, products[1] - products[0]);
-    *elementwise_s = fmax(0, others[1] - others[0]);
+    struct busy sum = queue->busy[low];
+    if (low < queue->computes && time_s > sum.start_s)
+        *(queue->busy[low + 1].matmul_s > sum.matmul_s ? &sum.matmul_s : &sum.elementwise_s) +=
+            time_s - sum.start_s;
+    return sum;
 }
 
 static void describe(struct module_row *row, const struct module_job *job, int32_t instruction)
@@ -95,93 +78,94 @@ static void describe(struct module_row *row, const struct module_job *job, int32
     row->bytes = lower_collective_bytes(module, row->collective, row->layout ? row->layout->devices : 1);
 }
 
-/* From the trace alone: was anything computed while the collective was under way, before it, after it? */
-static enum why find_why(const struct beside *beside, const struct instruction_time *spending,
-                         double beside_s)
+void amounts_add(struct amounts *sum, const struct amounts *more, double times)
 {
-    double slack_s = 1e-9 * spending->time_s, end_s = spending->start_s + spending->time_s;
-    int32_t computes = beside->computes;
-    if (beside_s > slack_s)
-        return WHY_SHORT;
-    if (computes == 0 || beside->start_s[0] >= end_s - slack_s)
-        return WHY_FIRST;
-    return beside->end_s[computes - 1] <= spending->start_s + slack_s ? WHY_LAST : WHY_ALONE;
+    double *to = (double *)sum;
+    const double *from = (const double *)more;
+    for (size_t i = 0; i < sizeof *sum / sizeof *to; i++)
+        to[i] += times * from[i];
 }
 
-static void add_waited(struct module_row *row, const struct lowered *lowered, enum why why,
-                       const struct instruction_time *spending, double beside_s, int32_t item)
+static void waited_add(struct waited *all, const struct waited *more, double times)
 {
-    struct waited *waited = &row->waited[why];
-    if (!(spending->exposed_s > 1e-9 * spending->time_s))
-        return;
-    waited->executions += lowered->times;
-    waited->exposed_s += lowered->times * spending->exposed_s;
-    waited->time_s += lowered->times * spending->time_s;
-    waited->beside_s += lowered->times * beside_s;
-    if (spending->exposed_s > waited->most_s) {
-        waited->most_s = spending->exposed_s;
-        waited->item = item;
+    amounts_add(&all->sum, &more->sum, times);
+    if (more->most_s > all->most_s) {
+        all->most_s = more->most_s;
+        all->item = more->item;
     }
 }
 
-static void add_execution(struct module_row *row, const struct module_job *job, const struct trace *trace,
-                          const struct beside *beside, int32_t item, struct instruction_time spending)
+/* From the trace alone: was anything computed while the collective was under way, before it, after it? */
+static enum why find_why(const struct queue *queue, const struct amounts *one, double start_s)
 {
-    const struct lowered *lowered = &job->lower.item[item];
-    row->executions += lowered->times;
+    double slack_s = 1e-9 * one->time_s, end_s = start_s + one->time_s;
+    if (one->behind_matmul_s + one->behind_elementwise_s > slack_s)
+        return WHY_SHORT;
+    if (queue->computes == 0 || queue->busy[0].start_s >= end_s - slack_s)
+        return WHY_FIRST;
+    return queue->busy[queue->computes - 1].end_s <= start_s + slack_s ? WHY_LAST : WHY_ALONE;
+}
+
+static void add_execution(struct module_row *row, const struct module_rows *rows, const struct queue *queue,
+                          int32_t item, const struct instruction_time *spending)
+{
+    const struct lowered *lowered = &rows->job->lower.item[item];
+    struct waited one = {
+        .sum = {.executions = 1, .time_s = spending->time_s, .exposed_s = spending->exposed_s},
+        .most_s = spending->exposed_s,
+        .item = item};
     row->layer = lowered->layer;
     row->layers = lowered->layers;
     row->backward = lowered->backward;
-    row->time_s += lowered->times * spending.time_s;
-    row->exposed_s += lowered->times * spending.exposed_s;
     row->bound = lowered->bound;
-    if (row->collective >= 0 && lowered->first_op >= 0) {
-        double end_s = trace->op_end_s[lowered->end_op], matmul_s, elementwise_s;
-        beside_find(beside, end_s - spending.time_s, end_s, &matmul_s, &elementwise_s);
-        row->beside_matmul_s += lowered->times * matmul_s;
-        row->beside_elementwise_s += lowered->times * elementwise_s;
-        add_waited(row, lowered, find_why(beside, &spending, matmul_s + elementwise_s), &spending,
-                   matmul_s + elementwise_s, item);
-    }
     if (row->collective < 0) {
         double seconds;
-        struct cost cost = lower_cost(&job->lower, row->instruction, &seconds);
-        row->flops += lowered->times * cost.flops;
-        row->hbm_bytes += lowered->times * cost.hbm_bytes;
+        struct cost cost = lower_cost(&rows->job->lower, row->instruction, &seconds);
+        one.sum.flops = cost.flops;
+        one.sum.hbm_bytes = cost.hbm_bytes;
+        *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = spending->time_s;
+    } else {
+        one.sum.bytes = row->bytes;
+        one.sum.collective_s = spending->time_s;
     }
+    if (row->collective >= 0 && lowered->first_op >= 0) {
+        double end_s = rows->trace->op_end_s[lowered->end_op];
+        struct busy before = until(queue, end_s - spending->time_s), after = until(queue, end_s);
+        one.sum.behind_matmul_s = fmax(0, after.matmul_s - before.matmul_s);
+        one.sum.behind_elementwise_s = fmax(0, after.elementwise_s - before.elementwise_s);
+        if (spending->exposed_s > 1e-9 * spending->time_s)
+            waited_add(&row->waited[find_why(queue, &one.sum, spending->start_s)], &one, lowered->times);
+    }
+    amounts_add(&row->sum, &one.sum, lowered->times);
 }
 
 int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct trace *trace,
                      struct status *st)
 {
     const struct module *module = &job->module;
-    struct beside beside;
-    struct instruction_time *spending;
+    struct queue queue;
+    struct instruction_time *spending = NULL;
     *rows = (struct module_rows){.job = job, .trace = trace};
-    if (beside_init(&beside, job, trace, st) < 0)
-        return st->code;
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
-    if (instruction_times(job, trace, &spending, st) < 0 || !row_of || !rows->row) {
-        free(row_of);
-        free(spending);
-        beside_free(&beside);
-        return status_nomem(st);
-    }
-    for (int32_t i = 0; i < module->instructions; i++)
+    int code = row_of && rows->row ? 0 : status_nomem(st);
+    int ready = queue_init(&queue, job, trace, st);
+    if (code == 0 && (code = ready) == 0)
+        code = instruction_times(job, trace, &spending, st);
+    for (int32_t i = 0; i < module->instructions && code == 0; i++)
         row_of[i] = -1;
-    for (int32_t i = 0; i < job->lower.items; i++) {
+    for (int32_t i = 0; i < job->lower.items && code == 0; i++) {
         int32_t instruction = job->lower.item[i].instruction;
         if (row_of[instruction] < 0) {
             row_of[instruction] = rows->rows;
             describe(&rows->row[rows->rows++], job, instruction);
         }
-        add_execution(&rows->row[row_of[instruction]], job, trace, &beside, i, spending[i]);
+        add_execution(&rows->row[row_of[instruction]], rows, &queue, i, &spending[i]);
     }
     free(row_of);
     free(spending);
-    beside_free(&beside);
-    return 0;
+    free(queue.busy);
+    return code;
 }
 
 void module_rows_free(struct module_rows *rows)
@@ -212,4 +196,41 @@ const char *module_row_groups(const struct module_rows *rows, const struct modul
     module_numbers(module, row->collective, ATTR_SOURCE_TARGET_PAIRS, &numbers);
     snprintf(text, MODULE_ROW_TEXT, "%d pairs", numbers / 2);
     return text;
+}
+
+struct row_group *row_groups_find(struct row_groups *groups, const char *a, const char *b, const char *c)
+{
+    const char *const key[] = {a, b, c};
+    for (int32_t g = groups->count - 1; g >= 0; g--) { /* rows of a group mostly follow each other */
+        char(*word)[MODULE_ROW_TEXT] = groups->of[g].key;
+        if (strcmp(word[0], a) == 0 && strcmp(word[1], b) == 0 && strcmp(word[2], c) == 0)
+            return &groups->of[g];
+    }
+    if (!GROW(groups->of, groups->count, groups->room)) {
+        groups->failed = true;
+        return NULL;
+    }
+    struct row_group *made = &groups->of[groups->count++];
+    *made = (struct row_group){.first = NULL};
+    for (int k = 0; k < 3; k++)
+        snprintf(made->key[k], sizeof made->key[k], "%s", key[k]);
+    return made;
+}
+
+void row_groups_add(struct row_groups *groups, const char *const key[3], const struct module_row *row,
+                    const struct waited *of)
+{
+    struct row_group *group = row_groups_find(groups, key[0], key[1], key[2]);
+    if (!group)
+        return;
+    waited_add(&group->all, of ? of : &(struct waited){.sum = row->sum}, 1);
+    group->first = group->first ? group->first : row;
+}
+
+int row_groups_end(struct row_groups *groups, int code, struct status *st)
+{
+    bool failed = groups->failed;
+    free(groups->of);
+    *groups = (struct row_groups){0};
+    return code == 0 && failed ? status_nomem(st) : code;
 }

@@ -24,26 +24,29 @@ enum why {
     WHYS
 };
 
-/* The executions that the queue waited for for one reason. */
+/* What executions took, all together: numbers only, which amounts_add() adds one by one. */
+struct amounts {
+    double executions, time_s, exposed_s;
+    double matmul_s, elementwise_s, collective_s; /* time_s, by what it is */
+    double behind_matmul_s, behind_elementwise_s; /* collectives: what the queue was busy with meanwhile */
+    double bytes, flops, hbm_bytes;               /* of whole arrays of collectives; of what is computed */
+};
+
+/* Executions that the queue waited for for one reason. */
 struct waited {
-    double executions, exposed_s, time_s, beside_s; /* all of them together; computed beside them */
-    double most_s;                                  /* the most that one was exposed, and ... */
-    int32_t item;                                   /* ... which item of the lowered module that is */
+    struct amounts sum;
+    double most_s; /* the most that one was exposed, and ... */
+    int32_t item;  /* ... which item of the lowered module that is */
 };
 
 struct module_row {
     int32_t instruction;
     int32_t collective;          /* the collective in it, or -1 */
     const struct layout *layout; /* of its groups; NULL of a permute and of what is no collective */
-    double executions;
-    int32_t layer,
-        layers; /* of a model whose module has a few of its layers: as struct lowered has it, else 0 */
+    int32_t layer, layers; /* of a model whose module has a few of its layers: as in struct lowered, else 0 */
     bool backward;
-    double time_s, exposed_s; /* of all executions */
-    double beside_matmul_s,
-        beside_elementwise_s; /* of a collective, all executions: what the queue did meanwhile */
+    struct amounts sum; /* of all executions */
     struct waited waited[WHYS];
-    double flops, hbm_bytes;
     double bytes; /* of the whole array of a collective, one execution */
     bool product, uncosted;
     enum bound_kind bound; /* of a product */
@@ -66,5 +69,28 @@ const char *module_row_opcode(const struct module_rows *rows, const struct modul
 enum { MODULE_ROW_TEXT = 64 };
 const char *module_row_groups(const struct module_rows *rows, const struct module_row *row,
                               char text[static MODULE_ROW_TEXT]);
+
+/* Rows that have three words in common, added up. */
+struct row_group {
+    char key[3][MODULE_ROW_TEXT];
+    const struct module_row *first;
+    struct waited all;
+};
+
+struct row_groups {
+    int32_t count, room;
+    struct row_group *of; /* in the order of their first rows */
+    bool failed;          /* out of memory */
+};
+
+/* The group of these words, which becomes the last one if it is new; NULL if memory is out. */
+struct row_group *row_groups_find(struct row_groups *groups, const char *a, const char *b, const char *c);
+/* Adds a row, or what of it was waited for, to the group of these words. */
+void row_groups_add(struct row_groups *groups, const char *const key[3], const struct module_row *row,
+                    const struct waited *of);
+/* Frees them, and returns `code`, or that memory was out. */
+int row_groups_end(struct row_groups *groups, int code, struct status *st);
+
+void amounts_add(struct amounts *sum, const struct amounts *more, double times);
 
 #endif

@@ -11,56 +11,27 @@
 static const double told_frac = 1e-3;
 enum { TOLD_MOST = 12 };
 
-/* Collectives of one opcode over the same axes that are exposed for the same reason. */
-struct reason {
-    const char *opcode;
-    char axes[TALLY_AXES];
-    enum why why;
-    struct waited waited;
-};
-
-static void add(struct reason reason[], int32_t *reasons, const char *opcode, const char *axes, enum why why,
-                const struct waited *waited)
+/* Collectives of one opcode over the same axes that are exposed for the same reason are one. */
+static void collect(const struct module_rows *rows, struct row_groups *reasons)
 {
-    int32_t r = 0;
-    while (r < *reasons && (reason[r].why != why || strcmp(reason[r].opcode, opcode) != 0 ||
-                            strcmp(reason[r].axes, axes) != 0))
-        r++;
-    if (r == *reasons) {
-        reason[(*reasons)++] = (struct reason){.opcode = opcode, .why = why};
-        snprintf(reason[r].axes, sizeof reason[r].axes, "%s", axes);
-    }
-    struct waited *all = &reason[r].waited;
-    all->executions += waited->executions;
-    all->exposed_s += waited->exposed_s;
-    all->time_s += waited->time_s;
-    all->beside_s += waited->beside_s;
-    if (waited->most_s > all->most_s) {
-        all->most_s = waited->most_s;
-        all->item = waited->item;
-    }
-}
-
-static int32_t collect(const struct module_rows *rows, struct reason reason[])
-{
-    int32_t reasons = 0;
-    for (int32_t r = 0; r < rows->rows; r++) {
-        const struct module_row *row = &rows->row[r];
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         char axes[TALLY_AXES];
         for (enum why why = 0; why < WHYS && row->collective >= 0; why++)
-            if (row->waited[why].executions > 0)
-                add(reason, &reasons, module_row_opcode(rows, row),
-                    instruction_axes(rows->job, row->collective, axes), why, &row->waited[why]);
+            if (row->waited[why].sum.executions > 0)
+                row_groups_add(reasons,
+                               (const char *[]){module_row_opcode(rows, row),
+                                                instruction_axes(rows->job, row->collective, axes),
+                                                (const char[]){(char)('0' + why), '\0'}},
+                               row, &row->waited[why]);
     }
-    return reasons;
 }
 
 static int most_first(const void *a, const void *b)
 {
-    const struct waited *left = &((const struct reason *)a)->waited,
-                        *right = &((const struct reason *)b)->waited;
-    if (left->exposed_s > right->exposed_s || right->exposed_s > left->exposed_s)
-        return left->exposed_s > right->exposed_s ? -1 : 1;
+    const struct waited *left = &((const struct row_group *)a)->all,
+                        *right = &((const struct row_group *)b)->all;
+    if (left->sum.exposed_s != right->sum.exposed_s)
+        return left->sum.exposed_s > right->sum.exposed_s ? -1 : 1;
     return left->item < right->item ? -1 : left->item > right->item;
 }
 
@@ -91,43 +62,44 @@ static const char *name_of(const struct module_rows *rows, int32_t item)
     return module_word(module, module_at(module, rows->job->lower.item[item].instruction)->name);
 }
 
-static void print_reason(const struct module_rows *rows, const struct reason *reason, FILE *out)
+static void print_reason(const struct module_rows *rows, const struct row_group *reason, FILE *out)
 {
-    const struct waited *waited = &reason->waited;
-    char exposed[UNITS_TEXT], each[UNITS_TEXT], beside[UNITS_TEXT];
-    double n = waited->executions;
-    fprintf(out, "# exposed over %s: %s, %.0f %s%s of %s: ", reason->axes,
-            units_print_time(waited->exposed_s, exposed), n, reason->opcode, n > 1 ? "s" : "",
-            units_print_time(waited->time_s / n, each));
-    int32_t before = neighbour(rows, waited->item, false), after = neighbour(rows, waited->item, true);
-    if (reason->why == WHY_SHORT)
-        fprintf(out, "the chip computes for %s only while one is under way",
-                units_print_time(waited->beside_s / n, beside));
-    else if (reason->why == WHY_FIRST)
-        fputs("nothing has been computed before that it could hide behind", out);
-    else if (reason->why == WHY_LAST)
-        fputs("nothing is left to compute that it could hide behind", out);
+    static const char *const why[] = {[WHY_SHORT] = "the chip computes for %s only while one is under way",
+                                      [WHY_ALONE] = "the chip computes nothing while one is under way",
+                                      [WHY_FIRST] =
+                                          "nothing has been computed before that it could hide behind",
+                                      [WHY_LAST] = "nothing is left to compute that it could hide behind"};
+    const struct amounts *sum = &reason->all.sum;
+    int32_t item = reason->all.item;
+    int kind = reason->key[2][0] - '0';
+    char exposed[UNITS_TEXT], each[UNITS_TEXT], behind[UNITS_TEXT];
+    double n = sum->executions;
+    fprintf(out, "# exposed over %s: %s, %.0f %s%s of %s: ", reason->key[1],
+            units_print_time(sum->exposed_s, exposed), n, reason->key[0], n > 1 ? "s" : "",
+            units_print_time(sum->time_s / n, each));
+    if (kind == WHY_SHORT)
+        fprintf(out, why[WHY_SHORT],
+                units_print_time((sum->behind_matmul_s + sum->behind_elementwise_s) / n, behind));
     else
-        fputs("the chip computes nothing while one is under way", out);
-    if (reason->why == WHY_ALONE && before >= 0 && after >= 0)
+        fputs(why[kind], out);
+    int32_t before = neighbour(rows, item, false), after = neighbour(rows, item, true);
+    if (kind == WHY_ALONE && before >= 0 && after >= 0)
         fprintf(out, ", as between %s and %s, which waits for %s", name_of(rows, before),
-                name_of(rows, after), name_of(rows, waited->item));
+                name_of(rows, after), name_of(rows, item));
     fputc('\n', out);
 }
 
 int module_print_why(const struct module_rows *rows, FILE *out, struct status *st)
 {
     double all_s = 0;
-    struct reason *reason = malloc(((size_t)rows->rows * WHYS + 1) * sizeof *reason);
-    if (!reason)
-        return status_nomem(st);
-    int32_t reasons = collect(rows, reason);
-    qsort(reason, (size_t)reasons, sizeof *reason, most_first);
-    for (int32_t r = 0; r < reasons; r++)
-        all_s += reason[r].waited.exposed_s;
-    for (int32_t r = 0; r < reasons && r < TOLD_MOST; r++)
-        if (reason[r].waited.exposed_s > told_frac * all_s)
-            print_reason(rows, &reason[r], out);
-    free(reason);
-    return 0;
+    struct row_groups reasons = {0};
+    collect(rows, &reasons);
+    if (reasons.count > 0)
+        qsort(reasons.of, (size_t)reasons.count, sizeof *reasons.of, most_first);
+    for (int32_t r = 0; r < reasons.count; r++)
+        all_s += reasons.of[r].all.sum.exposed_s;
+    for (int32_t r = 0; r < reasons.count && r < TOLD_MOST; r++)
+        if (reasons.of[r].all.sum.exposed_s > told_frac * all_s)
+            print_reason(rows, &reasons.of[r], out);
+    return row_groups_end(&reasons, 0, st);
 }

@@ -7,7 +7,7 @@
 
 #include "base/distribution.h"
 #include "base/workers.h"
-#include "report/sheet.h"
+#include "report/table.h"
 #include "study/draws.h"
 
 struct draws {
@@ -52,48 +52,31 @@ static const struct {
 
 static int print_summary(const struct draw_result result[], int draws, struct status *st)
 {
-    static const char *const columns[] = {"mean", "5 %", "50 %", "95 %", "least", "most"};
-    struct sheet sheet = {0};
+    static const char heads[] =
+        "what, unit, mean ()%.6g, 5 % ()%.6g, 50 % ()%.6g, 95 % ()%.6g, least ()%.6g, "
+        "most ()%.6g";
+    struct table table = {0};
     double *value = malloc(((size_t)draws + 1) * sizeof *value);
     if (!value)
         return status_nomem(st);
     printf("# %d draws of the experts' routing: the exchange of tokens, by itself\n", draws);
-    sheet_text_column(&sheet, "what");
-    sheet_text_column(&sheet, "unit");
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        sheet_column(&sheet, columns[i], "");
+    table_columns(&table, heads);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         for (int i = 0; i < draws; i++)
             value[i] = *(const double *)((const char *)&result[i] + rows[r].at) * rows[r].times;
         struct sample_summary s = sample_summarise(value, draws);
-        const double cell[] = {s.mean, s.low, s.median, s.high, s.least, s.most};
-        sheet_text(&sheet, rows[r].what);
-        sheet_text(&sheet, rows[r].unit);
-        for (size_t i = 0; i < sizeof cell / sizeof *cell; i++)
-            sheet_real(&sheet, "%.6g", cell[i]);
+        table_row(&table, rows[r].what, rows[r].unit, s.mean, s.low, s.median, s.high, s.least, s.most);
     }
-    int code = sheet_print(&sheet, stdout, st);
-    sheet_free(&sheet);
     free(value);
-    return code;
+    return table_end(&table, stdout, st);
 }
 
 static void write_rows(const struct draw_result result[], int draws, struct csv_writer *csv)
 {
-    static const char *const names[] = {"draw",         "time_s",    "size_bytes",
-                                        "dropped_frac", "imbalance", "hot_chip"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        csv_text(csv, names[i]);
-    csv_end_row(csv);
-    for (int i = 0; i < draws; i++) {
-        csv_count(csv, i);
-        csv_real(csv, result[i].time_s);
-        csv_real(csv, result[i].bytes);
-        csv_real(csv, result[i].dropped_frac);
-        csv_real(csv, result[i].imbalance);
-        csv_count(csv, result[i].hot_chip);
-        csv_end_row(csv);
-    }
+    csv_names(csv, "draw,time_s,size_bytes,dropped_frac,imbalance,hot_chip");
+    for (int i = 0; i < draws; i++)
+        csv_row(csv, "nrrrrn", (int64_t)i, result[i].time_s, result[i].bytes, result[i].dropped_frac,
+                result[i].imbalance, (int64_t)result[i].hot_chip);
 }
 
 /* A worker for each processor: what comes out does not depend on how many there are. */

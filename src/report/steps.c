@@ -8,7 +8,7 @@
 #include "metrics/names.h"
 #include "metrics/waits.h"
 #include "report/report.h"
-#include "report/sheet.h"
+#include "report/table.h"
 
 enum { DIRECTIONS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
@@ -154,7 +154,7 @@ static struct cell longest_wait(const struct steps *all, const struct step *step
     return longest;
 }
 
-static int add_step(struct sheet *sheet, const struct steps *all, const struct step *step, struct status *st)
+static int add_step(struct table *table, const struct steps *all, const struct step *step, struct status *st)
 {
     const struct program *program = all->run->timing.program;
     char after[NAMES_OP_ROUTE] = "";
@@ -174,7 +174,7 @@ static int add_step(struct sheet *sheet, const struct steps *all, const struct s
             names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, after);
     }
     const double *d = bytes.direction;
-    sheet_row(sheet, program->stages > 0 ? program->stage[step->stage].name : "", (double)step->index,
+    table_row(table, program->stages > 0 ? program->stage[step->stage].name : "", (double)step->index,
               step->kind == OP_SEND ? "send" : "compute", step->start_s, step->end_s,
               step->end_s - step->start_s, (double)step->ops, bytes.sent, d[0], d[1], d[2], d[3], d[4], d[5],
               idle_s, after);
@@ -201,19 +201,19 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
     static const char heads[] = "stage, step (), kind, start (us), end (us), took (us), ops (), bytes (B), "
                                 "x+ (B), x- (B), y+ (B), y- (B), z+ (B), z- (B), waits (us), after";
     enum { FIXED = 8 }; /* the columns before those of directions and waits */
-    struct sheet sheet = {0};
+    struct table table = {0};
     int code = 0;
-    sheet_columns(&sheet, heads);
+    table_columns(&table, heads);
     for (int direction = 0; direction < DIRECTIONS; direction++)
-        sheet.column[FIXED + direction].hidden = !all->direction[direction];
-    sheet.column[FIXED + DIRECTIONS].hidden = !all->computes;
-    sheet.column[FIXED + DIRECTIONS + 1].hidden = !all->waits;
+        table.column[FIXED + direction].hidden = !all->direction[direction];
+    table.column[FIXED + DIRECTIONS].hidden = !all->computes;
+    table.column[FIXED + DIRECTIONS + 1].hidden = !all->waits;
     for (int s = 0; code == 0 && s < all->count; s++)
-        code = add_step(&sheet, all, &all->step[s], st);
+        code = add_step(&table, all, &all->step[s], st);
     print_heading(all, out);
     if (code == 0)
-        return sheet_end(&sheet, out, st);
-    sheet_free(&sheet);
+        return table_end(&table, out, st);
+    table_free(&table);
     return code;
 }
 

@@ -1,250 +1,144 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The tables that run and compare print. */
+#include "report/table.h"
+
 #include <assert.h>
 #include <math.h>
-#include <stddef.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/report.h"
-#include "report/sheet.h"
+#include "base/grow.h"
+#include "base/text.h"
 
-/* The columns of a table, from left to right, and what stands above it instead. */
-enum { COLUMNS_MAX = 64 };
-struct layout {
-    int columns, commons;
-    const struct column *column[COLUMNS_MAX], *common[COLUMNS_MAX];
-};
-
-static int by_place(const void *a, const void *b)
+void table_column(struct table *table, const char *name, const char *unit, double scale, int decimals)
 {
-    return (*(const struct column *const *)a)->place - (*(const struct column *const *)b)->place;
+    assert(table->columns < TABLE_COLUMNS && table->cells == 0);
+    struct table_column *column = &table->column[table->columns++];
+    *column = (struct table_column){.name = name, .unit = unit, .scale = scale};
+    snprintf(column->format, sizeof column->format, "%%.%df", decimals);
 }
 
-static bool is_common(const struct column *column, const struct result result[], int results)
+/* "time (us)", "of mean ()%.3f": cut into its name, unit and format. */
+static void add_head(struct table *table, char *head)
 {
-    for (int i = 1; i < results; i++)
-        if (strcmp(column_text(column, &result[i]), column_text(column, &result[0])) != 0)
-            return false;
-    return true;
-}
-
-/* Sizes, bandwidths and formulas are a collective's; the rest is shown where there is any. */
-static bool is_shown(const struct column *column, const struct result result[], int results)
-{
-    bool sized = false, computes = false, compared = false, known = false;
-    for (int i = 0; i < results; i++) {
-        sized |= result[i].size_bytes > 0;
-        computes |= result[i].compute_s > 0;
-        compared |= !isnan(result[i].speedup);
-        known |= column->kind == COLUMN_TEXT ? *column_text(column, &result[i]) != '\0'
-                                             : !isnan(column_value(column, &result[i]));
+    char *unit = strchr(head, '('), *format = unit ? strchr(unit, ')') + 1 : NULL;
+    if (!unit) {
+        table_column(table, head, NULL, 1, 0);
+        return;
     }
-    switch (column->when) {
-    case WHEN_ALWAYS:
-        return true;
-    case WHEN_SIZED:
-        return sized;
-    case WHEN_UNSIZED:
-        return !sized;
-    case WHEN_COMPUTES:
-        return computes;
-    case WHEN_COMPARED:
-        return compared;
-    case WHEN_KNOWN:
-        return known;
-    case WHEN_FORMULA:
-        return sized || known;
-    case WHEN_SEARCHED:
-        return result[0].least_s > 0;
-    case WHEN_VARIED:
-        return !is_common(column, result, results);
-    }
-    return false;
+    bool us = strncmp(unit, "(us)", 4) == 0, percent = strncmp(unit, "(%)", 3) == 0;
+    unit[-1] = '\0';
+    table_column(table, head, unit, us ? 1e6 : percent ? 100 : 1, us ? 3 : percent);
+    if (*format)
+        snprintf(table->column[table->columns - 1].format, sizeof table->column->format, "%s", format);
+    *(unit[1] == ')' ? unit : format) = '\0';
 }
 
-static struct layout layout_of(const struct result result[], int results)
+void table_columns(struct table *table, const char *heads)
 {
-    struct layout layout = {.columns = 0};
-    for (int c = 0; c < column_count; c++) {
-        const struct column *column = &columns[c];
-        assert(layout.columns < COLUMNS_MAX && layout.commons < COLUMNS_MAX);
-        if (column->place == 0)
-            continue;
-        if (column->common && is_common(column, result, results))
-            layout.common[layout.commons++] = column;
-        else if (is_shown(column, result, results))
-            layout.column[layout.columns++] = column;
-    }
-    qsort(layout.column, (size_t)layout.columns, sizeof *layout.column, by_place);
-    qsort(layout.common, (size_t)layout.commons, sizeof *layout.common, by_place);
-    return layout;
+    char *at = table->heads = strdup(heads);
+    table->failed |= !at;
+    for (char *head; (head = strsep(&at, ",")) != NULL;)
+        add_head(table, head + strspn(head, " "));
 }
 
-/* A line for each text that a field of the results has. */
-static void print_once(const struct result result[], int results, size_t offset, const char *what, FILE *out)
+void table_row(struct table *table, ...)
 {
-    for (int i = 0; i < results; i++) {
-        const char *text = (const char *)&result[i] + offset;
-        bool said = !*text;
-        for (int j = 0; j < i && !said; j++)
-            said = strcmp(text, (const char *)&result[j] + offset) == 0;
-        if (!said)
-            fprintf(out, "# %s: %s\n", what, text);
-    }
-}
-
-void report_heading(const struct result result[], int results, FILE *out)
-{
-    struct layout layout = layout_of(result, results);
-    char line[4 * RESULT_LINE + 64] = "#";
-    size_t used = 1;
-    for (int c = 0; c < layout.commons; c++) {
-        const char *text = column_text(layout.common[c], &result[0]);
-        if (!*text || used + RESULT_LINE >= sizeof line)
-            continue;
-        line[used++] = ' ';
-        used += (size_t)snprintf(line + used, sizeof line - used, layout.common[c]->common, text);
-    }
-    if (line[used - 1] == ',')
-        used--;
-    fprintf(out, "%.*s\n", (int)used, line);
-    bool alike = true;
-    for (int r = 1; r < results; r++)
-        alike = alike && (!*result[r].plan || strcmp(result[r].plan, result[0].plan) == 0);
-    if (*result[0].plan && alike)
-        fprintf(out, "# on each chip: %s\n", result[0].plan);
-    print_once(result, results, offsetof(struct result, schedule), "schedule", out);
-    print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
-    print_once(result, results, offsetof(struct result, edges), "long edges", out);
-}
-
-/* Differences of rounding are no differences: they print as 0.00, never as -0.00. */
-static double tidy(double percent)
-{
-    return fabs(percent) < 0.005 ? 0 : percent;
-}
-
-static void add_cell(struct sheet *sheet, const struct column *column, const struct result *result)
-{
-    char format[16];
-    double value = column_value(column, result);
-    if (column->kind == COLUMN_TEXT) {
-        sheet_text(sheet, column_text(column, result));
-    } else if (column->kind == COLUMN_BYTES || column->kind == COLUMN_COUNT) {
-        sheet_real(sheet, "%.0f", value);
-    } else {
-        snprintf(format, sizeof format, "%%.%df", column->decimals);
-        value *= column->scale;
-        sheet_real(sheet, format, column->kind == COLUMN_OFF ? tidy(value) : value);
-    }
-}
-
-/* "formula: E3, E4; rule: F2", for those who want to look them up. */
-static void print_ids(const struct result result[], int results, FILE *out)
-{
-    static const struct {
-        const char *what;
-        size_t offset;
-    } kinds[] = {{"formula", offsetof(struct result, exact_id)}, {"rule", offsetof(struct result, rule_id)}};
-    for (int k = 0; k < 2; k++) {
-        int listed = 0;
-        for (int i = 0; i < results; i++) {
-            const char *id = (const char *)&result[i] + kinds[k].offset;
-            bool before = !*id;
-            for (int j = 0; j < i && !before; j++)
-                before = strcmp((const char *)&result[j] + kinds[k].offset, id) == 0;
-            if (!before)
-                fprintf(out, "%s%s", listed++ ? ", " : k ? "; rule of thumb: " : "# formula: ", id);
-        }
-        if (listed == 0)
-            fprintf(out, k ? "; rule of thumb: none" : "# formula: none");
-    }
-    fputs("; diff = time / formula - 1\n", out);
-}
-
-/* With a tolerance, how much the times may be trusted. */
-static void print_bracket(const struct result result[], int results, FILE *out)
-{
-    double widest_frac = -1;
-    for (int i = 0; i < results; i++)
-        if (result[i].time_low_s <= result[i].time_high_s)
-            widest_frac = fmax(widest_frac, result[i].time_high_s / result[i].time_s - 1);
-    if (widest_frac >= 0)
-        fprintf(out,
-                "# --tolerance: time is the middle of low and high, here at most %.2f %% from either; that "
-                "the exact "
-                "time lies between them is observed, not proven\n",
-                widest_frac * 100);
-}
-
-/* With both engines, how much they agree. */
-static void print_agreement(const struct result result[], int results, FILE *out)
-{
-    double worst_frac = -1;
-    for (int i = 0; i < results; i++)
-        worst_frac = fmax(worst_frac, result[i].engines_off_frac);
-    if (worst_frac >= 0)
-        fprintf(out, "# engines: no start or end differs between %s and %s by more than %.2g of the total\n",
-                engine_fastest()->name, engine_reference()->name, worst_frac);
-}
-
-int report_table(const struct result result[], int results, FILE *out, struct status *st)
-{
-    struct layout layout = layout_of(result, results);
-    struct sheet sheet = {0};
-    bool sized = false;
-    report_heading(result, results, out);
-    for (int c = 0; c < layout.columns; c++) {
-        const struct column *column = layout.column[c];
-        sized |= column->when == WHEN_SIZED;
-        if (column->kind == COLUMN_TEXT)
-            sheet_text_column(&sheet, column->heading);
+    va_list list;
+    va_start(list, table);
+    for (int c = 0; c < table->columns; c++)
+        if (table->column[c].unit)
+            table_number(table, va_arg(list, double));
         else
-            sheet_column(&sheet, column->heading, column->unit);
+            table_text(table, va_arg(list, const char *));
+    va_end(list);
+}
+
+void table_text(struct table *table, const char *text)
+{
+    char *kept = text_one_line_new(text && *text ? text : "-");
+    if (kept && GROW(table->cell, table->cells, table->room))
+        table->cell[table->cells++] = kept;
+    else {
+        table->failed = true;
+        free(kept);
     }
-    for (int i = 0; i < results; i++)
-        for (int c = 0; c < layout.columns; c++)
-            add_cell(&sheet, layout.column[c], &result[i]);
-    int code = sheet_print(&sheet, out, st);
-    if (code == 0 && sized)
-        print_ids(result, results, out);
-    if (code == 0)
-        print_bracket(result, results, out);
-    if (code == 0)
-        print_agreement(result, results, out);
-    sheet_free(&sheet);
+}
+
+void table_number(struct table *table, double value)
+{
+    char text[64];
+    const struct table_column *column = &table->column[table->columns ? table->cells % table->columns : 0];
+    snprintf(text, sizeof text, column->format, value * column->scale);
+    table_text(table, isnan(value) ? NULL : text);
+}
+
+static const char *unit_of(const struct table *table, int column)
+{
+    return table->column[column].unit ? table->column[column].unit : "";
+}
+
+static int width_of(const struct table *table, int column)
+{
+    size_t width = strlen(table->column[column].name);
+    if (strlen(unit_of(table, column)) > width)
+        width = strlen(unit_of(table, column));
+    for (int i = column; i < table->cells; i += table->columns)
+        if (strlen(table->cell[i]) > width)
+            width = strlen(table->cell[i]);
+    return (int)width;
+}
+
+/* One line: a mark, then every column in its width. Blanks at the end of a line are not printed. */
+static void print_line(const struct table *table, const int width[], char mark, const char *const text[],
+                       FILE *out)
+{
+    int last = table->columns - 1;
+    while (last >= 0 && (table->column[last].hidden || !*text[last]))
+        last--;
+    fputc(mark, out);
+    for (int c = 0; c <= last; c++) {
+        bool left = !table->column[c].unit;
+        int pad = left && c == last ? 0 : width[c];
+        if (!table->column[c].hidden)
+            fprintf(out, left ? "  %-*s" : "  %*s", pad, text[c]);
+    }
+    fputc('\n', out);
+}
+
+static int print(const struct table *table, FILE *out, struct status *st)
+{
+    int width[TABLE_COLUMNS] = {0};
+    const char *name[TABLE_COLUMNS] = {NULL}, *unit[TABLE_COLUMNS] = {NULL};
+    if (table->failed)
+        return status_nomem(st);
+    bool units = false;
+    for (int c = 0; c < table->columns; c++) {
+        name[c] = table->column[c].name;
+        unit[c] = unit_of(table, c);
+        units |= *unit[c] != '\0';
+        width[c] = width_of(table, c);
+    }
+    print_line(table, width, '#', name, out);
+    if (units)
+        print_line(table, width, '#', unit, out);
+    for (int i = 0; i + table->columns <= table->cells; i += table->columns)
+        print_line(table, width, ' ', (const char *const *)table->cell + i, out);
+    return 0;
+}
+
+int table_end(struct table *table, FILE *out, struct status *st)
+{
+    int code = print(table, out, st);
+    table_free(table);
     return code;
 }
 
-int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
-                   struct status *st)
+void table_free(struct table *table)
 {
-    struct sheet sheet = {0};
-    sheet_column(&sheet, "size", "(B)");
-    for (int v = 0; v < variants; v++) {
-        sheet_column(&sheet, names[v], "(us)");
-        if (v > 0)
-            sheet_column(&sheet, "speed-up", "(x)");
-    }
-    sheet_text_column(&sheet, "fastest");
-    for (int row = 0; row < rows; row++) {
-        const struct result *r = &result[row * variants];
-        int best = 0;
-        sheet_count(&sheet, (int64_t)r->size_bytes);
-        for (int v = 0; v < variants; v++) {
-            sheet_real(&sheet, "%.2f", r[v].time_s * 1e6);
-            if (v > 0)
-                sheet_real(&sheet, "%.3f", r[0].time_s / r[v].time_s);
-            best = r[v].time_s < r[best].time_s * (1 - 1e-9) ? v : best;
-        }
-        sheet_text(&sheet, names[best]);
-    }
-    int code = sheet_print(&sheet, out, st);
-    if (code == 0)
-        print_bracket(result, rows * variants, out);
-    if (code == 0)
-        print_agreement(result, rows * variants, out);
-    sheet_free(&sheet);
-    return code;
+    for (int i = 0; i < table->cells; i++)
+        free(table->cell[i]);
+    free(table->cell);
+    free(table->heads);
+    *table = (struct table){0};
 }

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The tables that run and compare print. */
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+#include "report/table.h"
+
+/* The columns of a table, from left to right, and what stands above it instead. */
+enum { COLUMNS_MAX = 64 };
+struct layout {
+    int columns, commons;
+    const struct column *column[COLUMNS_MAX], *common[COLUMNS_MAX];
+};
+
+static int by_place(const void *a, const void *b)
+{
+    return (*(const struct column *const *)a)->place - (*(const struct column *const *)b)->place;
+}
+
+static bool is_common(const struct column *column, const struct result result[], int results)
+{
+    for (int i = 1; i < results; i++)
+        if (strcmp(column_text(column, &result[i]), column_text(column, &result[0])) != 0)
+            return false;
+    return true;
+}
+
+/* Sizes, bandwidths and formulas are a collective's; the rest is shown where there is any. */
+static bool is_shown(const struct column *column, const struct result result[], int results)
+{
+    bool sized = false, computes = false, compared = false, known = false;
+    for (int i = 0; i < results; i++) {
+        sized |= result[i].size_bytes > 0;
+        computes |= result[i].compute_s > 0;
+        compared |= !isnan(result[i].speedup);
+        known |= column->kind == COLUMN_TEXT ? *column_text(column, &result[i]) != '\0'
+                                             : !isnan(column_value(column, &result[i]));
+    }
+    switch (column->when) {
+    case WHEN_ALWAYS:
+        return true;
+    case WHEN_SIZED:
+        return sized;
+    case WHEN_UNSIZED:
+        return !sized;
+    case WHEN_COMPUTES:
+        return computes;
+    case WHEN_COMPARED:
+        return compared;
+    case WHEN_KNOWN:
+        return known;
+    case WHEN_FORMULA:
+        return sized || known;
+    case WHEN_SEARCHED:
+        return result[0].least_s > 0;
+    case WHEN_VARIED:
+        return !is_common(column, result, results);
+    }
+    return false;
+}
+
+static struct layout layout_of(const struct result result[], int results)
+{
+    struct layout layout = {.columns = 0};
+    for (int c = 0; c < column_count; c++) {
+        const struct column *column = &columns[c];
+        assert(layout.columns < COLUMNS_MAX && layout.commons < COLUMNS_MAX);
+        if (column->place == 0)
+            continue;
+        if (column->common && is_common(column, result, results))
+            layout.common[layout.commons++] = column;
+        else if (is_shown(column, result, results))
+            layout.column[layout.columns++] = column;
+    }
+    qsort(layout.column, (size_t)layout.columns, sizeof *layout.column, by_place);
+    qsort(layout.common, (size_t)layout.commons, sizeof *layout.common, by_place);
+    return layout;
+}
+
+/* The text that a field of a result has, if no result before it has the same; else NULL. */
+static const char *new_text(const struct result result[], int at, size_t offset)
+{
+    const char *text = (const char *)&result[at] + offset;
+    for (int i = 0; i < at; i++)
+        if (strcmp(text, (const char *)&result[i] + offset) == 0)
+            return NULL;
+    return *text ? text : NULL;
+}
+
+static void print_once(const struct result result[], int results, size_t offset, const char *what, FILE *out)
+{
+    for (int i = 0; i < results; i++)
+        if (new_text(result, i, offset))
+            fprintf(out, "# %s: %s\n", what, new_text(result, i, offset));
+}
+
+void report_heading(const struct result result[], int results, FILE *out)
+{
+    struct layout layout = layout_of(result, results);
+    char line[4 * RESULT_LINE + 64] = "#";
+    size_t used = 1;
+    for (int c = 0; c < layout.commons; c++) {
+        const char *text = column_text(layout.common[c], &result[0]);
+        if (!*text || used + RESULT_LINE >= sizeof line)
+            continue;
+        line[used++] = ' ';
+        used += (size_t)snprintf(line + used, sizeof line - used, layout.common[c]->common, text);
+    }
+    if (line[used - 1] == ',')
+        used--;
+    fprintf(out, "%.*s\n", (int)used, line);
+    bool alike = true;
+    for (int r = 1; r < results; r++)
+        alike = alike && (!*result[r].plan || strcmp(result[r].plan, result[0].plan) == 0);
+    if (*result[0].plan && alike)
+        fprintf(out, "# on each chip: %s\n", result[0].plan);
+    print_once(result, results, offsetof(struct result, schedule), "schedule", out);
+    print_once(result, results, offsetof(struct result, rerouted), "dead links", out);
+    print_once(result, results, offsetof(struct result, edges), "long edges", out);
+}
+
+/* "E3, E4", for those who want to look them up. */
+static void print_ids(const struct result result[], int results, size_t offset, const char *what, FILE *out)
+{
+    int listed = 0;
+    fputs(what, out);
+    for (int i = 0; i < results; i++)
+        if (new_text(result, i, offset))
+            fprintf(out, "%s%s", listed++ ? ", " : "", new_text(result, i, offset));
+    fputs(listed ? "" : "none", out);
+}
+
+/* With a tolerance, how much the times may be trusted. */
+static void print_bracket(const struct result result[], int results, FILE *out)
+{
+    double widest_frac = -1;
+    for (int i = 0; i < results; i++)
+        if (result[i].time_low_s <= result[i].time_high_s)
+            widest_frac = fmax(widest_frac, result[i].time_high_s / result[i].time_s - 1);
+    if (widest_frac >= 0)
+        fprintf(out,
+                "# --tolerance: time is the middle of low and high, here at most %.2f %% from either; that "
+                "the exact "
+                "time lies between them is observed, not proven\n",
+                widest_frac * 100);
+}
+
+/* With both engines, how much they agree. */
+static void print_agreement(const struct result result[], int results, FILE *out)
+{
+    double worst_frac = -1;
+    for (int i = 0; i < results; i++)
+        worst_frac = fmax(worst_frac, result[i].engines_off_frac);
+    if (worst_frac >= 0)
+        fprintf(out, "# engines: no start or end differs between %s and %s by more than %.2g of the total\n",
+                engine_fastest()->name, engine_reference()->name, worst_frac);
+}
+
+static int end(struct table *table, const struct result result[], int results, bool sized, FILE *out,
+               struct status *st)
+{
+    int code = table_end(table, out, st);
+    if (code < 0)
+        return code;
+    if (sized) {
+        print_ids(result, results, offsetof(struct result, exact_id), "# formula: ", out);
+        print_ids(result, results, offsetof(struct result, rule_id), "; rule of thumb: ", out);
+        fputs("; diff = time / formula - 1\n", out);
+    }
+    print_bracket(result, results, out);
+    print_agreement(result, results, out);
+    return 0;
+}
+
+int report_table(const struct result result[], int results, FILE *out, struct status *st)
+{
+    struct layout layout = layout_of(result, results);
+    struct table table = {0};
+    bool sized = false;
+    report_heading(result, results, out);
+    for (int c = 0; c < layout.columns; c++) {
+        const struct column *column = layout.column[c];
+        sized |= column->when == WHEN_SIZED;
+        table_column(&table, column->heading, column->kind == COLUMN_TEXT ? NULL : column->unit,
+                     column->scale != 0 ? column->scale : 1, column->decimals);
+    }
+    for (int i = 0; i < results; i++)
+        for (int c = 0; c < layout.columns; c++) {
+            const struct column *column = layout.column[c];
+            double value = column_value(column, &result[i]);
+            if (column->kind == COLUMN_TEXT)
+                table_text(&table, column_text(column, &result[i]));
+            else /* differences of rounding are no differences: they print as 0.00, never as -0.00 */
+                table_number(&table, column->kind == COLUMN_OFF && fabs(value) < 5e-5 ? 0 : value);
+        }
+    return end(&table, result, results, sized, out, st);
+}
+
+int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
+                   struct status *st)
+{
+    struct table table = {0};
+    table_column(&table, "size", "(B)", 1, 0);
+    for (int v = 0; v < variants; v++) {
+        table_column(&table, names[v], "(us)", 1e6, 2);
+        if (v > 0)
+            table_column(&table, "speed-up", "(x)", 1, 3);
+    }
+    table_column(&table, "fastest", NULL, 1, 0);
+    for (const struct result *r = result; r < result + (ptrdiff_t)rows * variants; r += variants) {
+        int best = 0;
+        table_number(&table, (double)r->size_bytes);
+        for (int v = 0; v < variants; v++) {
+            table_number(&table, r[v].time_s);
+            if (v > 0)
+                table_number(&table, r[0].time_s / r[v].time_s);
+            best = r[v].time_s < r[best].time_s * (1 - 1e-9) ? v : best;
+        }
+        table_text(&table, names[best]);
+    }
+    return end(&table, result, rows * variants, false, out, st);
+}
