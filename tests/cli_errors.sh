@@ -208,7 +208,7 @@ for command in run compare sweep; do
     try '--csv: cannot write' $command all-gather --slice 4x4 --size 1MiB --csv /
 done
 
-# What does not apply is refused in a file, too, at its place (which options those are, test_applies.c says).
+# What does not apply is refused in a file, too, at its place (which options those are, test_option_applies.c says).
 product='bf16[64,64@x] . bf16[64@x,64] -> bf16[64,64]'
 while IFS='|' read -r key op; do
     printf 'op: "%s"\nslice: 4\n%s\n' "${op:-all-gather}" "$key" >$scratch.yaml

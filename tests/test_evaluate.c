@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Whole examples through the programs that builders write: what JAX printed (tests/golden), random calls on random
- * meshes, and laws that hold between collectives. test_delivery.c does the same for chunks; here blocks, dims, specs,
+ * meshes, and laws that hold between collectives. test_collective_data.c does the same for chunks; here blocks, dims, specs,
  * axes in any order and groups come on top.
  */
 #include <stdio.h>

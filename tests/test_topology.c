@@ -2,7 +2,7 @@
 /*
  * A topology is a const struct of functions: a torus that is twisted, which only the tests have (support/twisted.c), is walked,
  * simulated, folded and broken like the one that is built in. The list of topologies is replaced by one that has it, so
- * that a slice is called by its name, "4x8_twisted", as users would; test_delivery.c moves numbers on it.
+ * that a slice is called by its name, "4x8_twisted", as users would; test_collective_data.c moves numbers on it.
  */
 #include <math.h>
 #include <stdio.h>

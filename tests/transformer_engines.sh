@@ -4,7 +4,7 @@
 set -euo pipefail
 icisim=$1
 . tests/support/sanitized.sh
-skip_sanitized "$icisim" 'minutes under the sanitizers; test_lowered has both engines, too'
+skip_sanitized "$icisim" 'minutes under the sanitizers; test_lower has both engines, too'
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 sed -e 's/8192/512/;s/28672/1792/;s/heads: 64/heads: 16/;s/head-dim: 128/head-dim: 32/;s/sequence: 4096/sequence: 256/' \

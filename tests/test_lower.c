@@ -208,4 +208,4 @@ static void random_modules_agree(void)
     CU_ASSERT_EQUAL(ran, MODULES);
 }
 
-SUITE("lowered", TEST(texts_run_to_the_same_bits), TEST(setups_agree), TEST(random_modules_agree))
+SUITE("lower", TEST(texts_run_to_the_same_bits), TEST(setups_agree), TEST(random_modules_agree))

@@ -98,4 +98,4 @@ static void is_paid_so_often(void)
     unlink(chip_path);
 }
 
-SUITE("setup", TEST(is_paid_so_often))
+SUITE("collective_setup", TEST(is_paid_so_often))

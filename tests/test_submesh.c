@@ -211,5 +211,5 @@ static void refuses(void)
     teardown(&w);
 }
 
-SUITE("sharing", TEST(at_the_same_time), TEST(products_stay_on_their_mesh), TEST(points_name_their_chips),
+SUITE("submesh", TEST(at_the_same_time), TEST(products_stay_on_their_mesh), TEST(points_name_their_chips),
       TEST(refuses))

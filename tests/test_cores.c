@@ -317,7 +317,7 @@ static void others_are_refused(void)
     }
 }
 
-SUITE("devices", TEST(products_have_half_of_the_peak), TEST(groups_of_all_devices),
+SUITE("cores", TEST(products_have_half_of_the_peak), TEST(groups_of_all_devices),
       TEST(groups_of_one_device_a_chip), TEST(groups_of_the_devices_of_a_chip), TEST(permutes),
       TEST(loops_of_permutes), TEST(rows_of_their_own), TEST(products_of_rows), TEST(branches),
       TEST(others_are_refused))

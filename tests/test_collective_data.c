@@ -363,5 +363,5 @@ static void broken_payloads_are_seen(void)
         run_round((int)(seed % OPS), seed, true);
 }
 
-SUITE("delivery", TEST(all_gather), TEST(reduce_scatter), TEST(all_reduce), TEST(all_to_all),
+SUITE("collective_data", TEST(all_gather), TEST(reduce_scatter), TEST(all_reduce), TEST(all_to_all),
       TEST(ragged_all_to_all), TEST(collective_permute), TEST(broadcast), TEST(broken_payloads_are_seen))

@@ -162,4 +162,5 @@ static void followers_are_sends_one_after_the_other(void)
     slice_free(&slice);
 }
 
-SUITE("rewind", TEST(knows_when_it_is_written_anew_alike), TEST(followers_are_sends_one_after_the_other))
+SUITE("program_rewind", TEST(knows_when_it_is_written_anew_alike),
+      TEST(followers_are_sends_one_after_the_other))

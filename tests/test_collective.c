@@ -393,7 +393,7 @@ static void rows_stand_where_they_are_looked_for(void)
     CU_ASSERT(algorithm_by_name("circle", &st) < 0);
 }
 
-SUITE("compose", TEST(all_to_alls_there_and_back), TEST(permutes_there_and_back), TEST(scatter_then_gather),
-      TEST(timing_only), TEST(rate_of_sums), TEST(sums_come_before_the_forward),
+SUITE("collective", TEST(all_to_alls_there_and_back), TEST(permutes_there_and_back),
+      TEST(scatter_then_gather), TEST(timing_only), TEST(rate_of_sums), TEST(sums_come_before_the_forward),
       TEST(waits_for_what_was_before), TEST(one_after_the_other), TEST(thousands), TEST(stages_have_names),
       TEST(a_chip_alone_passes_on_what_was_before), TEST(rows_stand_where_they_are_looked_for))

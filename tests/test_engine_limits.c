@@ -288,7 +288,7 @@ static void limits_hold_for_the_silent_program(void)
     world_teardown(&w);
 }
 
-SUITE("limits", TEST(ends_within_the_tolerance_are_one), TEST(one_link_needs_no_tolerance),
+SUITE("engine_limits", TEST(ends_within_the_tolerance_are_one), TEST(one_link_needs_no_tolerance),
       TEST(the_exact_time_lies_between), TEST(the_exact_time_of_slices_lies_between),
       TEST(a_run_that_takes_too_long_is_refused), TEST(a_limit_changes_no_number),
       TEST(both_runs_go_at_once_or_one_after_the_other), TEST(the_reference_is_exact),

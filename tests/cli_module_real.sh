@@ -23,7 +23,7 @@ count = lambda op: sum(float(row["executions"]) for row in rows if row["category
 got = "%g %g %g %.6g" % (count("all-gather"), count("reduce-scatter"), count("all-reduce"),
                          sum(float(row["flops"]) for row in rows))
 if got != sys.argv[2]:
-    sys.exit("module_real: %s, not %s" % (got, sys.argv[2]))
+    sys.exit("cli_module_real: %s, not %s" % (got, sys.argv[2]))
 END
 }
 counts "$large" "1122 562 761 8.52843e+15" --chip v5p --slice 8x8x4
@@ -32,7 +32,7 @@ counts "$small" "450 226 971 7.72166e+14" --chip v5e --slice 2x4
 
 # bounds: products alone take 18.580 s at the peak of v5p; written out in full it takes the same; 240 calls are not costed
 said=$("$icisim" run "$large" --chip v5p --slice 8x8x4 --ring bidi-half --csv "$out")
-grep -q '240 executions of' <<<"$said" || { echo "module_real: uncosted calls"; exit 1; }
+grep -q '240 executions of' <<<"$said" || { echo "cli_module_real: uncosted calls"; exit 1; }
 "$icisim" run "$large" --chip v5p --slice 8x8x4 --ring bidi-half --unroll --csv "$out.all" >/dev/null
 python3 - "$out" "$out.all" <<'END'
 import csv, sys
@@ -48,5 +48,5 @@ END
 rm -f "$out.all"
 
 # a module that is cut
-said=$("$icisim" run $modules/maxtext_reference_hlo_llama3_8b.txt --chip v5p --slice 2x2x1 2>&1) && { echo "module_real: a cut module is taken"; exit 1; }
-grep -q 'no ENTRY; the file ends at line 2000' <<<"$said" || { echo "module_real: $said"; exit 1; }
+said=$("$icisim" run $modules/maxtext_reference_hlo_llama3_8b.txt --chip v5p --slice 2x2x1 2>&1) && { echo "cli_module_real: a cut module is taken"; exit 1; }
+grep -q 'no ENTRY; the file ends at line 2000' <<<"$said" || { echo "cli_module_real: $said"; exit 1; }

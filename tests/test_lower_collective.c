@@ -126,4 +126,4 @@ static void of_a_real_step(void)
         CU_ASSERT(compare(path, &machine, place) >= 6);
 }
 
-SUITE("classes", TEST(of_all_spellings), TEST(of_a_real_step))
+SUITE("lower_collective", TEST(of_all_spellings), TEST(of_a_real_step))

@@ -153,4 +153,4 @@ static void in_a_file(void)
         }
 }
 
-SUITE("applies", TEST(on_the_command_line), TEST(in_a_file))
+SUITE("option_applies", TEST(on_the_command_line), TEST(in_a_file))

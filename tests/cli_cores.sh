@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
 # Two devices a chip, as users have them: loops of permutes through both devices of each chip, or beside each other, multiply
-# right and take the same in both engines; so do experts whose rows differ. Times by hand are in test_devices.
+# right and take the same in both engines; so do experts whose rows differ. Times by hand are in test_cores.
 set -euo pipefail
 icisim=$(realpath "$1")
 experts=$(realpath workloads/moe-zipf.yaml)
@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
 fail() {
-    echo "cli_devices: $*"
+    echo "cli_cores: $*"
     exit 1
 }
 

@@ -322,7 +322,7 @@ static void all_to_all_loads_links_alike(void)
     }
 }
 
-SUITE("traffic", TEST(links_one_by_one), TEST(broadcasts_arrive_once), TEST(broadcasts_are_never_slower),
-      TEST(groups_are_axes), TEST(scattered_groups_pay_for_hops), TEST(shifts_step_in_the_order_given),
-      TEST(ragged_sizes_come_from_a_file), TEST(forms_beside_all_to_alls), TEST(traffic_is_counted),
-      TEST(all_to_all_loads_links_alike))
+SUITE("collective_traffic", TEST(links_one_by_one), TEST(broadcasts_arrive_once),
+      TEST(broadcasts_are_never_slower), TEST(groups_are_axes), TEST(scattered_groups_pay_for_hops),
+      TEST(shifts_step_in_the_order_given), TEST(ragged_sizes_come_from_a_file),
+      TEST(forms_beside_all_to_alls), TEST(traffic_is_counted), TEST(all_to_all_loads_links_alike))

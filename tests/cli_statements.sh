@@ -6,7 +6,7 @@ set -euo pipefail
 icisim=$(realpath "$1")
 network=$(realpath workloads/network)
 fail() {
-    echo "statements: $*"
+    echo "cli_statements: $*"
     exit 1
 }
 scratch=$(mktemp -d)

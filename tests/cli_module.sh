@@ -6,7 +6,7 @@ set -euo pipefail
 icisim=$(realpath "$1")
 cd tests/golden/hlo
 fail() {
-    echo "module_run: $*"
+    echo "cli_module: $*"
     exit 1
 }
 

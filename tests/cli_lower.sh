@@ -5,7 +5,7 @@ set -euo pipefail
 icisim=$(realpath "$1")
 cd tests/golden/hlo
 fail() {
-    echo "lower: $*"
+    echo "cli_lower: $*"
     exit 1
 }
 scratch=$(mktemp -d)

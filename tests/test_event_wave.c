@@ -165,7 +165,7 @@ static void several_end_at_the_same_byte(void)
     world_teardown(&w);
 }
 
-SUITE("waves", TEST(a_late_send_breaks_one_link_of_a_wave), TEST(a_path_breaks_all_links_that_it_crosses),
-      TEST(a_wave_finds_links_in_use), TEST(one_wave_follows_the_other), TEST(an_end_is_an_end),
-      TEST(a_slow_link_ends_later), TEST(a_far_link_begins_later), TEST(waves_that_always_break),
-      TEST(several_end_at_the_same_byte))
+SUITE("event_wave", TEST(a_late_send_breaks_one_link_of_a_wave),
+      TEST(a_path_breaks_all_links_that_it_crosses), TEST(a_wave_finds_links_in_use),
+      TEST(one_wave_follows_the_other), TEST(an_end_is_an_end), TEST(a_slow_link_ends_later),
+      TEST(a_far_link_begins_later), TEST(waves_that_always_break), TEST(several_end_at_the_same_byte))

@@ -92,4 +92,4 @@ static void what_fails_is_told(void)
     }
 }
 
-SUITE("check", TEST(without), TEST(with), TEST(what_fails_is_told))
+SUITE("checks", TEST(without), TEST(with), TEST(what_fails_is_told))

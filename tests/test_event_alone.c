@@ -138,4 +138,4 @@ static void rounds_are_put_between_each_other(void)
     slice_free(&slice);
 }
 
-SUITE("alone", TEST(random_programs_take_the_same_time), TEST(rounds_are_put_between_each_other))
+SUITE("event_alone", TEST(random_programs_take_the_same_time), TEST(rounds_are_put_between_each_other))
