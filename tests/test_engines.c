@@ -75,6 +75,8 @@ static bool try_program(const struct program *program, const struct engine *othe
         code = trace_check(&got, program, &st);
     if (code == 0)
         code = engine_run(other, program, &want, &st);
+    if (code == 0)
+        code = trace_check(&want, program, &st);
     if (code < 0)
         fprintf(stderr, "seed %lu: %s\n", seed, st.text);
     bool done = code == 0 && agree(&got, &want, floor_s, seed);

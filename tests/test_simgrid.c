@@ -1,53 +1,22 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The SimGrid engine on programs small enough to be timed by hand. Links carry 3e9 bytes a second and take
- * 2 us, unless a test says otherwise, so that 1 us of a link is 3000 bytes.
+ * The SimGrid engine on programs small enough to be timed by hand: world.h says how fast their links are.
+ * What it does with random programs is the event engine's business, too: test_engines.c.
  */
 #include "suite.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "engine/engine.h"
+#include "world.h"
 
 /* Engines add and divide in another order than a hand does. */
 static const double close_frac = 1e-11;
+static const double us = WORLD_US;
 
-static const double link_Bps = 3e9, hop_s = 2e-6, us = 1e-6;
-static const bool line[SLICE_AXES] = {false, false, false}, ring[SLICE_AXES] = {true, true, true};
-
-struct world {
-    struct slice slice;
-    struct program program;
-    struct trace trace;
-    struct status st;
-};
-
-static void setup(struct world *w, int x, int y, const bool wrap[], double latency_s)
+static void setup(struct world *w, int x, bool ring, double hop_s)
 {
-    int len[SLICE_AXES] = {x, y, 1};
-    memset(w, 0, sizeof *w);
-    OKAY(slice_init(&w->slice, y > 1 ? 2 : 1, len, wrap, link_Bps, latency_s, &w->st), w->st);
-    program_init(&w->program, &w->slice);
-    program_stage(&w->program, "test");
-}
-
-static void simulate(struct world *w)
-{
-    OKAY(program_close(&w->program, &w->st), w->st);
-    OKAY(program_check(&w->program, &w->st), w->st);
-    OKAY(trace_init(&w->trace, &w->program, true, &w->st), w->st);
-    OKAY(engine_run(engine_by_name("simgrid"), &w->program, &w->trace, &w->st), w->st);
-    OKAY(trace_check(&w->trace, &w->program, &w->st), w->st);
-}
-
-static void teardown(struct world *w)
-{
-    trace_free(&w->trace);
-    program_free(&w->program);
-    slice_free(&w->slice);
+    world_setup_in(w, "simgrid", x, 1, ring, hop_s);
 }
 
 static double start_of(const struct world *w, int op, int chip)
@@ -60,67 +29,50 @@ static double end_of(const struct world *w, int op, int chip)
     return w->trace.end_s[op * w->trace.chips + chip];
 }
 
-/* A mask of one chip, or WHERE_ALL for a negative one. */
-static int32_t only(struct world *w, int chip)
-{
-    uint8_t mask[64] = {0};
-    if (chip < 0)
-        return WHERE_ALL;
-    mask[chip] = 1;
-    return program_mask(&w->program, mask);
-}
-
+/* A send of one chip, and of all chips. */
 static int32_t send(struct world *w, int chip, int delta, double bytes)
 {
-    struct hop hop = {0, delta};
-    struct op op = {.kind = OP_SEND,
-                    .where = only(w, chip),
-                    .towards = program_towards(&w->program, &hop, delta != 0),
-                    .amount = amount_of(bytes),
-                    .payload = NO_PAYLOAD};
-    return program_add(&w->program, op);
+    return world_send(w, delta, bytes, 0, world_only(w, chip));
 }
 
-static int32_t compute(struct world *w, int chip, double seconds)
+static int32_t send_all(struct world *w, int delta, double bytes)
 {
-    struct op op = {
-        .kind = OP_COMPUTE, .where = only(w, chip), .amount = amount_of(seconds), .payload = NO_PAYLOAD};
-    return program_add(&w->program, op);
+    return world_send(w, delta, bytes, 0, WHERE_ALL);
 }
 
 /* Latency, then bytes: 2 + 7 us for one hop, 6 + 7 us for three at once (cut-through). */
 static void one_transfer(void)
 {
     struct world w;
-    setup(&w, 5, 1, line, hop_s);
+    setup(&w, 5, false, WORLD_HOP_S);
     send(&w, 0, 1, 21000);
     send(&w, 1, 3, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 0, 0), 9 * us, close_frac);
     NEAR(end_of(&w, 1, 1), 13 * us, close_frac);
     NEAR(w.trace.total_s, 13 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* The largest and the smallest of these differ by 2^60, so that one scale must serve both. */
 static void any_size(void)
 {
     struct world w;
-    setup(&w, 4, 1, line, 0);
+    setup(&w, 4, false, 0);
     send(&w, 0, 1, 1099511627776.0);
     send(&w, 1, 1, 0.75);
     send(&w, 2, 1, 1.0 / 1048576);
-    simulate(&w);
-    NEAR(end_of(&w, 0, 0), 1099511627776.0 / link_Bps, close_frac);
+    world_simulate(&w);
+    NEAR(end_of(&w, 0, 0), 1099511627776.0 / WORLD_LINK_BPS, close_frac);
     /* Instants are merged to 2^-42 of the longest: 0.25 ns of 366 s cannot be told from 0. */
     CU_ASSERT(end_of(&w, 1, 1) < 1e-9);
-    teardown(&w);
+    world_teardown(&w);
 
-    setup(&w, 2, 1, line, 0);
+    setup(&w, 2, false, 0);
     send(&w, 0, 1, 1.0 / 1048576);
-    simulate(&w);
-    NEAR(w.trace.total_s, 1.0 / 1048576 / link_Bps, close_frac);
-    teardown(&w);
+    world_simulate(&w);
+    NEAR(w.trace.total_s, 1.0 / 1048576 / WORLD_LINK_BPS, close_frac);
+    world_teardown(&w);
 }
 
 /* 6000 and 12000 bytes over one link: both at half speed until 2 + 4 us, the rest (6000) at full: 2 us more.
@@ -129,21 +81,21 @@ static void any_size(void)
 static void shared_link(void)
 {
     struct world w;
-    setup(&w, 5, 1, line, hop_s);
+    setup(&w, 5, false, WORLD_HOP_S);
     send(&w, 0, 1, 6000);
     send(&w, 0, 1, 12000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 0, 0), 6 * us, close_frac);
     NEAR(end_of(&w, 1, 0), 8 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 
-    setup(&w, 5, 1, line, 0);
+    setup(&w, 5, false, 0);
     send(&w, 0, 3, 21000);
     send(&w, 2, 1, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
     NEAR(end_of(&w, 1, 2), 14 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* With latencies of 6 us and 2 us, the short one has the link alone for 4 us (12000 of its 21000 bytes);
@@ -151,13 +103,13 @@ static void shared_link(void)
 static void shared_link_with_latency(void)
 {
     struct world w;
-    setup(&w, 5, 1, line, hop_s);
+    setup(&w, 5, false, WORLD_HOP_S);
     send(&w, 0, 3, 21000);
     send(&w, 2, 1, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 1, 2), 12 * us, close_frac);
     NEAR(end_of(&w, 0, 0), 16 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Max-min: flow A crosses links 0 and 1, B and C link 0, D link 1. Link 0 has three flows, so A, B and C get
@@ -165,58 +117,57 @@ static void shared_link_with_latency(void)
 static void max_min(void)
 {
     struct world w;
-    setup(&w, 3, 1, line, 0);
+    setup(&w, 3, false, 0);
     send(&w, 0, 2, 15000);
     send(&w, 0, 1, 15000);
     send(&w, 0, 1, 15000);
     send(&w, 1, 1, 30000);
-    simulate(&w);
+    world_simulate(&w);
     for (int op = 0; op < 4; op++)
         NEAR(end_of(&w, op, op == 3), 15 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Both ways of a cable are links of their own: 2 + 7 us each, all at once, on every chip of a ring. */
 static void both_ways(void)
 {
     struct world w;
-    setup(&w, 4, 1, ring, hop_s);
-    send(&w, -1, 1, 21000);
-    send(&w, -1, -1, 21000);
-    simulate(&w);
+    setup(&w, 4, true, WORLD_HOP_S);
+    send_all(&w, 1, 21000);
+    send_all(&w, -1, 21000);
+    world_simulate(&w);
     for (int chip = 0; chip < 4; chip++) {
         NEAR(end_of(&w, 0, chip), 9 * us, close_frac);
         NEAR(end_of(&w, 1, chip), 9 * us, close_frac);
     }
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* An axis of 2 has one cable: + and - of a chip are one link, so two sends of 21000 take 2 + 14 us. */
 static void axis_of_two(void)
 {
     struct world w;
-    setup(&w, 2, 1, ring, hop_s);
-    send(&w, -1, 1, 21000);
-    send(&w, -1, -1, 21000);
-    simulate(&w);
+    setup(&w, 2, true, WORLD_HOP_S);
+    send_all(&w, 1, 21000);
+    send_all(&w, -1, 21000);
+    world_simulate(&w);
     NEAR(w.trace.total_s, 16 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Zero bytes still wait 3 hops; a route of no links takes its setup only, and nothing at all without one. */
 static void nothing_to_send(void)
 {
     struct world w;
-    setup(&w, 5, 1, line, hop_s);
+    setup(&w, 5, false, WORLD_HOP_S);
     send(&w, 0, 3, 0);
-    int32_t late = send(&w, 1, 0, 21000);
-    w.program.op[late].setup_s = 5 * us;
+    world_send(&w, 0, 21000, 5 * us, world_only(&w, 1));
     send(&w, 2, 0, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 0, 0), 6 * us, close_frac);
     NEAR(end_of(&w, 1, 1), 5 * us, close_frac);
     CU_ASSERT_EQUAL(end_of(&w, 2, 2), 0);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Setup comes before the latency, and no link is busy meanwhile: 5 + 2 + 7 us; the send without setup that
@@ -224,14 +175,13 @@ static void nothing_to_send(void)
 static void setup_time(void)
 {
     struct world w;
-    setup(&w, 2, 1, line, hop_s);
-    int32_t late = send(&w, 0, 1, 21000);
-    w.program.op[late].setup_s = 5 * us;
+    setup(&w, 2, false, WORLD_HOP_S);
+    world_send(&w, 1, 21000, 5 * us, world_only(&w, 0));
     send(&w, 0, 1, 15000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 1, 0), 7 * us, close_frac);
     NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Two routes between the same pair, and one from a chip to itself. Half way round a ring of 4 by + and by -
@@ -240,16 +190,16 @@ static void setup_time(void)
 static void routes_of_one_pair(void)
 {
     struct world w;
-    setup(&w, 4, 1, ring, 0);
+    setup(&w, 4, true, 0);
     send(&w, 0, 2, 21000);
     send(&w, 0, -2, 21000);
     send(&w, 0, 4, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 0, 0), 14 * us, close_frac);
     NEAR(end_of(&w, 1, 0), 7 * us, close_frac);
     NEAR(end_of(&w, 2, 0), 14 * us, close_frac);
     CU_ASSERT_EQUAL(op_destination(&w.program, &w.program.op[2], 0), 0);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* x+4 on a ring of 3 passes link 0 twice, so it takes two shares of it: alone it flows at w/2 (14 us). The
@@ -258,19 +208,19 @@ static void routes_of_one_pair(void)
 static void link_passed_twice(void)
 {
     struct world w;
-    setup(&w, 3, 1, ring, 0);
+    setup(&w, 3, true, 0);
     send(&w, 0, 4, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(w.trace.total_s, 14 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 
-    setup(&w, 3, 1, ring, 0);
+    setup(&w, 3, true, 0);
     send(&w, 0, 4, 21000);
     send(&w, 0, 1, 15000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, 1, 0), 15 * us, close_frac);
     NEAR(end_of(&w, 0, 0), 19 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Program order: the first compute waits for a transfer (9 us), so the second, which waits for nothing, runs
@@ -278,12 +228,12 @@ static void link_passed_twice(void)
 static void compute_queue(void)
 {
     struct world w;
-    setup(&w, 2, 1, line, hop_s);
+    setup(&w, 2, false, WORLD_HOP_S);
     int32_t moved = send(&w, 0, 1, 21000);
-    compute(&w, -1, 3 * us);
+    world_compute(&w, 3 * us, WHERE_ALL);
     program_after(&w.program, moved, AFTER_ARRIVED);
-    compute(&w, -1, 4 * us);
-    simulate(&w);
+    world_compute(&w, 4 * us, WHERE_ALL);
+    world_simulate(&w);
     NEAR(start_of(&w, 1, 1), 9 * us, close_frac);
     NEAR(start_of(&w, 2, 1), 12 * us, close_frac);
     NEAR(w.trace.total_s, 16 * us, close_frac);
@@ -291,7 +241,7 @@ static void compute_queue(void)
     NEAR(start_of(&w, 2, 0), 3 * us, close_frac);
     NEAR(w.trace.chip_busy_s[1], 7 * us, close_frac);
     CU_ASSERT_EQUAL(trace_critical_chip(&w.trace), 1);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* A compute and a send that wait for nothing overlap freely. A send after a compute waits for it; one after
@@ -299,19 +249,19 @@ static void compute_queue(void)
 static void waits(void)
 {
     struct world w;
-    setup(&w, 3, 1, line, hop_s);
-    int32_t busy = compute(&w, 0, 6 * us);
+    setup(&w, 3, false, WORLD_HOP_S);
+    int32_t busy = world_compute(&w, 6 * us, world_only(&w, 0));
     int32_t moved = send(&w, 0, 1, 21000);
-    int32_t last = send(&w, -1, 0, 0);
+    int32_t last = send_all(&w, 0, 0);
     program_after(&w.program, busy, AFTER_DONE);
     program_after(&w.program, moved, AFTER_ARRIVED);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, moved, 0), 9 * us, close_frac);
     NEAR(start_of(&w, last, 0), 6 * us, close_frac);
     NEAR(start_of(&w, last, 1), 9 * us, close_frac);
     CU_ASSERT_EQUAL(start_of(&w, last, 2), 0);
     CU_ASSERT(isnan(start_of(&w, busy, 1)));
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* Everything that an op sends to a chip: chips 0, 1 and 2 send to chip 3 by a table of routes (3, 2 and 1
@@ -321,7 +271,7 @@ static void waits(void)
 static void tables(void)
 {
     struct world w;
-    setup(&w, 4, 1, line, hop_s);
+    setup(&w, 4, false, WORLD_HOP_S);
     int32_t route[4];
     for (int chip = 0; chip < 4; chip++)
         route[chip] = program_route(&w.program, &(struct hop){0, 3 - chip}, chip < 3);
@@ -331,107 +281,60 @@ static void tables(void)
     op.towards = program_towards_table(&w.program, route, op.where);
     op.amount = program_amount_table(&w.program, bytes, op.where);
     int32_t all = program_add(&w.program, op);
-    int32_t next = compute(&w, 3, 1 * us);
+    int32_t next = world_compute(&w, 1 * us, world_only(&w, 3));
     program_after(&w.program, all, AFTER_ARRIVED);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(end_of(&w, all, 2), 6 * us, close_frac);
     NEAR(end_of(&w, all, 1), 8 * us, close_frac);
     NEAR(end_of(&w, all, 0), 8 * us, close_frac);
     NEAR(start_of(&w, next, 3), 8 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* A slow link and a slow latency of its own: chip 1's + takes 5 us and 1e9 B/s: 2 + 5 + 21 us. */
 static void link_of_its_own(void)
 {
     struct world w;
-    setup(&w, 3, 1, line, hop_s);
+    setup(&w, 3, false, WORLD_HOP_S);
     OKAY(slice_set_link(&w.slice, slice_link(&w.slice, 1, 0, 1), 1e9, 5 * us, &w.st), w.st);
     send(&w, 0, 2, 21000);
-    simulate(&w);
+    world_simulate(&w);
     NEAR(w.trace.total_s, 28 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 /* The uni all-gather of a ring of 5: every step waits for the one before; 4 (a + V/(N w)) = 4 (2 + 7) us. */
 static void ring_of_five(void)
 {
     struct world w;
-    setup(&w, 5, 1, ring, hop_s);
+    setup(&w, 5, true, WORLD_HOP_S);
     for (int step = 0; step < 4; step++) {
-        send(&w, -1, 1, 21000);
+        send_all(&w, 1, 21000);
         if (step > 0)
             program_after(&w.program, step - 1, AFTER_ARRIVED);
     }
-    simulate(&w);
+    world_simulate(&w);
     NEAR(w.trace.total_s, 36 * us, close_frac);
-    teardown(&w);
+    world_teardown(&w);
 }
 
 static void empty_program(void)
 {
     struct world w;
-    setup(&w, 1, 1, line, hop_s);
-    simulate(&w);
+    setup(&w, 1, false, WORLD_HOP_S);
+    world_simulate(&w);
     CU_ASSERT_EQUAL(w.trace.total_s, 0);
-    teardown(&w);
-}
-
-/* A random program: hops, sizes and seconds from few values, so that ties and zeros abound. */
-static void add_random(struct world *w, struct suite_random *r, int ops)
-{
-    static const double bytes[] = {0, 1, 0.5, 3000, 3000, 6000, 21000, 1e6 / 7};
-    for (int o = 0; o < ops; o++) {
-        uint8_t mask[64];
-        bool all = suite_random(r, 2) == 0;
-        for (int chip = 0; chip < w->slice.chips; chip++)
-            mask[chip] = all || suite_random(r, 3) > 0;
-        struct op op = {.kind = suite_random(r, 4) ? OP_SEND : OP_COMPUTE,
-                        .where = program_mask(&w->program, mask),
-                        .amount = amount_of(bytes[suite_random(r, 8)]),
-                        .payload = NO_PAYLOAD};
-        if (op.kind == OP_SEND) {
-            struct hop hop[2] = {{0, (int)suite_random(r, 7) - 3}, {1, (int)suite_random(r, 5) - 2}};
-            op.towards = program_towards(&w->program, hop, w->slice.axes);
-            op.setup_s = suite_random(r, 4) ? 0 : 1e-6;
-        } else {
-            op.amount = amount_of(op.amount.each / link_Bps);
-        }
-        program_add(&w->program, op);
-        for (int a = 0; o > 0 && a < 2; a++)
-            program_after(&w->program, (int32_t)suite_random(r, (unsigned)o),
-                          suite_random(r, 2) ? AFTER_DONE : AFTER_ARRIVED);
-    }
-}
-
-static void random_programs(void)
-{
-    for (unsigned seed = 1; seed <= 40; seed++) {
-        struct suite_random r = {seed};
-        struct world w;
-        setup(&w, 3 + (int)suite_random(&r, 4), suite_random(&r, 2) ? 1 : 3, ring,
-              suite_random(&r, 3) ? hop_s : 0);
-        add_random(&w, &r, 3 + (int)suite_random(&r, 20));
-        simulate(&w);
-        if (w.st.code) {
-            printf("seed %u: %s\n", seed, w.st.text);
-            CU_ASSERT_EQUAL(w.st.code, 0);
-        }
-        teardown(&w);
-    }
+    world_teardown(&w);
 }
 
 static void expect_refusal(int ops, const char *why)
 {
     struct world w;
-    setup(&w, 64, 64, ring, hop_s);
+    world_setup_in(&w, "simgrid", 64, 64, true, WORLD_HOP_S);
     for (int o = 0; o < ops; o++)
-        send(&w, -1, 1, 21000);
-    OKAY(program_close(&w.program, &w.st), w.st);
-    OKAY(trace_init(&w.trace, &w.program, false, &w.st), w.st);
-    CU_ASSERT_EQUAL(engine_run(engine_by_name("simgrid"), &w.program, &w.trace, &w.st), STATUS_LIMIT);
-    CU_ASSERT_PTR_NOT_NULL(strstr(w.st.text, why));
-    teardown(&w);
+        send_all(&w, 1, 21000);
+    world_refused(&w, why);
+    world_teardown(&w);
 }
 
 /* 4096 chips: 2049 ops are just above 2^23 in all; 25 that all start at once are 102,400 actors. */
@@ -444,4 +347,4 @@ static void too_large(void)
 SUITE("simgrid", TEST(one_transfer), TEST(any_size), TEST(shared_link), TEST(shared_link_with_latency),
       TEST(max_min), TEST(both_ways), TEST(axis_of_two), TEST(nothing_to_send), TEST(setup_time),
       TEST(routes_of_one_pair), TEST(link_passed_twice), TEST(compute_queue), TEST(waits), TEST(tables),
-      TEST(link_of_its_own), TEST(ring_of_five), TEST(empty_program), TEST(random_programs), TEST(too_large))
+      TEST(link_of_its_own), TEST(ring_of_five), TEST(empty_program), TEST(too_large))

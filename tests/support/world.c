@@ -7,10 +7,16 @@
 
 void world_setup(struct world *w, int x, int y, bool ring)
 {
+    world_setup_in(w, "event", x, y, ring, WORLD_HOP_S);
+}
+
+void world_setup_in(struct world *w, const char *engine, int x, int y, bool ring, double hop_s)
+{
     int len[SLICE_AXES] = {x, y, 1};
     bool wrap[SLICE_AXES] = {ring, ring, ring};
     memset(w, 0, sizeof *w);
-    OKAY(slice_init(&w->slice, 2, len, wrap, WORLD_LINK_BPS, WORLD_HOP_S, &w->st), w->st);
+    w->engine = engine;
+    OKAY(slice_init(&w->slice, 2, len, wrap, WORLD_LINK_BPS, hop_s, &w->st), w->st);
     program_init(&w->program, &w->slice);
     program_stage(&w->program, "test");
 }
@@ -27,7 +33,7 @@ void world_simulate(struct world *w)
     OKAY(program_close(&w->program, &w->st), w->st);
     OKAY(program_check(&w->program, &w->st), w->st);
     OKAY(trace_init(&w->trace, &w->program, true, &w->st), w->st);
-    OKAY(engine_run(engine_by_name("event"), &w->program, &w->trace, &w->st), w->st);
+    OKAY(engine_run(engine_by_name(w->engine), &w->program, &w->trace, &w->st), w->st);
     OKAY(trace_check(&w->trace, &w->program, &w->st), w->st);
 }
 
@@ -70,6 +76,6 @@ void world_refused(struct world *w, const char *reason)
     struct status st = {0};
     OKAY(program_close(&w->program, &w->st), w->st);
     OKAY(trace_init(&w->trace, &w->program, false, &w->st), w->st);
-    CU_ASSERT_EQUAL(engine_run(engine_by_name("event"), &w->program, &w->trace, &st), STATUS_LIMIT);
+    CU_ASSERT_EQUAL(engine_run(engine_by_name(w->engine), &w->program, &w->trace, &st), STATUS_LIMIT);
     CU_ASSERT(strstr(st.text, reason) != NULL);
 }
