@@ -3,36 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "hlo/hlo_read.h"
 #include "hlo/module_check.h"
 #include "modules.h"
 #include "random_module.h"
-
-/* print(read(print(m))) == print(m), and the module in between is m. */
-static void comes_back(const struct module *m)
-{
-    struct module again;
-    char *text = text_of(m);
-    module_of(&again, text);
-    char *twice = text_of(&again);
-    CU_ASSERT(strcmp(text, twice) == 0);
-    CU_ASSERT(modules_equal(m, &again));
-    free(text);
-    free(twice);
-    module_free(&again);
-}
-
-static void file_comes_back(const char *path)
-{
-    struct module m;
-    struct status st = {0};
-    OKAY(hlo_load(&m, path, NULL, NULL, &st), st);
-    comes_back(&m);
-    module_free(&m);
-}
 
 static void files_come_back(void)
 {
@@ -41,7 +17,7 @@ static void files_come_back(void)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char path[64];
         snprintf(path, sizeof path, "tests/golden/hlo/%s.hlo", names[i]);
-        file_comes_back(path);
+        module_file_comes_back(path);
     }
 }
 
@@ -57,23 +33,11 @@ static void random_modules_come_back(void)
         struct status st = {0};
         random_module(&m, &r);
         OKAY(module_check(&m, NULL, &st), st);
-        comes_back(&m);
+        module_comes_back(&m);
         module_free(&m);
         if (CU_get_number_of_failures() > before)
             fprintf(stderr, "with seed %d\n", i);
     }
-}
-
-/* Training steps of Llama, thousands of lines each, are too large to be part of the project. */
-static void real_modules_come_back(void)
-{
-    static const char *const paths[] = {"../shared/hlo/xla_bench_hlo_llama31_70b_bf16_32x8.hlo",
-                                        "../shared/hlo/xla_bench_hlo_llama31_8b_bf16_1x8.hlo"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
-        if (access(paths[i], R_OK) == 0)
-            file_comes_back(paths[i]);
-        else
-            fprintf(stderr, "skipped, as it is not there: %s\n", paths[i]);
 }
 
 /* The text itself, to the letter. */
@@ -108,5 +72,4 @@ static void prints_as_xla_does(void)
     module_free(&m);
 }
 
-SUITE("hlo_print", TEST(files_come_back), TEST(random_modules_come_back), TEST(real_modules_come_back),
-      TEST(prints_as_xla_does))
+SUITE("hlo_print", TEST(files_come_back), TEST(random_modules_come_back), TEST(prints_as_xla_does))

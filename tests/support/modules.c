@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/cost.h"
 #include "hlo/hlo_print.h"
 #include "hlo/hlo_read.h"
 
@@ -124,4 +125,43 @@ bool modules_equal(const struct module *a, const struct module *b)
         if (!(equal = instructions_equal(a, b, i)))
             fprintf(stderr, "instruction %s differs\n", module_word(a, module_at(a, i)->name));
     return equal;
+}
+
+void module_comes_back(const struct module *module)
+{
+    struct module again;
+    char *text = text_of(module);
+    module_of(&again, text);
+    char *twice = text_of(&again);
+    CU_ASSERT(strcmp(text, twice) == 0);
+    CU_ASSERT(modules_equal(module, &again));
+    free(text);
+    free(twice);
+    module_free(&again);
+}
+
+void module_file_comes_back(const char *path)
+{
+    struct module m;
+    struct status st = {0};
+    OKAY(hlo_load(&m, path, NULL, NULL, &st), st);
+    module_comes_back(&m);
+    module_free(&m);
+}
+
+double module_executed(const struct module *m, enum opcode opcode, double *flops, double *uncosted)
+{
+    struct status st = {0};
+    double *runs = calloc((size_t)m->computations, sizeof *runs), times = 0;
+    OKAY(module_executions(m, runs, &st), st);
+    *flops = *uncosted = 0;
+    for (int32_t i = 0; i < m->instructions; i++) {
+        double n = runs[module_at(m, i)->computation];
+        struct cost cost = module_cost(m, i);
+        times += module_at(m, i)->opcode == opcode ? n : 0;
+        *flops += opcode_info(module_at(m, i)->opcode)->class == CLASS_MATMUL ? n * cost.flops : 0;
+        *uncosted += cost.uncosted ? n : 0;
+    }
+    free(runs);
+    return times;
 }

@@ -16,5 +16,10 @@ char *text_of(const struct module *module);
 int32_t instruction_of(const struct module *module, const char *computation, const char *name);
 /* Everything that is printed, field by field; prints the first difference. */
 bool modules_equal(const struct module *a, const struct module *b);
+/* print(read(print(m))) == print(m), and the module in between is m; of a module in a file, too. */
+void module_comes_back(const struct module *module);
+void module_file_comes_back(const char *path);
+/* Executions of an opcode, the FLOPs of the matmuls, and executions of what has no known cost. */
+double module_executed(const struct module *m, enum opcode opcode, double *flops, double *uncosted);
 
 #endif

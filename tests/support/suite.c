@@ -5,11 +5,18 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/random.h"
 
-int suite_main(const char *suite, const struct suite_test tests[], int argc, char **argv)
+enum { EXIT_SKIPPED = 77 }; /* as in sanitized.sh */
+
+int suite_main(const char *suite, const char *needs, const struct suite_test tests[], int argc, char **argv)
 {
+    if (needs && access(needs, R_OK) < 0) {
+        printf("%s: skipped: %s is not at hand\n", suite, needs);
+        return EXIT_SKIPPED;
+    }
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 2;
     CU_pSuite s = CU_add_suite(suite, NULL, NULL);

@@ -13,14 +13,16 @@ struct suite_test {
 };
 
 /* Runs the tests as one CUnit suite and prints the ones that fail; returns the exit status. An argument is a
- * part of a test's name and picks the tests to run. */
-int suite_main(const char *suite, const struct suite_test tests[], int argc, char **argv);
-#define SUITE(name, ...)                                                                                     \
+ * part of a test's name and picks the tests to run. A suite that needs a file which is not there runs nothing and
+ * exits with 77, which ctest calls "Skipped"; `needs` is NULL for all others. */
+int suite_main(const char *suite, const char *needs, const struct suite_test tests[], int argc, char **argv);
+#define SUITE_NEEDS(name, file, ...)                                                                         \
     int main(int argc, char **argv)                                                                          \
     {                                                                                                        \
         static const struct suite_test tests[] = {__VA_ARGS__, {0}};                                         \
-        return suite_main(name, tests, argc, argv);                                                          \
+        return suite_main(name, file, tests, argc, argv);                                                    \
     }
+#define SUITE(name, ...) SUITE_NEEDS(name, NULL, __VA_ARGS__)
 #define TEST(function)                                                                                       \
     {                                                                                                        \
 #function, function                                                                                  \
