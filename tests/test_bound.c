@@ -10,6 +10,7 @@
 
 #include "engine/engine.h"
 #include "formula/bound.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -106,27 +107,9 @@ static void pairs_are_counted_one_by_one(void)
     NEAR(bound_s(&c), 10e-6, 1e-12);
 }
 
-static struct result run(const struct point *point)
-{
-    struct catalog catalog = {0};
-    struct result result;
-    struct status st = {0};
-    OKAY(job_result(point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
-}
-
 static struct point gather(const char *chip, const char *slice, const char *axis, uint64_t bytes)
 {
-    struct point point;
-    point_init(&point);
-    point.work.op = "all-gather";
-    point.machine.chip = chip;
-    point.machine.slice = slice;
-    point.work.axis = axis;
-    point.work.size_bytes = bytes;
-    point.schedule.ring = RING_BIDI_HALF;
-    return point;
+    return collective_point("all-gather", chip, slice, axis, bytes, RING_BIDI_HALF);
 }
 
 /* 3/4 of 256 MiB over the two links into a plane of each ring: 2236.96 us, and the schedule takes 3 us of latency
@@ -134,13 +117,13 @@ static struct point gather(const char *chip, const char *slice, const char *axis
 static void rings_are_cut_twice(void)
 {
     struct point point = gather("v4", "4x4x4", "x", 256u << 20);
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     NEAR(result.bound_s, 2236.96e-6, 1e-5);
     NEAR(result.bound_s, 0.75 * 268435456 / 90e9, 1e-12);
     NEAR(result.time_s, 2239.96e-6, 1e-5);
     point = gather("v5e", "16x16", "x", 1);
     point.work.dtype = "int8";
-    result = run(&point);
+    result = result_of(&point);
     NEAR(result.bound_s, 8e-6, 1e-12);
 }
 
@@ -161,7 +144,7 @@ static void bidi_half_meets_the_bound(void)
             point.work.op = scatter ? "reduce-scatter" : "all-gather";
             point.machine.wrap = cases[i].wrap;
             point.machine.hop_latency_s = 0;
-            struct result result = run(&point);
+            struct result result = result_of(&point);
             CU_ASSERT(result.bound_s <= result.time_s * (1 + 1e-9));
             NEAR(result.time_s, result.bound_s, 0.01);
         }
@@ -228,9 +211,6 @@ static bool holds(unsigned long seed, struct catalog *catalog, int *runs)
     point.work.pair_sizes = "random:3";
     point.work.root = 0;
     point.work.offset = (int)suite_random(&r, 7);
-    point.run.engine = 0;
-    while (engine_list()[point.run.engine] != engine_by_name("event"))
-        point.run.engine++;
     random_links(&r, len, axes, link);
     point.machine.link = suite_random(&r, 3) ? NULL : link;
     if (job_result(&point, catalog, &result, &st) < 0)

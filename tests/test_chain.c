@@ -7,6 +7,7 @@
 #include "hlo/module_check.h"
 #include "hlo/tally.h"
 #include "model/chain.h"
+#include "modules.h"
 #include "suite.h"
 
 struct problem {
@@ -146,20 +147,13 @@ static void infers_what_may_wait(void)
     }
 }
 
-static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
-{
-    (void)module;
-    (void)collective;
-    return *(const enum overlap_way *)context;
-}
-
 /* Every strategy, both ways to all-reduce, both loops. */
 static void multiplies_by(const struct chain *chain, const char *expr, uint64_t seed)
 {
     for (int v = 0; v < 4 * OVERLAP_WAYS; v++) {
         enum overlap_way way = (enum overlap_way)(v / 4);
         struct overlap_options options = {
-            .context = &way, .way = way_of, .chunks = v & 1 ? 3 : 0, .xla_loops = v & 2};
+            .context = &way, .way = one_way, .chunks = v & 1 ? 3 : 0, .xla_loops = v & 2};
         struct module module;
         struct status st = {0};
         OKAY(pass_overlap(&chain->model.module, &options, &module, &st), st);

@@ -10,6 +10,7 @@
 
 #include "collective/collective.h"
 #include "engine/engine.h"
+#include "memory_views.h"
 #include "numbers/execute.h"
 #include "suite.h"
 
@@ -79,11 +80,6 @@ static double time_of(struct bed *bed)
     double time_s = trace.total_s;
     trace_free(&trace);
     return time_s;
-}
-
-static double start_value(int chip, int64_t i)
-{
-    return 7919 * chip + 13 * (double)i + 5;
 }
 
 /* Runs the program on start values in the first buffer, at every pace, and looks what is in the last one. */

@@ -107,11 +107,6 @@ static struct view chunk_view(const struct round *r, int32_t buffer, int index)
     return view;
 }
 
-static double start_value(int chip, int64_t i)
-{
-    return 7919 * chip + 13 * (double)i + 5;
-}
-
 static void fill(struct memory *memory, int chip, int32_t buffer, bool with_nan)
 {
     int64_t n = memory_elements(memory->program, chip, buffer);

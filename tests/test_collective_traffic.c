@@ -12,6 +12,7 @@
 #include "collective/collective.h"
 #include "engine/engine.h"
 #include "metrics/metrics.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -27,19 +28,7 @@ static struct point point_of(const char *op, const char *slice, uint64_t size_by
     point.machine.slice = slice;
     point.machine.wrap = "all";
     point.work.size_bytes = size_bytes;
-    for (point.run.engine = 0; engine_list()[point.run.engine] != engine_by_name("event");)
-        point.run.engine++;
     return point;
-}
-
-static struct result run(const struct point *point)
-{
-    struct catalog catalog = {0};
-    struct result result;
-    struct status st = {0};
-    OKAY(job_result(point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
 }
 
 /* Bytes over every link; returns how many ids there are. */
@@ -88,7 +77,7 @@ static void links_one_by_one(void)
         CU_ASSERT_EQUAL(links, 16);
         for (int link = 0; link < links; link++)
             NEAR(bytes[link], chunk * (slice_link_sign(link) > 0 ? rows[i].plus : rows[i].minus), 1e-12);
-        CU_ASSERT_EQUAL(run(&point).max_link_bytes, chunk * fmax(rows[i].plus, rows[i].minus));
+        CU_ASSERT_EQUAL(result_of(&point).max_link_bytes, chunk * fmax(rows[i].plus, rows[i].minus));
     }
 }
 
@@ -101,11 +90,11 @@ static void broadcasts_arrive_once(void)
             struct point point = point_of("broadcast", "5", (uint64_t)v);
             point.schedule.ring = ring;
             point.work.root = root;
-            NEAR(run(&point).link_bytes, 4 * v, 1e-12);
+            NEAR(result_of(&point).link_bytes, 4 * v, 1e-12);
             point.machine.slice = "4x3";
-            NEAR(run(&point).link_bytes, 11 * v, 1e-12);
+            NEAR(result_of(&point).link_bytes, 11 * v, 1e-12);
             point.work.axis = "x";
-            NEAR(run(&point).link_bytes, 3 * 3 * v, 1e-12);
+            NEAR(result_of(&point).link_bytes, 3 * 3 * v, 1e-12);
         }
 }
 
@@ -127,10 +116,10 @@ static void broadcasts_are_never_slower(void)
                 point.schedule.ring = ring;
                 point.work.root = rows[r].root;
                 point.work.dtype = "u8";
-                struct result broadcast = run(&point);
+                struct result broadcast = result_of(&point);
                 point.work.op = "all-reduce";
                 point.work.root = 0;
-                struct result reduce = run(&point);
+                struct result reduce = result_of(&point);
                 if (!(broadcast.time_s <= reduce.time_s * (1 + 1e-9)))
                     printf("%s, wrap %s, ring %d, %llu B: %.9g s, all-reduce %.9g s\n", rows[r].slice,
                            rows[r].wrap, ring, (unsigned long long)size, broadcast.time_s, reduce.time_s);
@@ -162,11 +151,11 @@ static void groups_are_axes(void)
                 point.schedule.ring = ring;
                 point.work.pair_sizes = "random:7";
                 point.work.axis = same[s].axis;
-                struct result axis = run(&point);
+                struct result axis = result_of(&point);
                 int links = count_links(&point, by_axis);
                 point.work.axis = NULL;
                 point.work.groups = same[s].groups;
-                struct result groups = run(&point);
+                struct result groups = result_of(&point);
                 CU_ASSERT_EQUAL(count_links(&point, by_groups), links);
                 NEAR(groups.time_s, axis.time_s, 1e-12);
                 NEAR(groups.bound_s, axis.bound_s, 1e-12);
@@ -181,9 +170,9 @@ static void scattered_groups_pay_for_hops(void)
 {
     struct point point = point_of("all-gather", "4", 4000);
     point.work.groups = "[2,2]<=[2,2]T(1,0)";
-    CU_ASSERT_EQUAL(run(&point).link_bytes, 4 * 2 * 2000);
+    CU_ASSERT_EQUAL(result_of(&point).link_bytes, 4 * 2 * 2000);
     point.work.groups = "{{0,1},{2,3}}";
-    CU_ASSERT_EQUAL(run(&point).link_bytes, 4 * 2000);
+    CU_ASSERT_EQUAL(result_of(&point).link_bytes, 4 * 2000);
 }
 
 /* Shifts over several axes step in the order given. On the line-by-line 4x2 of dp=4,tp=2 a step along (tp,dp) is one
@@ -206,19 +195,19 @@ static void shifts_step_in_the_order_given(void)
         point.machine.mesh = "dp=4,tp=2";
         point.work.axis = rows[i].axis;
         point.work.offset = rows[i].offset;
-        CU_ASSERT_EQUAL(run(&point).link_bytes, rows[i].links * 1000);
+        CU_ASSERT_EQUAL(result_of(&point).link_bytes, rows[i].links * 1000);
     }
     /* ppermute numbers chips in mesh order whatever the order of the axes: 0 -> 1 is one link across */
     struct point point = point_of("ppermute", "4x2", 1000);
     point.machine.mesh = "dp=4,tp=2";
     point.work.axis = "tp,dp";
     point.work.pairs = "0-1";
-    CU_ASSERT_EQUAL(run(&point).link_bytes, 1000);
+    CU_ASSERT_EQUAL(result_of(&point).link_bytes, 1000);
     point.work.pairs = "0-2";
-    CU_ASSERT_EQUAL(run(&point).transfers, 1);
-    CU_ASSERT_EQUAL(run(&point).link_bytes, 1000);
+    CU_ASSERT_EQUAL(result_of(&point).transfers, 1);
+    CU_ASSERT_EQUAL(result_of(&point).link_bytes, 1000);
     point.work.pairs = "0-5,5-0,3-3";
-    CU_ASSERT_EQUAL(run(&point).link_bytes, 2 * 3 * 1000); /* (0,0) and (2,1) are 2 + 1 links apart */
+    CU_ASSERT_EQUAL(result_of(&point).link_bytes, 2 * 3 * 1000); /* (0,0) and (2,1) are 2 + 1 links apart */
 }
 
 /* Sizes of the pairs from a file; what a chip keeps loads no link. */
@@ -253,19 +242,19 @@ static void forms_beside_all_to_alls(void)
         struct point point = point_of("all-to-all", "8", (uint64_t)sizes[i]);
         point.machine.link_Bps = w;
         point.machine.hop_latency_s = a;
-        struct result result = run(&point);
+        struct result result = result_of(&point);
         CU_ASSERT_STRING_EQUAL(result.exact_id, "E6");
         NEAR(result.time_s, result.formula_exact_s, 1e-9);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F7");
         NEAR(result.formula_rule_s, sizes[i] / (4 * 2 * w), 1e-12);
         point.machine.slice = "4x4x4"; /* 64 chips: V max(4,4,4) / (4 N W) */
-        result = run(&point);
+        result = result_of(&point);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F9");
         NEAR(result.formula_rule_s, sizes[i] * 4 / (4 * 64 * 2 * w), 1e-12);
         point.machine.slice = "8";
         point.schedule.algorithm = ALGORITHM_RING;
         point.schedule.ring = RING_UNI;
-        result = run(&point);
+        result = result_of(&point);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F8"); /* half of the all-gather F4, (V/w) (N-1)/N */
         NEAR(result.formula_rule_s, sizes[i] / w * (7.0 / 8) / 2, 1e-12);
     }
@@ -273,9 +262,9 @@ static void forms_beside_all_to_alls(void)
     struct point point = point_of("all-to-all", "8", 64 * 3003000);
     point.machine.link_Bps = w;
     point.machine.hop_latency_s = a;
-    NEAR(run(&point).time_s, a + 64 * 3003000 / (8 * w), 1e-9);
+    NEAR(result_of(&point).time_s, a + 64 * 3003000 / (8 * w), 1e-9);
     point.work.size_bytes = 64 * 2;
-    NEAR(run(&point).time_s, 4 * a, 1e-3);
+    NEAR(result_of(&point).time_s, 4 * a, 1e-3);
 }
 
 /* Uni rings of n chips with chunks of c bytes: a shift moves n c, reduce-scatter and all-gather n(n-1)c, all-reduce
@@ -288,14 +277,14 @@ static void traffic_is_counted(void)
         snprintf(slice, sizeof slice, "%d", n);
         struct point point = point_of("all-gather", slice, (uint64_t)(n * c));
         point.schedule.ring = RING_UNI;
-        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        CU_ASSERT(result_of(&point).link_bytes == n * (n - 1) * c);
         point.work.op = "reduce-scatter";
-        CU_ASSERT(run(&point).link_bytes == n * (n - 1) * c);
+        CU_ASSERT(result_of(&point).link_bytes == n * (n - 1) * c);
         point.work.op = "all-reduce";
-        CU_ASSERT(run(&point).link_bytes == 2 * n * (n - 1) * c);
+        CU_ASSERT(result_of(&point).link_bytes == 2 * n * (n - 1) * c);
         point.work.op = "ring_shift";
         point.work.size_bytes = (uint64_t)c;
-        CU_ASSERT(run(&point).link_bytes == n * c);
+        CU_ASSERT(result_of(&point).link_bytes == n * c);
     }
 }
 
@@ -315,7 +304,7 @@ static void all_to_all_loads_links_alike(void)
         struct point point =
             point_of("all-to-all", cases[i].slice, (uint64_t)(chunk * cases[i].chips * cases[i].chips));
         point.schedule.keep_ties = cases[i].keep_ties;
-        struct result result = run(&point);
+        struct result result = result_of(&point);
         NEAR(result.max_link_bytes, cases[i].chunks * chunk, 1e-12);
         if (cases[i].keep_ties) /* both directions together: 8 chips, 10 + 6 chunks each */
             NEAR(result.link_bytes, 8 * 16 * chunk, 1e-12);

@@ -5,6 +5,7 @@
 
 #include "engine/engine.h"
 #include "machine/defects.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -27,21 +28,16 @@ static struct point gather(const char *slice, int ring, const char *link)
 /* In both engines, and in the event engine with and without folding, which must be equal. */
 static struct result takes(struct point point, double time_s)
 {
-    struct catalog catalog = {0};
     struct result result;
-    struct status st = {0};
     point.run.check = true;
     for (int run = 0; run < 3; run++) {
         point.run.fold = run == 2;
-        for (point.run.engine = 0;
-             engine_list()[point.run.engine] != engine_by_name(run ? "event" : "simgrid");)
-            point.run.engine++;
-        OKAY(job_result(&point, &catalog, &result, &st), st);
+        point.run.engine = engine_number(run ? "event" : "simgrid");
+        result = result_of(&point);
         NEAR(result.time_s, time_s, 1e-9);
         CU_ASSERT(result.bound_s <= result.time_s);
         CU_ASSERT(isnan(result.formula_exact_s) && isnan(result.formula_rule_s));
     }
-    catalog_free(&catalog);
     return result;
 }
 
@@ -101,8 +97,6 @@ static void what_is_alike_still_folds(void)
     struct status st = {0};
     struct point point = gather("4x3", RING_UNI, "1,0:x+=0.5 1,1:x+=0.5 1,2:x+=0.5");
     point.machine.wrap = "all";
-    for (point.run.engine = 0; engine_list()[point.run.engine] != engine_by_name("event");)
-        point.run.engine++;
     OKAY(job_result(&point, &catalog, &result, &st), st);
     CU_ASSERT_STRING_EQUAL(result.fold, "4x3 -> 4x1");
     /* uni: every chunk passes the slow link but one, which ends there: 3 steps of 2c, and latencies. The first step of

@@ -56,12 +56,6 @@ static void ring_program(struct program *program, const struct slice *slice, int
     }
 }
 
-/* What chip c starts with at element i. High-entropy: no two chips and elements alike. */
-static double start_value(int chip, int64_t i)
-{
-    return 7919 * chip + 13 * (double)i + 5;
-}
-
 /* Runs a ring program and says whether every chip ends with what the collective promises. A fault of the
  * executor counts as a failure too. */
 static bool ring_works(const struct program *program, bool reduce, enum execute_pace pace, uint64_t seed)

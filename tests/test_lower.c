@@ -57,13 +57,6 @@ static void read_back(const struct module *module, struct module *again)
     free(text);
 }
 
-static enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
-{
-    (void)module;
-    (void)collective;
-    return *(enum overlap_way *)context;
-}
-
 /* The step of a set-up, in loops of a way, with gathers ahead. */
 static void load(const char *name, const char *mesh, enum overlap_way way, struct model *model,
                  struct module *module)

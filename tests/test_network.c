@@ -10,6 +10,7 @@
 #include "model/model.h"
 #include "model/numbers.h"
 #include "models.h"
+#include "modules.h"
 #include "settings/option.h"
 #include "study/model_eval.h"
 
@@ -172,13 +173,6 @@ static void numbers_are_one_chips(void)
         close_both(&model, &module);
     }
     arrays_free(one, MODEL_INPUTS);
-}
-
-static enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
-{
-    (void)module;
-    (void)collective;
-    return *(enum overlap_way *)context;
 }
 
 static void loops_of(const struct module *module, enum overlap_way way, struct module *loops)

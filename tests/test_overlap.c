@@ -8,6 +8,7 @@
 
 #include "compile/pass.h"
 #include "engine/engine.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -36,18 +37,7 @@ static struct point point_of(const char *op, const char *mesh, const char *strat
         if (strcmp(slices[i][0], mesh) == 0)
             set(&point, "slice", slices[i][1]);
     set(&point, "strategy", strategy);
-    set(&point, "engine", "event");
     return point;
-}
-
-static struct result run(const struct point *point)
-{
-    struct status st = {0};
-    struct catalog catalog = {0};
-    struct result result;
-    OKAY(job_result(point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
 }
 
 /* One chip multiplies 512x2048 . 2048x2048: 2 * 512 * 2048 * 2048 / 19.17e12 = 224.046 us. The gather on a line of
@@ -57,19 +47,19 @@ static void hides_the_course_example(void)
     double compute_s = 2.0 * 512 * 2048 * 2048 / 19.17e12, gather_s = 3 * (1e-6 + 1048576 / 45e9);
     struct point point = point_of(course, "X=2,Y=4", "naive");
     set(&point, "peak", "int32=19.17Tflops");
-    struct result naive = run(&point);
+    struct result naive = result_of(&point);
     NEAR(naive.time_s, compute_s + gather_s, 1e-9);
     NEAR(naive.exposed_comm_s, gather_s, 1e-9);
     static const char *const loops[] = {"uni", "bidi", "bidi-half"};
     for (int i = 0; i < 3; i++) {
         set(&point, "strategy", loops[i]);
-        struct result loop = run(&point);
+        struct result loop = result_of(&point);
         NEAR(loop.time_s, compute_s, 1e-9);
         CU_ASSERT(loop.exposed_comm_s < 1e-12);
         NEAR(loop.overlap_frac, 1, 1e-9);
     }
     set(&point, "strategy", "auto");
-    CU_ASSERT_STRING_EQUAL(run(&point).strategy, "auto:uni");
+    CU_ASSERT_STRING_EQUAL(result_of(&point).strategy, "auto:uni");
 }
 
 /* The measured profile on the measurements it was fitted to (CM-v5e-*): 224 us for one chip's share, 311 us for the
@@ -78,12 +68,12 @@ static void matches_the_course_measurements(void)
 {
     struct point point = point_of(share, "X=1,Y=1", "naive");
     set(&point, "profile", "measured");
-    NEAR(run(&point).time_s, 224e-6, 1e-3);
+    NEAR(result_of(&point).time_s, 224e-6, 1e-3);
     point = point_of(course, "X=2,Y=4", "naive");
     set(&point, "profile", "measured");
-    NEAR(run(&point).time_s, 311e-6, 0.05);
+    NEAR(result_of(&point).time_s, 311e-6, 0.05);
     set(&point, "strategy", "uni");
-    double loop_s = run(&point).time_s;
+    double loop_s = result_of(&point).time_s;
     CU_ASSERT(loop_s > 230e-6 && loop_s < 250e-6);
 }
 
@@ -126,13 +116,13 @@ static void halves_the_bytes_of_a_direction(void)
 static void speeds_up_where_communication_dominates(void)
 {
     struct point point = point_of("bf16[65536@X,8192] . bf16[8192,8] -> bf16[65536,8]", "X=16", "uni");
-    double uni_s = run(&point).time_s;
+    double uni_s = result_of(&point).time_s;
     set(&point, "strategy", "bidi-half");
-    NEAR(uni_s / run(&point).time_s, 2, 0.02);
+    NEAR(uni_s / result_of(&point).time_s, 2, 0.02);
     point = point_of("bf16[65536@X,8192] . bf16[8192,16384] -> bf16[65536,16384]", "X=16", "uni");
-    uni_s = run(&point).time_s;
+    uni_s = result_of(&point).time_s;
     set(&point, "strategy", "bidi-half");
-    NEAR(uni_s / run(&point).time_s, 1, 0.01);
+    NEAR(uni_s / result_of(&point).time_s, 1, 0.01);
 }
 
 /* One chip, 1003 x 1000 . 1000 x 1100: tiles of 128 make it 1008 x 1024 . 1024 x 1152, as rows come in eights. A peak of
@@ -161,7 +151,7 @@ static void computes_as_the_options_say(void)
         set(&point, "chip", path);
         for (int o = 0; cases[i].option[o][0]; o++)
             set(&point, cases[i].option[o][0], cases[i].option[o][1]);
-        struct result result = run(&point);
+        struct result result = result_of(&point);
         double compute_s = 2 * cases[i].m * cases[i].k * cases[i].n / cases[i].flops + cases[i].more_s;
         NEAR(result.compute_s, compute_s, 1e-12);
         NEAR(result.bound_s, compute_s, 1e-12);
@@ -170,7 +160,7 @@ static void computes_as_the_options_say(void)
     struct point point =
         point_of("bf16[1003,1000] . bf16[1000,1100] . bf16[1100,900] -> bf16[1003,900]", "X=1", "naive");
     set(&point, "chip", path);
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     NEAR(result.compute_s, 2.0 * 1003 * 1100 * (1000 + 900) / (0.8 * 197e12), 1e-12);
     NEAR(result.bound_s, result.compute_s, 1e-12);
     unlink(path);
@@ -199,7 +189,7 @@ static void bound_is_what_must_move(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point = point_of(cases[i].op, cases[i].mesh, "naive");
-        NEAR(run(&point).bound_s, cases[i].bytes / (cases[i].links * w), 1e-12);
+        NEAR(result_of(&point).bound_s, cases[i].bytes / (cases[i].links * w), 1e-12);
     }
 }
 
@@ -210,7 +200,7 @@ static void chunks_of_all_reduces_are_chained(void)
     struct point point = point_of("bf16[4000,8@X] . bf16[8@X,512] -> bf16[4000,512]", "X=4", "bidi");
     set(&point, "all-reduce", "chunks");
     set(&point, "chunks", "5");
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     double chunk_bytes = 4000.0 / 5 * 512 * 2;
     NEAR(result.time_s, result.compute_s / 5 + 5 * 6 * (1e-6 + chunk_bytes / (4 * 45e9)), 1e-9);
 }
@@ -240,7 +230,7 @@ static void never_beats_the_bound(void)
         for (int s = OVERLAP_NAIVE; s < OVERLAP_WAYS; s++) {
             set(&point, "strategy", pass_way_name((enum overlap_way)s));
             point.schedule.all_reduce = (int)suite_random(&random, 2);
-            struct result result = run(&point);
+            struct result result = result_of(&point);
             bool beaten = result.time_s < result.bound_s * (1 - 1e-9);
             if (beaten)
                 printf("%s on %s, wrap %s: %s takes %g s, bound %g s\n", op, point.machine.mesh,
@@ -276,7 +266,7 @@ static void moves_each_tensor_in_its_own_type(void)
             point.run.check = true;
             set(&point, "ring", "uni");
             set(&point, "peak", "s8=1Tflops,bf16=1Tflops,s32=1Tflops,f32=1Tflops");
-            NEAR(run(&point).link_bytes, cases[i].link_bytes, 1e-12);
+            NEAR(result_of(&point).link_bytes, cases[i].link_bytes, 1e-12);
         }
 }
 

@@ -6,41 +6,10 @@
 
 #include "collective/collective.h"
 #include "engine/engine.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
-
-static int engine_number(const char *name)
-{
-    int i = 0;
-    while (engine_list()[i] != engine_by_name(name))
-        i++;
-    return i;
-}
-
-static struct point make_point(const char *op, const char *chip, const char *slice, const char *axis,
-                               uint64_t size_bytes, int ring)
-{
-    struct point point;
-    point_init(&point);
-    point.work.op = op;
-    point.machine.chip = chip;
-    point.machine.slice = slice;
-    point.work.axis = axis;
-    point.work.size_bytes = size_bytes;
-    point.schedule.ring = ring;
-    return point;
-}
-
-static struct result run(const struct point *point)
-{
-    struct catalog catalog = {0};
-    struct result result;
-    struct status st = {0};
-    OKAY(job_result(point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
-}
 
 /* a = 1 us, w = 45 GB/s. Uni, 4-ring, 2 MiB (E1): 3 (a + 524288/w) = 37.95253 us; bidi (E2): 2 of these steps;
  * bidi-half (E3): 3 (a + 262144/w). Line of 4, 32 MiB (E4): 3 (a + 8388608/w). All-reduce on three axes of 4, 1 GiB
@@ -53,20 +22,21 @@ static void figures_of_the_books(void)
         struct point point;
         double time_s, printed_s;
     } cases[] = {
-        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_UNI), 3 * (a + 524288 / w), 3.795253e-05},
-        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI), 2 * (a + 524288 / w),
+        {collective_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_UNI), 3 * (a + 524288 / w),
+         3.795253e-05},
+        {collective_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI), 2 * (a + 524288 / w),
          2.530169e-05},
-        {make_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI_HALF), 3 * (a + 262144 / w),
+        {collective_point("all-gather", "v4", "4x4x4", "x", 2 * MiB, RING_BIDI_HALF), 3 * (a + 262144 / w),
          2.047627e-05},
-        {make_point("all-gather", "v5e", "8x4", "y", 32 * MiB, RING_BIDI_HALF), 3 * (a + 8388608 / w),
+        {collective_point("all-gather", "v5e", "8x4", "y", 32 * MiB, RING_BIDI_HALF), 3 * (a + 8388608 / w),
          5.622406e-04},
-        {make_point("all-reduce", "v4", "4x4x4", "x,y,z", 1024 * MiB, RING_BIDI_HALF),
+        {collective_point("all-reduce", "v4", "4x4x4", "x,y,z", 1024 * MiB, RING_BIDI_HALF),
          2 * (9 * a + 1073741824 * (63.0 / 64) / (6 * w)), 7.847368e-03},
-        {make_point("reduce-scatter", "v5e", "8x16", "y", 1024 * MiB, RING_BIDI_HALF),
+        {collective_point("reduce-scatter", "v5e", "8x16", "y", 1024 * MiB, RING_BIDI_HALF),
          15 * (a + 1073741824 / (32 * w)), 1.119981e-02},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct result result = run(&cases[i].point);
+        struct result result = result_of(&cases[i].point);
         NEAR(result.time_s, cases[i].time_s, 1e-9);
         NEAR(result.time_s, cases[i].printed_s, 1e-6);
         NEAR(result.formula_exact_s, cases[i].time_s, 1e-12);
@@ -84,12 +54,12 @@ static void try_closed_form(const char *op, int n, int axes, bool wraps, int rin
         at += snprintf(slice + at, sizeof slice - (size_t)at, "%s%d", a ? "x" : "", n);
         elements *= n;
     }
-    struct point point = make_point(op, "v5p", slice, names[axes - 1], (uint64_t)elements * 2, ring);
+    struct point point = collective_point(op, "v5p", slice, names[axes - 1], (uint64_t)elements * 2, ring);
     point.machine.wrap = wraps ? wrap : "none";
     point.machine.link_Bps = 3.5e9; /* so that latency and bandwidth both count */
     point.machine.hop_latency_s = 2.385e-7;
     point.run.engine = engine_number(engine);
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     CU_ASSERT(result.formula_exact_s > 0);
     if (!(fabs(result.time_s / result.formula_exact_s - 1) < 1e-9))
         fprintf(stderr, "%s %s wrap %s %s %s: \n", op, slice, point.machine.wrap,
@@ -143,16 +113,16 @@ static void bounds_and_forms_hold(void)
         }
         snprintf(merged, sizeof merged, "x=%u", chips);
         struct point point =
-            make_point(ops[suite_random(&random, 6)], "v4", slice, NULL,
-                       2 * (1 + suite_random(&random, 1u << (4 + suite_random(&random, 20)))),
-                       (int)suite_random(&random, RING_KINDS));
+            collective_point(ops[suite_random(&random, 6)], "v4", slice, NULL,
+                             2 * (1 + suite_random(&random, 1u << (4 + suite_random(&random, 20)))),
+                             (int)suite_random(&random, RING_KINDS));
         point.machine.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
         point.work.axis = suite_random(&random, 2) ? "x" : NULL;
         point.machine.mesh = suite_random(&random, 3) ? NULL : merged; /* a ring through all axes */
         point.schedule.algorithm = (int)suite_random(&random, 2);
         point.work.offset = (int)suite_random(&random, 9) - 4;
         point.run.engine = engine_number("event");
-        struct result result = run(&point);
+        struct result result = result_of(&point);
         bool sound = result.time_s >= result.bound_s * (1 - 1e-9) && result.max_link_frac <= 1 + 1e-9 &&
                      result.mean_link_frac <= result.max_link_frac * (1 + 1e-9) &&
                      !(fabs(result.time_s - result.formula_exact_s) > 1e-9 * result.time_s);
@@ -178,14 +148,14 @@ static void ragged_blocks_split_ties(void)
                  {"2x6", "all", 12},   {"5x3", "all", 15}, {"2x2x2", "none", 8}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point =
-            make_point("all-to-all", "v4", cases[i].slice, NULL,
-                       UINT64_C(1048576) * (uint64_t)(cases[i].chips * cases[i].chips), CHOICE_OPEN);
+            collective_point("all-to-all", "v4", cases[i].slice, NULL,
+                             UINT64_C(1048576) * (uint64_t)(cases[i].chips * cases[i].chips), CHOICE_OPEN);
         point.machine.wrap = cases[i].wrap;
         point.run.engine = engine_number("event");
-        struct result equal = run(&point);
+        struct result equal = result_of(&point);
         point.work.op = "ragged-all-to-all";
         point.work.pair_sizes = "uniform";
-        struct result ragged = run(&point);
+        struct result ragged = result_of(&point);
         NEAR(ragged.time_s, equal.time_s, 1e-9);
         NEAR(ragged.max_link_bytes, equal.max_link_bytes, 1e-12);
         NEAR(ragged.link_bytes, equal.link_bytes, 1e-12);
@@ -193,7 +163,7 @@ static void ragged_blocks_split_ties(void)
             continue;
         NEAR(ragged.time_s, 1e-6 + 32 * 1048576 / 45e9, 1e-9);
         point.schedule.keep_ties = true;
-        NEAR(run(&point).max_link_bytes, 48 * 1048576, 1e-12);
+        NEAR(result_of(&point).max_link_bytes, 48 * 1048576, 1e-12);
     }
 }
 
@@ -201,11 +171,11 @@ static void ragged_blocks_split_ties(void)
  * 192.41 us; algbw counts the bytes that each sender sends. */
 static void permutes_share_disjoint_routes(void)
 {
-    struct point point = make_point("collective-permute", "v5e", "4x4", NULL, 16777216, CHOICE_OPEN);
+    struct point point = collective_point("collective-permute", "v5e", "4x4", NULL, 16777216, CHOICE_OPEN);
     point.work.pairs = "0-15";
-    NEAR(run(&point).time_s, 6e-6 + 16777216 / 45e9, 1e-9);
+    NEAR(result_of(&point).time_s, 6e-6 + 16777216 / 45e9, 1e-9);
     point.schedule.routes = 2;
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     NEAR(result.time_s, 6e-6 + 8388608 / 45e9, 1e-9);
     NEAR(result.formula_exact_s, result.time_s, 1e-12);
     NEAR(result.algbw_Bps, 16777216 / result.time_s, 1e-12);
@@ -229,15 +199,15 @@ static void permutes_take_detours(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct point point =
-            make_point("collective-permute", "v5p", cases[i].slice, NULL, 18000000, CHOICE_OPEN);
+            collective_point("collective-permute", "v5p", cases[i].slice, NULL, 18000000, CHOICE_OPEN);
         point.machine.wrap = cases[i].wrap;
         point.work.pairs = cases[i].pairs;
         point.schedule.routes = cases[i].routes;
         point.machine.link_Bps = 45e9;
         point.machine.hop_latency_s = 1e-6;
-        NEAR(run(&point).time_s, cases[i].links * 1e-6 + 18e6 / 45e9 / cases[i].routes, 1e-9);
+        NEAR(result_of(&point).time_s, cases[i].links * 1e-6 + 18e6 / 45e9 / cases[i].routes, 1e-9);
     }
-    struct point point = make_point("collective-permute", "v5p", "4x4", NULL, 18000000, CHOICE_OPEN);
+    struct point point = collective_point("collective-permute", "v5p", "4x4", NULL, 18000000, CHOICE_OPEN);
     struct catalog catalog = {0};
     struct result result;
     struct status st = {0};
@@ -260,8 +230,8 @@ static void bandwidths_are_those_of_nccl_tests(void)
                  {"all-to-all", 8, 7.0 / 8},
                  {"broadcast", 1, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct point point = make_point(cases[i].op, "v5p", "8", NULL, 8 * 8 * 1000, RING_BIDI);
-        struct result result = run(&point);
+        struct point point = collective_point(cases[i].op, "v5p", "8", NULL, 8 * 8 * 1000, RING_BIDI);
+        struct result result = result_of(&point);
         NEAR(result.algbw_Bps, 64000 / cases[i].shares / result.time_s, 1e-12);
         NEAR(result.busbw_Bps, result.algbw_Bps * cases[i].factor, 1e-12);
     }
@@ -270,22 +240,22 @@ static void bandwidths_are_those_of_nccl_tests(void)
 /* Both engines say the same, and an engine of their own sees to it. */
 static void engines_agree(void)
 {
-    struct point point = make_point("all-reduce", "v5e", "4x16", NULL, 1 << 20, RING_BIDI_HALF);
+    struct point point = collective_point("all-reduce", "v5e", "4x16", NULL, 1 << 20, RING_BIDI_HALF);
     point.run.engine = engine_number("simgrid");
-    struct result small = run(&point);
+    struct result small = result_of(&point);
     CU_ASSERT_STRING_EQUAL(small.engine, "simgrid");
     CU_ASSERT(isnan(small.engines_off_frac));
     point.run.engine = engine_number("both");
-    struct result both = run(&point);
+    struct result both = result_of(&point);
     CU_ASSERT_STRING_EQUAL(both.engine, "both");
     CU_ASSERT(both.engines_off_frac >= 0 && both.engines_off_frac <= ENGINES_OFF_MOST);
     NEAR(both.time_s, small.time_s, 1e-9);
     point.run.engine = engine_number("event");
-    struct result fast = run(&point);
+    struct result fast = result_of(&point);
     CU_ASSERT_STRING_EQUAL(fast.engine, "event");
     NEAR(fast.time_s, small.time_s, 1e-9);
     point.run.fold = false;
-    struct result unfolded = run(&point);
+    struct result unfolded = result_of(&point);
     NEAR(unfolded.time_s, fast.time_s, 1e-9);
     CU_ASSERT(*fast.fold && !*unfolded.fold);
     CU_ASSERT_EQUAL(unfolded.transfers, fast.transfers);
@@ -294,10 +264,10 @@ static void engines_agree(void)
 /* A mesh may have more axes than a collective runs over, if one chip is all that some have. */
 static void axes_of_one_chip_count_for_nothing(void)
 {
-    struct point point = make_point("all-reduce", "v5p", "2x2x2", NULL, 6006 << 4, RING_BIDI);
-    double time_s = run(&point).time_s;
+    struct point point = collective_point("all-reduce", "v5p", "2x2x2", NULL, 6006 << 4, RING_BIDI);
+    double time_s = result_of(&point).time_s;
     point.machine.mesh = "a=2,b=1,c=2,d=2";
-    NEAR(run(&point).time_s, time_s, 1e-12);
+    NEAR(result_of(&point).time_s, time_s, 1e-12);
 }
 
 /* What names a result: the ring of a matmul's collectives, if it has some; texts too long are marked as cut. */
@@ -306,16 +276,17 @@ static void results_say_what_they_are(void)
     char groups[1024] = "{{0,1}";
     for (int i = 2, n = 6; i < 128; i += 2)
         n += snprintf(groups + n, sizeof groups - (size_t)n, ",{%d,%d}%s", i, i + 1, i == 126 ? "}" : "");
-    struct point point = make_point("all-gather", "v5e", "8x16", NULL, 6006 << 4, RING_BIDI);
+    struct point point = collective_point("all-gather", "v5e", "8x16", NULL, 6006 << 4, RING_BIDI);
     point.work.groups = groups;
-    struct result result = run(&point);
+    struct result result = result_of(&point);
     CU_ASSERT_EQUAL(strlen(result.axes), sizeof result.axes - 1);
     CU_ASSERT_STRING_EQUAL(result.axes + strlen(result.axes) - 3, "...");
-    point = make_point("bf16[96@x,64] . bf16[64,32] -> bf16[96,32]", "v5e", "4", NULL, 0, RING_BIDI_HALF);
+    point =
+        collective_point("bf16[96@x,64] . bf16[64,32] -> bf16[96,32]", "v5e", "4", NULL, 0, RING_BIDI_HALF);
     point.schedule.strategy = "naive";
-    CU_ASSERT_STRING_EQUAL(run(&point).ring, "bidi-half");
+    CU_ASSERT_STRING_EQUAL(result_of(&point).ring, "bidi-half");
     point.schedule.strategy = "uni";
-    CU_ASSERT_STRING_EQUAL(run(&point).ring, "");
+    CU_ASSERT_STRING_EQUAL(result_of(&point).ring, "");
 }
 
 /* One message each, and a result that says it too. */
@@ -339,8 +310,8 @@ static void impossible_points_say_why(void)
         struct catalog catalog = {0};
         struct status st = {0};
         struct result result;
-        struct point point = make_point(cases[i].op, cases[i].chip, cases[i].slice, cases[i].axis,
-                                        cases[i].size_bytes, CHOICE_OPEN);
+        struct point point = collective_point(cases[i].op, cases[i].chip, cases[i].slice, cases[i].axis,
+                                              cases[i].size_bytes, CHOICE_OPEN);
         point.work.dtype = cases[i].dtype;
         CU_ASSERT(job_result(&point, &catalog, &result, &st) < 0);
         if (!strstr(st.text, cases[i].says))

@@ -5,6 +5,7 @@
 
 #include "collective/collective.h"
 #include "engine/timing.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -13,16 +14,12 @@ static struct result run(const char *const option[][2], const char *forced)
 {
     struct point point;
     struct status st = {0};
-    struct catalog catalog = {0};
-    struct result result = {0};
     point_init(&point);
     for (int i = 0; option[i][0]; i++)
         OKAY(option_set(option_by_name(option[i][0]), option[i][1], &point, &st), st);
     if (forced)
         OKAY(option_set(option_by_name(forced), "on", &point, &st), st);
-    OKAY(job_result(&point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
+    return result_of(&point);
 }
 
 /* The faster of the two that can be forced, whatever runs. */

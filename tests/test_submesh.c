@@ -8,6 +8,8 @@
 #include "compile/pass.h"
 #include "engine/engine.h"
 #include "model/chain.h"
+#include "modules.h"
+#include "points.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "suite.h"
@@ -100,17 +102,10 @@ static void at_the_same_time(void)
     NEAR(gathers_s(inner, outer, "event", true), gathers_s(inner, outer, "simgrid", true), 1e-9);
 }
 
-static enum overlap_way way_of(void *context, const struct module *module, int32_t collective)
-{
-    (void)module;
-    (void)collective;
-    return *(const enum overlap_way *)context;
-}
-
 static void product_stays(struct world *w, const struct chain *chain, enum overlap_way way,
                           const struct chip *chip)
 {
-    struct overlap_options options = {.context = &way, .way = way_of};
+    struct overlap_options options = {.context = &way, .way = one_way};
     struct lower_options how = {.kind = RING_BIDI};
     struct module module = {0};
     struct placement placement = {0};
@@ -157,9 +152,6 @@ static void products_stay_on_their_mesh(void)
 static struct result run(const char *op, const char *slice, const char *mesh, const char *on,
                          const char *link)
 {
-    struct catalog catalog = {0};
-    struct result result;
-    struct status st = {0};
     struct point point;
     point_init(&point);
     point.work.op = op;
@@ -170,9 +162,7 @@ static struct result run(const char *op, const char *slice, const char *mesh, co
     point.work.size_bytes = 1 << 20;
     point.run.check = true;
     point.work.pair_sizes = "random:5";
-    OKAY(job_result(&point, &catalog, &result, &st), st);
-    catalog_free(&catalog);
-    return result;
+    return result_of(&point);
 }
 
 /* --on: the first column of 4x4 is a line of 4 like any other; the ring round 2x2 is one in any order that goes round it;

@@ -26,3 +26,8 @@ int memory_put(struct memory *memory, const struct view *view, int chip, const d
     selection_free(&s);
     return 0;
 }
+
+double start_value(int chip, int64_t i)
+{
+    return 7919 * chip + 13 * (double)i + 5;
+}

@@ -165,3 +165,10 @@ double module_executed(const struct module *m, enum opcode opcode, double *flops
     free(runs);
     return times;
 }
+
+enum overlap_way one_way(void *context, const struct module *module, int32_t collective)
+{
+    (void)module;
+    (void)collective;
+    return *(const enum overlap_way *)context;
+}
