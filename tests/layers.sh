@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Folders of src/ use only what stands before them in src/README.md; and the check sees what breaks that.
+# Folders of src/ use only what stands before them in src/README.md, and what src/README.md and tests/README.md name is there;
+# and the checks see what breaks that.
 set -euo pipefail
 build=$(cd "$(dirname "$1")" && pwd)
 check() {
@@ -38,3 +39,22 @@ turn_round() {
 }
 break_one 'which stands above it' turn_round
 break_one "of base/, which stands above it" turn_round
+
+# what the pages name
+python3 tests/support/pages.py .
+wrong_page() {
+    local said
+    mkdir "$copy/tests"
+    ln -s "$PWD"/src "$PWD"/analysis "$PWD"/workloads "$PWD"/include "$copy"
+    ln -s "$PWD"/tests/* "$copy/tests"
+    rm "$copy/tests/README.md"
+    sed "$2" tests/README.md >"$copy/tests/README.md"
+    said=$(python3 tests/support/pages.py "$copy") && { echo "layers: not seen: $1"; exit 1; }
+    grep -qF "$1" <<<"$said" || { printf 'layers: said, instead of "%s":\n%s\n' "$1" "$said"; exit 1; }
+    rm -r "${copy:?}"/*
+}
+wrong_page 'there is no src/base/dtypes.c' 's,src/base/dtype.c,src/base/dtypes.c,'
+wrong_page 'there is no roof.c' 's,(`src/machine/roofline.c`),(`roof.c`),'
+wrong_page 'there is no lower_prepend()' 's,lower_append(),lower_prepend(),'
+wrong_page 'there is no test roof' 's,`roofline`,`roof`,'
+wrong_page 'the test roofline is in no row' 's,`roofline`,`slice`,'
