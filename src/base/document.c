@@ -1,37 +1,359 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Documents are read with libyaml, node by node. JSON needs no reader of its own: it is YAML's flow style. */
 #include "base/document.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <yaml.h>
 
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/grow.h"
 #include "base/text.h"
-#include "base/tree.h"
+
+/* A name given to a node with &. */
+struct anchor {
+    const char *name;
+    const struct node *node;
+    struct anchor *next;
+};
+
+struct children {
+    const char **name;
+    const struct node **node;
+    int count, room;
+};
+
+struct reader {
+    struct document *document;
+    const char *file;
+    struct status *st;
+    yaml_parser_t parser;
+    struct anchor *anchors; /* the one defined last first, which is the one an alias means */
+    int depth;
+    int values; /* of the document, and those that merges brought */
+    int line, column;
+};
+
+static int read_node(struct reader *r, const yaml_event_t *event, const struct node **out);
+
+static int fail(const struct reader *r, const char *what)
+{
+    return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: %s", r->file, r->line, r->column, what);
+}
+
+static void set_place(struct reader *r, yaml_mark_t mark)
+{
+    r->line = (int)mark.line + 1;
+    r->column = (int)mark.column + 1;
+}
+
+/* Fails with what the parser stopped at. Of a character that is none it tells the offset only. */
+static int fail_parser(struct reader *r, const char *text)
+{
+    const yaml_parser_t *parser = &r->parser;
+    yaml_mark_t mark = parser->problem_mark;
+    if (parser->error == YAML_MEMORY_ERROR)
+        return status_nomem(r->st);
+    if (parser->error == YAML_READER_ERROR) {
+        mark = (yaml_mark_t){0};
+        for (size_t i = 0; i < parser->problem_offset; i++) {
+            mark.column = text[i] == '\n' ? 0 : mark.column + 1;
+            mark.line += text[i] == '\n';
+        }
+    }
+    set_place(r, mark);
+    const char *problem = parser->problem ? parser->problem : "not YAML";
+    if (!parser->context)
+        return fail(r, problem);
+    return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: %s %s that starts in line %zu", r->file, r->line,
+                       r->column, problem, parser->context, parser->context_mark.line + 1);
+}
+
+/* Reads the next event, and where it stands: an empty value keeps the place of its name. What the parser itself fails
+ * with is told by document_parse(). */
+static int next_event(struct reader *r, yaml_event_t *event)
+{
+    if (!yaml_parser_parse(&r->parser, event))
+        return STATUS_INPUT;
+    yaml_event_type_t type = event->type;
+    const char *tag = NULL;
+    bool empty = false;
+    if (type == YAML_SCALAR_EVENT) {
+        tag = (const char *)event->data.scalar.tag;
+        empty = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && event->data.scalar.length == 0;
+    } else if (type == YAML_MAPPING_START_EVENT) {
+        tag = (const char *)event->data.mapping_start.tag;
+    } else if (type == YAML_SEQUENCE_START_EVENT) {
+        tag = (const char *)event->data.sequence_start.tag;
+    }
+    if (!empty)
+        set_place(r, event->start_mark);
+    if (!tag)
+        return 0;
+    yaml_event_delete(event);
+    return fail(r, "tags (!...) are not used here; remove it");
+}
+
+/* A text as one of the document. */
+static int keep(struct reader *r, const void *text, size_t bytes, const char **kept)
+{
+    char *copy = document_take(r->document, bytes + 1);
+    if (!copy)
+        return status_nomem(r->st);
+    memcpy(copy, text, bytes);
+    *kept = copy;
+    return strlen(copy) == bytes ? 0 : fail(r, "a text with a NUL character");
+}
+
+static int count_values(struct reader *r, int values)
+{
+    r->values += values;
+    if (r->values <= DOCUMENT_VALUES)
+        return 0;
+    return status_fail(
+        r->st, STATUS_LIMIT,
+        "%s:%d:%d: more than %d values, merged ones included; split the file, or write a long array as "
+        ".csv",
+        r->file, r->line, r->column, DOCUMENT_VALUES);
+}
+
+static int new_node(struct reader *r, enum node_kind kind, struct node **node)
+{
+    int code = count_values(r, 1);
+    *node = code == 0 ? document_take(r->document, sizeof **node) : NULL;
+    if (!*node)
+        return code < 0 ? code : status_nomem(r->st);
+    **node = (struct node){.kind = kind, .file = r->file, .line = r->line, .column = r->column, .text = ""};
+    return 0;
+}
+
+/* An anchor counts from the end of its node on, so that no node holds itself. */
+static int add_anchor(struct reader *r, const yaml_char_t *name, const struct node *node)
+{
+    if (!name)
+        return 0;
+    struct anchor *anchor = document_take(r->document, sizeof *anchor);
+    if (!anchor)
+        return status_nomem(r->st);
+    *anchor = (struct anchor){.node = node, .next = r->anchors};
+    r->anchors = anchor;
+    return keep(r, name, strlen((const char *)name), &anchor->name);
+}
+
+static int find_anchor(const struct reader *r, const char *name, const struct node **node)
+{
+    for (const struct anchor *a = r->anchors; a; a = a->next)
+        if (strcmp(a->name, name) == 0) {
+            *node = a->node;
+            return 0;
+        }
+    return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: *%s stands for nothing; define &%s before it", r->file,
+                       r->line, r->column, name, name);
+}
+
+static int children_add(struct children *c, const char *name, const struct node *node, struct status *st)
+{
+    int room = c->room; /* both arrays grow alike */
+    if (!GROW(c->name, c->count, room) || !GROW(c->node, c->count, c->room))
+        return status_nomem(st);
+    c->name[c->count] = name;
+    c->node[c->count++] = node;
+    return 0;
+}
+
+static void children_free(struct children *c)
+{
+    free(c->name);
+    free(c->node);
+}
+
+/* Adds what a merge key brings: a mapping's values, or those of several. */
+static int merge(struct reader *r, struct children *children, const struct node *from, bool within)
+{
+    static const char what[] = "<< takes a mapping or a list of mappings";
+    if (from->kind == NODE_SCALAR || (within && from->kind == NODE_SEQUENCE))
+        return node_fail(from, r->st, STATUS_INPUT, what);
+    int code = count_values(r, from->count);
+    for (int i = 0; i < from->count && code == 0; i++)
+        code = from->kind == NODE_MAPPING ? children_add(children, from->name[i], from->child[i], r->st)
+                                          : merge(r, children, from->child[i], true);
+    return code;
+}
+
+/* A child and where it stands among the others. */
+struct place {
+    const char *name;
+    int order;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int sign = strcmp(x->name, y->name);
+    return sign ? sign : x->order - y->order;
+}
+
+/* Of the values of one name the first counts, which is the mapping's own, then what is merged first. But the first
+ * `own` ones are the mapping's own, where a name twice is a slip of the pen: which of them is meant would be a guess. */
+static int drop_repeated(struct reader *r, struct children *children, int own)
+{
+    int n = children->count, kept = 0;
+    struct place *place = malloc(((size_t)n + 1) * sizeof *place);
+    if (!place)
+        return status_nomem(r->st);
+    for (int i = 0; i < n; i++)
+        place[i] = (struct place){children->name[i], i};
+    qsort(place, (size_t)n, sizeof *place, by_name);
+    int code = 0;
+    for (int i = 1; i < n && code == 0; i++) {
+        if (strcmp(place[i - 1].name, place[i].name) != 0)
+            continue;
+        const struct node *first = children->node[place[i - 1].order],
+                          *second = children->node[place[i].order];
+        if (place[i].order < own)
+            code = node_fail(second, r->st, STATUS_INPUT, "'%s' appears twice (first in line %d); keep one",
+                             place[i].name, first->line);
+        children->name[place[i].order] = NULL;
+        place[i].order = place[i - 1].order; /* for the next of this name */
+    }
+    free(place);
+    for (int i = 0; i < n; i++) {
+        if (!children->name[i])
+            continue;
+        children->name[kept] = children->name[i];
+        children->node[kept++] = children->node[i];
+    }
+    children->count = kept;
+    return code;
+}
+
+/* Reads the children of a node up to the end of it; those of merge keys to a list of their own. */
+static int read_children(struct reader *r, bool mapping, struct children *own, struct children *merges)
+{
+    int code;
+    for (;;) {
+        yaml_event_t event;
+        const char *name = NULL;
+        const struct node *node = NULL;
+        bool merging = false;
+        if ((code = next_event(r, &event)) < 0)
+            break;
+        if (event.type == YAML_MAPPING_END_EVENT || event.type == YAML_SEQUENCE_END_EVENT)
+            break;
+        if (mapping) {
+            code = event.type == YAML_SCALAR_EVENT
+                       ? keep(r, event.data.scalar.value, event.data.scalar.length, &name)
+                       : fail(r, "a name must be plain text");
+            merging = code == 0 && event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE && !strcmp(name, "<<");
+            yaml_event_delete(&event);
+            if (code < 0 || (code = next_event(r, &event)) < 0)
+                break;
+        }
+        code = read_node(r, &event, &node);
+        yaml_event_delete(&event);
+        if (code < 0 || (code = children_add(merging ? merges : own, name, node, r->st)) < 0)
+            break;
+    }
+    return code;
+}
+
+static int read_collection(struct reader *r, bool mapping, struct node *node)
+{
+    struct children own = {0}, merges = {0};
+    int code = read_children(r, mapping, &own, &merges), written = own.count;
+    for (int i = 0; i < merges.count && code == 0; i++)
+        code = merge(r, &own, merges.node[i], false);
+    if (code == 0 && mapping)
+        code = drop_repeated(r, &own, written);
+    size_t bytes = (size_t)own.count * sizeof(void *);
+    if (code == 0 && bytes > 0) {
+        node->name = document_take(r->document, bytes);
+        node->child = document_take(r->document, bytes);
+        code = node->name && node->child ? 0 : status_nomem(r->st);
+    }
+    if (code == 0 && bytes > 0) {
+        memcpy(node->name, own.name, bytes);
+        memcpy(node->child, own.node, bytes);
+        node->count = own.count;
+    }
+    children_free(&own);
+    children_free(&merges);
+    return code;
+}
+
+/* Reads the node that begins with an event. */
+static int read_node(struct reader *r, const yaml_event_t *event, const struct node **out)
+{
+    bool scalar = event->type == YAML_SCALAR_EVENT, mapping = event->type == YAML_MAPPING_START_EVENT;
+    struct node *node;
+    if (event->type == YAML_ALIAS_EVENT)
+        return find_anchor(r, (const char *)event->data.alias.anchor, out);
+    if (!scalar && r->depth == DOCUMENT_DEPTH)
+        return fail(r, "nested too deeply");
+    int code = new_node(r, scalar ? NODE_SCALAR : mapping ? NODE_MAPPING : NODE_SEQUENCE, &node);
+    if (code == 0 && scalar) {
+        node->quoted = event->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+        code = keep(r, event->data.scalar.value, event->data.scalar.length, &node->text);
+    } else if (code == 0) {
+        r->depth++;
+        code = read_collection(r, mapping, node);
+        r->depth--;
+    }
+    *out = node;
+    return code < 0 ? code
+                    : add_anchor(r,
+                                 scalar    ? event->data.scalar.anchor
+                                 : mapping ? event->data.mapping_start.anchor
+                                           : event->data.sequence_start.anchor,
+                                 node);
+}
+
+/* Reads the one document that there may be. */
+static int read_stream(struct reader *r)
+{
+    bool more = true;
+    int code = 0;
+    while (more && code == 0) {
+        yaml_event_t event;
+        if ((code = next_event(r, &event)) < 0)
+            break;
+        more = event.type != YAML_STREAM_END_EVENT;
+        if (event.type == YAML_DOCUMENT_START_EVENT && r->document->root)
+            code = fail(r, "a second document; put it into a file of its own");
+        else if (event.type >= YAML_ALIAS_EVENT)
+            code = read_node(r, &event, &r->document->root);
+        yaml_event_delete(&event);
+    }
+    if (code == 0 && !r->document->root)
+        code = status_fail(r->st, STATUS_INPUT, "%s:1:1: the file is empty", r->file);
+    return code;
+}
 
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st)
 {
     /* The fault's code decides below, so there must be a status. */
     struct status own = {0};
-    struct tree tree = {.document = document, .st = st ? st : &own, .line = 1, .column = 1};
-    size_t n = strlen(name);
-    bool json = n > 5 && strcmp(name + n - 5, ".json") == 0;
+    struct reader reader = {.document = document, .st = st ? st : &own, .line = 1, .column = 1};
     *document = (struct document){0};
     if (bytes > DOCUMENT_BYTES)
-        return status_fail(tree.st, STATUS_LIMIT,
+        return status_fail(reader.st, STATUS_LIMIT,
                            "%s: %zu bytes are more than the %d of a document; split it", name, bytes,
                            DOCUMENT_BYTES);
-    char *file = document_take(document, n + 1);
-    int code = file ? 0 : status_nomem(tree.st);
-    if (file) {
-        tree.file = strcpy(file, name);
-        code = json ? tree_read_json(&tree, text, bytes) : tree_read_yaml(&tree, text, bytes);
+    int code = keep(&reader, name, strlen(name), &reader.file);
+    if (code == 0 && !yaml_parser_initialize(&reader.parser))
+        code = status_nomem(reader.st);
+    if (code == 0) {
+        yaml_parser_set_encoding(&reader.parser, YAML_UTF8_ENCODING);
+        yaml_parser_set_input_string(&reader.parser, (const unsigned char *)text, bytes);
+        code = read_stream(&reader);
+        if (code < 0 && reader.st->code == 0)
+            code = fail_parser(&reader, text);
     }
-    tree_free(&tree);
-    if (code == 0 && !document->root)
-        code = tree_fail(&tree, STATUS_INPUT, "the file is empty");
+    yaml_parser_delete(&reader.parser);
     if (code < 0)
         document_free(document);
     return code;

@@ -26,8 +26,8 @@ enum { DOCUMENT_BYTES = 1 << 26 };
 /* Is it the name of a file that document_load() takes for one of ours: .yaml, .yml or .json? */
 bool document_is_path(const char *text);
 
-/* Reads a file ("-" is stdin; a workload compiled in, where there is no such file) or a text; `name` stands in messages. Files named .json, and no others, are
- * held to JSON's own rules. */
+/* Reads a file ("-" is stdin; a workload compiled in, where there is no such file) or a text; `name` stands in messages. JSON is
+ * read as the YAML that it is, so escapes of surrogates (\ud83d\ude00) are refused. */
 int document_load(struct document *document, const char *path, struct status *st);
 int document_parse(struct document *document, const char *name, const char *text, size_t bytes,
                    struct status *st);
