@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Files that are there whole or not at all. */
 #include <dirent.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/output.h"
@@ -88,34 +86,6 @@ static void modes_are_the_users(void)
     rmdir(folder);
 }
 
-/* Ctrl-C, or worse, in the middle of a sweep: where files can be without a name, nothing stays. */
-static void a_killed_process_leaves_nothing(void)
-{
-    static const int signals[] = {SIGINT, SIGTERM, SIGKILL};
-    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        make_folder();
-        pid_t child = fork();
-        if (child == 0) {
-            struct output output;
-            struct status st = {0};
-            signal(signals[i], SIG_DFL);
-            if (output_open(&output, path, &st) < 0)
-                _exit(2);
-            if (!output.nameless) /* another file system: nothing to see */
-                output_abandon(&output);
-            else
-                fflush((fputs("half", output.file), output.file));
-            raise(signals[i]);
-            _exit(1);
-        }
-        int how = 0;
-        CU_ASSERT_EQUAL(waitpid(child, &how, 0), child);
-        CU_ASSERT_TRUE(WIFSIGNALED(how));
-        CU_ASSERT_EQUAL(count_files(), 0);
-        rmdir(folder);
-    }
-}
-
 static void faults_are_found_at_the_start(void)
 {
     struct output output;
@@ -141,5 +111,4 @@ static void faults_are_found_at_the_start(void)
     rmdir(folder);
 }
 
-SUITE("output", TEST(whole_or_not_at_all), TEST(modes_are_the_users), TEST(a_killed_process_leaves_nothing),
-      TEST(faults_are_found_at_the_start))
+SUITE("output", TEST(whole_or_not_at_all), TEST(modes_are_the_users), TEST(faults_are_found_at_the_start))

@@ -11,6 +11,7 @@
 #include "base/embedded.h"
 #include "base/file.h"
 #include "base/grow.h"
+#include "base/lookup.h"
 #include "base/text.h"
 
 /* A name given to a node with &. */
@@ -183,50 +184,33 @@ static int merge(struct reader *r, struct children *children, const struct node 
     return code;
 }
 
-/* A child and where it stands among the others. */
-struct place {
-    const char *name;
-    int order;
-};
-
-static int by_name(const void *a, const void *b)
-{
-    const struct place *x = a, *y = b;
-    int sign = strcmp(x->name, y->name);
-    return sign ? sign : x->order - y->order;
-}
-
 /* Of the values of one name the first counts, which is the mapping's own, then what is merged first. But the first
  * `own` ones are the mapping's own, where a name twice is a slip of the pen: which of them is meant would be a guess. */
 static int drop_repeated(struct reader *r, struct children *children, int own)
 {
-    int n = children->count, kept = 0;
-    struct place *place = malloc(((size_t)n + 1) * sizeof *place);
-    if (!place)
-        return status_nomem(r->st);
-    for (int i = 0; i < n; i++)
-        place[i] = (struct place){children->name[i], i};
-    qsort(place, (size_t)n, sizeof *place, by_name);
-    int code = 0;
-    for (int i = 1; i < n && code == 0; i++) {
-        if (strcmp(place[i - 1].name, place[i].name) != 0)
-            continue;
-        const struct node *first = children->node[place[i - 1].order],
-                          *second = children->node[place[i].order];
-        if (place[i].order < own)
-            code = node_fail(second, r->st, STATUS_INPUT, "'%s' appears twice (first in line %d); keep one",
-                             place[i].name, first->line);
-        children->name[place[i].order] = NULL;
-        place[i].order = place[i - 1].order; /* for the next of this name */
-    }
-    free(place);
-    for (int i = 0; i < n; i++) {
-        if (!children->name[i])
-            continue;
-        children->name[kept] = children->name[i];
-        children->node[kept++] = children->node[i];
+    struct lookup names = {0};
+    int kept = 0, code = 0;
+    for (int i = 0; i < children->count && code == 0; i++) {
+        const char *name = children->name[i];
+        const struct lookup_entry *at = NULL;
+        uint32_t hash = lookup_hash(0, name, strlen(name));
+        int32_t first;
+        do
+            first = lookup_next(&names, hash, &at);
+        while (first >= 0 && strcmp(children->name[first], name) != 0);
+        if (first >= 0 && i < own) {
+            code = node_fail(children->node[i], r->st, STATUS_INPUT,
+                             "'%s' appears twice (first in line %d); keep one", name,
+                             children->node[first]->line);
+        } else if (first < 0) {
+            children->name[kept] = name;
+            children->node[kept] = children->node[i];
+            if (lookup_add(&names, hash, kept++) < 0)
+                code = status_nomem(r->st);
+        }
     }
     children->count = kept;
+    lookup_free(&names);
     return code;
 }
 

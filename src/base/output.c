@@ -10,26 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a stream writes to. It remembers why the first write failed: a later one may tell another reason or none. */
-struct output_sink {
-    int fd;
-    int reason; /* errno, 0 if all is well */
-};
-
-static ssize_t sink_write(void *cookie, const char *data, size_t bytes)
-{
-    struct output_sink *sink = cookie;
-    size_t written = 0;
-    while (written < bytes && sink->reason == 0) {
-        ssize_t n = write(sink->fd, data + written, bytes - written);
-        if (n >= 0)
-            written += (size_t)n;
-        else if (errno != EINTR)
-            sink->reason = errno;
-    }
-    return (ssize_t)written; /* fewer than asked for is a fault */
-}
-
 static int fail(const char *path, int reason, struct status *st)
 {
     return status_fail(st, STATUS_IO, "cannot write '%s': %s", path, strerror(reason));
@@ -38,17 +18,10 @@ static int fail(const char *path, int reason, struct status *st)
 /* Takes the descriptor, also if it fails; -1 with the reason in errno. */
 static int open_stream(struct output *output, int fd)
 {
-    cookie_io_functions_t functions = {.write = sink_write};
-    output->sink = fd < 0 ? NULL : calloc(1, sizeof *output->sink);
-    if (output->sink) {
-        output->sink->fd = fd;
-        output->file = fopencookie(output->sink, "w", functions);
-    }
+    output->file = fd < 0 ? NULL : fdopen(fd, "w");
     if (output->file)
         return 0;
     int reason = errno;
-    free(output->sink);
-    output->sink = NULL;
     if (fd >= 0)
         close(fd);
     errno = reason;
@@ -103,66 +76,34 @@ bool output_same(const char *a, const char *b)
     return same;
 }
 
-/* Finds a name beside the target that `make` can give to a file. It carries the process, so that two of them do not
- * meet. Returns what `make` does, or -1 with the reason in errno. */
-static int name_beside(struct output *output, int (*make)(const char *name, int fd), int fd)
+/* Makes a file beside the target, with a name that carries the process, so that two of them do not meet. open() and not
+ * mkstemp(), whose files nobody else may read. Returns its descriptor, or -1 with the reason in errno. */
+static int create_beside(struct output *output)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
-        if (asprintf(&output->temporary, "%s.%ld-%d.tmp", output->path, (long)getpid(), i) < 0) {
-            output->temporary = NULL;
+        char *name = NULL;
+        if (asprintf(&name, "%s.%ld-%d.tmp", output->path, (long)getpid(), i) < 0) {
             errno = ENOMEM;
             return -1;
         }
-        int made = make(output->temporary, fd);
-        if (made >= 0)
-            return made;
-        int reason = errno;
-        free(output->temporary);
-        output->temporary = NULL;
-        errno = reason;
-        if (reason != EEXIST)
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            output->temporary = name;
+            return fd;
+        }
+        free(name); /* which keeps errno */
+        if (errno != EEXIST)
             break;
     }
     return -1;
-}
-
-/* open() and not mkstemp(), whose files nobody else may read. */
-static int create(const char *name, int fd)
-{
-    (void)fd;
-    return open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-}
-
-static int give_name(const char *name, int fd)
-{
-    char file[32];
-    snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
-    return linkat(AT_FDCWD, file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
-}
-
-/* A file without a name in the target's folder: whatever ends this process, nothing is left of it. -1 where the
- * file system has no such files, or it could have no name in the end. */
-static int open_nameless(const char *path)
-{
-    enum { ADDED = 32 }; /* what a temporary name adds, at most */
-    const char *slash = strrchr(path, '/');
-    if (strlen(slash ? slash + 1 : path) + ADDED > NAME_MAX || access("/proc/self/fd", X_OK) != 0)
-        return -1;
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    int fd = folder ? open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666) : -1;
-    free(folder);
-    return fd;
 }
 
 /* Opens a new file beside the target, with the owner and the mode of the file that it replaces, NULL if there is none.
  * Where the owner cannot be set, it is who runs this. */
 static int open_beside(struct output *output, const struct stat *replaced, struct status *st)
 {
-    int fd = open_nameless(output->path);
-    output->nameless = fd >= 0;
-    if (fd < 0)
-        fd = name_beside(output, create, -1);
+    int fd = create_beside(output);
     if (fd >= 0 && replaced) {
         bool owned = fchown(fd, replaced->st_uid, replaced->st_gid) == 0;
         fchmod(fd, replaced->st_mode & (owned ? 07777 : 0777));
@@ -205,8 +146,7 @@ int output_flush(struct output *output, struct status *st)
     errno = 0;
     if (fflush(output->file) == 0 && !ferror(output->file))
         return 0;
-    int reason = output->sink ? output->sink->reason : errno;
-    return fail(output->path ? output->path : "stdout", reason ? reason : EIO, st);
+    return fail(output->path ? output->path : "stdout", errno ? errno : EIO, st);
 }
 
 /* A lock of this process alone: its children do not have it, and it ends with it. Whoever has just been killed may hold
@@ -250,12 +190,12 @@ int output_open_growing(struct output *output, const char *path, bool keep, stru
 
 int output_fd(const struct output *output)
 {
-    return output->growing ? output->sink->fd : -1;
+    return output->growing ? fileno(output->file) : -1;
 }
 
 int output_cut(struct output *output, int64_t bytes, struct status *st)
 {
-    int fd = output->sink->fd;
+    int fd = fileno(output->file);
     if (ftruncate(fd, (off_t)bytes) == 0 && lseek(fd, 0, SEEK_END) >= 0)
         return 0;
     return fail(output->path, errno, st);
@@ -264,12 +204,9 @@ int output_cut(struct output *output, int64_t bytes, struct status *st)
 /* Puts what was written in place; the stream is flushed already. */
 static int place(struct output *output, struct status *st)
 {
-    if (output->nameless && name_beside(output, give_name, output->sink->fd) < 0)
-        return fail(output->path, errno, st);
-    if (close(output->sink->fd) != 0)
-        return fail(output->path, errno, st);
-    output->sink->fd = -1;
-    if (output->temporary && rename(output->temporary, output->path) != 0)
+    int closed = fclose(output->file);
+    output->file = NULL;
+    if (closed != 0 || (output->temporary && rename(output->temporary, output->path) != 0))
         return fail(output->path, errno, st);
     free(output->temporary); /* it has the target's name now */
     output->temporary = NULL;
@@ -281,7 +218,7 @@ int output_commit(struct output *output, struct status *st)
     if (!output->file)
         return 0;
     int code = output_flush(output, st);
-    if (code == 0 && output->sink)
+    if (code == 0 && output->file != stdout)
         code = place(output, st);
     output_abandon(output);
     return code;
@@ -291,11 +228,8 @@ void output_abandon(struct output *output)
 {
     if (output->file && output->file != stdout)
         fclose(output->file);
-    if (output->sink && output->sink->fd >= 0)
-        close(output->sink->fd);
     if (output->temporary)
         unlink(output->temporary);
-    free(output->sink);
     free(output->temporary);
     free(output->path);
     *output = (struct output){0};

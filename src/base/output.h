@@ -4,8 +4,8 @@
  *
  * What is written goes to a temporary file beside the target, which takes the target's name when all of it
  * is on disk. So a fault leaves no half-written file, an older file of the same name survives, and a path
- * that cannot be written is found at the start and not after hours of work. Where the file system can, that file
- * has no name until then: not even a process that is killed leaves anything. A symbolic link is followed, and a file that
+ * that cannot be written is found at the start and not after hours of work. A process that is killed leaves the temporary
+ * file, PATH.PID-0.tmp. A symbolic link is followed, and a file that
  * is replaced keeps its owner and mode. "-" is stdout; what is not a regular file (a pipe, /dev/null) is written to
  * directly.
  *
@@ -21,14 +21,10 @@
 
 #include "base/status.h"
 
-struct output_sink;
-
 struct output {
-    FILE *file;               /* write here; NULL when ended */
-    struct output_sink *sink; /* where the stream writes to; NULL of stdout */
+    FILE *file; /* write here; NULL when ended */
     char *path;
-    char *temporary; /* NULL where the target itself is written to, or the file has no name yet */
-    bool nameless;
+    char *temporary; /* NULL where the target itself is written to */
     bool growing;
 };
 
@@ -42,7 +38,7 @@ int output_open_growing(struct output *output, const char *path, bool keep, stru
 int output_fd(const struct output *output);
 int output_cut(struct output *output, int64_t bytes, struct status *st);
 
-/* Has all that was written so far got to the file? Fails with the reason of the first write that did not. */
+/* Has all that was written so far got to the file? Fails with the reason of a write that did not. */
 int output_flush(struct output *output, struct status *st);
 
 /* All is written: puts the file in place. Fails if any write failed. */
