@@ -24,6 +24,15 @@ struct pipeline {
     const int *root; /* its piece on each ring */
 };
 
+/* Where the root of a chip's group stands on a ring. */
+static int root_position(const struct pipeline *line, int ring, int chip)
+{
+    const struct ring *r = line->walk->ring[ring];
+    const struct slice *slice = line->walk->program->slice;
+    int turn = ring_piece(r, slice, chip) - ring_position(r, slice, chip);
+    return ((line->root[ring] - turn) % r->n + r->n) % r->n;
+}
+
 /* The chips at distance `at` of the root by `sign` on the ring of phase m that have one beyond them; anywhere on
  * the rings of earlier phases, at the root's position on later ones. */
 static int32_t where_at(const struct pipeline *line, int m, int sign, int at)
@@ -37,7 +46,7 @@ static int32_t where_at(const struct pipeline *line, int m, int sign, int at)
         bool open = !walk->ring[r]->closed;
         for (int chip = 0; chip < slice->chips; chip++) {
             int own = ring_position(walk->ring[r], slice, chip);
-            int want = walk_root(walk, r, chip, line->root) + (i == m ? sign * at : 0);
+            int want = root_position(line, r, chip) + (i == m ? sign * at : 0);
             bool ends = open && i == m && want == (sign > 0 ? n - 1 : 0);
             walk->mask[chip] &= own >= 0 && own == (open ? want : (want % n + n) % n) && !ends;
         }
@@ -61,7 +70,7 @@ static void reach(const struct pipeline *line, int r, int steps[2])
         for (int chip = 0; chip < slice->chips; chip++) {
             if (ring_position(ring, slice, chip) < 0)
                 continue;
-            int root = walk_root(line->walk, r, chip, line->root);
+            int root = root_position(line, r, chip);
             steps[0] = n - 1 - root > steps[0] ? n - 1 - root : steps[0];
             steps[1] = root > steps[1] ? root : steps[1];
         }
@@ -202,7 +211,7 @@ int broadcast_build(const struct collective_spec *spec, struct program *program,
     if (chunks > 0)
         end = write_pipelined(&walk, root, chunks, after != NULL, end);
     else
-        end = reduce_gather_write(&walk, (struct phase){.root = root}, true, true, after != NULL, end);
+        end = reduce_gather_write(&walk, (struct phase){.combine = COMBINE_FILL}, true, true, after != NULL, end);
     if (after)
         *after = end;
     walk_buffers(&walk)->out = walk_buffers(&walk)->in;

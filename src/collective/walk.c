@@ -208,58 +208,6 @@ int32_t direction_where(struct walk *walk, int ring, const struct direction *dir
     return walk_where(walk, ring, first, first + reach);
 }
 
-int walk_root(const struct walk *walk, int ring, int chip, const int root[])
-{
-    const struct ring *r = walk->ring[ring];
-    const struct slice *slice = walk->program->slice;
-    int turn = ring_piece(r, slice, chip) - ring_position(r, slice, chip);
-    return ((root[ring] - turn) % r->n + r->n) % r->n;
-}
-
-/* Does what a chip sends at step t matter, if one chip of its group had all that there is? In a scatter what comes from that
- * chip, which sends first what goes farthest; in a gather all but what goes back to it on a line. The other sends are
- * those of an all-reduce to which only that chip contributes: they keep the phases of all chips in step. */
-static bool has_news(const struct walk *walk, const struct phase *phase, const struct direction *direction,
-                     bool gather, int t, int chip)
-{
-    const struct slice *slice = walk->program->slice;
-    for (int m = 0; m < phase->m; m++) {
-        int ring = phase->part->order[m];
-        if (ring_position(walk->ring[ring], slice, chip) != walk_root(walk, ring, chip, phase->root))
-            return gather;
-    }
-    int ring = phase->part->order[phase->m], n = walk->ring[ring]->n;
-    int position = ring_position(walk->ring[ring], slice, chip);
-    int from = direction->sign * (position - walk_root(walk, ring, chip, phase->root));
-    if (direction->line)
-        return from >= 0;
-    return gather || (from + n) % n <= t;
-}
-
-/* Cuts the sends of a step in two ops, what matters and the rest, which has no payload, where there is either. Returns how
- * many. */
-static int split_step(struct walk *walk, const struct phase *phase, const struct direction *direction,
-                      bool gather, int t, struct op send[static 2])
-{
-    struct program *program = walk->program;
-    const struct op whole = send[0];
-    int ops = 0;
-    for (int news = 1; news >= 0; news--) {
-        bool any = false;
-        for (int chip = 0; chip < program->slice->chips; chip++) {
-            walk->mask[chip] = op_takes_part(program, &whole, chip) &&
-                               has_news(walk, phase, direction, gather, t, chip) == (news == 1);
-            any |= walk->mask[chip];
-        }
-        if (!any)
-            continue;
-        send[ops] = whole;
-        send[ops].where = program_mask(program, walk->mask);
-        send[ops++].payload = news ? whole.payload : NO_PAYLOAD;
-    }
-    return ops;
-}
-
 /* Who receives what an op sends along a direction. */
 static int32_t receivers(struct walk *walk, int32_t send)
 {
@@ -280,7 +228,8 @@ static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t s
 {
     struct program *program = walk->program;
     double reduce_Bps = program->slice->reduce_Bps;
-    if (phase->combine == COMBINE_COPY || phase->root || !(reduce_Bps > 0) || program->error)
+    if (phase->combine == COMBINE_COPY || phase->combine == COMBINE_FILL || !(reduce_Bps > 0) ||
+        program->error)
         return -1;
     int32_t sum = program_add(program, (struct op){.kind = OP_SEND,
                                                    .where = receivers(walk, send),
@@ -291,8 +240,7 @@ static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t s
                                                    .stage = walk->stage,
                                                    .step = program->op[send].step});
     program_after(program, send, AFTER_ARRIVED);
-    if (sum_before >= 0)
-        program_after(program, sum_before, AFTER_DONE);
+    program_after(program, sum_before, AFTER_DONE);
     return sum;
 }
 
@@ -302,51 +250,38 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
                                bool *ordered)
 {
     struct program *program = walk->program;
-    int ring = phase->part->order[phase->m], ops = 1;
+    int ring = phase->part->order[phase->m];
     double bytes = phase->bytes;
     for (int m = 0; m < phase->m; m++)
         bytes *= walk->ring[phase->part->order[m]]->n;
     int32_t last = -1, sum = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
-    bool in_turn = direction->line || walk->ring[ring]->closed,
-         adds_own = !gather && !walk->ring[ring]->closed;
-    bool splits = phase->root && !walk->spec->timing_only; /* for time alone a step stays one op, ... */
-    bool repeats = walk->ring[ring]->closed && walk->spec->timing_only; /* ... the same round a ring */
-    struct op send[2];
-    send[0] = (struct op){.kind = OP_SEND,
-                          .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
-                          .amount = amount_of(bytes),
-                          .setup_s = phase->setup_s,
-                          .stage = walk->stage};
-    for (int t = 0; t < direction->steps; t++, send[0].setup_s = 0) {
-        send[0].where = direction_where(walk, ring, direction, gather, t);
-        send[0].payload = phase_payload(walk, phase, direction_offset(direction, gather, t));
-        send[0].step = t;
-        int before_it = ops;
-        if (splits)
-            ops = split_step(walk, phase, direction, gather, t, send);
-        for (int s = 0; s < ops; s++) {
-            program_add(program, send[s]);
-            for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
-                program_wait(program, before->op[i]);
-            for (int32_t op = last; op >= 0 && op > last - before_it; op--) {
-                program_after(program, op, AFTER_ARRIVED);
-                if (in_turn)
-                    program_after(program, op, AFTER_DONE);
-            }
-            if (sum >= 0)
-                program_after(program, sum, AFTER_DONE);
-        }
-        last = program->ops - 1;
+    bool closed = walk->ring[ring]->closed, in_turn = direction->line || closed, adds_own = !gather && !closed;
+    struct op send = {.kind = OP_SEND,
+                      .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
+                      .amount = amount_of(bytes),
+                      .setup_s = phase->setup_s,
+                      .stage = walk->stage};
+    for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
+        send.where = direction_where(walk, ring, direction, gather, t);
+        send.payload = phase_payload(walk, phase, direction_offset(direction, gather, t));
+        send.step = t;
+        int32_t before_it = last;
+        last = program_add(program, send);
+        for (int i = 0; i < before->count && (t == 0 || adds_own); i++)
+            program_wait(program, before->op[i]);
+        program_after(program, before_it, AFTER_ARRIVED);
+        program_after(program, in_turn ? before_it : -1, AFTER_DONE);
+        program_after(program, sum, AFTER_DONE);
         sum = write_sum(walk, phase, last, sum);
-        if (repeats && sum < 0) {
+        if (closed && walk->spec->timing_only && sum < 0) { /* the same steps round a ring */
             last = program_follow(program, direction->steps - 1);
             break;
         }
     }
     /* Round a ring the last arrival comes after all others. On a line each chip has another last one. */
-    *ordered = ((in_turn && !direction->line) || direction->steps == 1) && ops == 1 && sum < 0;
+    *ordered = ((in_turn && !direction->line) || direction->steps == 1) && sum < 0;
     return last;
 }
 

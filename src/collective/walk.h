@@ -92,11 +92,7 @@ struct phase {
     double bytes; /* of one chunk of this part */
     enum combine combine;
     double setup_s;
-    const int *root; /* of a broadcast: the piece, on each ring, of the one chip that has all; else NULL */
 };
-
-/* Where that chip of a chip's group stands on a ring. */
-int walk_root(const struct walk *walk, int ring, int chip, const int root[]);
 
 /* A phase ends when these ops have: one for each direction round a ring. So few need no join to be waited for. */
 enum { PHASE_ENDS = 2 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The steps of `icisim eval`: who sends which slice to whom. They are the steps of `run --steps`, from 0: how many sends,
  * each waiting for the one before, come before an op. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,10 @@ static void print_buffers(const struct evaluation *e, FILE *out)
 static void record(void *user, const struct execute_move *move)
 {
     struct moves *moves = user;
+    const struct program *program = moves->program;
+    bool fills = program->payload[program->op[move->op].payload].combine == COMBINE_FILL;
+    if (fills && move->elements > 0 && isnan(move->value[0]))
+        return; /* nothing has come here that it could pass on */
     if (!GROW(moves->item, moves->count, moves->room)) {
         moves->nomem = true;
         return;
@@ -102,7 +107,8 @@ static void print_values(const struct moved *moved, bool integer, FILE *out)
 
 static int print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
 {
-    static const char *const does[] = {"put in", "added to", "largest with", "smallest with"};
+    static const char *const does[] = {"put in", "added to", "largest with", "smallest with",
+                                       "put in"};
     const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
     char from[MEMORY_TEXT], to[MEMORY_TEXT];
     int code = memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);

@@ -78,7 +78,7 @@ static void dump_view(const struct program *p, const struct view *view, FILE *ou
 
 static void dump_payload(const struct program *p, const struct payload *payload, FILE *out)
 {
-    static const char *const combines[] = {"=", "+=", "max=", "min="};
+    static const char *const combines[] = {"=", "+=", "max=", "min=", "?="};
     fputs("  ", out);
     dump_view(p, &payload->to, out);
     fprintf(out, " %s ", combines[payload->combine]);

@@ -143,8 +143,8 @@ struct view {
 };
 
 /* What a send does to data: view `a` of the sender goes to view `to` of the receiver and is combined there; both views are
- * evaluated with the sender's variables. */
-enum combine { COMBINE_COPY, COMBINE_SUM, COMBINE_MAX, COMBINE_MIN };
+ * evaluated with the sender's variables. COMBINE_FILL writes only where the receiver has nothing yet (NaN). */
+enum combine { COMBINE_COPY, COMBINE_SUM, COMBINE_MAX, COMBINE_MIN, COMBINE_FILL };
 struct payload {
     enum combine combine;
     struct view a, to;

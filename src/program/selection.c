@@ -164,6 +164,8 @@ static double combined(enum combine combine, double have, double comes)
         return isnan(have) || have > comes ? have : comes;
     case COMBINE_MIN:
         return isnan(have) || have < comes ? have : comes;
+    case COMBINE_FILL:
+        return isnan(have) ? comes : have;
     default:
         return comes;
     }

@@ -46,8 +46,8 @@ enum order {
  * matrix where the selections as a whole have. False if neither. */
 bool selection_match(const struct selection *a, const struct selection *b, enum order *order);
 
-/* Copies what is selected of `memory` (the chip's buffer) to `value`, and back with a combine. A NaN stays one
- * through every combine. */
+/* Copies what is selected of `memory` (the chip's buffer) to `value`, and back with a combine. A sum, a maximum or a minimum
+ * with a NaN is a NaN. */
 void selection_take(const struct selection *s, enum order order, const double memory[], double value[]);
 void selection_put(const struct selection *s, enum order order, double memory[], const double value[],
                    enum combine combine);
