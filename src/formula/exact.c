@@ -14,96 +14,45 @@ static double steps_s(const struct formula_case *c, int steps, double bytes)
     return steps * (c->hop_latency_s + bytes / c->link_Bps + reduce_s(c, bytes));
 }
 
-/* Is it one ring (or line), every step of which is one link? */
-static bool one_ring(const struct formula_case *c, struct shape *shape, bool closed)
-{
-    *shape = shape_of(c);
-    return shape->rings == 1 && c->one_link && shape->closed[0] == closed;
-}
-
 /* A collective of one chip. */
-static double alone_s(const struct formula_case *c)
+static double alone_s(const struct formula_case *c, const struct shape *shape)
 {
-    return shape_of(c).chips == 1 ? 0 : NAN;
+    (void)c;
+    return shape->chips == 1 ? 0 : NAN;
 }
 
-/* E1: (N-1)(a + V/(N w)) */
-static double ring_uni_s(const struct formula_case *c)
+/* E1 to E4, and E7 over k equal wrapped axes. A chunk of V/N^k is cut into parts, which walk the axes in orders
+ * of their own; on the j-th axis a part sends what it has gathered on those before, N^(j-1) times its chunk:
+ *   uni        k (N-1) a + V(1 - N^-k)/(k w)
+ *   bidi       k floor(N/2) a + V(1 - N^-k) floor(N/2)/((N-1) k w)
+ *   bidi-half  k (N-1) a + V(1 - N^-k)/(2 k w)
+ * Bidi on an even ring: the antipodal chunk goes whole, by +. On a line (k = 1) the chunk of one end crosses all links to
+ * the other, whatever the kind. */
+static double rings_s(const struct formula_case *c, const struct shape *shape)
 {
-    struct shape shape;
-    if (!op_gathers(c) || c->kind != RING_UNI || !one_ring(c, &shape, true))
-        return NAN;
-    int n = shape.n[0];
-    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n));
-}
-
-/* E2: floor(N/2)(a + V/(N w)). On an even ring the antipodal chunk goes whole, by +. */
-static double ring_bidi_s(const struct formula_case *c)
-{
-    struct shape shape;
-    if (!op_gathers(c) || c->kind != RING_BIDI || !one_ring(c, &shape, true))
-        return NAN;
-    int n = shape.n[0];
-    return c->setup_s + steps_s(c, n / 2, chunk_bytes(c, n));
-}
-
-/* E3: (N-1)(a + V/(2 N w)) */
-static double ring_bidi_half_s(const struct formula_case *c)
-{
-    struct shape shape;
-    if (!op_gathers(c) || c->kind != RING_BIDI_HALF || !one_ring(c, &shape, true))
-        return NAN;
-    int n = shape.n[0];
-    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n) / 2);
-}
-
-/* E4: (N-1)(a + V/(N w)): the chunk of one end crosses all links to the other. */
-static double line_s(const struct formula_case *c)
-{
-    struct shape shape;
-    if (!op_gathers(c) || c->kind == RING_UNI || !one_ring(c, &shape, false))
-        return NAN;
-    int n = shape.n[0];
-    return c->setup_s + steps_s(c, n - 1, chunk_bytes(c, n));
+    int n = shape->n[0];
+    int steps = shape->all_closed && c->kind == RING_BIDI ? n / 2 : n - 1;
+    int parts = shape->all_closed && c->kind == RING_BIDI_HALF ? 2 * shape->rings : shape->rings;
+    double time_s = c->setup_s, bytes = chunk_bytes(c, shape->chips) / parts;
+    for (int i = 0; i < shape->rings && shape->equal; i++, bytes *= n)
+        time_s += steps_s(c, steps, bytes);
+    return shape->equal ? time_s : NAN;
 }
 
 /* E4u: (2N-3)a + (N-1)V/(N w). The closing send goes back over N-1 links; some chunk takes it once, and N-2
  * steps of one link besides. */
-static double line_uni_s(const struct formula_case *c)
+static double line_uni_s(const struct formula_case *c, const struct shape *shape)
 {
-    struct shape shape;
-    if (!op_gathers(c) || c->kind != RING_UNI || !one_ring(c, &shape, false))
-        return NAN;
-    int n = shape.n[0];
+    int n = shape->n[0];
     double bytes = chunk_bytes(c, n);
     return c->setup_s + (2 * n - 3) * c->hop_latency_s + (n - 1) * bytes / c->link_Bps +
            (n - 1) * reduce_s(c, bytes);
 }
 
-/* E7, all-gather over k equal wrapped axes. A chunk of V/N^k is cut into parts, which walk the axes in orders
- * of their own; on the j-th axis a part sends what it has gathered on those before, N^(j-1) times its chunk:
- *   uni        k (N-1) a + V(1 - N^-k)/(k w)
- *   bidi       k floor(N/2) a + V(1 - N^-k) floor(N/2)/((N-1) k w)
- *   bidi-half  k (N-1) a + V(1 - N^-k)/(2 k w) */
-static double torus_s(const struct formula_case *c)
-{
-    struct shape shape = shape_of(c);
-    if (!op_gathers(c) || shape.rings < 2 || !shape.all_closed || !shape.equal || !c->one_link)
-        return NAN;
-    int n = shape.n[0];
-    int steps = c->kind == RING_BIDI ? n / 2 : n - 1;
-    int parts = c->kind == RING_BIDI_HALF ? 2 * shape.rings : shape.rings;
-    double time_s = c->setup_s, bytes = chunk_bytes(c, shape.chips) / parts;
-    for (int i = 0; i < shape.rings; i++, bytes *= n)
-        time_s += steps_s(c, steps, bytes);
-    return time_s;
-}
-
 /* E5: reduce-scatter, then all-gather, no barrier between. */
-static double all_reduce_s(const struct formula_case *c)
+static double all_reduce_s(const struct formula_case *c, const struct shape *shape)
 {
-    if (c->op != COLLECTIVE_ALL_REDUCE)
-        return NAN;
+    (void)shape;
     struct formula_case scatter = *c;
     scatter.op = COLLECTIVE_REDUCE_SCATTER;
     scatter.setup_s = 0;
@@ -140,18 +89,15 @@ static void load_by_distance(const struct shape *shape, double pair_s, double lo
  * A pair d links apart starts to flow at d a. Every link carries the same flows, so each is a server that is
  * never idle while there is work, whatever the shares: it ends after the busy period that ends last. For one
  * even ring that is a + V/(8 w) where bandwidth binds. */
-static double all_to_all_s(const struct formula_case *c)
+static double all_to_all_s(const struct formula_case *c, const struct shape *shape)
 {
     enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
-    struct shape shape = shape_of(c);
-    if (c->op != COLLECTIVE_ALL_TO_ALL || c->algorithm != ALGORITHM_DIRECT || !shape.all_closed ||
-        !shape.equal || !c->one_link || !c->on_axes || shape.rings < 1 || shape.chips > MOST_CHIPS)
-        return NAN;
-    int n = shape.n[0], most = shape.rings * (n / 2);
-    if (most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))
+    int n = shape->n[0], most = shape->rings * (n / 2);
+    if (c->algorithm != ALGORITHM_DIRECT || !shape->equal || !c->on_axes || shape->chips > MOST_CHIPS ||
+        most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))
         return NAN;
     double load_s[MOST_HOPS], last_s = 0, work_s = 0;
-    load_by_distance(&shape, chunk_bytes(c, shape.chips * shape.chips) / c->link_Bps, load_s);
+    load_by_distance(shape, chunk_bytes(c, shape->chips * shape->chips) / c->link_Bps, load_s);
     for (int h = most; h > 0; h--) {
         work_s += load_s[h];
         last_s = fmax(last_s, h * c->hop_latency_s + work_s);
@@ -163,49 +109,63 @@ static double all_to_all_s(const struct formula_case *c)
  * link and arrive together, so that s steps take s a + s(s+1)/2 blocks. uni: s = N-1, (N-1) a + V(N-1)/(2 N
  * w); bidi-half: half a block each way; bidi: s = (N-1)/2 for odd N (the halves of a tie do not keep step).
  */
-static double all_to_all_ring_s(const struct formula_case *c)
+static double all_to_all_ring_s(const struct formula_case *c, const struct shape *shape)
 {
-    struct shape shape;
-    if (c->op != COLLECTIVE_ALL_TO_ALL || c->algorithm != ALGORITHM_RING || !one_ring(c, &shape, true))
-        return NAN;
-    int n = shape.n[0];
-    if (c->kind == RING_BIDI && n % 2 == 0)
+    int n = shape->n[0];
+    if (c->algorithm != ALGORITHM_RING || (c->kind == RING_BIDI && n % 2 == 0))
         return NAN;
     double steps = c->kind == RING_BIDI ? (n - 1) / 2 : n - 1;
     double block_s = chunk_bytes(c, (int64_t)n * n) / (c->kind == RING_BIDI_HALF ? 2 : 1) / c->link_Bps;
     return c->setup_s + steps * c->hop_latency_s + steps * (steps + 1) / 2 * block_s;
 }
 
-/* F10 is exact for routes that nobody else uses: d a + bytes/(p w). */
-static double permute_s(const struct formula_case *c)
+/* F10 is exact for routes that nobody else uses. */
+static double permute_s(const struct formula_case *c, const struct shape *shape)
 {
-    if (c->op != COLLECTIVE_PERMUTE || c->route_links < 1 || c->routes < 1)
-        return NAN;
-    return c->setup_s + c->route_links * c->hop_latency_s + whole_bytes(c) / (c->routes * c->link_Bps);
+    return c->setup_s + point_to_point_s(c, shape);
 }
 
 #define GATHER "all-gather, reduce-scatter: "
 
 const struct formula formula_exact[] = {
-    {"E0", "one chip", "0", "N = 1", alone_s},
-    {"E1", GATHER "uni, wrapped axis", "(N-1)(a + V/(N w))", "N >= 3", ring_uni_s},
-    {"E2", GATHER "bidi, wrapped axis", "floor(N/2)(a + V/(N w))", "N >= 3", ring_bidi_s},
-    {"E3", GATHER "bidi-half, wrapped axis", "(N-1)(a + V/(2 N w))", "N >= 3", ring_bidi_half_s},
-    {"E4", GATHER "bidi and bidi-half, line", "(N-1)(a + V/(N w))", "N >= 2, no wrap", line_s},
-    {"E4u", GATHER "uni, line", "(2N-3)a + (N-1)V/(N w)", "N >= 2, no wrap", line_uni_s},
-    {"E5", "all-reduce", "twice the all-gather", "wherever E1 to E4u or E7 holds", all_reduce_s},
+
+    {"E0", "one chip", "0", "N = 1", OF_ANY, alone_s},
+
+    {"E1", GATHER "uni, wrapped axis", "(N-1)(a + V/(N w))", "N >= 3", OF_GATHER | BY_UNI | ONE_RING | CLOSED,
+     rings_s},
+
+    {"E2", GATHER "bidi, wrapped axis", "floor(N/2)(a + V/(N w))", "N >= 3",
+     OF_GATHER | BY_BIDI | ONE_RING | CLOSED, rings_s},
+
+    {"E3", GATHER "bidi-half, wrapped axis", "(N-1)(a + V/(2 N w))", "N >= 3",
+     OF_GATHER | BY_BIDI_HALF | ONE_RING | CLOSED, rings_s},
+
+    {"E4", GATHER "bidi and bidi-half, line", "(N-1)(a + V/(N w))", "N >= 2, no wrap",
+     OF_GATHER | BY_BOTH_WAYS | ONE_RING | LINE, rings_s},
+
+    {"E4u", GATHER "uni, line", "(2N-3)a + (N-1)V/(N w)", "N >= 2, no wrap",
+     OF_GATHER | BY_UNI | ONE_RING | LINE, line_uni_s},
+
+    {"E5", "all-reduce", "twice the all-gather", "wherever E1 to E4u or E7 holds", OF_ALL_REDUCE,
+     all_reduce_s},
+
     {"E6", "all-to-all, direct, ties split", "max over h of h a + sum of loads from h; a + V/(8 w)",
-     "equal wrapped axes", all_to_all_s},
+     "equal wrapped axes", OF_TO_ALL | RINGS | CLOSED, all_to_all_s},
+
     {"E7", GATHER "k axes at once", "k s a + V(1 - N^-k) s/((N-1) k w), bidi-half: half of the bytes",
-     "equal wrapped axes of N >= 3; s = N-1 steps, bidi floor(N/2)", torus_s},
+     "equal wrapped axes of N >= 3; s = N-1 steps, bidi floor(N/2)", OF_GATHER | RINGS | CLOSED, rings_s},
+
     {"E6r", "all-to-all, ring", "s a + s(s+1)/2 V/(N N w); bidi-half: half of the bytes",
-     "one wrapped axis; s = N-1, bidi (N-1)/2 for odd N", all_to_all_ring_s},
+     "one wrapped axis; s = N-1, bidi (N-1)/2 for odd N", OF_TO_ALL | ONE_RING | CLOSED, all_to_all_ring_s},
+
     {"E8", "broadcast, pipelined chunks", "(s + K-1)(a + V/(K w)); bidi-half on a ring: half of the bytes",
      "one axis; K chunks, the best number; s = N-1, bidi floor(N/2), line: from the root to its farther end",
-     broadcast_pipelined_s},
+     OF_BROADCAST | ONE_RING, broadcast_pipelined_s},
+
     {"E8s", "broadcast, scattered and gathered", "twice the all-gather",
-     "where that is less, and E1 to E3 or E7 holds", broadcast_scattered_s},
+     "where that is less, and E1 to E3 or E7 holds", OF_BROADCAST, broadcast_scattered_s},
+
     {"F10", "collective-permute on disjoint routes", "d a + bytes/(p w)", "routes that share no link",
-     permute_s},
+     OF_PERMUTE, permute_s},
     {0},
 };

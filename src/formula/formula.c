@@ -19,11 +19,28 @@ struct shape shape_of(const struct formula_case *c)
     return shape;
 }
 
+static bool is_in_scope(unsigned scope, const struct formula_case *c, const struct shape *shape)
+{
+    unsigned by = 1u << (COLLECTIVES + c->kind), any_by = BY_UNI | BY_BOTH_WAYS;
+    if ((scope & OF_ALL && !(scope & 1u << c->op)) || (scope & any_by && !(scope & by)))
+        return false;
+    if (scope & (ONE_RING | RINGS) && (shape->rings < 1 || !c->one_link))
+        return false;
+    return !(scope & ONE_RING && shape->rings > 1) && !(scope & CLOSED && !shape->all_closed) &&
+           !(scope & LINE && shape->all_closed);
+}
+
+double formula_time_s(const struct formula *form, const struct formula_case *c)
+{
+    struct shape shape = shape_of(c);
+    return is_in_scope(form->scope, c, &shape) ? form->time_s(c, &shape) : NAN;
+}
+
 /* The first form of a list that speaks of the case. */
 static const char *find(const struct formula list[], const struct formula_case *c, double *time_s)
 {
     for (const struct formula *form = list; form->id && !c->uneven; form++) {
-        *time_s = form->time_s(c);
+        *time_s = formula_time_s(form, c);
         if (!isnan(*time_s))
             return form->id;
     }

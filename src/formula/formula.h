@@ -55,14 +55,20 @@ int formula_broadcast_chunks(const struct formula_case *c);
 /* F11: the bytes below which a hop costs more latency than transfer. */
 double formula_latency_bound_bytes(double hop_latency_s, double link_Bps);
 
-/* One form. `time_s` answers NaN for a case that it does not speak of. */
+struct shape;
+
+/* One form. `time_s` may answer NaN, too, for a case of its scope that it does not speak of. */
 struct formula {
     const char *id;       /* "E3" */
     const char *of;       /* what it gives: "all-gather, reduce-scatter: bidi-half, wrapped axis" */
     const char *equation; /* "(N-1)(a + V/(2 N w))" */
     const char *range;    /* where it holds */
-    double (*time_s)(const struct formula_case *c);
+    unsigned scope;       /* the cases that it speaks of: bits of shape.h */
+    double (*time_s)(const struct formula_case *c, const struct shape *shape);
 };
+
+/* What a form says of a case: NaN where it does not speak of it. */
+double formula_time_s(const struct formula *form, const struct formula_case *c);
 
 /* All of them, in the order in which a case looks for its form; a row without an id ends each list. */
 extern const struct formula formula_exact[];

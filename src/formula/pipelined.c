@@ -84,19 +84,17 @@ int formula_broadcast_chunks(const struct formula_case *c)
     return pipelined_s(c, &course, chunks) <= scattered_s(c, &shape, &course) ? chunks : 0;
 }
 
-double broadcast_pipelined_s(const struct formula_case *c)
+double broadcast_pipelined_s(const struct formula_case *c, const struct shape *shape)
 {
-    struct shape shape = shape_of(c);
-    if (c->op != COLLECTIVE_BROADCAST || shape.rings != 1 || !c->one_link)
-        return NAN;
-    struct course course = course_of(c, &shape);
+    struct course course = course_of(c, shape);
     int chunks = formula_broadcast_chunks(c);
     return chunks > 0 ? c->setup_s + pipelined_s(c, &course, chunks) : NAN;
 }
 
-double broadcast_scattered_s(const struct formula_case *c)
+double broadcast_scattered_s(const struct formula_case *c, const struct shape *shape)
 {
-    if (c->op != COLLECTIVE_BROADCAST || formula_broadcast_chunks(c) > 0)
+    (void)shape;
+    if (formula_broadcast_chunks(c) > 0)
         return NAN;
     struct formula_case reduce = *c;
     reduce.op = COLLECTIVE_ALL_REDUCE;

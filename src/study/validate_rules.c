@@ -118,7 +118,7 @@ static double rule_time_s(const char *id, const struct formula_case *c)
         return 2 * c->hop_latency_s;
     while (rule->id && strcmp(rule->id, id) != 0)
         rule++;
-    return rule->time_s(c);
+    return formula_time_s(rule, c);
 }
 
 /* The size at which the rule's transfer takes `ratio` times the latencies, a multiple of what cuts into equal chunks; but permutes
