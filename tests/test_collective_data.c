@@ -12,6 +12,7 @@
 #include "collective/collective.h"
 #include "memory_views.h"
 #include "numbers/execute.h"
+#include "program/selection.h"
 #include "random_slice.h"
 #include "suite.h"
 
@@ -119,8 +120,8 @@ static bool same(const struct memory *a, const struct view *av, int ac, const st
                  const struct view *bv, int bc)
 {
     struct status st = {0};
-    int64_t n = view_elements(a->program, av, ac);
-    if (n != view_elements(b->program, bv, bc))
+    int64_t n = view_elements(a->program, av, ac, ac);
+    if (n != view_elements(b->program, bv, bc, bc))
         return false;
     double *x = malloc(((size_t)n + 1) * sizeof *x), *y = malloc(((size_t)n + 1) * sizeof *y);
     bool equal = x && y && memory_take(a, av, ac, x, &st) == 0 && memory_take(b, bv, bc, y, &st) == 0;
@@ -142,7 +143,7 @@ static void prepare(struct round *r, int op, struct memory *memory, struct memor
         if (op == 0 && r->group[chip] >= 0) { /* all-gather: the own chunk of what the group shares */
             struct view own = chunk_view(r, in, r->index[chip]);
             double value[4096];
-            CU_ASSERT_FATAL(view_elements(&r->program, &own, chip) <= 4096);
+            CU_ASSERT_FATAL(view_elements(&r->program, &own, chip, chip) <= 4096);
             for (int64_t i = 0; i < memory_elements(&r->program, chip, in); i++)
                 memory_of(want, chip, in)[i] = start_value(r->group[chip], i);
             OKAY(memory_take(want, &own, chip, value, &st), st);

@@ -9,6 +9,7 @@
 
 #include "memory_views.h"
 #include "numbers/execute.h"
+#include "program/selection.h"
 #include "suite.h"
 
 enum { SEEDS = 4, CHIPS_MAX = 8, NONE = -1 };
@@ -78,7 +79,7 @@ static bool ring_works(const struct program *program, bool reduce, enum execute_
     for (int chip = 0; chip < n && right; chip++)
         for (int chunk = 0; chunk < n; chunk++) {
             struct view view = {0, {pick_fixed(chunk)}};
-            int64_t elements = view_elements(program, &view, chip);
+            int64_t elements = view_elements(program, &view, chip, chip);
             OKAY(memory_take(&memory, &view, chip, value, &st), st);
             for (int64_t i = 0; i < elements && (!reduce || chunk == chip); i++) {
                 double want = start_value(chunk, i);

@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "program/program.h"
+#include "program/selection.h"
 #include "suite.h"
 
 static struct slice ring_of_5(void)
@@ -176,11 +177,11 @@ static void counts_elements_of_views(void)
     int32_t buffer = program_buffer(&program, "in", 17, 4, 2, dim, 2, NULL);
     int32_t var = program_var_table(&program, 3, (int32_t[]){0, 1, 2, 0, 1});
     struct view view = {.buffer = buffer, .pick = {pick_var(var, 1), pick_all()}};
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 1), 5 * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 5 * 4);
     view.pick[1] = pick_fixed(1);
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 1), 2 * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 2 * 4);
     view.pick[0] = pick_all();
-    CU_ASSERT_EQUAL(view_elements(&program, &view, 0), (3 + 3 + 2) * 4);
+    CU_ASSERT_EQUAL(view_elements(&program, &view, 0, 0), (3 + 3 + 2) * 4);
     program_free(&program);
 }
 

@@ -97,7 +97,7 @@ static void print_heading(const struct eval *eval, FILE *out)
     bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.algorithm == ALGORITHM_DIRECT;
     if (call->op == CALL_ALL_TO_ALL)
         fprintf(out, ", algorithm %s", algorithm_name(eval->plan.algorithm));
-    if (eval->evaluation.rings > 0 && call->op != CALL_RAGGED && !direct)
+    if (eval->evaluation.rings.rings > 0 && call->op != CALL_RAGGED && !direct)
         fprintf(out, ", ring %s", ring_kind_name(eval->plan.kind));
     fputc('\n', out);
 }

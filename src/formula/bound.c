@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formula/planes.h"
 #include "machine/route.h"
 
 /* Bytes that k of the n chips of a group must send to the others; `root`: is the root among them. */
@@ -24,6 +23,65 @@ static double leaving_bytes(const struct bound_case *c, double k, bool root)
     if (c->op == COLLECTIVE_BROADCAST)
         return root ? v : 0;
     return v;
+}
+
+/* The planes of one axis, plane k below coordinate k: what crosses them upwards, [0], and downwards, [1]. Filled in as
+ * differences, from the first plane that something crosses to the one after the last, and then added up. */
+struct planes {
+    const struct slice *slice;
+    int axis, len;
+    double *Bps[2], *bytes[2]; /* [len + 1] */
+};
+
+/* Adds an amount to all planes between two coordinates; when all are, add_up() ends it. */
+static void cross(double *const crossing[2], int from, int to, double amount)
+{
+    double *planes = crossing[from > to];
+    planes[(from < to ? from : to) + 1] += amount;
+    planes[(from < to ? to : from) + 1] -= amount;
+}
+
+static void add_up(const struct planes *p, double *const crossing[2])
+{
+    for (int w = 0; w < 2; w++)
+        for (int k = 1; k <= p->len; k++)
+            crossing[w][k] += crossing[w][k - 1];
+}
+
+static void cross_links(const struct planes *p, int chip, double times)
+{
+    const struct slice *slice = p->slice;
+    for (int port = 0; port < 2 * slice->axes; port++) {
+        struct slice_link link = slice_link_row(slice, chip * 2 * slice->axes + port);
+        if (link.kind == LINK_ICI)
+            cross(p->Bps, slice_coord(slice, link.from, p->axis), slice_coord(slice, link.to, p->axis),
+                  times * link.bandwidth_Bps);
+    }
+}
+
+/* Chips that come to lie on each other when all are moved along an axis have the same links: step[a] of them along each axis stand
+ * for all, each for as many as it returns. Along the axis `whole` (-1: none) none stands for another, nor where links differ. */
+static int find_alike(const struct slice *slice, int whole, int step[static SLICE_AXES])
+{
+    int times = 1;
+    for (int a = 0; a < SLICE_AXES; a++) {
+        bool all = a >= slice->axes || a == whole || slice->link;
+        step[a] = all ? slice->len[a] : slice_period(slice, a);
+        times *= slice->len[a] / step[a];
+    }
+    return times;
+}
+
+/* One of the chips that are alike is looked at for all: of a pod that is one for each coordinate of this axis. */
+static void add_links(const struct planes *p)
+{
+    const struct slice *slice = p->slice;
+    int step[SLICE_AXES], times = find_alike(slice, p->axis, step), at[SLICE_AXES];
+    for (at[0] = 0; at[0] < step[0]; at[0]++)
+        for (at[1] = 0; at[1] < step[1]; at[1]++)
+            for (at[2] = 0; at[2] < step[2]; at[2]++)
+                cross_links(p, slice_chip(slice, at), times);
+    add_up(p, p->Bps);
 }
 
 /* Every pair of chips that send to each other, and with how many bytes. */
@@ -45,7 +103,7 @@ static void each_pair(const struct bound_case *c, take_pair *take, void *context
 static void take_crossing(void *context, int from, int to, double bytes)
 {
     const struct planes *p = context;
-    planes_cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
+    cross(p->bytes, slice_coord(p->slice, from, p->axis), slice_coord(p->slice, to, p->axis), bytes);
 }
 
 /* Groups of listed chips: plane by plane, how many of each lie below it. */
@@ -98,10 +156,10 @@ static int cut_axis(const struct bound_case *c, int axis, double *worst_s, struc
                        .len = c->slice->len[axis],
                        .Bps = {room, room + planes},
                        .bytes = {room + 2 * planes, room + 3 * planes}};
-    planes_add_links(&p);
+    add_links(&p);
     if (c->target || c->pair_bytes) {
         each_pair(c, take_crossing, &p);
-        planes_add_up(&p, p.bytes);
+        add_up(&p, p.bytes);
     } else if (c->chip) {
         add_listed(&p, c, below);
     } else {
@@ -191,7 +249,7 @@ static bool is_spanning(const struct bound_case *c)
 static double alike_ports_s(const struct bound_case *c)
 {
     const struct slice *slice = c->slice;
-    int step[SLICE_AXES], times = planes_alike(slice, -1, step), at[SLICE_AXES], least = INT_MAX, all = 0;
+    int step[SLICE_AXES], times = find_alike(slice, -1, step), at[SLICE_AXES], least = INT_MAX, all = 0;
     for (at[0] = 0; at[0] < step[0]; at[0]++)
         for (at[1] = 0; at[1] < step[1]; at[1]++)
             for (at[2] = 0; at[2] < step[2]; at[2]++) {

@@ -38,6 +38,22 @@ int ring_set_of_ring(struct ring_set *set, const struct mesh *mesh, const struct
     return ring_through(&set->ring[0], mesh, list, st);
 }
 
+int ring_set_of_groups(struct ring_set *set, const struct mesh *mesh, const struct groups *groups,
+                       struct status *st)
+{
+    size_t devices = (size_t)groups->count * (size_t)groups->size;
+    int32_t *chip = malloc((devices + 1) * sizeof *chip);
+    *set = (struct ring_set){0};
+    if (!chip)
+        return status_nomem(st);
+    for (size_t i = 0; i < devices; i++)
+        chip[i] = mesh_chip(mesh, groups->member[i]);
+    int code = ring_of_groups(&set->ring[0], mesh->slice, chip, groups->count, groups->size, st);
+    set->rings = code == 0;
+    free(chip);
+    return code;
+}
+
 int ring_set_of_lines(struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
                       struct status *st)
 {
@@ -60,15 +76,20 @@ bool ring_set_has_choice(const struct mesh *mesh, const struct axis_list *list)
     return false;
 }
 
+int ring_set_piece(const struct ring_set *set, const struct slice *slice, int chip)
+{
+    int piece = 0;
+    for (int r = 0; r < set->rings; r++)
+        piece = piece * set->ring[r].n + ring_piece(&set->ring[r], slice, chip);
+    return piece;
+}
+
 void ring_set_positions(const struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
                         int32_t position[])
 {
-    for (int device = 0; device < mesh->devices; device++) {
-        int chip = mesh_chip(mesh, device), at = 0;
-        for (int r = 0; r < set->rings; r++)
-            at = at * set->ring[r].n + ring_piece(&set->ring[r], mesh->slice, chip);
-        position[axis_list_position(list, &mesh->axes, device)] = at;
-    }
+    for (int device = 0; device < mesh->devices; device++)
+        position[axis_list_position(list, &mesh->axes, device)] =
+            ring_set_piece(set, mesh->slice, mesh_chip(mesh, device));
 }
 
 int ring_set_edge_links(const struct ring_set *set)

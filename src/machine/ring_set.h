@@ -13,6 +13,7 @@
 
 #include "machine/mesh.h"
 #include "machine/schedule.h"
+#include "notation/groups.h"
 
 struct ring_set {
     int rings;
@@ -30,6 +31,9 @@ int ring_set_of_lines(struct ring_set *set, const struct mesh *mesh, const struc
 /* One ring through all chips that the list's mesh axes span together. */
 int ring_set_of_ring(struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
                      struct status *st);
+/* One ring through the chips of each group, in the order listed; device numbers are the mesh's. */
+int ring_set_of_groups(struct ring_set *set, const struct mesh *mesh, const struct groups *groups,
+                       struct status *st);
 void ring_set_free(struct ring_set *set);
 
 /* Does some axis of the list lie on more than one line, or on part of one? Else ring_set_of_lines() is ring_set_of_axes(). */
@@ -39,6 +43,9 @@ bool ring_set_has_choice(const struct mesh *mesh, const struct axis_list *list);
  * second for each of the first. [axis_list_size()] */
 void ring_set_positions(const struct ring_set *set, const struct mesh *mesh, const struct axis_list *list,
                         int32_t position[]);
+
+/* The number of a chip's piece in its group: its pieces on the rings, row by row. */
+int ring_set_piece(const struct ring_set *set, const struct slice *slice, int chip);
 
 /* Links of the longest step of any ring; of lines not the way back from their end. */
 int ring_set_edge_links(const struct ring_set *set);

@@ -56,8 +56,7 @@ void evaluation_close(struct evaluation *e)
     case_free_blocks(e->start, e->mesh->devices);
     case_free_blocks(e->want, e->mesh->devices);
     case_free_blocks(e->got, e->mesh->devices);
-    for (int r = 0; r < e->rings; r++)
-        ring_free(&e->ring[r]);
+    ring_set_free(&e->rings);
     groups_free(&e->groups);
     program_free(&e->program);
     free(e->order);

@@ -24,7 +24,7 @@
 
 #include "base/status.h"
 #include "collective/collective.h"
-#include "machine/mesh.h"
+#include "machine/ring_set.h"
 #include "numbers/cases.h"
 #include "numbers/execute.h"
 #include "program/program.h"
@@ -32,11 +32,10 @@
 struct evaluation {
     const struct example *example;
     const struct mesh *mesh;
-    struct groups groups; /* devices that do it together, in the order of their positions */
-    int rings;            /* 0 where no ring is walked */
-    struct ring ring[COLLECTIVE_RINGS];
-    int32_t *order; /* [devices]: in each group, the position whose chunk is number i */
-    int32_t *chunk; /* [devices]: the chunk that is a device's own */
+    struct groups groups;  /* devices that do it together, in the order of their positions */
+    struct ring_set rings; /* none where no ring is walked */
+    int32_t *order;        /* [devices]: in each group, the position whose chunk is number i */
+    int32_t *chunk;        /* [devices]: the chunk that is a device's own */
     struct program program;
     struct array *start; /* [devices]: what each holds when the collective starts */
     struct array *want;  /* [devices]: what each must hold at the end, by definition */

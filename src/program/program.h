@@ -284,11 +284,6 @@ bool op_crosses_links(const struct program *program, const struct op *op);
 bool program_has_computes(const struct program *program);
 int program_longest_route(const struct program *program); /* in links */
 
-/* Number of elements that `view` selects on `chip`; and on the chip `at`, evaluated with `chip`'s variables
- * (they differ for ragged buffers only). */
-int64_t view_elements(const struct program *program, const struct view *view, int chip);
-int64_t view_elements_at(const struct program *program, const struct view *view, int chip, int at);
-
 /* Invariants: every index in range, every dependency points back, routes exist on the slice where they are
  * taken, amounts are finite and not negative, payloads move no more than their sends pay for (to within an
  * element a piece) and put as many elements as they take. */

@@ -2,7 +2,7 @@
 /* The invariants of a program. */
 #include <math.h>
 
-#include "program/program.h"
+#include "program/selection.h"
 
 static int bad(struct status *st, int32_t o, const char *what)
 {
@@ -76,11 +76,10 @@ static int check_move(const struct program *p, const struct op *op, int32_t o, i
 {
     const struct payload *payload = &p->payload[op->payload];
     const struct buffer *buffer = &p->buffer[payload->a.buffer];
-    int64_t from = view_elements(p, &payload->a, chip);
-    int to_chip = op_destination(p, op, chip);
-    /* A ragged view selects the receiver's pieces with the sender's variables: sizes are the receiver's. */
-    int64_t to = p->buffer[payload->to.buffer].ragged ? view_elements_at(p, &payload->to, chip, to_chip)
-                                                      : view_elements(p, &payload->to, chip);
+    int64_t from = view_elements(p, &payload->a, chip, chip);
+    int64_t to = view_elements(p, &payload->to, chip, op_destination(p, op, chip));
+    if (from < 0 || to < 0)
+        return status_nomem(st);
     if (from != to)
         return bad(st, o, "its payload takes and puts different numbers of elements");
     double bytes = op_amount(p, op, chip), moved = (double)from * buffer->elem_bytes;

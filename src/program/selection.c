@@ -138,6 +138,17 @@ void selection_free(struct selection *s)
     *s = (struct selection){0};
 }
 
+int64_t view_elements(const struct program *program, const struct view *view, int vars, int at)
+{
+    struct selection s;
+    struct status unused = {0};
+    if (selection_init(&s, program, view, vars, at, &unused) < 0)
+        return -1;
+    int64_t elements = s.rows * s.cols;
+    selection_free(&s);
+    return elements;
+}
+
 static bool same_pieces(const struct selection *a, const struct selection *b)
 {
     if (a->pieces != b->pieces)

@@ -36,6 +36,9 @@ int selection_init(struct selection *s, const struct program *program, const str
                    int at, struct status *st);
 void selection_free(struct selection *s);
 
+/* How many elements that is; negative without memory. */
+int64_t view_elements(const struct program *program, const struct view *view, int vars, int at);
+
 /* The order in which elements are taken and put. */
 enum order {
     ORDER_PIECES, /* piece by piece, each row by row */

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Which chips do a collective together: the rings they walk, whom each sends to, how much each pair moves. */
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "notation/groups.h"
+#include "numbers/call.h"
 #include "study/collective_job.h"
 #include "study/ragged.h"
 
@@ -22,60 +19,33 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
 /* One ring through the chips of each replica group, in the order listed. */
 static int open_groups(struct collective_job *c, const struct job *job, struct status *st)
 {
-    const struct machine *machine = &job->machine;
     if (job->point->work.axis)
         return status_fail(st, STATUS_INPUT,
                            "--groups and --axis both say who takes part; leave one of them out");
     struct groups groups = {0};
-    int chips = machine->mesh.devices;
-    int32_t *chip = malloc((size_t)chips * sizeof *chip);
-    int code = chip ? groups_parse(job->point->work.groups, chips, &groups, st) : status_nomem(st);
-    for (int i = 0; code == 0 && i < chips; i++)
-        chip[i] = mesh_chip(&machine->mesh, groups.member[i]);
+    int code = groups_parse(job->point->work.groups, job->machine.mesh.devices, &groups, st);
     if (code == 0)
-        code = ring_of_groups(&c->choice.set.ring[0], &machine->slice, chip, groups.count, groups.size, st);
-    if (code == 0) {
-        c->choice.set.rings = 1;
-        c->group_chips = groups.size;
-    }
+        code = ring_set_of_groups(&c->choice.set, &job->machine.mesh, &groups, st);
+    c->group_chips = groups.size;
     groups_free(&groups);
-    free(chip);
     return code;
-}
-
-/* Reads "0-1,1-2"; returns the number of pairs, of which `pair` has room for as many as there are commas. */
-static int read_pairs(const char *text, int32_t pair[][2], struct status *st)
-{
-    int pairs = 0;
-    for (const char *at = text;; at++) {
-        char *end = NULL;
-        long from = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : -1;
-        long to = end && *end == '-' && isdigit((unsigned char)end[1]) ? strtol(end + 1, &end, 10) : -1;
-        if (from < 0 || to < 0 || from > INT32_MAX || to > INT32_MAX || (*end && *end != ','))
-            return status_fail(st, STATUS_INPUT, "--pairs '%s': write source-target pairs, such as 0-1,1-0",
-                               text);
-        pair[pairs][0] = (int32_t)from;
-        pair[pairs++][1] = (int32_t)to;
-        at = end;
-        if (*at == '\0')
-            return pairs;
-    }
 }
 
 static int open_pairs(struct collective_job *c, const struct job *job, int32_t chip[], struct status *st)
 {
     const char *text = job->point->work.pairs;
-    size_t commas = 0;
-    for (const char *at = text; *at; at++)
-        commas += *at == ',';
-    int32_t(*pair)[2] = malloc((commas + 1) * sizeof *pair);
-    if (!pair)
-        return status_nomem(st);
-    int pairs = read_pairs(text, pair, st);
-    int code = pairs < 0 ? pairs
-                         : permute_pairs(&job->machine.mesh, &c->axes, (const int32_t(*)[2])pair, pairs, chip,
-                                         c->target, st);
-    free(pair);
+    struct call call = {0};
+    struct status why = {0};
+    int code = call_parse_pairs(text, &call, &why);
+    if (code == 0)
+        code = permute_pairs(&job->machine.mesh, &c->axes, (const int32_t(*)[2])call.pair, call.pairs, chip,
+                             c->target, st);
+    else if (code == STATUS_NOMEM)
+        code = status_nomem(st);
+    else
+        code =
+            status_fail(st, STATUS_INPUT, "--pairs '%s': write source-target pairs, such as 0-1,1-0", text);
+    call_free(&call);
     return code;
 }
 

@@ -57,17 +57,12 @@ void ring_choice_close(struct ring_choice *choice)
 int ring_choice_root(const struct collective_job *c, const struct job *job)
 {
     const struct mesh *mesh = &job->machine.mesh;
-    int at = 0, root = job->point->work.root;
+    int root = job->point->work.root;
     if (c->choice.form == RING_FORM_AXES)
         return root;
-    for (int device = 0; device < mesh->devices; device++) {
-        if (axis_list_position(&c->axes, &mesh->axes, device) != root)
-            continue;
-        for (int r = 0; r < c->choice.set.rings; r++)
-            at = at * c->choice.set.ring[r].n +
-                 ring_piece(&c->choice.set.ring[r], mesh->slice, mesh_chip(mesh, device));
-        return at;
-    }
+    for (int device = 0; device < mesh->devices; device++)
+        if (axis_list_position(&c->axes, &mesh->axes, device) == root)
+            return ring_set_piece(&c->choice.set, mesh->slice, mesh_chip(mesh, device));
     return root;
 }
 
