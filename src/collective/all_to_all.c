@@ -149,8 +149,9 @@ static void find_halves(struct direct *d)
             d->half_axis[d->halves++] = axis;
 }
 
-static void make_buffers(struct direct *d)
+static int write_equal(struct direct *d, struct status *st)
 {
+    (void)st;
     const struct collective_spec *spec = d->walk->spec;
     int64_t block = block_elements(d->walk);
     struct grid grid = grid_of_rings(d->walk);
@@ -161,9 +162,11 @@ static void make_buffers(struct direct *d)
     make_buffer(spec, d->walk->program, &buffers->in, "in", &grid);
     make_buffer(spec, d->walk->program, &buffers->out, "out", &grid);
     d->buffer = *buffers;
+    direct_each_offset(d, 0, send_offset);
+    return 0;
 }
 
-void direct_free(struct direct *d)
+static void direct_free(struct direct *d)
 {
     for (int r = 0; r <= COLLECTIVE_RINGS; r++)
         free(d->to[r]);
@@ -173,7 +176,8 @@ void direct_free(struct direct *d)
     free(d->mask);
 }
 
-int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t before, struct status *st)
+static int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t before,
+                       struct status *st)
 {
     size_t chips = (size_t)walk->program->slice->chips;
     *d = (struct direct){.walk = walk, .before = before};
@@ -196,30 +200,28 @@ int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t b
     return 0;
 }
 
-void direct_end(const struct direct *d, int32_t first, int32_t *after)
+int direct_build(const struct direct_form *form, const struct collective_spec *spec, struct program *program,
+                 int32_t before, int32_t *after, struct status *st)
 {
-    struct walk *walk = d->walk;
-    if (after)
-        *after = walk->program->ops > first
-                     ? program_join_since(walk->program, first, walk->members, walk->stage)
-                     : d->before;
+    struct walk walk;
+    struct direct d;
+    if (walk_init(&walk, spec, program, form->name, st) < 0)
+        return st->code;
+    int32_t first = program->ops;
+    int code = direct_init(&d, &walk, form->one_for_all, before, st);
+    if (code == 0) {
+        code = form->write(&d, st);
+        direct_free(&d);
+    }
+    if (code == 0 && after)
+        *after = program->ops > first ? program_join_since(program, first, walk.members, walk.stage) : before;
+    walk_free(&walk);
+    return code < 0 ? code : program_close(program, st);
 }
 
 int all_to_all_direct_build(const struct collective_spec *spec, struct program *program, int32_t before,
                             int32_t *after, struct status *st)
 {
-    struct walk walk;
-    struct direct d;
-    if (walk_init(&walk, spec, program, "all-to-all", st) < 0)
-        return st->code;
-    int32_t first = program->ops;
-    int code = direct_init(&d, &walk, true, before, st);
-    if (code == 0) {
-        make_buffers(&d);
-        direct_each_offset(&d, 0, send_offset);
-        direct_end(&d, first, after);
-        direct_free(&d);
-    }
-    walk_free(&walk);
-    return code < 0 ? code : program_close(program, st);
+    const struct direct_form equal = {"all-to-all", true, write_equal};
+    return direct_build(&equal, spec, program, before, after, st);
 }

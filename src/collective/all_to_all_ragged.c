@@ -166,18 +166,6 @@ static int write_ragged(struct direct *d, struct status *st)
 int ragged_all_to_all_build(const struct collective_spec *spec, struct program *program, int32_t before,
                             int32_t *after, struct status *st)
 {
-    struct walk walk;
-    struct direct d;
-    if (walk_init(&walk, spec, program, "ragged-all-to-all", st) < 0)
-        return st->code;
-    int32_t first = program->ops;
-    int code = direct_init(&d, &walk, false, before, st);
-    if (code == 0) {
-        code = write_ragged(&d, st);
-        if (code == 0)
-            direct_end(&d, first, after);
-        direct_free(&d);
-    }
-    walk_free(&walk);
-    return code < 0 ? code : program_close(program, st);
+    const struct direct_form ragged = {"ragged-all-to-all", false, write_ragged};
+    return direct_build(&ragged, spec, program, before, after, st);
 }

@@ -211,7 +211,8 @@ int broadcast_build(const struct collective_spec *spec, struct program *program,
     if (chunks > 0)
         end = write_pipelined(&walk, root, chunks, after != NULL, end);
     else
-        end = reduce_gather_write(&walk, (struct phase){.combine = COMBINE_FILL}, true, true, after != NULL, end);
+        end = reduce_gather_write(&walk, (struct phase){.combine = COMBINE_FILL}, true, true, after != NULL,
+                                  end);
     if (after)
         *after = end;
     walk_buffers(&walk)->out = walk_buffers(&walk)->in;

@@ -30,9 +30,15 @@ struct direct {
     void *own;        /* of who is called for each offset */
 };
 
-/* `one_for_all`: where all chips are alike, the first one is looked at and its routes are those of all. */
-int direct_init(struct direct *d, struct walk *walk, bool one_for_all, int32_t before, struct status *st);
-void direct_free(struct direct *d);
+/* What differs between them: `write` makes the buffers and the sends. */
+struct direct_form {
+    const char *name; /* the collective's */
+    bool
+        one_for_all; /* where all chips are alike, the first one is looked at and its routes are those of all */
+    int (*write)(struct direct *d, struct status *st);
+};
+int direct_build(const struct direct_form *form, const struct collective_spec *spec, struct program *program,
+                 int32_t before, int32_t *after, struct status *st);
 
 /* Calls `act` for all offsets on ring r and those after it; and what it asks for: the routes for the offset of all chips
  * that mask[] names (the others' tie[] is NO_MEMBER), and how many minimal routes a set of ties has. */
@@ -45,8 +51,5 @@ static inline int direct_routes(unsigned tie)
 
 /* Appends a send: kind, setup, payload and stage are filled in, and it waits for what was before. */
 void direct_add(struct direct *d, struct op op, const struct payload *payload);
-
-/* The op that ends all those from `first` on. */
-void direct_end(const struct direct *d, int32_t first, int32_t *after);
 
 #endif

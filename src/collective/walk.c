@@ -257,7 +257,8 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
     int32_t last = -1, sum = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
-    bool closed = walk->ring[ring]->closed, in_turn = direction->line || closed, adds_own = !gather && !closed;
+    bool closed = walk->ring[ring]->closed, in_turn = direction->line || closed,
+         adds_own = !gather && !closed;
     struct op send = {.kind = OP_SEND,
                       .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                       .amount = amount_of(bytes),

@@ -107,8 +107,7 @@ static void print_values(const struct moved *moved, bool integer, FILE *out)
 
 static int print_moved(const struct evaluation *e, const struct moved *moved, FILE *out)
 {
-    static const char *const does[] = {"put in", "added to", "largest with", "smallest with",
-                                       "put in"};
+    static const char *const does[] = {"put in", "added to", "largest with", "smallest with", "put in"};
     const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
     char from[MEMORY_TEXT], to[MEMORY_TEXT];
     int code = memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
