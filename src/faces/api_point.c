@@ -34,9 +34,9 @@ static int set(struct icisim_point *point, const char *name, const char *text, s
         code = status_fail(st, STATUS_INPUT, "%s '%s': a point has one value; set one after the other", name,
                            text);
     if (code == 0) {
-        settings_drop(&point->settings, name);
-        point->settings.of[option_index(option)] = *new;
-        *new = (struct setting){0};
+        struct setting *kept = &point->settings.of[option_index(option)], old = *kept;
+        *kept = *new;
+        *new = old;
     }
     settings_free(&given);
     return code;
