@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compile/lower.h"
+#include "compile/lower_own.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "compile/lower_layers.h"
-#include "compile/lower_walk.h"
 #include "engine/timing.h"
 
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
@@ -20,12 +18,8 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
     lower->written = malloc(((size_t)module->instructions + 1) * sizeof *lower->written);
     lower->layout = calloc(slots, sizeof *lower->layout);
     lower->laid = calloc(slots, sizeof *lower->laid);
-    lower->fusion = malloc(((size_t)module->computations + 1) * sizeof *lower->fusion);
-    if (!lower->written || !lower->layout || !lower->laid || !lower->fusion)
+    if (!lower->written || !lower->layout || !lower->laid)
         return status_nomem(st);
-    for (int32_t c = 0; c < module->computations; c++)
-        lower->fusion[c] = (struct lowered_fusion){
-            .communicates = LOWER_UNKNOWN, .collective = LOWER_UNKNOWN, .shape = LOWER_UNKNOWN};
     for (int32_t i = 0; i < module->instructions; i++)
         lower->written[i] = FIRST_TRIPS;
     return 0;
@@ -43,7 +37,6 @@ void lower_free(struct lower *lower)
     free(lower->written);
     free(lower->layout);
     free(lower->laid);
-    free(lower->fusion);
     free(lower->share);
     free(lower->permute);
     free(lower->turn);
@@ -170,24 +163,10 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
     return text;
 }
 
-static struct cost cost_of(const struct lower *lower, int32_t instruction)
-{
-    const struct module *module = lower->module;
-    int32_t body = module_called(module, instruction, 0);
-    const struct instruction *i = module_at(module, instruction);
-    if (i->opcode != HLO_FUSION || body < 0)
-        return module_cost(module, instruction);
-    struct lowered_fusion *known = &lower->fusion[body];
-    if (known->shape != i->shape)
-        known->cost = module_cost_unlabelled(module, instruction);
-    known->shape = i->shape;
-    return module_cost_labelled(module, instruction, known->cost);
-}
-
 struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds)
 {
     const struct lower_options *options = lower->options;
-    struct cost cost = cost_of(lower, instruction);
+    struct cost cost = module_cost(lower->module, instruction);
     *seconds = NAN;
     if (options->op_costs == 0)
         return cost;

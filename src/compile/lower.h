@@ -104,9 +104,7 @@ struct lowered_loop {
 
 /* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
 struct lowered_share {
-    int32_t
-        slot; /* of its layout in this module; -1 where the rings are axes of the slice, which say it in any module */
-    int rings, axis[COLLECTIVE_RINGS]; /* these, if so */
+    int32_t slot; /* of its layout */
     enum opcode whole;
     enum ring_kind kind;
     int64_t bytes;
@@ -131,14 +129,6 @@ struct lowered_least {
     double bytes, links_s;
 };
 
-/* What is known of a computation that is called: whether it communicates; of fusions, the collective in it, as
- * lower_collective_in() has it, and what the last of them costs, without its label. The steps of a loop are alike in that. */
-enum { LOWER_UNKNOWN = -2 };
-struct lowered_fusion {
-    int32_t communicates, collective, shape; /* LOWER_UNKNOWN before it is asked; of what the cost is of */
-    struct cost cost;
-};
-
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -154,8 +144,7 @@ struct lower {
     int32_t trip_ops;
     int32_t *queue; /* ops of the queue, in order */
     int32_t queued, queue_room;
-    int32_t *written;              /* [instructions] trips to write of each loop */
-    struct lowered_fusion *fusion; /* [computations] */
+    int32_t *written; /* [instructions] trips to write of each loop */
     struct layout
         *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
     bool *laid;  /* the same: is it worked out? */
@@ -176,10 +165,6 @@ struct lower {
 int lower_init(struct lower *lower, const struct module *module, const struct placement *placement,
                const struct lower_options *options, struct status *st);
 void lower_free(struct lower *lower);
-
-/* Takes over what another one of the same placement and rates has found out of its collectives: of the same module all, of
- * another one what holds for any. */
-int lower_learn(struct lower *lower, const struct lower *other, struct status *st);
 
 /* Writes the program anew. */
 int lower_build(struct lower *lower, struct status *st);

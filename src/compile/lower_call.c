@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What runs other computations: loops trip by trip, conditionals branch by branch, calls and fusions. */
-#include "compile/lower_walker.h"
+#include "compile/lower_own.h"
 
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "compile/lower_branch.h"
+#include "hlo/scalar.h"
 
 static int add_trip(struct walker *w)
 {
@@ -76,6 +76,107 @@ static int walk_while(struct walker *w, const struct frame *f, int32_t instructi
     return code;
 }
 
+/* Branch number `which` as a computation, -1 after the last. Of a predicate, 0 is the branch of true. */
+static int32_t branch_of(const struct module *module, int32_t conditional, int which)
+{
+    static const enum attribute_key keys[] = {ATTR_BRANCHES, ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
+        int count;
+        const int64_t *branch = module_numbers(module, conditional, keys[k], &count);
+        if (which < count)
+            return (int32_t)branch[which];
+        which -= count;
+    }
+    return -1;
+}
+
+static int branches(const struct module *module, int32_t conditional)
+{
+    int n = 0;
+    while (branch_of(module, conditional, n) >= 0)
+        n++;
+    return n;
+}
+
+/* Of two branches that devices of a chip take at the same time the longer one counts. */
+static int longer_branch(const struct module *module, int32_t conditional, int a, int b)
+{
+    return a < 0 || (b >= 0 && module->computation[branch_of(module, conditional, b)].count >
+                                   module->computation[branch_of(module, conditional, a)].count)
+               ? b
+               : a;
+}
+
+/* Where the index is known only when the module runs, the branch with the most instructions stands for all: there the work is. */
+static int likely_branch(const struct module *module, int32_t conditional)
+{
+    int best = 0, n = branches(module, conditional);
+    for (int b = 1; b < n; b++)
+        best = longer_branch(module, conditional, best, b);
+    return best;
+}
+
+static bool communicates(const struct module *module, int32_t computation);
+
+/* Does an instruction communicate, or what it calls? */
+static bool is_communicating(const struct module *module, int32_t at)
+{
+    if (opcode_communicates(module_at(module, at)->opcode))
+        return true;
+    for (int which = 0; module_called(module, at, which) >= 0; which++)
+        if (communicates(module, module_called(module, at, which)))
+            return true;
+    return false;
+}
+
+/* Does a computation? Its groups would be cut by who takes the branch. */
+static bool communicates(const struct module *module, int32_t computation)
+{
+    const struct computation *c = &module->computation[computation];
+    for (int32_t at = c->first; at < c->first + c->count; at++)
+        if (is_communicating(module, at))
+            return true;
+    return false;
+}
+
+/* The branch of so many that one device takes: a predicate chooses the first by 1, an index that is none of them the last. */
+static int find_taken(const struct module *module, int32_t conditional, int n, int device)
+{
+    struct scalar_place place = {.module = module,
+                                 .loop = SCALAR_UNKNOWN,
+                                 .replica = device / module->partitions,
+                                 .partition = device % module->partitions,
+                                 .steps = SCALAR_STEPS};
+    struct scalar index;
+    if (!scalar_find(&place, module_operand(module, conditional, 0), SCALAR_UNKNOWN, &index) ||
+        index.carried >= 0)
+        return -1;
+    if (module_shape_of(module, module_operand(module, conditional, 0))->dtype == DTYPE_PRED)
+        return index.value ? 0 : 1;
+    return index.value < 0 || index.value >= n ? n - 1 : (int)index.value;
+}
+
+/* taken[chips of the slice]: the number of the branch that each chip takes, -1 for chips without a device. Returns false
+ * where the index of some device is not known, or a branch communicates. */
+static bool find_branches(const struct lower *lower, int32_t conditional, int taken[])
+{
+    const struct module *module = lower->module;
+    const struct placement *placement = lower->placement;
+    int n = branches(module, conditional);
+    for (int b = 0; b < n; b++)
+        if (communicates(module, branch_of(module, conditional, b)))
+            return false;
+    for (int chip = 0; chip < placement->slice->chips; chip++)
+        taken[chip] = -1;
+    for (int d = 0; d < placement->devices; d++) {
+        int branch = find_taken(module, conditional, n, d), *of_chip = &taken[placement->chip_of[d]];
+        if (branch < 0)
+            return false;
+        *of_chip = longer_branch(module, conditional, *of_chip, branch);
+    }
+    return true;
+}
+
 /* One branch of a conditional, whose operands are the index and what each branch is given. */
 static int walk_branch(struct walker *w, const struct frame *f, int32_t instruction, int which,
                        struct value *value)
@@ -85,7 +186,7 @@ static int walk_branch(struct walker *w, const struct frame *f, int32_t instruct
         argument = walker_value(f, module_operand(w->module, instruction, which + 1));
     int32_t outer = w->site;
     w->site = instruction;
-    int code = walker_computation(w, lower_branch(w->module, instruction, which), argument, NULL, -1, value);
+    int code = walker_computation(w, branch_of(w->module, instruction, which), argument, NULL, -1, value);
     w->site = outer;
     return code;
 }
@@ -130,7 +231,7 @@ static int walk_taken(struct walker *w, const struct frame *f, int32_t instructi
     uint8_t *mask = malloc((size_t)w->program->slice->chips);
     if (!mask)
         return status_nomem(w->st);
-    for (int b = 0; lower_branch(w->module, instruction, b) >= 0 && code == 0; b++) {
+    for (int b = 0; branch_of(w->module, instruction, b) >= 0 && code == 0; b++) {
         struct value returned = walker_no_value();
         w->where = mask_of(w, taken, b, mask, &w->share);
         if (w->share <= 0)
@@ -154,23 +255,11 @@ static int walk_conditional(struct walker *w, const struct frame *f, int32_t ins
     int *taken = malloc((size_t)w->program->slice->chips * sizeof *taken);
     if (!taken)
         return status_nomem(w->st);
-    int code = w->where == w->all && lower_branches_taken(w->lower, instruction, taken)
+    int code = w->where == w->all && find_branches(w->lower, instruction, taken)
                    ? walk_taken(w, f, instruction, taken, value)
-                   : walk_branch(w, f, instruction, lower_branch_likely(w->module, instruction), value);
+                   : walk_branch(w, f, instruction, likely_branch(w->module, instruction), value);
     free(taken);
     return code;
-}
-
-/* Does a fusion communicate? */
-static bool fuses_collective(struct walker *w, int32_t fusion)
-{
-    int32_t body = module_called(w->module, fusion, 0);
-    if (body < 0)
-        return false;
-    int32_t *collective = &w->lower->fusion[body].collective;
-    if (*collective == LOWER_UNKNOWN)
-        *collective = lower_collective_in(w->module, fusion);
-    return *collective >= 0;
 }
 
 int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
@@ -184,7 +273,7 @@ int walker_call(struct walker *w, const struct frame *f, int32_t instruction, st
     case HLO_CONDITIONAL:
         return walk_conditional(w, f, instruction, value);
     default: /* a fusion */
-        if (!fuses_collective(w, instruction))
+        if (lower_collective_in(w->module, instruction) < 0)
             return walker_compute(w, f, instruction, value);
         break;
     }

@@ -5,19 +5,13 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "collective/collective.h"
-#include "compile/cores.h"
-#include "compile/lower.h"
-#include "compile/lower_permute.h"
-#include "compile/lower_ragged.h"
+#include "compile/lower_own.h"
 #include "metrics/metrics.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
 {
     const struct instruction *i = module_at(module, instruction);
-    enum opcode_class class = opcode_info(i->opcode)->class;
-    if (class == CLASS_COLLECTIVE ||
-        (class == CLASS_START && i->opcode != HLO_ASYNC_START && i->opcode != HLO_COPY_START))
+    if (opcode_communicates(i->opcode))
         return instruction;
     if (i->opcode != HLO_ASYNC_START && i->opcode != HLO_FUSION)
         return -1;
@@ -95,6 +89,44 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
+/* Seconds in which the devices of a chip give each other what a collective over all of them needs: half of the longer of its
+ * operand and its result crosses each way, which HBM reads and writes; for an all-reduce there and back; by rows that differ,
+ * as long as the device with most of them takes. 0 where chips are one device, or groups have one of each chip. */
+static int exchange_seconds(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                            double *seconds, struct status *st)
+{
+    const struct module *module = lower->module;
+    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    int code = 0;
+    *seconds = 0;
+    if (lower->placement->cores == 1 || layout->together > 1)
+        return 0;
+    double bytes = lower_collective_bytes(module, instruction, layout->devices);
+    if (lower_has_rows(module, instruction))
+        code = lower_ragged_most(lower, instruction, &bytes, st);
+    else if (whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL) /* of all devices together */
+        bytes /= layout->devices;
+    *seconds = (whole == HLO_ALL_REDUCE ? 2 : 1) * roofline_hbm_s(&lower->options->roofline, bytes);
+    return code;
+}
+
+int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+                       int32_t before)
+{
+    char name[STAGE_NAME];
+    struct program *program = &lower->program;
+    int32_t op = program_add(
+        program, (struct op){.kind = OP_SEND,
+                             .where = where,
+                             .towards = program_towards(program, NULL, 0),
+                             .amount = amount_of(0),
+                             .setup_s = seconds,
+                             .payload = NO_PAYLOAD,
+                             .stage = program_stage(program, lower_name(lower->module, instruction, name))});
+    program_wait(program, before);
+    return op;
+}
+
 /* What the text of a ragged all-to-all does not say: how much each pair moves. */
 static int check_ragged(const struct lower *lower, struct status *st)
 {
@@ -106,76 +138,36 @@ static int check_ragged(const struct lower *lower, struct status *st)
         "every device send alike to all");
 }
 
-/* What tells a collective's shares from those of others, with none yet. */
-static struct lowered_share share_of(const struct lower *lower, int32_t instruction,
-                                     const struct collective_spec *spec)
-{
-    struct lowered_share key = {.slot = -1,
-                                .rings = spec->rings,
-                                .whole = whole_of(lower->module, instruction),
-                                .kind = spec->kind,
-                                .bytes = spec->elements};
-    for (int r = 0; r < spec->rings; r++) {
-        key.axis[r] = spec->ring[r]->axis;
-        if (key.axis[r] < 0)
-            key.slot = slot_of(lower->module, instruction);
-    }
-    return key;
-}
-
-/* What is known of the same; NULL: nothing. */
-static const struct lowered_share *known_share(const struct lower *lower, const struct lowered_share *key)
-{
-    for (int32_t s = 0; s < lower->shares; s++) {
-        const struct lowered_share *known = &lower->share[s];
-        if (known->slot == key->slot && known->whole == key->whole && known->kind == key->kind &&
-            known->bytes == key->bytes && known->rings == key->rings &&
-            memcmp(known->axis, key->axis, sizeof key->axis) == 0)
-            return known;
-    }
-    return NULL;
-}
-
-static int add_share(struct lower *lower, const struct lowered_share *found, struct status *st)
-{
-    if (!GROW(lower->share, lower->shares, lower->shares_room))
-        return status_nomem(st);
-    lower->share[lower->shares++] = *found;
-    return 0;
-}
-
 /* The shares that a collective is cut by; found once for all that are alike. */
 static int find_share(struct lower *lower, int32_t instruction, struct collective_spec *spec,
                       struct status *st)
 {
-    struct lowered_share key = share_of(lower, instruction, spec);
-    const struct lowered_share *known = known_share(lower, &key);
+    struct lowered_share key = {slot_of(lower->module, instruction),
+                                whole_of(lower->module, instruction),
+                                spec->kind,
+                                spec->elements,
+                                {0}};
     const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
     if (!collective)
         return st->code;
     if (!collective_has_shares(collective, spec))
         return 0;
-    if (known) {
-        memcpy(spec->share, known->share, sizeof spec->share);
-        return 0;
+    for (int32_t s = 0; s < lower->shares; s++) {
+        const struct lowered_share *known = &lower->share[s];
+        if (known->slot == key.slot && known->whole == key.whole && known->kind == key.kind &&
+            known->bytes == key.bytes) {
+            memcpy(spec->share, known->share, sizeof spec->share);
+            return 0;
+        }
     }
     int code = collective_best_share(collective, lower->placement->slice, spec, NULL, st);
     if (code < 0)
         return code;
     memcpy(key.share, spec->share, sizeof key.share);
-    return add_share(lower, &key, st);
-}
-
-int lower_learn(struct lower *lower, const struct lower *other, struct status *st)
-{
-    int code = 0;
-    for (int32_t s = 0; s < other->shares && code == 0; s++) {
-        const struct lowered_share *share = &other->share[s];
-        bool holds = share->slot < 0 || lower->module == other->module;
-        if (holds && !known_share(lower, share))
-            code = add_share(lower, share, st);
-    }
-    return code;
+    if (!GROW(lower->share, lower->shares, lower->shares_room))
+        return status_nomem(st);
+    lower->share[lower->shares++] = key;
+    return 0;
 }
 
 /* The rings' kind: as an instruction's label ring says it, or as the options do. */
@@ -211,11 +203,11 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     if (code == 0 && ragged && !rows)
         code = check_ragged(lower, st);
     if (code == 0)
-        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
+        code = exchange_seconds(lower, instruction, layout, &exchange_s, st);
     if (code < 0)
         return code;
     if (exchange_s > 0) {
-        before = *after = cores_exchange(lower, instruction, WHERE_ALL, spec->setup_s + exchange_s, before);
+        before = *after = lower_exchange(lower, instruction, WHERE_ALL, spec->setup_s + exchange_s, before);
         spec->setup_s = 0;
     }
     if (layout->chips < 2)
@@ -252,7 +244,9 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
                                    .timing_only = true};
     *after = before;
     if (whole_of(lower->module, instruction) == HLO_COLLECTIVE_PERMUTE)
-        return lower_permute(lower, instruction, &spec, stage, before, after, st);
+        return lower_permute(&(struct permute){lower, instruction, stage, before, &spec,
+                                               lower_collective_bytes(lower->module, instruction, 1)},
+                             after, st);
     int kind = kind_of(lower, instruction, st);
     if (kind < 0)
         return kind;
@@ -300,7 +294,7 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     double exchange_s = 0;
     int code = lower_layout(lower, instruction, &layout, st);
     if (code == 0)
-        code = cores_exchange_s(lower, instruction, layout, &exchange_s, st);
+        code = exchange_seconds(lower, instruction, layout, &exchange_s, st);
     if (code < 0)
         return code;
     set_rings(lower, instruction, layout, &spec);
@@ -358,7 +352,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     else if (!is_small(lower->module, instruction))
         code = class_least(lower, instruction, kind, &least_s, st);
     if (code == 0 && least_s > 0)
-        *after = cores_exchange(lower, instruction, WHERE_ALL, least_s, before);
+        *after = lower_exchange(lower, instruction, WHERE_ALL, least_s, before);
     return code;
 }
 

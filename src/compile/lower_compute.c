@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the queue computes, and when it waits for what is loose. */
-#include "compile/lower_walker.h"
+#include "compile/lower_own.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/grow.h"
-#include "compile/lower_ragged.h"
 
 /* The number that an instruction's label has, or that of the conditional in whose branch it is; -1. */
 int walker_label(const struct walker *w, int32_t instruction, const char *key)

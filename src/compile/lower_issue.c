@@ -1,6 +1,150 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Collectives: what they are issued after, and the queue that waits for them. */
-#include "compile/lower_walker.h"
+/* What ops wait for: the ops that values come from, through tuples, each once. Collectives: what they are issued after, and
+ * the queue that waits for them. */
+#include "base/grow.h"
+#include "compile/lower_own.h"
+
+int32_t walker_op_of(struct walker *w, struct value value)
+{
+    int32_t op[WAITS_MOST];
+    int n = 0;
+    if (value.count == 0)
+        return value.op;
+    for (int32_t i = 0; i < value.count && n < WAITS_MOST; i++) {
+        int32_t one = walker_op_of(w, w->pool[value.first + i]);
+        bool known = one < 0;
+        for (int k = 0; k < n && !known; k++)
+            known = op[k] == one;
+        if (!known)
+            op[n++] = one;
+    }
+    return program_join_of(w->program, op, n, w->all, 0);
+}
+
+int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST])
+{
+    int n = 0, count;
+    const struct instruction *i = module_at(w->module, instruction);
+    const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
+    for (int k = 0; k < i->operands + count && n < WAITS_MOST; k++) {
+        int32_t of =
+            k < i->operands ? module_operand(w->module, instruction, k) : (int32_t)before[k - i->operands];
+        int32_t one = walker_op_of(w, walker_value(f, of));
+        bool known = one < 0;
+        for (int j = 0; j < n && !known; j++)
+            known = op[j] == one;
+        if (!known)
+            op[n++] = one;
+    }
+    return n;
+}
+
+void walker_collect(struct walker *w, struct value value, bool loose, struct waits *waits)
+{
+    for (int32_t i = 0; i < value.count; i++)
+        walker_collect(w, w->pool[value.first + i], loose, waits);
+    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose);
+    for (int i = 0; i < waits->count && !known; i++)
+        known = waits->of[i].op == value.op && waits->of[i].arrives == value.arrives;
+    if (known)
+        return;
+    if (waits->count == WAITS_MOST) {
+        int32_t op = walker_join(w, waits);
+        walker_pass_all(w, op, waits);
+        *waits = (struct waits){.count = 1, .of = {{.op = op, .item = -1, .loose = true}}};
+    }
+    waits->of[waits->count++] = value;
+}
+
+static struct passed *passed_of(struct walker *w, int32_t op)
+{
+    while (w->passed_ops <= op) {
+        if (!GROW(w->passed, w->passed_ops, w->passed_room)) {
+            status_nomem(w->st);
+            return NULL;
+        }
+        w->passed[w->passed_ops++] = (struct passed){-1, -1};
+    }
+    return &w->passed[op];
+}
+
+void walker_pass(struct walker *w, int32_t op, int32_t after)
+{
+    struct passed *passed = op < 0 ? NULL : passed_of(w, op);
+    if (passed && after > passed->after)
+        passed->after = after;
+}
+
+void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *before = passed_of(w, waits->of[i].op);
+        walker_pass(w, op, before ? before->after : -1);
+    }
+}
+
+void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue)
+{
+    for (int i = 0; i < waits->count; i++) {
+        struct passed *passed = passed_of(w, waits->of[i].op);
+        if (passed && passed->until < 0)
+            passed->until = queue;
+    }
+}
+
+bool walker_is_passed(struct walker *w, int32_t op)
+{
+    const struct passed *passed = passed_of(w, op);
+    return passed && passed->until >= 0;
+}
+
+void walker_leave_passed(struct walker *w, struct waits *waits)
+{
+    int32_t last = -1;
+    int left = 0;
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *passed = passed_of(w, waits->of[i].op);
+        last = passed && passed->after > last ? passed->after : last;
+    }
+    for (int i = 0; i < waits->count; i++) {
+        const struct passed *passed = passed_of(w, waits->of[i].op);
+        if (!passed || passed->until < 0 || passed->until > last)
+            waits->of[left++] = waits->of[i];
+    }
+    waits->count = left;
+}
+
+void walker_collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,
+                           struct waits *waits)
+{
+    waits->count = 0;
+    for (int o = 0; o < module_at(w->module, instruction)->operands; o++)
+        walker_collect(w, walker_value(f, module_operand(w->module, instruction, o)), loose, waits);
+}
+
+void walker_wait(struct walker *w, const struct waits *waits)
+{
+    for (int i = 0; i < waits->count; i++)
+        if (waits->of[i].arrives)
+            program_after(w->program, waits->of[i].op, AFTER_ARRIVED);
+        else
+            program_wait(w->program, waits->of[i].op);
+}
+
+void walker_add_wait(struct waits *waits, int32_t op)
+{
+    if (op >= 0 && waits->count < WAITS_MOST)
+        waits->of[waits->count++] = (struct value){.op = op, .item = -1};
+}
+
+int32_t walker_join(struct walker *w, const struct waits *waits)
+{
+    if (waits->count == 0 || (waits->count == 1 && !waits->of[0].arrives))
+        return waits->count ? waits->of[0].op : -1;
+    int32_t op = program_join(w->program, w->all, 0);
+    walker_wait(w, waits);
+    return op;
+}
 
 /* Is something of it on its way? Else the first of a loop's permutes would start as soon as there is what it sends, such as
  * activations that the backward pass finds there, or weights; the queue has to come to it. */

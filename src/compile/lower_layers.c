@@ -10,14 +10,13 @@
  * durations alone would prove nothing: slack that shrinks from layer to layer shows in single ops first. Nor may anything that
  * was issued before be under way still.
  */
-#include "compile/lower_layers.h"
+#include "compile/lower_own.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/grow.h"
-#include "compile/lower_walker.h"
 
 static bool is_product(const struct module *module, int32_t at)
 {

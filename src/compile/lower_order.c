@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compile/lower_order.h"
+/*
+ * List scheduling, as compilers that hide latency do it: the queue always takes, of the instructions whose operands are
+ * there, the one with the longest way to the end (Graham 1969; the rank of HEFT, Topcuoglu 2002), and collectives are issued
+ * as soon as they can be. Times are estimated here, from costs and bytes, for the order's sake only; what it takes is
+ * simulated.
+ */
+#include "compile/lower_own.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,80 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compile/lower_permute.h"
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
-#include "compile/cores.h"
+#include "compile/lower_own.h"
+
+/* Where chips send by pairs of devices. Where all devices of a chip that send do so to one chip, and as many do on each chip,
+ * that is one part, for so many together; else as many parts as devices of a chip send, the first ones, the second ones, ... */
+struct cores_pairs {
+    int parts, together;
+    int32_t *target; /* [parts][chips]: -1, nowhere */
+    uint8_t *inside; /* [chips] 1: a device sends to another one of the chip; NULL: nowhere */
+};
+
+/* Fills in a part for each device of a chip that sends: [chips] how many do. */
+static void list_targets(struct cores_pairs *between, const struct placement *placement,
+                         const struct groups *pairs, int32_t senders[])
+{
+    const int32_t *chip_of = placement->chip_of;
+    int chips = placement->slice->chips, parts = 0;
+    bool any = false, alone = placement->cores == 1;
+    for (int p = 0; p < pairs->count; p++) {
+        int from = chip_of[pairs->member[2 * p]], to = chip_of[pairs->member[2 * p + 1]];
+        if (!alone && from == to) {
+            between->inside[from] = 1;
+            any = true;
+            continue;
+        }
+        between->target[senders[from]++ * chips + from] = to;
+        parts = senders[from] > parts ? senders[from] : parts;
+    }
+    between->parts = parts;
+    if (!any) {
+        free(between->inside);
+        between->inside = NULL;
+    }
+}
+
+/* Does each chip send to one chip, and by as many devices? */
+static bool sends_alike(const struct cores_pairs *between, int chips, const int32_t senders[])
+{
+    for (int c = 0; c < chips; c++)
+        for (int p = 0; p < between->parts && senders[c] > 0; p++)
+            if (senders[c] != between->parts || between->target[p * chips + c] != between->target[c])
+                return false;
+    return true;
+}
+
+static int cores_pairs_init(struct cores_pairs *between, const struct placement *placement,
+                            const struct groups *pairs, struct status *st)
+{
+    size_t chips = (size_t)placement->slice->chips, room = chips * (size_t)placement->cores;
+    int32_t *senders = calloc(chips, sizeof *senders);
+    *between = (struct cores_pairs){.together = 1,
+                                    .target = malloc(room * sizeof *between->target),
+                                    .inside = calloc(chips, sizeof *between->inside)};
+    int code = senders && between->target && between->inside ? 0 : status_nomem(st);
+    if (code == 0) {
+        memset(between->target, -1, room * sizeof *between->target);
+        list_targets(between, placement, pairs, senders);
+        if (between->parts > 1 && sends_alike(between, placement->slice->chips, senders)) {
+            between->together = between->parts;
+            between->parts = 1;
+        }
+    }
+    free(senders);
+    return code;
+}
+
+static void cores_pairs_free(struct cores_pairs *between)
+{
+    free(between->target);
+    free(between->inside);
+    between->target = NULL;
+    between->inside = NULL;
+}
 
 /* The permute that was written already between the same pairs; NULL: none. Steps of a loop share them (loop_permute()). */
 static const struct lowered_permute *find_permute(const struct lower *lower,
@@ -23,29 +95,29 @@ static double inside_s(const struct lower *lower, const struct collective_spec *
 }
 
 /* Writes a permute from its pairs, and keeps which ops it is for others between the same ones. */
-static int write_first(struct lower *lower, int32_t instruction, struct collective_spec *spec,
-                       struct lowered_permute *made, double bytes, int32_t before, struct status *st)
+static int write_first(const struct permute *p, struct lowered_permute *made, struct status *st)
 {
+    struct lower *lower = p->lower;
     struct groups pairs = {0};
     struct cores_pairs between = {0};
     struct program *program = &lower->program;
     char name[STAGE_NAME];
     int32_t after;
-    spec->name = lower_name(lower->module, instruction, name);
-    int code = module_groups_of(lower->module, instruction, &pairs, st);
+    p->spec->name = lower_name(lower->module, p->instruction, name);
+    int code = module_groups_of(lower->module, p->instruction, &pairs, st);
     if (code == 0)
         code = cores_pairs_init(&between, lower->placement, &pairs, st);
     made->together = between.together;
     made->first_op = program->ops;
-    for (int p = 0; p < between.parts && code == 0; p++) {
-        spec->target = between.target + (size_t)p * (size_t)lower->placement->slice->chips;
-        spec->elements = (int64_t)(bytes * made->together);
-        code = collective_of(COLLECTIVE_PERMUTE)->build(spec, program, before, &after, st);
+    for (int part = 0; part < between.parts && code == 0; part++) {
+        p->spec->target = between.target + (size_t)part * (size_t)lower->placement->slice->chips;
+        p->spec->elements = (int64_t)(p->bytes * made->together);
+        code = collective_of(COLLECTIVE_PERMUTE)->build(p->spec, program, p->before, &after, st);
     }
     made->inside_op = program->ops;
     if (code == 0 && between.inside)
-        cores_exchange(lower, instruction, program_mask(program, between.inside),
-                       inside_s(lower, spec, bytes), before);
+        lower_exchange(lower, p->instruction, program_mask(program, between.inside),
+                       inside_s(lower, p->spec, p->bytes), p->before);
     made->end_op = program->ops;
     cores_pairs_free(&between);
     groups_free(&pairs);
@@ -66,38 +138,37 @@ static int32_t own_stage(struct lower *lower, int32_t instruction)
 }
 
 /* The same ops once more, for other bytes. */
-static void write_again(struct lower *lower, const struct collective_spec *spec,
-                        const struct lowered_permute *known, double bytes, int32_t stage, int32_t before)
+static void write_again(const struct permute *p, const struct lowered_permute *known)
 {
-    struct program *program = &lower->program;
+    int32_t stage = p->stage < 0 ? own_stage(p->lower, p->instruction) : p->stage;
+    struct program *program = &p->lower->program;
     for (int32_t o = known->first_op; o < known->end_op && program->error == 0; o++) {
         struct op op = program->op[o];
         bool inside = o >= known->inside_op;
         op.stage = stage;
         op.step = 0;
         op.times = 0;
-        op.amount = amount_of(inside ? 0 : (double)(int64_t)(bytes * known->together));
-        op.setup_s = inside ? inside_s(lower, spec, bytes) : spec->setup_s;
+        op.amount = amount_of(inside ? 0 : (double)(int64_t)(p->bytes * known->together));
+        op.setup_s = inside ? inside_s(p->lower, p->spec, p->bytes) : p->spec->setup_s;
         program_add(program, op);
-        program_wait(program, before);
+        program_wait(program, p->before);
     }
 }
 
-int lower_permute(struct lower *lower, int32_t instruction, struct collective_spec *spec, int32_t stage,
-                  int32_t before, int32_t *after, struct status *st)
+int lower_permute(const struct permute *p, int32_t *after, struct status *st)
 {
-    const struct attribute *pairs = module_find(lower->module, instruction, ATTR_SOURCE_TARGET_PAIRS);
+    struct lower *lower = p->lower;
+    const struct attribute *pairs = module_find(lower->module, p->instruction, ATTR_SOURCE_TARGET_PAIRS);
     struct lowered_permute own = {.first = pairs ? pairs->first : 0,
                                   .count = pairs ? pairs->count : 0,
-                                  .ids = module_ids_of(lower->module, instruction)};
+                                  .ids = module_ids_of(lower->module, p->instruction)};
     const struct lowered_permute *known = find_permute(lower, &own);
-    double bytes = lower_collective_bytes(lower->module, instruction, 1);
     int32_t first = lower->program.ops;
     int code = 0;
     if (known)
-        write_again(lower, spec, known, bytes, stage < 0 ? own_stage(lower, instruction) : stage, before);
+        write_again(p, known);
     else
-        code = write_first(lower, instruction, spec, &own, bytes, before, st);
+        code = write_first(p, &own, st);
     if (code == 0 && lower->program.ops > first)
         *after = program_join_since(&lower->program, first, WHERE_ALL, lower->program.op[first].stage);
     return code < 0 ? code : program_close(&lower->program, st);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "compile/lower_ragged.h"
+#include "compile/lower_own.h"
 
 #include <math.h>
 #include <stdlib.h>

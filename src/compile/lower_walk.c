@@ -7,14 +7,11 @@
  * what brought it, and nobody waits for it but those who read it: such values are loose. Overlapped, an instruction waits for what its operands come from: so every value
  * carries the op that makes it, and a tuple its elements, which loops pass on from trip to trip.
  */
-#include "compile/lower_walk.h"
+#include "compile/lower_own.h"
 
 #include <stdlib.h>
 
 #include "base/grow.h"
-#include "compile/lower_layers.h"
-#include "compile/lower_order.h"
-#include "compile/lower_walker.h"
 
 enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64 };
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compile/placement.h"
 
-#include "compile/cores.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -222,6 +220,94 @@ static int walk_list(struct layout *layout, const struct placement *placement, c
     return 0;
 }
 
+/* How often a group has the chip of one of its members; -1 where that differs from member to member. `times` is scratch,
+ * [chips], zeroed again. */
+static int devices_a_chip(const struct placement *placement, const int member[], int size, int32_t times[])
+{
+    for (int i = 0; i < size; i++)
+        times[placement->chip_of[member[i]]]++;
+    int each = times[placement->chip_of[member[0]]];
+    for (int i = 0; i < size; i++)
+        each = times[placement->chip_of[member[i]]] == each ? each : -1;
+    for (int i = 0; i < size; i++)
+        times[placement->chip_of[member[i]]] = 0;
+    return each;
+}
+
+/* Appends the chips of a group, each by the first of its devices there. */
+static void append_chips(const struct placement *placement, const int member[], int size, int32_t seen[],
+                         struct groups *chips)
+{
+    int *to = chips->member + (size_t)chips->count * (size_t)chips->size, n = 0;
+    for (int i = 0; i < size; i++) {
+        int32_t *of = &seen[placement->chip_of[member[i]]];
+        if (*of == 0)
+            to[n++] = member[i];
+        *of = chips->count + 1;
+    }
+    chips->count++;
+}
+
+/* Is it the group of the other devices of chips that a group has been kept for, in the same order? */
+static bool is_beside(const struct placement *placement, const int member[], const int32_t seen[],
+                      const struct groups *chips)
+{
+    const int *kept = chips->member + (size_t)(seen[placement->chip_of[member[0]]] - 1) * (size_t)chips->size;
+    for (int i = 0; i < chips->size; i++)
+        if (placement->chip_of[member[i]] != placement->chip_of[kept[i]])
+            return false;
+    return true;
+}
+
+static int neither(struct status *st)
+{
+    return status_fail(
+        st, STATUS_INPUT,
+        "a group of devices has some devices of a chip and not the others; groups must have all "
+        "devices of each of their chips, or one of each with the others in groups alike: take a "
+        "--slice of as many chips as there are devices");
+}
+
+static int keep_groups(const struct placement *placement, const struct groups *groups, int each,
+                       int32_t seen[], struct groups *chips, struct status *st)
+{
+    for (int g = 0; g < groups->count; g++) {
+        const int *member = groups->member + (size_t)g * (size_t)groups->size;
+        bool known = seen[placement->chip_of[member[0]]] > 0;
+        if (known && !is_beside(placement, member, seen, chips))
+            return neither(st);
+        if (!known)
+            append_chips(placement, member, groups->size, seen, chips);
+    }
+    return chips->count * (each == 1 ? placement->cores : 1) == groups->count ? 0 : neither(st);
+}
+
+/* Groups with one device for each chip, of which layout.chips and layout.together say what they stand for. */
+static int fold_cores(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                      struct groups *chips, struct status *st)
+{
+    int32_t *seen = calloc((size_t)placement->slice->chips, sizeof *seen);
+    int each = 0, code = seen ? 0 : status_nomem(st);
+    for (int g = 0; g < groups->count && code == 0; g++) {
+        int now =
+            devices_a_chip(placement, groups->member + (size_t)g * (size_t)groups->size, groups->size, seen);
+        if ((now != 1 && now != placement->cores) || (g > 0 && now != each))
+            code = neither(st);
+        each = now;
+    }
+    if (code == 0) {
+        layout->chips = groups->size / each;
+        layout->together = each == 1 ? placement->cores : 1;
+        code = groups_init(chips, groups->count, layout->chips, st);
+    }
+    if (code == 0) {
+        chips->count = 0;
+        code = keep_groups(placement, groups, each, seen, chips, st);
+    }
+    free(seen);
+    return code;
+}
+
 int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
                 struct status *st)
 {
@@ -229,7 +315,7 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
     struct groups of_chips = {0};
     *layout = (struct layout){.devices = groups->size, .chips = groups->size, .together = 1};
     if (placement->cores > 1) {
-        if (cores_fold(layout, placement, groups, &of_chips, st) < 0) {
+        if (fold_cores(layout, placement, groups, &of_chips, st) < 0) {
             groups_free(&of_chips);
             return st->code;
         }

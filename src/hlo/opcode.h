@@ -18,6 +18,7 @@
 #define ICISIM_OPCODE_H
 
 #include <assert.h>
+#include <stdbool.h>
 
 enum opcode_class {
     CLASS_FREE,
@@ -204,6 +205,29 @@ static inline const struct opcode_info *opcode_info(enum opcode opcode)
 {
     assert((unsigned)opcode < HLO_OPCODES);
     return &opcode_table[opcode];
+}
+
+/* A collective, or the start of one or of a computation that may hold one: all starts but those of copies and async-start. */
+static inline bool opcode_communicates(enum opcode opcode)
+{
+    enum opcode_class class = opcode_info(opcode)->class;
+    return class == CLASS_COLLECTIVE ||
+           (class == CLASS_START && opcode != HLO_ASYNC_START && opcode != HLO_COPY_START);
+}
+
+/* Does it only name, compute element by element, or move elements: what a pass may write elsewhere, or leave out? */
+static inline bool opcode_is_cheap(enum opcode opcode)
+{
+    enum opcode_class class = opcode_info(opcode)->class;
+    return opcode != HLO_PARAMETER &&
+           (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY);
+}
+
+/* Another type, shape or layout of what its one operand has, and all of it. */
+static inline bool opcode_is_renaming(enum opcode opcode)
+{
+    return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_CONVERT ||
+           opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
 }
 
 /* The opcode of a name of so many characters, -1 if there is none. */

@@ -73,13 +73,6 @@ static int add(struct tally *tally, const struct tally_row *one, double times, s
     return 0;
 }
 
-static bool communicates(enum opcode opcode)
-{
-    const struct opcode_info *info = opcode_info(opcode);
-    bool started = info->class == CLASS_START && opcode != HLO_COPY_START && opcode != HLO_ASYNC_START;
-    return info->class == CLASS_COLLECTIVE || started;
-}
-
 static int walk(const struct module *module, int32_t computation, double times, struct tally *tally,
                 struct status *st)
 {
@@ -90,7 +83,7 @@ static int walk(const struct module *module, int32_t computation, double times, 
         enum opcode opcode = module_at(module, at)->opcode;
         double trips = 1;
         int32_t called;
-        if (communicates(opcode) && (code = describe(module, at, &one, st)) == 0)
+        if (opcode_communicates(opcode) && (code = describe(module, at, &one, st)) == 0)
             code = add(tally, &one, times, st);
         if (opcode == HLO_WHILE) {
             int64_t known = module_trip_count(module, at);

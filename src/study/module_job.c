@@ -176,11 +176,7 @@ static int time_module(void *context, const struct module *module, double *time_
     lower_free(timed);
     int code = lower_init(timed, module, &m->placement, &m->options, st);
     if (code == 0)
-        code = lower_learn(timed, &m->lower, st);
-    if (code == 0)
         code = lower_time(timed, time_s, st);
-    if (code == 0)
-        code = lower_learn(&m->lower, timed, st);
     m->unsteady = m->unsteady || timed->unsteady;
     timed->module = NULL; /* it is the caller's, who may move it */
     return code;
@@ -253,8 +249,6 @@ int module_job_choose(struct module_job *m, struct status *st)
     m->built = m->lower.written != NULL;
     if (code == 0 && !m->built)
         code = lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
-    if (code == 0)
-        code = lower_learn(&m->lower, &best.best, st);
     m->lower.module = &m->module;
     choice_free(&best);
     return code;
@@ -302,8 +296,6 @@ static int find_overlapped(const struct module_job *m, double *time_s, struct st
     struct lower lower = {0};
     options.overlapped = true;
     int code = lower_init(&lower, &m->module, &m->placement, &options, st);
-    if (code == 0)
-        code = lower_learn(&lower, &m->lower, st);
     if (code == 0)
         code = lower_time(&lower, time_s, st);
     lower_free(&lower);

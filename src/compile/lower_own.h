@@ -1,15 +1,68 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What the files of the walk share: where it is, and what its values come from. lower_walk.c goes through instructions,
- * lower_compute.c appends to the queue, lower_issue.c collectives, lower_call.c loops and branches, lower_waits.c says what
- * they wait for.
+ * lower_own: what the files of the lowering share. lower_walk.c goes through instructions in the order of execution,
+ * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and branches.
+ * lower_collective.c, lower_permute.c and lower_ragged.c write a collective; lower_order.c finds an order where the text is no
+ * schedule; lower_layers.c sees what layers stand for that are not in the module.
  *
- * Errors: negative codes, with the text in walker.st; a NULL item is one, too. Ownership: lower_walk() makes and frees it all.
+ * Errors: negative codes, with the text in the status or in walker.st; a NULL item is one, too. Ownership: lower_walk() makes
+ * the walker and frees it.
  */
-#ifndef LOWER_WALKER_H
-#define LOWER_WALKER_H
+#ifndef LOWER_OWN_H
+#define LOWER_OWN_H
 
+#include "collective/collective.h"
 #include "compile/lower.h"
+
+/* The walk through a module, which appends to the program: the queue begins when the op `before` has ended, if that is not
+ * negative; `after` becomes the queue's last op. */
+int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct status *st);
+
+/* An order for the instructions of a computation whose text is no schedule: order[0 .. count), operands first. */
+int lower_order(const struct lower *lower, int32_t computation, int32_t order[], struct status *st);
+
+/* The last product of the entry, -1 where no layers are missing. */
+int32_t lower_layers_last_dot(const struct lower *lower);
+
+/* After a run: adds what the missing layers take. False if those that are there do not go on alike, and it is an estimate. */
+bool lower_layers_settle(const struct lower *lower, const struct trace *trace, double *more_s);
+
+/* Instructions whose rows differ from device to device, as their labels say (hlo/ragged_rows.h). */
+
+/* Does it have rows of its own on each device? */
+bool lower_has_rows(const struct module *module, int32_t instruction);
+
+/* What a ragged-dot takes on each chip: seconds[chips of the slice], 0 on chips without a device, that of the slowest of its
+ * devices where it has several; and the longest, with what binds that. */
+int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
+                         enum bound_kind *bound, struct status *st);
+
+/* The pairs of a ragged-all-to-all, in rows of elem_bytes: sets elements, elem_bytes, pair_elements, which the caller frees. */
+int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct collective_spec *spec,
+                       int64_t **pair, struct status *st);
+
+/* Bytes that a device has before a ragged-all-to-all or after it, the most of all. */
+int lower_ragged_most(const struct lower *lower, int32_t instruction, double *bytes, struct status *st);
+
+/* Bytes that all devices send; negative where no label says. */
+double lower_ragged_bytes(const struct module *module, int32_t instruction);
+
+/* A permute that is being written. It may be of a stage that there is already (-1: it makes one of its own), and waits for
+ * `before`. */
+struct permute {
+    struct lower *lower;
+    int32_t instruction, stage, before;
+    struct collective_spec *spec;
+    double bytes; /* of a device */
+};
+
+/* Appends what a permute sends, all at once: over links what goes to other chips, by HBM what the devices of a chip give each
+ * other. `after` ends when all has arrived; it is left alone where nobody sends. */
+int lower_permute(const struct permute *permute, int32_t *after, struct status *st);
+
+/* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
+int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
+                       int32_t before);
 
 enum { WAITS_MOST = 256 };
 
