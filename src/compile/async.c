@@ -40,27 +40,65 @@ static int32_t start_shape(struct edit *edit, int32_t collective)
     return module_tuple(edit->to, part, 2);
 }
 
-int32_t async_start(struct edit *edit, int32_t collective, const char *more)
+int async_open(struct async *async, const struct module *from, struct module *to, struct status *st)
 {
-    const struct instruction *i = module_at(edit->from, collective);
-    char name[160];
-    snprintf(name, sizeof name, "%.140s.start", module_word(edit->from, i->name));
-    for (int o = 0; o < i->operands; o++)
-        edit_push(edit, edit->now[module_operand(edit->from, collective, o)]);
-    int32_t made =
-        edit_add(edit, part_of(i->opcode, false), name, start_shape(edit, collective), i->operands);
-    edit_attributes(edit, collective, false);
-    edit_label(edit, collective, more);
-    return made;
+    int code = edit_open_entry(&async->edit, from, to, st);
+    async->start = malloc(((size_t)from->instructions + 1) * sizeof *async->start);
+    if (!async->start)
+        return status_nomem(st);
+    for (int32_t i = 0; i < from->instructions; i++)
+        async->start[i] = ASYNC_WHOLE;
+    return code;
 }
 
-int32_t async_done(struct edit *edit, int32_t collective, int32_t start)
+int async_close(struct async *async, int code, struct status *st)
 {
-    const struct instruction *i = module_at(edit->from, collective);
-    edit_push(edit, start);
-    int32_t made = edit_add(edit, part_of(i->opcode, true), module_word(edit->from, i->name),
-                            edit_shape(edit, i->shape), 1);
-    edit_attribute(edit, collective, ATTR_FRONTEND_ATTRIBUTES);
-    edit_replace(edit, collective, made);
-    return made;
+    free(async->start);
+    return edit_close(&async->edit, code, st);
+}
+
+void async_start(struct async *async, int32_t at, const char *more)
+{
+    struct edit *edit = &async->edit;
+    const struct instruction *i = module_at(edit->from, at);
+    char name[160];
+    if (async->start[at] >= 0)
+        return;
+    async_write_operands(async, at);
+    snprintf(name, sizeof name, "%.140s.start", module_word(edit->from, i->name));
+    for (int o = 0; o < i->operands; o++)
+        edit_push(edit, edit->now[module_operand(edit->from, at, o)]);
+    async->start[at] = edit_add(edit, part_of(i->opcode, false), name, start_shape(edit, at), i->operands);
+    edit_attributes(edit, at, false);
+    edit_label(edit, at, more);
+}
+
+static void write_done(struct async *async, int32_t at)
+{
+    struct edit *edit = &async->edit;
+    const struct instruction *i = module_at(edit->from, at);
+    edit_push(edit, async->start[at]);
+    edit_replace(edit, at,
+                 edit_add(edit, part_of(i->opcode, true), module_word(edit->from, i->name),
+                          edit_shape(edit, i->shape), 1));
+    edit_attribute(edit, at, ATTR_FRONTEND_ATTRIBUTES);
+}
+
+void async_write(struct async *async, int32_t at)
+{
+    if (async->edit.now[at] != EDIT_GONE || async->edit.to->error < 0)
+        return;
+    if (async_is_split(async, at)) {
+        async_start(async, at, "");
+        write_done(async, at);
+        return;
+    }
+    async_write_operands(async, at);
+    edit_copy(&async->edit, at);
+}
+
+void async_write_operands(struct async *async, int32_t at)
+{
+    for (int o = 0; o < module_at(async->edit.from, at)->operands; o++)
+        async_write(async, module_operand(async->edit.from, at, o));
 }

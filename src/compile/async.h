@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* async: a collective in two parts, for passes that start it early or wait for it late. */
+/*
+ * async: collectives in two parts, for passes that start them early or wait for them late. A pass says which collectives of
+ * the entry are split, then starts them where it wants to; what is written brings what it needs before it, of a collective
+ * that is split the done.
+ *
+ * Errors: STATUS_NOMEM. Ownership: async_close() frees it all, also after an error.
+ */
 #ifndef ASYNC_H
 #define ASYNC_H
 
 #include "hlo/edit.h"
 
-/* Adds the start of an all-gather, reduce-scatter, all-reduce or all-to-all, ragged or not, of the old module, whose operands the new one has, with all its
- * attributes, and more labels. */
-int32_t async_start(struct edit *edit, int32_t collective, const char *more);
-/* Adds its done, which takes the collective's name and stands for it. */
-int32_t async_done(struct edit *edit, int32_t collective, int32_t start);
+enum { ASYNC_WHOLE = -2, ASYNC_LATER = -1 };
+struct async {
+    struct edit edit;
+    int32_t
+        *start; /* [instructions] in the new module; ASYNC_LATER before that; ASYNC_WHOLE: it is not split */
+};
+
+int async_open(struct async *async, const struct module *from, struct module *to, struct status *st);
+int async_close(struct async *async, int code, struct status *st);
+
+static inline bool async_is_split(const struct async *async, int32_t at)
+{
+    return async->start[at] != ASYNC_WHOLE;
+}
+static inline void async_split(struct async *async, int32_t at)
+{
+    async->start[at] = ASYNC_LATER;
+}
+/* Starts an all-gather, reduce-scatter, all-reduce or all-to-all, ragged or not, that is split, unless it has started: with
+ * all its attributes, and more labels. */
+void async_start(struct async *async, int32_t at, const char *more);
+/* Writes an instruction unless it is written: of a split one the done, under its name. */
+void async_write(struct async *async, int32_t at);
+void async_write_operands(struct async *async, int32_t at);
 
 #endif

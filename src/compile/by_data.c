@@ -10,7 +10,7 @@ static bool goes(const struct module *in, int32_t at)
 
 int pass_by_data(const struct module *in, struct module *out, struct status *st)
 {
-    struct edit edit;
+    struct async async;
     const struct computation *entry = &in->computation[in->entry];
     bool any = false;
     *out = (struct module){0};
@@ -18,17 +18,13 @@ int pass_by_data(const struct module *in, struct module *out, struct status *st)
         any = any || goes(in, at);
     if (!any)
         return 0;
-    int code = edit_open(&edit, in, out, st);
-    if (code == 0) {
-        edit_copy_called(&edit);
-        edit_begin(&edit, in->entry);
-    }
+    int code = async_open(&async, in, out, st);
     for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++) {
-        if (goes(in, at))
-            async_done(&edit, at, async_start(&edit, at, "issue=\"data\""));
-        else
-            edit_copy(&edit, at);
+        if (goes(in, at)) {
+            async_split(&async, at);
+            async_start(&async, at, "issue=\"data\"");
+        }
+        async_write(&async, at);
     }
-    int closed = edit_close(&edit, st);
-    return code < 0 ? code : closed;
+    return async_close(&async, code, st);
 }

@@ -279,18 +279,15 @@ static void write_value(struct combine *c, int32_t at)
 int pass_combine(const struct module *in, struct module *out, struct status *st)
 {
     struct combine c = {.next = NULL};
-    int code = edit_open(&c.edit, in, out, st);
+    int code = edit_open_entry(&c.edit, in, out, st);
     if (code == 0)
         code = gathers_init(&c.gathers, in, st);
     if (code == 0 && !(c.next = malloc(((size_t)c.gathers.entry->count + 1) * sizeof *c.next)))
         code = status_nomem(st);
     if (code == 0)
         code = find_order(&c, st);
-    if (code == 0) {
+    if (code == 0)
         find_bundles(&c);
-        edit_copy_called(&c.edit);
-        edit_begin(&c.edit, in->entry);
-    }
     for (int32_t i = 0; code == 0 && i < c.gathers.entry->count; i++) {
         int32_t at = c.gathers.entry->first + i;
         bool moves = origin_of(&c.gathers, at)->moves; /* then it is written where it is needed */
@@ -302,6 +299,5 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
     free(c.depth);
     free(c.level);
     free(c.ordered);
-    int closed = edit_close(&c.edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&c.edit, code, st);
 }

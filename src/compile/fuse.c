@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "compile/pass.h"
 #include "hlo/cost.h"
@@ -24,22 +23,9 @@ struct fuse {
 static bool is_elementwise(const struct module *m, int32_t at)
 {
     enum opcode opcode = module_at(m, at)->opcode;
-    switch (opcode) {
-    case HLO_BROADCAST:
-    case HLO_CONCATENATE:
-    case HLO_CONSTANT:
-    case HLO_COPY:
-    case HLO_IOTA:
-    case HLO_PAD:
-    case HLO_RESHAPE:
-    case HLO_BITCAST:
-    case HLO_REVERSE:
-    case HLO_SLICE:
-    case HLO_TRANSPOSE:
-        return true;
-    default:
-        return opcode_info(opcode)->class == CLASS_ELEMENTWISE;
-    }
+    return opcode_info(opcode)->class == CLASS_ELEMENTWISE || opcode_is_renaming(opcode) ||
+           opcode == HLO_BROADCAST || opcode == HLO_CONCATENATE || opcode == HLO_CONSTANT ||
+           opcode == HLO_IOTA || opcode == HLO_PAD || opcode == HLO_REVERSE || opcode == HLO_SLICE;
 }
 
 /* Another name for what the operand has, or for a part of it in one piece. */
@@ -48,13 +34,6 @@ static bool renames(const struct module *m, int32_t at)
     enum opcode opcode = module_at(m, at)->opcode;
     return opcode == HLO_BITCAST || (opcode == HLO_RESHAPE && !(module_cost(m, at).hbm_bytes > 0)) ||
            (opcode == HLO_SLICE && module_shape_of(m, at)->count == 1);
-}
-
-static int32_t region_of(const struct module *m, int32_t at)
-{
-    char text[24];
-    int32_t layer = module_label(m, at, "layer", text, sizeof text) ? (int32_t)atoi(text) : 0;
-    return 2 * layer + module_is_backward(m, at);
 }
 
 /* What is in HBM for a value that another layer or phase reads. */
@@ -138,7 +117,7 @@ int pass_fuse(const struct module *in, struct module *out, struct status *st)
     struct edit edit;
     struct fuse f = {.from = in, .entry = &in->computation[in->entry]};
     size_t n = (size_t)f.entry->count + 1;
-    int code = edit_open(&edit, in, out, st);
+    int code = edit_open_entry(&edit, in, out, st);
     f.kept = calloc(n, sizeof *f.kept);
     f.seen = malloc(n * sizeof *f.seen);
     f.region = malloc(n * sizeof *f.region);
@@ -146,18 +125,14 @@ int pass_fuse(const struct module *in, struct module *out, struct status *st)
         code = status_nomem(st);
     for (int32_t i = 0; i < f.entry->count && code == 0; i++) {
         f.seen[i] = -1;
-        f.region[i] = region_of(in, f.entry->first + i);
+        f.region[i] = module_region(in, f.entry->first + i);
     }
-    if (code == 0) {
+    if (code == 0)
         find_kept(&f);
-        edit_copy_called(&edit);
-        edit_begin(&edit, in->entry);
-    }
     for (int32_t i = 0; i < f.entry->count && code == 0; i++)
         copy(&f, &edit, f.entry->first + i);
     free(f.kept);
     free(f.seen);
     free(f.region);
-    int closed = edit_close(&edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&edit, code, st);
 }

@@ -1,16 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "compile/given.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-static bool renames(enum opcode opcode)
-{
-    return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_CONVERT ||
-           opcode == HLO_TRANSPOSE || opcode == HLO_COPY || opcode == HLO_TUPLE ||
-           opcode == HLO_GET_TUPLE_ELEMENT;
-}
 
 /* From the first instruction to the last: what comes from parameters only. */
 static void find_given(struct gathers *g)
@@ -19,7 +10,8 @@ static void find_given(struct gathers *g)
         struct origin *origin = origin_of(g, at);
         enum opcode opcode = module_at(g->from, at)->opcode;
         *origin = (struct origin){.block = -1, .opens = -1};
-        origin->given = opcode == HLO_PARAMETER || opcode == HLO_ALL_GATHER || renames(opcode);
+        origin->given = opcode == HLO_PARAMETER || opcode == HLO_ALL_GATHER || opcode_is_renaming(opcode) ||
+                        opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT;
         for (int o = 0; o < module_at(g->from, at)->operands; o++)
             origin->given = origin->given && origin_of(g, module_operand(g->from, at, o))->given;
     }
@@ -41,17 +33,14 @@ static void find_moving(struct gathers *g)
     }
 }
 
-static int32_t block_by_key(struct gathers *g, int32_t gather)
+static int32_t block_by_region(struct gathers *g, int32_t gather)
 {
-    char phase[24] = "", layer[24] = "", key[BLOCK_KEY];
     int32_t b = g->blocks > 2 ? g->blocks - 2 : 0; /* micro-batches come to a layer more than once */
-    module_label(g->from, gather, "phase", phase, sizeof phase);
-    module_label(g->from, gather, "layer", layer, sizeof layer);
-    snprintf(key, sizeof key, "%s %s", phase, layer);
-    while (b < g->blocks && strcmp(g->block[b].key, key) != 0)
+    int32_t region = module_region(g->from, gather);
+    while (b < g->blocks && g->block[b] != region)
         b++;
     if (b == g->blocks)
-        memcpy(g->block[g->blocks++].key, key, sizeof key);
+        g->block[g->blocks++] = region;
     return b;
 }
 
@@ -63,7 +52,7 @@ static void find_blocks(struct gathers *g)
             int32_t gather = module_operand(g->from, at, o), before = g->blocks;
             if (!is_given_gather(g, gather))
                 continue;
-            origin_of(g, gather)->block = block_by_key(g, gather);
+            origin_of(g, gather)->block = block_by_region(g, gather);
             if (g->blocks > before && origin_of(g, at)->opens < 0)
                 origin_of(g, at)->opens = before;
         }

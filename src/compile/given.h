@@ -22,15 +22,11 @@ struct origin {
     int32_t opens; /* the block whose first use of what it gathers this is, or -1 */
 };
 
-enum { BLOCK_KEY = 56 };
-struct block {
-    char key[BLOCK_KEY];
-};
 struct gathers {
     const struct module *from;
     const struct computation *entry;
     struct origin *origin; /* [instructions of the entry] */
-    struct block *block;
+    int32_t *block;        /* [blocks] the region of each (module_region()) */
     int32_t blocks;
 };
 

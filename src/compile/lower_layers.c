@@ -120,10 +120,8 @@ static bool stand_for_all(const struct lower *lower)
     int middle = (lower->options->layers + 1) / 2;
     int32_t own = 0, standing = 0;
     for (int32_t i = 0; i < lower->items; i++) {
-        char layer[16];
         standing += lower->item[i].layers > 1 && lower->item[i].layer > 0;
-        own += module_label(lower->module, lower->item[i].instruction, "layer", layer, sizeof layer) &&
-               atoi(layer) == middle;
+        own += module_layer(lower->module, lower->item[i].instruction) == middle;
     }
     return own == standing;
 }

@@ -359,8 +359,7 @@ static int write(struct overlap *o, struct module *out, struct status *st)
         write_entry(o);
     }
     builder_free(&o->b);
-    int closed = edit_close(&o->edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&o->edit, code, st);
 }
 
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,

@@ -8,7 +8,6 @@
  * products of the backward pass.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "compile/async.h"
 #include "compile/pass.h"
@@ -17,7 +16,6 @@
 struct follow {
     bool tail;
     int16_t depth; /* collectives of the tail that come before, one after the other */
-    int32_t start; /* of a collective of the tail, in the new module */
 };
 
 /* An instruction of the tail that is not written yet. */
@@ -26,14 +24,14 @@ struct pending {
 };
 
 struct postpone {
-    struct edit edit;
+    struct async async;
     const struct module *from;
     const struct computation *entry;
     struct follow *follow; /* [instructions of the entry] */
     struct pending *pending;
     int32_t pendings;
     int32_t block; /* layers of the backward pass that have begun */
-    char layer[24];
+    int32_t layer;
     int layers;
 };
 
@@ -54,9 +52,8 @@ static bool may_follow(const struct module *module, int32_t at)
     enum opcode opcode = module_at(module, at)->opcode;
     enum opcode_class class = opcode_info(opcode)->class;
     return opcode == HLO_TUPLE || (sums(module, at) && module_is_backward(module, at)) ||
-           ((class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY ||
-             (class == CLASS_OPAQUE && !module_cost(module, at).product)) &&
-            opcode != HLO_PARAMETER && module_is_backward(module, at));
+           (module_is_backward(module, at) &&
+            (opcode_is_cheap(opcode) || (class == CLASS_OPAQUE && !module_cost(module, at).product)));
 }
 
 /* From the last instruction to the first: is all that uses it part of the tail? Then, from the first on, how deep it is: what
@@ -65,7 +62,7 @@ static void find_tail(struct postpone *p)
 {
     int32_t first = p->entry->first, end = first + p->entry->count;
     for (int32_t at = first; at < end; at++)
-        *follow_of(p, at) = (struct follow){.tail = may_follow(p->from, at), .start = -1};
+        *follow_of(p, at) = (struct follow){.tail = may_follow(p->from, at)};
     for (int32_t at = end - 1; at >= first; at--)
         for (int o = 0; o < module_at(p->from, at)->operands; o++)
             if (!follow_of(p, at)->tail)
@@ -81,19 +78,12 @@ static void find_tail(struct postpone *p)
     }
 }
 
-/* Writes an instruction, after the dones of what it needs. */
 static void write_one(struct postpone *p, int32_t at)
 {
-    struct follow *follow = follow_of(p, at);
-    for (int o = 0; o < module_at(p->from, at)->operands; o++) {
-        int32_t operand = module_operand(p->from, at, o);
-        if (p->edit.now[operand] == EDIT_GONE)
-            async_done(&p->edit, operand, follow_of(p, operand)->start);
-    }
-    if (follow->tail && sums(p->from, at))
-        follow->start = async_start(&p->edit, at, "");
+    if (async_is_split(&p->async, at))
+        async_start(&p->async, at, "");
     else
-        edit_copy(&p->edit, at);
+        async_write(&p->async, at);
 }
 
 static void write_due(struct postpone *p, int32_t block)
@@ -110,21 +100,20 @@ static void write_due(struct postpone *p, int32_t block)
 /* A product of the backward pass in another layer than the last one begins a block. */
 static void count_block(struct postpone *p, int32_t at)
 {
-    char layer[24] = "";
-    if (opcode_info(module_at(p->from, at)->opcode)->class != CLASS_MATMUL ||
+    int32_t layer = module_layer(p->from, at);
+    if (layer == p->layer || opcode_info(module_at(p->from, at)->opcode)->class != CLASS_MATMUL ||
         !module_is_backward(p->from, at))
         return;
-    module_label(p->from, at, "layer", layer, sizeof layer);
-    if (strcmp(layer, p->layer) == 0)
-        return;
-    memcpy(p->layer, layer, sizeof layer);
+    p->layer = layer;
     write_due(p, ++p->block);
 }
 
 static void write_entry(struct postpone *p)
 {
     int32_t root = p->entry->root;
-    edit_begin(&p->edit, p->from->entry);
+    for (int32_t at = p->entry->first; at < p->entry->first + p->entry->count; at++)
+        if (follow_of(p, at)->tail && sums(p->from, at))
+            async_split(&p->async, at);
     for (int32_t at = p->entry->first; at < p->entry->first + p->entry->count; at++) {
         const struct follow *follow = follow_of(p, at);
         if (at == root) {
@@ -159,14 +148,11 @@ static void close_postpone(struct postpone *p)
 int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st)
 {
     struct postpone p;
-    int code = open_postpone(&p, in, layers, st), opened = edit_open(&p.edit, in, out, st);
-    if (code == 0 && opened == 0) {
-        edit_copy_called(&p.edit);
+    int code = open_postpone(&p, in, layers, st), opened = async_open(&p.async, in, out, st);
+    if (code == 0 && opened == 0)
         write_entry(&p);
-    }
     close_postpone(&p);
-    int closed = edit_close(&p.edit, st);
-    return code < 0 ? code : opened < 0 ? opened : closed;
+    return async_close(&p.async, code < 0 ? code : opened, st);
 }
 
 int pass_find_postponed(const struct module *in, bool later[], struct status *st)

@@ -20,9 +20,8 @@ struct turn {
 };
 
 struct prefetch {
-    struct edit edit;
+    struct async async;
     struct gathers gathers;
-    int32_t *start; /* [instructions of the module] in the new one, -1 */
     struct turn *turn;
     int32_t turns;
     int layers;
@@ -48,43 +47,13 @@ static void find_turns(struct prefetch *p)
     qsort(p->turn, (size_t)p->turns, sizeof *p->turn, by_turn);
 }
 
-static void write_value(struct prefetch *p, int32_t at);
-
-static void write_operands(struct prefetch *p, int32_t at)
-{
-    for (int o = 0; o < module_at(p->gathers.from, at)->operands; o++)
-        write_value(p, module_operand(p->gathers.from, at, o));
-}
-
-static void write_start(struct prefetch *p, int32_t gather)
-{
-    if (p->start[gather] >= 0)
-        return;
-    write_operands(p, gather);
-    p->start[gather] = async_start(&p->edit, gather, "");
-}
-
-/* What was not written yet: of a gather its done, under its own name. */
-static void write_value(struct prefetch *p, int32_t at)
-{
-    if (p->edit.now[at] != EDIT_GONE)
-        return;
-    if (!is_given_gather(&p->gathers, at)) {
-        write_operands(p, at);
-        edit_copy(&p->edit, at);
-        return;
-    }
-    write_start(p, at);
-    async_done(&p->edit, at, p->start[at]);
-}
-
 /* Starts what is due when block `now` begins; -1: when the step does. */
 static void write_starts(struct prefetch *p, int32_t now)
 {
     for (int32_t t = 0; t < p->turns; t++) {
         int32_t due = p->turn[t].block - p->layers - p->turn[t].later;
         if ((due < 0 ? -1 : due) == now)
-            write_start(p, p->turn[t].gather);
+            async_start(&p->async, p->turn[t].gather, "");
     }
 }
 
@@ -92,51 +61,39 @@ static void write_entry(struct prefetch *p)
 {
     const struct gathers *g = &p->gathers;
     int32_t first = g->entry->first, end = first + g->entry->count;
-    edit_begin(&p->edit, p->gathers.from->entry);
-    for (int32_t at = first; at < end; at++)
+    for (int32_t at = first; at < end; at++) {
         if (module_at(g->from, at)->opcode == HLO_PARAMETER)
-            edit_copy(&p->edit, at);
+            async_write(&p->async, at);
+        if (is_given_gather(g, at))
+            async_split(&p->async, at);
+    }
     write_starts(p, -1);
     for (int32_t at = first; at < end; at++) {
         const struct origin *origin = origin_of(g, at);
         if (origin->moves)
             continue;
-        write_operands(p, at);
+        async_write_operands(&p->async, at);
         if (origin->opens >= 0)
             write_starts(p, origin->opens);
-        write_value(p, at);
+        async_write(&p->async, at);
     }
-}
-
-static int open_prefetch(struct prefetch *p, const struct module *in, struct status *st)
-{
-    if (gathers_init(&p->gathers, in, st) < 0)
-        return st->code;
-    p->start = malloc(((size_t)in->instructions + 1) * sizeof *p->start);
-    p->turn = malloc(((size_t)p->gathers.entry->count + 1) * sizeof *p->turn);
-    if (!p->start || !p->turn)
-        return status_nomem(st);
-    for (int32_t i = 0; i < in->instructions; i++)
-        p->start[i] = -1;
-    find_turns(p);
-    return 0;
 }
 
 int pass_prefetch(const struct module *in, int layers, struct module *out, struct status *st)
 {
     struct prefetch p = {.layers = layers};
-    int code = edit_open(&p.edit, in, out, st);
+    int code = async_open(&p.async, in, out, st);
     if (code == 0)
-        code = open_prefetch(&p, in, st);
+        code = gathers_init(&p.gathers, in, st);
+    if (code == 0 && !(p.turn = malloc(((size_t)p.gathers.entry->count + 1) * sizeof *p.turn)))
+        code = status_nomem(st);
     if (code == 0) {
-        edit_copy_called(&p.edit);
+        find_turns(&p);
         write_entry(&p);
     }
     gathers_free(&p.gathers);
-    free(p.start);
     free(p.turn);
-    int closed = edit_close(&p.edit, st);
-    return code < 0 ? code : closed;
+    return async_close(&p.async, code, st);
 }
 
 int pass_find_prefetched(const struct module *in, bool ahead[], struct status *st)

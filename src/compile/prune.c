@@ -61,6 +61,5 @@ int pass_prune(const struct module *in, struct module *out, struct status *st)
                 edit_copy(&edit, at);
     }
     free(keep);
-    int closed = edit_close(&edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&edit, code, st);
 }

@@ -42,19 +42,12 @@ static struct fact *fact_of(struct recompute *c, int32_t at)
     return &c->fact[at - c->entry->first];
 }
 
-/* Another name, type or shape for what the operand has. */
-static bool renames(enum opcode opcode)
-{
-    return opcode == HLO_RESHAPE || opcode == HLO_BITCAST || opcode == HLO_SLICE || opcode == HLO_CONVERT ||
-           opcode == HLO_TRANSPOSE || opcode == HLO_COPY;
-}
-
 /* Of what is all gathered, the same in other words. */
 static bool is_gathered(struct recompute *c, int32_t at)
 {
     const struct module *from = c->edit.from;
     const struct instruction *i = module_at(from, at);
-    bool gathered = renames(i->opcode) || i->opcode == HLO_CONCATENATE;
+    bool gathered = opcode_is_renaming(i->opcode) || i->opcode == HLO_SLICE || i->opcode == HLO_CONCATENATE;
     for (int o = 0; o < i->operands && gathered; o++)
         gathered = fact_of(c, module_operand(from, at, o))->gathered;
     return gathered || i->opcode == HLO_ALL_GATHER;
@@ -66,10 +59,10 @@ static void find_facts(struct recompute *c)
     const struct computation *entry = c->entry;
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         struct fact *fact = fact_of(c, at);
-        char text[24];
+        char text[8];
         *fact = (struct fact){.again = -1};
         fact->backward = module_is_backward(from, at);
-        fact->layer = module_label(from, at, "layer", text, sizeof text) ? atoi(text) : 0;
+        fact->layer = module_layer(from, at);
         fact->keep = module_label(from, at, "keep", text, sizeof text);
         fact->gathered = is_gathered(c, at);
     }
@@ -151,21 +144,17 @@ static void copy_backward(struct recompute *c, int32_t at)
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st)
 {
     struct recompute c = {.remat = remat, .entry = &in->computation[in->entry]};
-    int code = edit_open(&c.edit, in, out, st);
+    int code = edit_open_entry(&c.edit, in, out, st);
     c.fact = malloc((size_t)c.entry->count * sizeof *c.fact);
     if (!c.fact && code == 0)
         code = status_nomem(st);
-    if (code == 0) {
+    if (code == 0)
         find_facts(&c);
-        edit_copy_called(&c.edit);
-        edit_begin(&c.edit, in->entry);
-    }
     for (int32_t at = c.entry->first; at < c.entry->first + c.entry->count && code == 0; at++)
         if (fact_of(&c, at)->backward)
             copy_backward(&c, at);
         else
             edit_copy(&c.edit, at);
     free(c.fact);
-    int closed = edit_close(&c.edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&c.edit, code, st);
 }

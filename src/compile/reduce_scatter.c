@@ -129,9 +129,7 @@ static void drop_offsets(struct disguises *d)
 {
     for (int32_t i = d->module->instructions - 1; i >= 0; i--) {
         enum opcode opcode = module_at(d->module, i)->opcode;
-        enum opcode_class class = opcode_info(opcode)->class;
-        bool idle = d->released[i] && d->users[i] == 0 && opcode != HLO_PARAMETER &&
-                    (class == CLASS_FREE || class == CLASS_ELEMENTWISE || class == CLASS_MEMORY);
+        bool idle = d->released[i] && d->users[i] == 0 && opcode_is_cheap(opcode);
         if (d->gone[i])
             release(d, i, 1);
         else if (idle)
@@ -169,8 +167,7 @@ static int write(const struct disguises *d, struct module *to, struct status *st
             else if (!d->gone[i])
                 edit_copy(&edit, i);
     }
-    int closed = edit_close(&edit, st);
-    return code < 0 ? code : closed;
+    return edit_close(&edit, code, st);
 }
 
 int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st)

@@ -43,19 +43,26 @@ void edit_begin(struct edit *edit, int32_t computation)
         module_begin(edit->to, module_word(edit->from, edit->from->computation[computation].name));
 }
 
-void edit_copy_computation(struct edit *edit, int32_t computation)
-{
-    const struct computation *c = &edit->from->computation[computation];
-    edit_begin(edit, computation);
-    for (int32_t i = c->first; i < c->first + c->count; i++)
-        edit_copy(edit, i);
-}
-
 void edit_copy_called(struct edit *edit)
 {
-    for (int32_t c = 0; c < edit->from->computations; c++)
-        if (c != edit->from->entry)
-            edit_copy_computation(edit, c);
+    for (int32_t c = 0; c < edit->from->computations; c++) {
+        const struct computation *called = &edit->from->computation[c];
+        if (c == edit->from->entry)
+            continue;
+        edit_begin(edit, c);
+        for (int32_t i = called->first; i < called->first + called->count; i++)
+            edit_copy(edit, i);
+    }
+}
+
+int edit_open_entry(struct edit *edit, const struct module *from, struct module *to, struct status *st)
+{
+    int code = edit_open(edit, from, to, st);
+    if (code < 0)
+        return code;
+    edit_copy_called(edit);
+    edit_begin(edit, from->entry);
+    return 0;
 }
 
 int32_t edit_shape(struct edit *edit, int32_t shape)
@@ -186,7 +193,7 @@ void edit_replace(struct edit *edit, int32_t instruction, int32_t now)
     edit->now[instruction] = now;
 }
 
-int edit_close(struct edit *edit, struct status *st)
+int edit_close(struct edit *edit, int code, struct status *st)
 {
     const struct module *from = edit->from;
     for (int32_t c = 0; c < from->computations && edit->to->error == 0; c++)
@@ -198,7 +205,8 @@ int edit_close(struct edit *edit, struct status *st)
     free(edit->computation);
     free(edit->pushed);
     edit->now = edit->computation = edit->pushed = NULL;
-    return module_close(edit->to, st);
+    int closed = module_close(edit->to, st);
+    return code < 0 ? code : closed;
 }
 
 void edit_label(struct edit *edit, int32_t instruction, const char *more)

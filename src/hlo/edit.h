@@ -5,7 +5,7 @@
  *     edit_open(&edit, from, to, st);
  *     for each computation c of `from` that stays: edit_begin(&edit, c), then for each of its instructions, in any order
  *         that keeps operands first: edit_copy(), or edit_add() and edit_replace(), or neither, where nothing uses it
- *     edit_close(&edit, st);
+ *     edit_close(&edit, code, st);
  *
  * Computations of the pass's own are added before those that call them (module_begin). Operands, control predecessors,
  * groups and called computations are those of the new module. An instruction that is gone is left out of the control
@@ -31,12 +31,13 @@ enum { EDIT_GONE = -1 };
 
 /* Initialises `to`, with all that the header says. */
 int edit_open(struct edit *edit, const struct module *from, struct module *to, struct status *st);
-/* Ends building; entry and roots are those of `from`. */
-int edit_close(struct edit *edit, struct status *st);
+/* The same for a pass that writes the entry anew: all other computations are copied, and the entry begins. */
+int edit_open_entry(struct edit *edit, const struct module *from, struct module *to, struct status *st);
+/* Ends building; entry and roots are those of `from`. Returns `code`, what the pass has come to, if that is a failure. */
+int edit_close(struct edit *edit, int code, struct status *st);
 
 void edit_begin(struct edit *edit, int32_t computation);
-/* All of a computation; or of all but the entry. */
-void edit_copy_computation(struct edit *edit, int32_t computation);
+/* All computations but the entry. */
 void edit_copy_called(struct edit *edit);
 /* The same instruction in `to`, with its attributes; returns it. */
 int32_t edit_copy(struct edit *edit, int32_t instruction);

@@ -228,8 +228,10 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
 /* Does it have one, as it is written: phase="bwd"? */
 bool module_has_label(const struct module *module, int32_t instruction, const char *label);
-/* Is it of the backward pass? */
+/* Is it of the backward pass? Of which layer, from 1; 0: of none. And both: one number for each layer and phase. */
 bool module_is_backward(const struct module *module, int32_t instruction);
+int32_t module_layer(const struct module *module, int32_t instruction);
+int32_t module_region(const struct module *module, int32_t instruction);
 /* All of them, one after the other, as spans of the text; false after the last. */
 struct module_labels {
     const char *at, *key, *value;

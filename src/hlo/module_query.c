@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a module says of its instructions and shapes. */
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "hlo/module.h"
@@ -127,6 +127,17 @@ bool module_has_label(const struct module *module, int32_t instruction, const ch
 bool module_is_backward(const struct module *module, int32_t instruction)
 {
     return module_has_label(module, instruction, "phase=\"bwd\"");
+}
+
+int32_t module_layer(const struct module *module, int32_t instruction)
+{
+    char layer[24];
+    return module_label(module, instruction, "layer", layer, sizeof layer) ? (int32_t)atoi(layer) : 0;
+}
+
+int32_t module_region(const struct module *module, int32_t instruction)
+{
+    return 2 * module_layer(module, instruction) + module_is_backward(module, instruction);
 }
 
 double shape_elements(const struct module *module, int32_t shape)
