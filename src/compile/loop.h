@@ -43,7 +43,6 @@ struct loop {
     struct groups ring;    /* devices in the ring's order */
     bool closed, straight; /* straight: piece k is at place k */
     int *slot;             /* [n] piece of each place */
-    bool borrows;          /* ring and slot are those of a loop before it */
     int legs;
     struct loop_leg leg[LOOP_LEGS];
     int64_t piece, half[2];   /* elements of the dim */

@@ -155,11 +155,9 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
     bool of_layer = module_label(module, instruction, "layer", layer, sizeof layer) &&
                     module_label(module, instruction, "phase", phase, sizeof phase);
     if (of_layer)
-        stpcpy(stpcpy(stpcpy(stpcpy(labels, " "), phase), " "), layer);
+        snprintf(labels, sizeof labels, " %s %s", phase, layer);
     const char *name = module_word(module, module_at(module, instruction)->name);
-    size_t length = strnlen(name, STAGE_NAME - 1 - strlen(labels));
-    memcpy(text, name, length);
-    strcpy(text + length, labels);
+    snprintf(text, STAGE_NAME, "%.*s%s", (int)(STAGE_NAME - 1 - strlen(labels)), name, labels);
     return text;
 }
 

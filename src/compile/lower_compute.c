@@ -19,32 +19,10 @@ int walker_label(const struct walker *w, int32_t instruction, const char *key)
     return -1;
 }
 
-static bool is(const char *text, size_t length, const char *word)
-{
-    return strlen(word) == length && memcmp(text, word, length) == 0;
-}
-
-static void read_step(const struct module *module, int32_t instruction, struct step_labels *step)
-{
-    struct module_labels labels = module_labels(module, instruction);
-    while (module_next_label(&labels))
-        if (step->loop < 0 && is(labels.key, labels.key_length, "loop"))
-            step->loop = atoi(labels.value);
-        else if (step->step < 0 && is(labels.key, labels.key_length, "step"))
-            step->step = atoi(labels.value);
-        else if (is(labels.key, labels.key_length, "issue"))
-            step->by_data = is(labels.value, labels.value_length, "data");
-}
-
 struct step_labels walker_step(const struct walker *w, int32_t instruction)
 {
-    struct step_labels own = {-1, -1, false};
-    read_step(w->module, instruction, &own);
-    struct step_labels found = own;
-    if (w->site >= 0 && (own.loop < 0 || own.step < 0))
-        read_step(w->module, w->site, &found);
-    found.by_data = own.by_data;
-    return found;
+    return (struct step_labels){walker_label(w, instruction, "loop"), walker_label(w, instruction, "step"),
+                                module_has_label(w->module, instruction, "issue=\"data\"")};
 }
 
 /* The layer that an instruction is of, counted in the whole model. */

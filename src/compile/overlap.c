@@ -151,30 +151,9 @@ static bool find_slots(struct loop *loop, const int place[])
     return alike;
 }
 
-/* A loop that is between the same groups; NULL: none. */
-static const struct loop *find_laid(const struct overlap *o, const struct loop *loop)
-{
-    int64_t groups = module_number(o->from, loop->collective, ATTR_REPLICA_GROUPS, -1);
-    enum module_ids ids = module_ids_of(o->from, loop->collective);
-    for (int l = 0; l < o->loops; l++)
-        if (module_number(o->from, o->loop[l].collective, ATTR_REPLICA_GROUPS, -1) == groups &&
-            module_ids_of(o->from, o->loop[l].collective) == ids)
-            return &o->loop[l];
-    return NULL;
-}
-
 /* Where the devices stand in the ring, and which piece is at which place. */
 static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
 {
-    const struct loop *laid = find_laid(o, loop);
-    if (laid) {
-        loop->ring = laid->ring;
-        loop->closed = laid->closed;
-        loop->straight = laid->straight;
-        loop->slot = laid->slot;
-        loop->borrows = *alike = true;
-        return 0;
-    }
     int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
     int *place = malloc(((size_t)o->from->partitions * (size_t)o->from->replicas + 1) * sizeof *place);
     loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
@@ -193,8 +172,6 @@ static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct st
 
 static void free_loop(struct loop *loop)
 {
-    if (loop->borrows)
-        return;
     groups_free(&loop->ring);
     free(loop->slot);
 }

@@ -79,7 +79,7 @@ struct overlap_options {
     /* The way for a collective of the module: an all-gather before products, a reduce-scatter or all-reduce after one. */
     enum overlap_way (*way)(void *context, const struct module *module, int32_t collective);
     /* The ring that its permutes step round: the devices of each group in the ring's order, in place, and whether the last
-     * is a neighbour of the first; asked once for all collectives between the same groups. NULL: as the groups list them, closed from
+     * is a neighbour of the first. NULL: as the groups list them, closed from
      * three devices on. */
     int (*ring)(void *context, const struct module *module, int32_t collective, struct groups *groups,
                 bool *closed, struct status *st);

@@ -254,7 +254,7 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
     return cost;
 }
 
-struct cost module_cost_unlabelled(const struct module *module, int32_t instruction)
+static struct cost unlabelled_cost(const struct module *module, int32_t instruction)
 {
     enum opcode opcode = module_at(module, instruction)->opcode;
     switch (opcode) {
@@ -280,15 +280,11 @@ struct cost module_cost_unlabelled(const struct module *module, int32_t instruct
     }
 }
 
-struct cost module_cost_labelled(const struct module *module, int32_t instruction, struct cost cost)
+struct cost module_cost(const struct module *module, int32_t instruction)
 {
     char bytes[32];
+    struct cost cost = unlabelled_cost(module, instruction);
     if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
         cost.hbm_bytes = strtod(bytes, NULL);
     return cost;
-}
-
-struct cost module_cost(const struct module *module, int32_t instruction)
-{
-    return module_cost_labelled(module, instruction, module_cost_unlabelled(module, instruction));
 }

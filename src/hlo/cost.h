@@ -38,11 +38,6 @@ struct cost {
 /* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
 
-/* Its two parts: what follows from the instruction, of a fusion from its shape and the computation that it calls; and that with
- * what the label says instead. */
-struct cost module_cost_unlabelled(const struct module *module, int32_t instruction);
-struct cost module_cost_labelled(const struct module *module, int32_t instruction, struct cost unlabelled);
-
 /* Of a ragged-dot on a device that has so many rows in all groups (negative: as many as the operand): [m,k] . [groups,k,n],
  * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
 struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);

@@ -232,14 +232,6 @@ bool module_has_label(const struct module *module, int32_t instruction, const ch
 bool module_is_backward(const struct module *module, int32_t instruction);
 int32_t module_layer(const struct module *module, int32_t instruction);
 int32_t module_region(const struct module *module, int32_t instruction);
-/* All of them, one after the other, as spans of the text; false after the last. */
-struct module_labels {
-    const char *at, *key, *value;
-    size_t key_length, value_length;
-};
-struct module_labels module_labels(const struct module *module, int32_t instruction);
-bool module_next_label(struct module_labels *labels);
-
 /* What is not there, because building has failed, is empty, so that whoever builds need not look at every step. */
 extern const struct instruction module_no_instruction;
 extern const struct shape module_no_shape;

@@ -17,7 +17,7 @@
 /* `where`, if not NULL, becomes the instruction that is at fault, or -1 if it is none. */
 int module_check(const struct module *module, int32_t *where, struct status *st);
 
-/* The parts of it that the files share. */
+/* The parts of it that check_meaning.c has. */
 int check_collective(const struct module *module, int32_t instruction, struct status *st);
 int check_call(const struct module *module, int32_t instruction, struct status *st);
 int check_wait(const struct module *module, int32_t instruction, struct status *st);

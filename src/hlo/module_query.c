@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a module says of its instructions and shapes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,22 @@
 
 const struct instruction module_no_instruction = {0};
 const struct shape module_no_shape = {0};
+
+const struct attribute_info attribute_table[ATTRIBUTE_KEYS] = {
+#define ATTRIBUTE_ROW(id, name, kind) [ATTR_##id] = {name, VALUE_##kind},
+    ATTRIBUTES(ATTRIBUTE_ROW)
+#undef ATTRIBUTE_ROW
+};
+
+enum attribute_key attribute_by_name(const char *name, int length)
+{
+    for (int key = ATTR_OTHER + 1; key < ATTRIBUTE_KEYS; key++)
+        if (attribute_table[key].kind != VALUE_ARGUMENT && attribute_table[key].name[0] == name[0] &&
+            strncmp(attribute_table[key].name, name, (size_t)length) == 0 &&
+            attribute_table[key].name[length] == '\0')
+            return (enum attribute_key)key;
+    return ATTR_OTHER;
+}
 
 #define ALONE "products=\"alone\""
 
@@ -79,39 +96,21 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
     return -1;
 }
 
-struct module_labels module_labels(const struct module *module, int32_t instruction)
-{
-    return (struct module_labels){.at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES)};
-}
-
 /* {layer="3",phase="fwd"} */
-bool module_next_label(struct module_labels *labels)
-{
-    const char *at = labels->at;
-    while (*at && *at != '{' && *at != ',')
-        at++;
-    labels->key = at += *at != '\0';
-    at = strchrnul(at, '"');
-    labels->key_length = at > labels->key && at[-1] == '=' ? (size_t)(at - labels->key) - 1 : 0;
-    labels->value = at += *at != '\0';
-    labels->at = strchrnul(at, '"');
-    labels->value_length = (size_t)(labels->at - at);
-    return *labels->key != '\0';
-}
-
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room)
 {
-    struct module_labels labels = module_labels(module, instruction);
-    size_t n = strlen(key), most = (size_t)room - 1;
-    if (!strstr(labels.at, key)) /* mostly there is none, and this is found fast */
+    size_t n = strlen(key);
+    const char *at = module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES);
+    if (!strstr(at, key)) /* mostly there is none, and this is found fast */
         return false;
-    while (module_next_label(&labels))
-        if (labels.key_length == n && memcmp(labels.key, key, n) == 0) {
-            size_t length = labels.value_length < most ? labels.value_length : most;
-            memcpy(value, labels.value, length);
-            value[length] = '\0';
+    while (*(at += strcspn(at, "{,"))) {
+        const char *name = ++at, *quote = strchrnul(name, '"'), *end = strchrnul(quote + (*quote != 0), '"');
+        if (quote == name + n + 1 && quote[-1] == '=' && memcmp(name, key, n) == 0) {
+            snprintf(value, (size_t)room, "%.*s", (int)(end - quote - 1), quote + 1);
             return true;
         }
+        at = end;
+    }
     return false;
 }
 
