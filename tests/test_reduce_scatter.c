@@ -27,7 +27,7 @@ static void copies_are_equal(void)
             for (int32_t i = 0; i < from.computation[c].count; i++)
                 edit_copy(&edit, from.computation[c].first + i);
         }
-        OKAY(edit_close(&edit, &st), st);
+        OKAY(edit_close(&edit, 0, &st), st);
         CU_ASSERT(modules_equal(&from, &to));
         module_free(&from);
         module_free(&to);

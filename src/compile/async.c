@@ -59,7 +59,7 @@ int async_close(struct async *async, int code, struct status *st)
     return edit_close(&async->edit, code, st);
 }
 
-void async_start(struct async *async, int32_t at, const char *more)
+void async_start(struct async *async, int32_t at)
 {
     struct edit *edit = &async->edit;
     const struct instruction *i = module_at(edit->from, at);
@@ -72,7 +72,7 @@ void async_start(struct async *async, int32_t at, const char *more)
         edit_push(edit, edit->now[module_operand(edit->from, at, o)]);
     async->start[at] = edit_add(edit, part_of(i->opcode, false), name, start_shape(edit, at), i->operands);
     edit_attributes(edit, at, false);
-    edit_label(edit, at, more);
+    edit_attribute(edit, at, ATTR_FRONTEND_ATTRIBUTES);
 }
 
 static void write_done(struct async *async, int32_t at)
@@ -91,7 +91,7 @@ void async_write(struct async *async, int32_t at)
     if (async->edit.now[at] != EDIT_GONE || async->edit.to->error < 0)
         return;
     if (async_is_split(async, at)) {
-        async_start(async, at, "");
+        async_start(async, at);
         write_done(async, at);
         return;
     }
@@ -125,7 +125,8 @@ int pass_by_data(const struct module *in, struct module *out, struct status *st)
     for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++) {
         if (goes(in, at)) {
             async_split(&async, at);
-            async_start(&async, at, "issue=\"data\"");
+            async_start(&async, at);
+            module_add_label(out, "issue", "data");
         }
         async_write(&async, at);
     }

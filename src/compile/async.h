@@ -30,8 +30,8 @@ static inline void async_split(struct async *async, int32_t at)
     async->start[at] = ASYNC_LATER;
 }
 /* Starts an all-gather, reduce-scatter, all-reduce or all-to-all, ragged or not, that is split, unless it has started: with
- * all its attributes, and more labels. */
-void async_start(struct async *async, int32_t at, const char *more);
+ * all its attributes. */
+void async_start(struct async *async, int32_t at);
 /* Writes an instruction unless it is written: of a split one the done, under its name. */
 void async_write(struct async *async, int32_t at);
 void async_write_operands(struct async *async, int32_t at);

@@ -15,6 +15,7 @@
 #include "compile/given.h"
 #include "compile/pass.h"
 #include "hlo/builder.h"
+#include "hlo/cost.h"
 #include "hlo/edit.h"
 
 struct combine {
@@ -134,20 +135,15 @@ static void label_bundle(struct combine *c, const int32_t gather[], int gathers)
 {
     static const char *const keys[] = {"layer", "phase", "again", "what"};
     const struct module *from = c->gathers.from;
-    char text[200], value[48], other[48];
-    size_t used = (size_t)snprintf(text, sizeof text, "{");
+    char value[48], other[48];
     for (int k = 0; k < 4; k++) {
         bool same = module_label(from, gather[0], keys[k], value, sizeof value), labelled = same;
         for (int i = 1; i < gathers; i++)
             same = same && module_label(from, gather[i], keys[k], other, sizeof other) &&
                    strcmp(value, other) == 0;
         if (labelled)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=\"%s\"", used > 1 ? "," : "",
-                                     keys[k], same ? value : "several");
+            module_add_label(c->edit.to, keys[k], same ? value : "several");
     }
-    snprintf(text + used, sizeof text - used, "}");
-    if (used > 1)
-        module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
 }
 
 static int dim_of(const struct module *module, int32_t gather)
@@ -197,7 +193,7 @@ static int32_t turn(struct combine *c, int32_t value, int a, int b, const char *
         order[d] = d == a ? b : d == b ? a : d;
     int32_t turned = module_add(to, HLO_TRANSPOSE, name, turned_shape(to, shape, a, b), &value, 1);
     module_attribute(to, ATTR_DIMENSIONS, order, dims);
-    module_attribute_text(to, ATTR_FRONTEND_ATTRIBUTES, NULL, "{hbm_bytes=\"0\"}");
+    module_label_hbm_bytes(to, 0);
     return turned;
 }
 

@@ -97,7 +97,7 @@ static void write_entry(struct exchange *e)
         if (!exchanges(e->from, at))
             async_write(&e->async, at);
         for (int32_t next = step_of(e, at)->first; next >= 0; next = step_of(e, next)->next)
-            async_start(&e->async, next, "");
+            async_start(&e->async, next);
     }
 }
 

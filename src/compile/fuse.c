@@ -5,7 +5,6 @@
  * is the value itself that is in HBM, or what it is made of where that is smaller (the backward pass widens and broadcasts
  * again). Nothing is moved: the labels hbm_bytes say what is left to read and write.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "compile/pass.h"
@@ -94,7 +93,6 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
     const struct instruction *i = module_at(m, at);
     bool elementwise = is_elementwise(m, at);
     double was = module_cost(m, at).hbm_bytes, bytes = was;
-    char label[48];
     if (elementwise && (!f->kept[at - f->entry->first] || renames(m, at)))
         bytes = 0;
     else if (elementwise || i->opcode == HLO_REDUCE)
@@ -107,9 +105,8 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
         edit_push(edit, edit->now[module_operand(m, at, o)]);
     edit_replace(edit, at,
                  edit_add(edit, i->opcode, module_word(m, i->name), edit_shape(edit, i->shape), i->operands));
-    edit_attributes(edit, at, false);
-    snprintf(label, sizeof label, "hbm_bytes=\"%.17g\"", bytes);
-    edit_label(edit, at, label);
+    edit_attributes(edit, at, true);
+    module_label_hbm_bytes(edit->to, bytes);
 }
 
 int pass_fuse(const struct module *in, struct module *out, struct status *st)

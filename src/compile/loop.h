@@ -16,7 +16,7 @@
 #include "hlo/edit.h"
 
 enum loop_kind { LOOP_NONE, LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE };
-enum { LOOP_DOTS = 4, LOOP_LEGS = 2, LOOP_CHUNKS = 2, LOOP_LABEL = 96 };
+enum { LOOP_DOTS = 4, LOOP_LEGS = 2, LOOP_CHUNKS = 2 };
 
 /* What the gathered or scattered dim is in a product. */
 enum dim_role { ROLE_BATCH, ROLE_CONTRACTED, ROLE_FREE };
@@ -45,8 +45,7 @@ struct loop {
     int *slot;             /* [n] piece of each place */
     int legs;
     struct loop_leg leg[LOOP_LEGS];
-    int64_t piece, half[2];   /* elements of the dim */
-    char permute[LOOP_LABEL]; /* what all its permutes are labelled: issue="data",over="x,y" */
+    int64_t piece, half[2]; /* elements of the dim */
 };
 
 /* A product of a step: of the pieces that are there, or of those that are due. Chunks are a whole piece, or the halves of
@@ -77,7 +76,6 @@ struct body {
     int chunks, half[LOOP_CHUNKS];
     bool accumulates;
     double hbm_bytes;    /* of a scatter; 0: as it follows from its instructions */
-    char label[48];      /* of whoever runs it: that, or "" */
     int32_t inner;       /* of BODY_CALLS: a body */
     int32_t computation; /* in the new module, once it is built */
 };
@@ -128,10 +126,9 @@ void loop_build_bodies(struct overlap *o);
 int32_t loop_scalar_shape(struct overlap *o, enum dtype_id dtype);
 int32_t loop_offset(struct overlap *o, int64_t offset); /* a constant */
 
-/* Which legs a loop has, from its way and ring; what its permutes are labelled. */
+/* Which legs a loop has, from its way and ring. */
 void loop_legs(struct loop *loop);
 int loop_last_step(const struct loop *loop);
-void loop_label_permutes(const struct overlap *o, struct loop *loop);
 
 /* Of a gather, of the pieces value[legs]: returns the accumulator. Devices that do not multiply keep what they have. */
 int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
@@ -146,14 +143,20 @@ int32_t loop_add(struct overlap *o, int32_t came, int32_t partial);
  * that are only read or written where they lie, by permutes and products that pay for it. Returns `value`. */
 int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value);
 
-/* Labels the instruction that was added last as an old one is, and with loop and step; `more` is further labels, fewer than
- * LOOP_LABEL characters, or "". */
-void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more);
+/* Labels the instruction that was added last as an old one is, and with loop and step. */
+void loop_label(struct overlap *o, const struct loop *loop, int32_t old);
 
-/* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before`, -1: none. `first` and
- * `last`: only devices at these places send. */
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
-                     int first, int last);
+/* The shape of an old value with one dim of another size; zeros of a shape. */
+int32_t loop_shape(struct overlap *o, int32_t old, int dim, int64_t size);
+int32_t loop_zeros(struct overlap *o, int32_t shape);
+
+/* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before`, -1: none. Only devices at
+ * the places `first` to `last` send. */
+struct loop_send {
+    int sign, first, last;
+    int32_t before;
+};
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
 /* The bodies that a loop calls; the loop. */

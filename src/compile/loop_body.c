@@ -6,12 +6,7 @@
 
 #include "base/grow.h"
 #include "compile/loop.h"
-
-static void out_of_memory(struct overlap *o)
-{
-    if (o->b.module->error == 0)
-        o->b.module->error = STATUS_NOMEM;
-}
+#include "hlo/cost.h"
 
 static bool same_numbers(const struct overlap *o, int32_t a, int32_t b, enum attribute_key key)
 {
@@ -61,13 +56,10 @@ int32_t loop_body(struct overlap *o, const struct body *wanted)
         if (same_body(o, &o->body[at], wanted))
             return at;
     if (!GROW(o->body, o->bodies, o->room)) {
-        out_of_memory(o);
+        builder_fail(&o->b, STATUS_NOMEM);
         return 0;
     }
-    struct body *body = &o->body[o->bodies];
-    *body = *wanted;
-    if (body->hbm_bytes > 0)
-        snprintf(body->label, sizeof body->label, "hbm_bytes=\"%.17g\"", body->hbm_bytes);
+    o->body[o->bodies] = *wanted;
     return o->bodies++;
 }
 
@@ -86,6 +78,23 @@ int32_t loop_offset(struct overlap *o, int64_t offset)
 {
     int32_t made = module_add(o->b.module, HLO_CONSTANT, NULL, loop_scalar_shape(o, DTYPE_S32), NULL, 0);
     module_attribute(o->b.module, ATTR_LITERAL, &offset, 1);
+    return made;
+}
+
+int32_t loop_shape(struct overlap *o, int32_t old, int dim, int64_t size)
+{
+    const struct shape *shape = module_shape_of(o->from, old);
+    int64_t sizes[BUILDER_DIMS];
+    for (int32_t d = 0; d < shape->count; d++)
+        sizes[d] = d == dim ? size : o->from->number[shape->first + d];
+    return module_array(o->b.module, (enum dtype_id)shape->dtype, sizes, shape->count);
+}
+
+int32_t loop_zeros(struct overlap *o, int32_t shape)
+{
+    int32_t zero = build_scalar(&o->b, (enum dtype_id)o->b.module->shape[shape].dtype, 0);
+    int32_t made = module_add(o->b.module, HLO_BROADCAST, NULL, shape, &zero, 1);
+    module_attribute(o->b.module, ATTR_DIMENSIONS, NULL, 0);
     return made;
 }
 
@@ -113,16 +122,6 @@ static int64_t chunk_size(const struct body *body, int c)
     return body->half[c] < 0 ? body->loop->piece : body->loop->half[body->half[c]];
 }
 
-/* The shape of an operand, or of the result, of the old product, with one dim of another size. */
-static int32_t shape_with(const struct overlap *o, int32_t old, int dim, int64_t size)
-{
-    const struct shape *shape = module_shape_of(o->from, old);
-    int64_t sizes[BUILDER_DIMS];
-    for (int32_t d = 0; d < shape->count; d++)
-        sizes[d] = d == dim ? size : o->from->number[shape->first + d];
-    return module_array(o->b.module, (enum dtype_id)shape->dtype, sizes, shape->count);
-}
-
 static int32_t operand_shape(struct under *u, int side)
 {
     return edit_shape(&u->o->edit,
@@ -138,7 +137,7 @@ static void take_parameters(struct under *u)
     bool gathers = body->loop->kind == LOOP_GATHER;
     u->accumulator = -1;
     for (int c = 0; c < body->chunks && gathers; c++)
-        u->chunk[c] = parameter(u, shape_with(u->o, moved, d->dim, chunk_size(body, c)));
+        u->chunk[c] = parameter(u, loop_shape(u->o, moved, d->dim, chunk_size(body, c)));
     for (int side = 0; side < 2; side++)
         if (!gathers || side != d->side)
             u->operand[side] = parameter(u, operand_shape(u, side));
@@ -178,7 +177,7 @@ static int32_t chunk_start(struct under *u, int c)
     int n = loop->ring.size, devices = n * loop->ring.count;
     int64_t *place = malloc((size_t)(devices + n) * sizeof *place), *slot = place + devices;
     if (!place) {
-        out_of_memory(u->o);
+        builder_fail(u->b, STATUS_NOMEM);
         return 0;
     }
     for (int i = 0; i < devices; i++)
@@ -225,20 +224,14 @@ static int32_t take_blocks(struct under *u, int32_t operand, int dim, const int3
 /* The old product of other operands. */
 static int32_t multiply(struct under *u, const int32_t operand[2])
 {
-    static const enum attribute_key key[] = {ATTR_LHS_BATCH, ATTR_RHS_BATCH, ATTR_LHS_CONTRACTING,
-                                             ATTR_RHS_CONTRACTING};
-    struct dot_dims dims = {.batches = 0};
-    int64_t *list[] = {dims.batch[0], dims.batch[1], dims.contract[0], dims.contract[1]};
-    int count[4];
-    for (int k = 0; k < 4; k++) {
-        const int64_t *number = module_numbers(u->o->from, u->body->dot->dot, key[k], &count[k]);
-        for (int i = 0; i < count[k]; i++)
-            list[k][i] = number[i];
-    }
-    dims.batches = count[0];
-    dims.contracted = count[2];
-    enum dtype_id dtype = (enum dtype_id)module_shape_of(u->o->from, u->body->dot->dot)->dtype;
-    return build_dot(u->b, operand[0], operand[1], &dims, dtype);
+    const struct loop_dot *d = u->body->dot;
+    int64_t size = 0;
+    for (int c = 0; c < u->body->chunks; c++)
+        size += chunk_size(u->body, c);
+    int32_t made =
+        module_add(u->b->module, HLO_DOT, NULL, loop_shape(u->o, d->dot, d->out_dim, size), operand, 2);
+    edit_attributes(&u->o->edit, d->dot, false);
+    return made;
 }
 
 /* The part of a product that belongs to chunk c. */
@@ -254,11 +247,8 @@ static void put_blocks(struct under *u, int32_t product, const int32_t start[])
     struct module *module = u->b->module;
     int32_t shape = edit_shape(&u->o->edit, module_at(u->o->from, u->body->dot->dot)->shape),
             into = u->accumulator;
-    if (into < 0) {
-        int32_t zero = build_scalar(u->b, builder_dtype(u->b, product), 0);
-        into = module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);
-        module_attribute(module, ATTR_DIMENSIONS, NULL, 0);
-    }
+    if (into < 0)
+        into = loop_zeros(u->o, shape);
     for (int c = 0; c < u->body->chunks; c++) {
         int32_t of[2 + BUILDER_DIMS] = {into, part_of(u, product, c)};
         int dims = starts(u, into, u->body->dot->out_dim, start[c], of + 2);
@@ -319,29 +309,21 @@ static void build_calls(struct under *u)
     module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);
-    if (*u->body->label) {
-        char label[sizeof u->body->label + 2];
-        snprintf(label, sizeof label, "{%s}", u->body->label);
-        module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL, label);
-    }
+    if (u->body->hbm_bytes > 0)
+        module_label_hbm_bytes(module, u->body->hbm_bytes);
 }
 
 /* The others: what they have, or zeros in the shape of a piece of the result. */
 static void build_other(struct under *u)
 {
-    struct module *module = u->b->module;
     const struct loop_dot *d = u->body->dot;
     if (u->body->kind == BODY_KEEPS) {
         parameter(u, edit_shape(&u->o->edit, module_at(u->o->from, d->dot)->shape));
         return;
     }
     parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
-    int32_t shape = shape_with(u->o, d->dot, d->out_dim, u->body->loop->piece);
-    int32_t zero = build_scalar(u->b, (enum dtype_id)module->shape[shape].dtype, 0);
-    module_add(module, HLO_BROADCAST, NULL, shape, &zero, 1);
-    module_attribute(module, ATTR_DIMENSIONS, NULL, 0);
-    module_attribute_text(module, ATTR_FRONTEND_ATTRIBUTES, NULL,
-                          "{hbm_bytes=\"0\"}"); /* nobody reads them */
+    loop_zeros(u->o, loop_shape(u->o, d->dot, d->out_dim, u->body->loop->piece));
+    module_label_hbm_bytes(u->b->module, 0); /* nobody reads them */
 }
 
 void loop_build_bodies(struct overlap *o)
@@ -351,7 +333,7 @@ void loop_build_bodies(struct overlap *o)
         struct body *body = &o->body[i];
         struct under under = {.o = o, .body = body, .b = &o->b};
         char name[32];
-        snprintf(name, sizeof name, "%s.%d", names[body->kind], i);
+        snprintf(name, sizeof name, "%s.%d", names[body->kind], (int)i);
         body->computation = module_begin(o->b.module, name);
         if (body->kind == BODY_STEP) {
             take_parameters(&under);

@@ -5,13 +5,8 @@
 #include <string.h>
 
 #include "compile/loop.h"
+#include "hlo/cost.h"
 #include "hlo/tally.h"
-
-static void out_of_memory(struct overlap *o)
-{
-    if (o->b.module->error == 0)
-        o->b.module->error = STATUS_NOMEM;
-}
 
 static int32_t self(struct overlap *o)
 {
@@ -32,7 +27,7 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     int n = loop->ring.size, devices = n * loop->ring.count;
     int64_t *flag = malloc((size_t)devices * sizeof *flag);
     if (!flag) {
-        out_of_memory(o);
+        builder_fail(&o->b, STATUS_NOMEM);
         return 0;
     }
     for (int i = 0; i < devices; i++)
@@ -51,18 +46,20 @@ static int32_t takes_part(struct overlap *o, const struct loop *loop, int first,
     return module_add(module, HLO_RESHAPE, NULL, loop_scalar_shape(o, DTYPE_PRED), &slice, 1);
 }
 
-void loop_label(struct overlap *o, const struct loop *loop, int32_t old, const char *more)
+void loop_label(struct overlap *o, const struct loop *loop, int32_t old)
 {
-    char text[LOOP_LABEL + 64];
-    snprintf(text, sizeof text, "loop=\"%td\",step=\"%lld\"%s%s", loop - o->loop + 1, (long long)o->step,
-             *more ? "," : "", more);
-    edit_label(&o->edit, old, text);
+    char loops[16], step[16];
+    snprintf(loops, sizeof loops, "%d", (int)(loop - o->loop) + 1);
+    snprintf(step, sizeof step, "%d", o->step);
+    edit_attribute(&o->edit, old, ATTR_FRONTEND_ATTRIBUTES);
+    module_add_label(o->b.module, "loop", loops);
+    module_add_label(o->b.module, "step", step);
 }
 
 int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value)
 {
     if (o->b.module->instructions > before)
-        module_attribute_text(o->b.module, ATTR_FRONTEND_ATTRIBUTES, NULL, "{hbm_bytes=\"0\"}");
+        module_label_hbm_bytes(o->b.module, 0);
     return value;
 }
 
@@ -87,17 +84,6 @@ static double accumulating_bytes(const struct overlap *o, const struct loop_dot 
     double cut = bytes_of(o->from, module_operand(o->from, dot->dot, dot->side));
     double other = bytes_of(o->from, module_operand(o->from, dot->dot, 1 - dot->side));
     return share * cut + (dot->role == ROLE_BATCH ? share : 1) * other + 2 * out;
-}
-
-/* The result's shape with as much of the scattered dim as a chunk has. */
-static int32_t chunk_shape(struct overlap *o, const struct loop *loop, const struct loop_dot *dot, int half)
-{
-    const struct shape *shape = module_shape_of(o->from, dot->dot);
-    int64_t size[BUILDER_DIMS];
-    for (int32_t d = 0; d < shape->count; d++)
-        size[d] = o->from->number[shape->first + d];
-    size[dot->out_dim] = half < 0 ? loop->piece : loop->half[half];
-    return module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count);
 }
 
 /* What a product of a step calls. */
@@ -125,7 +111,9 @@ static struct step begin(struct overlap *o, const struct loop *loop, const struc
         return s;
     }
     for (int c = 0; c < product->chunks; c++)
-        s.shape[c] = chunk_shape(o, loop, dot, product->chunk[c].half);
+        s.shape[c] =
+            loop_shape(o, dot->dot, dot->out_dim,
+                       product->chunk[c].half < 0 ? loop->piece : loop->half[product->chunk[c].half]);
     s.result = product->chunks > 1 ? module_tuple(o->b.module, s.shape, product->chunks) : s.shape[0];
     if (product->accumulates)
         s.body.hbm_bytes = accumulating_bytes(o, dot, s.result);
@@ -172,7 +160,9 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
         int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
         module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);
-        loop_label(o, loop, s->body.dot->dot, called.step < o->bodies ? o->body[called.step].label : "");
+        loop_label(o, loop, s->body.dot->dot);
+        if (s->body.hbm_bytes > 0)
+            module_label_hbm_bytes(module, s->body.hbm_bytes);
         return made;
     }
     int32_t operand[] = {takes_part(o, loop, product->first, product->last),
@@ -180,7 +170,7 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
     int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
     module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, called.calls)}, 1);
     module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, called.others)}, 1);
-    loop_label(o, loop, s->body.dot->dot, "");
+    loop_label(o, loop, s->body.dot->dot);
     return made;
 }
 
@@ -229,29 +219,21 @@ void loop_scatter_product(struct overlap *o, const struct loop *loop, const stru
 }
 
 /* Gives the permute that was added last its pairs. */
-static void add_pairs(struct overlap *o, const struct loop *loop, int sign, int first, int last)
+static void add_pairs(struct overlap *o, const struct loop *loop, struct loop_send send)
 {
     int n = loop->ring.size, pairs = 0;
     int64_t *pair = malloc(2 * (size_t)n * (size_t)loop->ring.count * sizeof *pair);
     if (!pair) {
-        out_of_memory(o);
+        builder_fail(&o->b, STATUS_NOMEM);
         return;
     }
     for (int g = 0; g < loop->ring.count; g++)
-        for (int k = first; k <= last; k++) {
+        for (int k = send.first; k <= send.last; k++) {
             pair[2 * pairs] = loop->ring.member[g * n + k];
-            pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + sign + n) % n];
+            pair[2 * pairs++ + 1] = loop->ring.member[g * n + (k + send.sign + n) % n];
         }
     module_attribute(o->b.module, ATTR_SOURCE_TARGET_PAIRS, pair, 2 * pairs);
     free(pair);
-}
-
-void loop_label_permutes(const struct overlap *o, struct loop *loop)
-{
-    char axes[TALLY_AXES];
-    bool over_axes = !strpbrk(tally_axes(o->from, loop->collective, axes), "{[<");
-    snprintf(loop->permute, sizeof loop->permute, "issue=\"data\"%s%.60s%s", over_axes ? ",over=\"" : "",
-             over_axes ? axes : "", over_axes ? "\"" : "");
 }
 
 /* What a start returns: what is sent, what comes, and two flags. */
@@ -261,16 +243,19 @@ static int32_t start_shape(struct overlap *o, int32_t value)
     return module_tuple(o->b.module, (int32_t[]){shape, shape, flag, flag}, 4);
 }
 
-int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, int sign, int32_t before,
-                     int first, int last)
+int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send)
 {
     struct module *module = o->b.module;
+    char axes[TALLY_AXES];
     int32_t made = module_add(module, HLO_COLLECTIVE_PERMUTE_START, NULL, start_shape(o, value), &value, 1);
     module_attribute(module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
-    add_pairs(o, loop, sign, first, last);
-    if (before >= 0)
-        module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){before}, 1);
-    loop_label(o, loop, loop->collective, loop->permute);
+    add_pairs(o, loop, send);
+    if (send.before >= 0)
+        module_attribute(module, ATTR_CONTROL_PREDECESSORS, &(int64_t){send.before}, 1);
+    loop_label(o, loop, loop->collective);
+    module_add_label(module, "issue", "data");
+    if (!strpbrk(tally_axes(o->from, loop->collective, axes), "{[<"))
+        module_add_label(module, "over", axes);
     return made;
 }
 

@@ -7,9 +7,8 @@
  *            piece is last. As XLA writes it, the sums travel before there are any: zeros, in the first of N steps
  *   reduce   a scatter loop, then an all-gather; or in chunks of the output, each reduced while the next is multiplied
  */
-#include <stdio.h>
-
 #include "compile/loop.h"
+#include "hlo/cost.h"
 
 static int64_t half_low(const struct loop *loop, int half)
 {
@@ -31,13 +30,13 @@ static int32_t sent_before(const struct loop *loop, int t, int32_t start)
 static int32_t send_gathered(struct overlap *o, const struct loop *loop, int l, int t, int32_t value,
                              int32_t start)
 {
-    const struct loop_leg *leg = &loop->leg[l];
-    int n = loop->ring.size, first = 0, last = n - 1;
+    int n = loop->ring.size;
+    struct loop_send send = {loop->leg[l].sign, 0, n - 1, sent_before(loop, t, start)};
     if (loop_is_line(loop)) {
-        first = leg->sign > 0 ? t : 1;
-        last = first + n - 2 - t;
+        send.first = send.sign > 0 ? t : 1;
+        send.last = send.first + n - 2 - t;
     }
-    return loop_permute(o, loop, value, leg->sign, sent_before(loop, t, start), first, last);
+    return loop_permute(o, loop, value, send);
 }
 
 static int32_t slice_in_place(struct overlap *o, int32_t value, int dim, int64_t low, int64_t high)
@@ -79,15 +78,15 @@ static void write_gather(struct overlap *o, const struct loop *loop)
 static int32_t send_sum(struct overlap *o, const struct loop *loop, int l, int t, int32_t partial,
                         int32_t start)
 {
-    const struct loop_leg *leg = &loop->leg[l];
-    int n = loop->ring.size, first = 0, last = n - 1;
+    int n = loop->ring.size;
+    struct loop_send send = {loop->leg[l].sign, 0, n - 1, sent_before(loop, t, start)};
     if (loop_is_line(loop)) {
-        first = leg->sign > 0 ? 0 : n - 1 - t;
-        last = first + t;
+        send.first = send.sign > 0 ? 0 : n - 1 - t;
+        send.last = send.first + t;
     }
     if (t > 0)
         partial = loop_add(o, loop_arrived(o, start), partial);
-    return loop_permute(o, loop, partial, leg->sign, sent_before(loop, t, start), first, last);
+    return loop_permute(o, loop, partial, send);
 }
 
 /* Step t of all legs: halves of two pieces are multiplied as one. */
@@ -131,22 +130,14 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
 {
     struct loop_product product[LOOP_LEGS];
     int n = loop->ring.size;
-    int32_t sum = -1, partial = -1, start = -1;
+    const struct loop_dot *dot = &loop->dot[0];
+    int32_t sum = loop_zeros(o, loop_shape(o, dot->dot, dot->out_dim, loop->piece)), partial = -1, start = -1;
+    module_label_hbm_bytes(o->b.module, 0);
     for (int t = 0; t < n; t++) {
-        if (t == 0) {
-            int64_t size[BUILDER_DIMS];
-            int32_t zero;
-            const struct shape *shape = module_shape_of(o->from, loop->dot[0].dot);
-            for (int32_t d = 0; d < shape->count; d++)
-                size[d] = d == loop->dot[0].out_dim ? loop->piece : o->from->number[shape->first + d];
-            zero = build_scalar(&o->b, (enum dtype_id)shape->dtype, 0);
-            int32_t before = o->b.module->instructions;
-            sum = loop_in_place(o, before, build_broadcast(&o->b, zero, size, shape->count, NULL));
-        }
         o->step = t;
-        start = loop_permute(o, loop, sum, 1, sent_before(loop, t, start), 0, n - 1);
+        start = loop_permute(o, loop, sum, (struct loop_send){1, 0, n - 1, sent_before(loop, t, start)});
         loop_products(o, loop, t, product);
-        loop_scatter_product(o, loop, &loop->dot[0], &product[0], &partial);
+        loop_scatter_product(o, loop, dot, &product[0], &partial);
         sum = loop_add(o, loop_arrived(o, start), partial);
     }
     return sum;
@@ -155,9 +146,8 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
 /* The collective's groups and labels, for another one; its ring goes round as the loop does. */
 static void same_groups(struct overlap *o, const struct loop *loop)
 {
-    char ring[32];
-    snprintf(ring, sizeof ring, "ring=\"%s\"", pass_way_name(loop->way));
-    loop_label(o, loop, loop->collective, ring);
+    loop_label(o, loop, loop->collective);
+    module_add_label(o->b.module, "ring", pass_way_name(loop->way));
     module_attribute(o->b.module, ATTR_CHANNEL_ID, &(int64_t){++o->b.channels}, 1);
     edit_attribute(&o->edit, loop->collective, ATTR_REPLICA_GROUPS);
     edit_attribute(&o->edit, loop->collective, ATTR_USE_GLOBAL_DEVICE_IDS);
@@ -192,21 +182,16 @@ static void write_scatter(struct overlap *o, const struct loop *loop)
 static int32_t multiply_slice(struct overlap *o, const struct loop *loop, int64_t low, int64_t high)
 {
     const struct loop_dot *dot = &loop->dot[0];
-    int64_t size[BUILDER_DIMS];
     int32_t operand[2];
     for (int side = 0; side < 2; side++)
         operand[side] = o->edit.now[module_operand(o->from, dot->dot, side)];
     operand[dot->side] = slice_in_place(o, operand[dot->side], dot->dim, low, high);
     if (dot->role == ROLE_BATCH)
         operand[1 - dot->side] = slice_in_place(o, operand[1 - dot->side], dot->other_dim, low, high);
-    const struct shape *shape = module_shape_of(o->from, dot->dot);
-    for (int32_t d = 0; d < shape->count; d++)
-        size[d] = d == dot->out_dim ? high - low : o->from->number[shape->first + d];
-    int32_t made =
-        module_add(o->b.module, HLO_DOT, NULL,
-                   module_array(o->b.module, (enum dtype_id)shape->dtype, size, shape->count), operand, 2);
+    int32_t shape = loop_shape(o, dot->dot, dot->out_dim, high - low);
+    int32_t made = module_add(o->b.module, HLO_DOT, NULL, shape, operand, 2);
     edit_attributes(&o->edit, dot->dot, false);
-    loop_label(o, loop, dot->dot, "");
+    loop_label(o, loop, dot->dot);
     return made;
 }
 

@@ -191,7 +191,6 @@ static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct st
     }
     loop->piece = length / loop->ring.size;
     loop_legs(loop);
-    loop_label_permutes(o, loop);
     struct loop *grown = realloc(o->loop, (size_t)(o->loops + 1) * sizeof *grown);
     if (!grown) {
         free_loop(loop);

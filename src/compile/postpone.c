@@ -81,7 +81,7 @@ static void find_tail(struct postpone *p)
 static void write_one(struct postpone *p, int32_t at)
 {
     if (async_is_split(&p->async, at))
-        async_start(&p->async, at, "");
+        async_start(&p->async, at);
     else
         async_write(&p->async, at);
 }

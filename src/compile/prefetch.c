@@ -53,7 +53,7 @@ static void write_starts(struct prefetch *p, int32_t now)
     for (int32_t t = 0; t < p->turns; t++) {
         int32_t due = p->turn[t].block - p->layers - p->turn[t].later;
         if ((due < 0 ? -1 : due) == now)
-            async_start(&p->async, p->turn[t].gather, "");
+            async_start(&p->async, p->turn[t].gather);
     }
 }
 

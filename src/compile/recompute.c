@@ -87,25 +87,19 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
 /* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
 static void label_again(struct recompute *c, int32_t at)
 {
-    static const char *const keys[] = {"layer", "what", RAGGED_ROWS_LABEL};
-    size_t room = strlen(module_value(c->edit.from, at, ATTR_FRONTEND_ATTRIBUTES)) + 64, used;
-    char *text = malloc(room), *value = malloc(room);
-    if (!text || !value) {
+    static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again"};
+    const struct module *from = c->edit.from;
+    size_t room = strlen(module_value(from, at, ATTR_FRONTEND_ATTRIBUTES)) + 1;
+    char *value = malloc(room);
+    if (!value) {
         c->edit.to->error = STATUS_NOMEM;
-        free(text);
-        free(value);
         return;
     }
-    used = (size_t)snprintf(text, room, "{");
-    for (int i = 0; i < 3; i++) {
-        if (i == 1)
-            used += (size_t)snprintf(text + used, room - used, "phase=\"bwd\",");
-        if (module_label(c->edit.from, at, keys[i], value, (int)room))
-            used += (size_t)snprintf(text + used, room - used, "%s=\"%s\",", keys[i], value);
-    }
-    snprintf(text + used, room - used, "again=\"true\"}");
-    module_attribute_text(c->edit.to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
-    free(text);
+    for (int i = 0; i < 5; i++)
+        if (i == 1 || i == 4)
+            module_add_label(c->edit.to, keys[i], i == 1 ? "bwd" : "true");
+        else if (module_label(from, at, keys[i], value, (int)room))
+            module_add_label(c->edit.to, keys[i], value);
     free(value);
 }
 

@@ -118,33 +118,22 @@ int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const 
 
 int32_t builder_label(struct builder *b, int32_t value)
 {
-    enum { LABELS = 5 };
     char layer[16];
     if (!b->layer && !b->phase && !b->what && !b->rows)
         return value;
     snprintf(layer, sizeof layer, "%d", b->layer);
     char *rows = b->rows ? ragged_rows_print(b->rows) : NULL;
-    const char *const key[LABELS] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "keep"};
-    const char *const label[LABELS] = {b->layer ? layer : NULL, b->phase, b->what, rows,
-                                       b->keep ? "true" : NULL};
-    size_t length = sizeof "{}";
-    for (int i = 0; i < LABELS; i++)
-        length += label[i] ? strlen(key[i]) + strlen(label[i]) + sizeof ",=\"\"" : 0;
-    char *text = malloc(length), *end = text;
-    if (!text || (b->rows && !rows)) {
+    const char *const label[][2] = {{"layer", b->layer ? layer : NULL},
+                                    {"phase", b->phase},
+                                    {"what", b->what},
+                                    {RAGGED_ROWS_LABEL, rows},
+                                    {"keep", b->keep ? "true" : NULL}};
+    if (b->rows && !rows)
         builder_fail(b, STATUS_NOMEM);
-        free(rows);
-        free(text);
-        return value;
-    }
-    for (int i = 0; i < LABELS; i++)
-        if (label[i])
-            end = stpcpy(stpcpy(stpcpy(stpcpy(stpcpy(end, end > text ? "," : "{"), key[i]), "=\""), label[i]),
-                         "\"");
-    strcpy(end, "}");
-    module_attribute_text(b->module, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
+    for (size_t i = 0; i < sizeof label / sizeof *label; i++)
+        if (label[i][1])
+            module_add_label(b->module, label[i][0], label[i][1]);
     free(rows);
-    free(text);
     return value;
 }
 

@@ -57,6 +57,8 @@ struct builder {
 void builder_open(struct builder *b, struct module *module, const struct axes *axes,
                   const enum dtype_id reduced[], int types);
 void builder_free(struct builder *b);
+/* The first fault stays, until module_close() reports it. */
+void builder_fail(struct builder *b, int code);
 
 static inline struct builder_note builder_note(const struct builder *b, int32_t value)
 {

@@ -5,9 +5,6 @@
 
 #include "hlo/builder.h"
 
-/* The first fault stays, until module_close() reports it. */
-void builder_fail(struct builder *b, int code);
-
 /* Appends an instruction that varies along the axes that its operands vary along; builder_label() comes after its other
  * attributes and returns it. */
 int32_t builder_add(struct builder *b, enum opcode opcode, int32_t shape, const int32_t operand[],

@@ -2,6 +2,7 @@
 #include "hlo/cost.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -287,4 +288,11 @@ struct cost module_cost(const struct module *module, int32_t instruction)
     if (module_label(module, instruction, "hbm_bytes", bytes, sizeof bytes))
         cost.hbm_bytes = strtod(bytes, NULL);
     return cost;
+}
+
+void module_label_hbm_bytes(struct module *module, double bytes)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.17g", bytes);
+    module_add_label(module, "hbm_bytes", text);
 }

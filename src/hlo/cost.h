@@ -38,6 +38,9 @@ struct cost {
 /* Of one execution, without what a call or a loop runs. Collectives compute nothing here: they are communication. */
 struct cost module_cost(const struct module *module, int32_t instruction);
 
+/* Labels the instruction that was added last with what it moves. */
+void module_label_hbm_bytes(struct module *module, double bytes);
+
 /* Of a ragged-dot on a device that has so many rows in all groups (negative: as many as the operand): [m,k] . [groups,k,n],
  * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
 struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);

@@ -2,9 +2,7 @@
 #include "hlo/edit.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int32_t copy_text(struct edit *edit, int32_t text)
 {
@@ -207,22 +205,4 @@ int edit_close(struct edit *edit, int code, struct status *st)
     edit->now = edit->computation = edit->pushed = NULL;
     int closed = module_close(edit->to, st);
     return code < 0 ? code : closed;
-}
-
-void edit_label(struct edit *edit, int32_t instruction, const char *more)
-{
-    const char *labels = module_value(edit->from, instruction, ATTR_FRONTEND_ATTRIBUTES);
-    size_t length = strlen(labels), room = length + strlen(more) + 4; /* {layer="3",issue="data"} */
-    bool some = length > 2;
-    if (!some && !*more)
-        return;
-    char *text = malloc(room);
-    if (!text) {
-        out_of_memory(edit);
-        return;
-    }
-    snprintf(text, room, "{%.*s%s%s}", some ? (int)length - 2 : 0, some ? labels + 1 : "",
-             some && *more ? "," : "", more);
-    module_attribute_text(edit->to, ATTR_FRONTEND_ATTRIBUTES, NULL, text);
-    free(text);
 }

@@ -53,8 +53,6 @@ int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_
  * copies those of an old one to the one added last, with its labels or without. */
 int32_t edit_shape(struct edit *edit, int32_t shape);
 void edit_attributes(struct edit *edit, int32_t instruction, bool labels);
-/* The labels of an old instruction, and more of them (issue="data"), for the one added last. */
-void edit_label(struct edit *edit, int32_t instruction, const char *more);
 /* One of them, if it is there. */
 void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key key);
 

@@ -5,25 +5,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-static void print_number(int64_t number, FILE *out)
-{
-    char digits[24], *at = digits + sizeof digits;
-    uint64_t rest = number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-    do
-        *--at = (char)('0' + rest % 10);
-    while (rest /= 10);
-    if (number < 0)
-        *--at = '-';
-    fwrite(at, 1, (size_t)(digits + sizeof digits - at), out);
-}
-
 static void print_list(const int64_t number[], int count, FILE *out)
 {
-    for (int i = 0; i < count; i++) {
-        if (i)
-            putc(',', out);
-        print_number(number[i], out);
-    }
+    for (int i = 0; i < count; i++)
+        fprintf(out, "%s%" PRId64, i ? "," : "", number[i]);
 }
 
 static void print_shape(const struct module *module, int32_t shape, FILE *out)
@@ -54,7 +39,7 @@ static const int64_t *print_elements(const struct module *module, const struct s
                                      const int64_t *number, FILE *out)
 {
     if (dim == shape->count) {
-        print_number(*number, out);
+        print_list(number, 1, out);
         return number + 1;
     }
     putc('{', out);

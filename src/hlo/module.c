@@ -316,3 +316,23 @@ void module_attribute_text(struct module *module, enum attribute_key key, const 
     int32_t word = name ? module_text(module, name, -1) : 0;
     module_attribute_word(module, key, word, module_text(module, text, -1));
 }
+
+void module_add_label(struct module *module, const char *key, const char *value)
+{
+    const struct attribute *labels = module_find(module, module->instructions - 1, ATTR_FRONTEND_ATTRIBUTES);
+    const char *old = labels ? module_word(module, labels->text) : "{}";
+    int kept = (int)strlen(old) - 1; /* without the brace at its end */
+    char *text = NULL;
+    if (module->error < 0)
+        return;
+    if (asprintf(&text, "%.*s%s%s=\"%s\"}", kept, old, kept > 1 ? "," : "", key, value) < 0) {
+        fail(module, STATUS_NOMEM);
+        return;
+    }
+    int32_t word = module_text(module, text, -1);
+    if (labels)
+        module->attribute[labels - module->attribute].text = word;
+    else
+        module_attribute_word(module, ATTR_FRONTEND_ATTRIBUTES, 0, word);
+    free(text);
+}
