@@ -106,18 +106,20 @@ void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *
     module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
 }
 
-/* Appends a collective whose dim `dim` (-1: no dim of its own) is of another size. */
+/* Appends a collective with a dim of its own, or none (-1): which a gather makes longer, and a scatter shorter. */
 static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, const struct axis_list *list,
-                          int dim, int64_t times, int64_t parts)
+                          int dim)
 {
     int64_t size[BUILDER_DIMS];
     struct axis_list over = real_axes(b, list);
-    int dims = builder_dims(b, a, size);
+    int dims = builder_dims(b, a, size), parts = size_of(b, &over);
     if (over.count == 0)
         return a;
-    if (dim >= 0) {
-        assert(size[dim] * times % parts == 0);
-        size[dim] = size[dim] * times / parts;
+    if (opcode == HLO_ALL_GATHER) {
+        size[dim] *= parts;
+    } else if (opcode == HLO_REDUCE_SCATTER) {
+        assert(size[dim] % parts == 0);
+        size[dim] /= parts;
     }
     int32_t made = builder_add(b, opcode, builder_like(b, a, size, dims), &a, 1);
     if (b->module->error < 0)
@@ -130,7 +132,7 @@ static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, cons
 
 int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_ALL_GATHER, a, over, dim, size_of(b, over), 1);
+    int32_t made = collective(b, HLO_ALL_GATHER, a, over, dim);
     if (made == a)
         return a;
     b->note[made].differs &= ~axis_list_set(over);
@@ -146,7 +148,7 @@ static void add_reducer(struct builder *b, int32_t a)
 
 int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_REDUCE_SCATTER, a, over, dim, 1, size_of(b, over));
+    int32_t made = collective(b, HLO_REDUCE_SCATTER, a, over, dim);
     if (made == a)
         return a;
     add_reducer(b, a);
@@ -157,7 +159,7 @@ int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_lis
 
 int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *over)
 {
-    int32_t made = collective(b, HLO_ALL_REDUCE, a, over, -1, 1, 1);
+    int32_t made = collective(b, HLO_ALL_REDUCE, a, over, -1);
     if (made == a)
         return a;
     add_reducer(b, a);
@@ -168,7 +170,7 @@ int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *o
 
 int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_ALL_TO_ALL, a, over, dim, 1, 1);
+    int32_t made = collective(b, HLO_ALL_TO_ALL, a, over, dim);
     return made == a ? a : builder_label(b, made);
 }
 

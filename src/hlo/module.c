@@ -321,18 +321,19 @@ void module_add_label(struct module *module, const char *key, const char *value)
 {
     const struct attribute *labels = module_find(module, module->instructions - 1, ATTR_FRONTEND_ATTRIBUTES);
     const char *old = labels ? module_word(module, labels->text) : "{}";
-    int kept = (int)strlen(old) - 1; /* without the brace at its end */
-    char *text = NULL;
-    if (module->error < 0)
-        return;
-    if (asprintf(&text, "%.*s%s%s=\"%s\"}", kept, old, kept > 1 ? "," : "", key, value) < 0) {
+    size_t kept = strlen(old) - 1; /* without the brace at its end */
+    char *text = malloc(kept + strlen(key) + strlen(value) + sizeof ",=\"\"}");
+    if (!text)
         fail(module, STATUS_NOMEM);
-        return;
+    if (module->error == 0) {
+        memcpy(text, old, kept);
+        char *end = stpcpy(text + kept, kept > 1 ? "," : "");
+        stpcpy(stpcpy(stpcpy(stpcpy(end, key), "=\""), value), "\"}");
+        int32_t word = module_text(module, text, -1);
+        if (labels)
+            module->attribute[labels - module->attribute].text = word;
+        else
+            module_attribute_word(module, ATTR_FRONTEND_ATTRIBUTES, 0, word);
     }
-    int32_t word = module_text(module, text, -1);
-    if (labels)
-        module->attribute[labels - module->attribute].text = word;
-    else
-        module_attribute_word(module, ATTR_FRONTEND_ATTRIBUTES, 0, word);
     free(text);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a module says of its instructions and shapes. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,8 +104,9 @@ bool module_label(const struct module *module, int32_t instruction, const char *
         return false;
     while (*(at += strcspn(at, "{,"))) {
         const char *name = ++at, *quote = strchrnul(name, '"'), *end = strchrnul(quote + (*quote != 0), '"');
-        if (quote == name + n + 1 && quote[-1] == '=' && memcmp(name, key, n) == 0) {
-            snprintf(value, (size_t)room, "%.*s", (int)(end - quote - 1), quote + 1);
+        if (*quote && quote == name + n + 1 && quote[-1] == '=' && memcmp(name, key, n) == 0) {
+            size_t length = (size_t)(end - quote) - 1, most = (size_t)room - 1;
+            *(char *)mempcpy(value, quote + 1, length < most ? length : most) = '\0';
             return true;
         }
         at = end;
