@@ -90,23 +90,15 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
 static void copy(struct fuse *f, struct edit *edit, int32_t at)
 {
     const struct module *m = f->from;
-    const struct instruction *i = module_at(m, at);
     bool elementwise = is_elementwise(m, at);
     double was = module_cost(m, at).hbm_bytes, bytes = was;
     if (elementwise && (!f->kept[at - f->entry->first] || renames(m, at)))
         bytes = 0;
-    else if (elementwise || i->opcode == HLO_REDUCE)
-        bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, i->shape);
-    if (bytes == was || i->opcode == HLO_CONSTANT) {
-        edit_copy(edit, at);
-        return;
-    }
-    for (int o = 0; o < i->operands; o++)
-        edit_push(edit, edit->now[module_operand(m, at, o)]);
-    edit_replace(edit, at,
-                 edit_add(edit, i->opcode, module_word(m, i->name), edit_shape(edit, i->shape), i->operands));
-    edit_attributes(edit, at, true);
-    module_label_hbm_bytes(edit->to, bytes);
+    else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE)
+        bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, module_at(m, at)->shape);
+    edit_copy(edit, at);
+    if (bytes != was && module_at(m, at)->opcode != HLO_CONSTANT)
+        module_label_hbm_bytes(edit->to, bytes);
 }
 
 int pass_fuse(const struct module *in, struct module *out, struct status *st)

@@ -40,20 +40,7 @@ void lower_free(struct lower *lower)
     free(lower->share);
     free(lower->permute);
     free(lower->turn);
-    for (int32_t l = 0; l < lower->leasts; l++)
-        program_free(&lower->least[l].alone);
-    free(lower->least);
     *lower = (struct lower){0};
-}
-
-int lower_build(struct lower *lower, struct status *st)
-{
-    program_free(&lower->program);
-    program_init(&lower->program, lower->placement->slice);
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
-    int32_t end;
-    int code = lower_walk(lower, -1, &end, st);
-    return code < 0 ? code : program_close(&lower->program, st);
 }
 
 int lower_append(struct lower *lower, struct program *program, int32_t before, int32_t *after,
@@ -64,8 +51,18 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
     lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
-    lower->program = own;
+    if (program != &lower->program)
+        lower->program = own;
     return code;
+}
+
+int lower_build(struct lower *lower, struct status *st)
+{
+    int32_t end;
+    program_free(&lower->program);
+    program_init(&lower->program, lower->placement->slice);
+    int code = lower_append(lower, &lower->program, -1, &end, st);
+    return code < 0 ? code : program_close(&lower->program, st);
 }
 
 /* When the ops of a trip have all ended; of a trip without ops, when the one before has. */

@@ -120,15 +120,6 @@ struct lowered_permute {
     int32_t first_op, inside_op, end_op;
 };
 
-/* With options.least: what collectives of one class wait at least, of those that are not cut by shares. */
-struct lowered_least {
-    int32_t between; /* lower_between() */
-    enum opcode whole;
-    enum ring_kind kind;
-    struct program alone; /* one of them, of so many bytes, and what its busiest link takes */
-    double bytes, links_s;
-};
-
 enum { LOWER_ID_MODES = 4 }; /* of enum module_ids */
 struct lower {
     const struct module *module;
@@ -153,8 +144,6 @@ struct lower {
     int32_t shares, shares_room;
     struct lowered_permute *permute; /* of the program that is being written */
     int32_t permutes, permutes_room;
-    struct lowered_least *least;
-    int32_t leasts, leasts_room;
     struct lowered_turn *turn;
     int32_t turns;
     bool
@@ -201,9 +190,6 @@ const struct layout *lower_laid(const struct lower *lower,
 
 /* The collective of an instruction: itself, what an async-start wraps, what a fusion contains; -1 if it has none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
-
-/* Between whom a collective is: the same number, the same devices. */
-int32_t lower_between(const struct module *module, int32_t instruction);
 
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
  * once more may be of a stage that there is already; -1: of one of its own, as others are. */

@@ -227,12 +227,6 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     return code;
 }
 
-int32_t lower_between(const struct module *module, int32_t instruction)
-{
-    const struct attribute *pairs = module_find(module, instruction, ATTR_SOURCE_TARGET_PAIRS);
-    return pairs ? -1 - pairs->first : slot_of(module, instruction);
-}
-
 static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,
                  struct status *st)
 {
@@ -253,26 +247,6 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
     spec.kind = (enum ring_kind)kind;
     spec.name = lower_name(lower->module, instruction, name);
     return build_on_rings(lower, instruction, &spec, before, after, st);
-}
-
-/* A collective as a program of its own, and the least that its busiest link takes: of a permute nothing, as chips that end
- * early make up for it. */
-static int find_least(struct lower *lower, int32_t instruction, struct lowered_least *least,
-                      struct status *st)
-{
-    struct program own = lower->program;
-    int32_t after, permutes = lower->permutes;
-    lower->permutes = 0;
-    program_init(&lower->program, lower->placement->slice);
-    int code = build(lower, instruction, -1, -1, &after, st);
-    if (code == 0)
-        code = program_close(&lower->program, st);
-    if (code == 0 && least->whole != HLO_COLLECTIVE_PERMUTE)
-        code = metrics_links_s(&lower->program, &least->links_s, st);
-    least->alone = lower->program;
-    lower->program = own;
-    lower->permutes = permutes;
-    return code;
 }
 
 /* Of what is small, such as scales of norms, nothing is asked: it would take as long to find out, and counts for little. */
@@ -306,33 +280,26 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     return 0;
 }
 
-/* Of the others. Those of other sizes between the same devices send along the same routes. */
-static int class_least(struct lower *lower, int32_t instruction, enum ring_kind kind, double *least_s,
-                       struct status *st)
+/* Of the others, as a program of its own: what its busiest link takes, of a permute nothing, as chips that end early make up
+ * for it; and its longest chain. */
+static int alone_least(struct lower *lower, int32_t instruction, double *least_s, struct status *st)
 {
-    const struct module *module = lower->module;
-    double bytes = lower_collective_bytes(module, instruction, 1), chain_s = 0;
-    struct lowered_least found = {.between = lower_between(module, instruction),
-                                  .whole = whole_of(module, instruction),
-                                  .kind = kind,
-                                  .bytes = bytes};
-    int32_t l = 0;
-    int code = 0;
-    while (l < lower->leasts && (lower->least[l].between != found.between ||
-                                 lower->least[l].whole != found.whole || lower->least[l].kind != found.kind))
-        l++;
-    if (l == lower->leasts) {
-        code = find_least(lower, instruction, &found, st);
-        if (code < 0 || !GROW(lower->least, lower->leasts, lower->leasts_room)) {
-            program_free(&found.alone);
-            return code < 0 ? code : status_nomem(st);
-        }
-        lower->least[lower->leasts++] = found;
-    }
-    const struct lowered_least *least = &lower->least[l];
-    double scale = bytes / least->bytes;
-    code = metrics_chain_s(&least->alone, scale, &chain_s, st);
-    *least_s = least->links_s * scale > chain_s ? least->links_s * scale : chain_s;
+    struct program own = lower->program;
+    int32_t after, permutes = lower->permutes;
+    double links_s = 0, chain_s = 0;
+    lower->permutes = 0;
+    program_init(&lower->program, lower->placement->slice);
+    int code = build(lower, instruction, -1, -1, &after, st);
+    if (code == 0)
+        code = program_close(&lower->program, st);
+    if (code == 0 && whole_of(lower->module, instruction) != HLO_COLLECTIVE_PERMUTE)
+        code = metrics_links_s(&lower->program, &links_s, st);
+    if (code == 0)
+        code = metrics_chain_s(&lower->program, 1, &chain_s, st);
+    program_free(&lower->program);
+    lower->program = own;
+    lower->permutes = permutes;
+    *least_s = fmax(links_s, chain_s);
     return code;
 }
 
@@ -350,7 +317,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     if (collective->uses_ring)
         code = cut_least(lower, instruction, collective, kind, &least_s, st);
     else if (!is_small(lower->module, instruction))
-        code = class_least(lower, instruction, kind, &least_s, st);
+        code = alone_least(lower, instruction, &least_s, st);
     if (code == 0 && least_s > 0)
         *after = lower_exchange(lower, instruction, WHERE_ALL, least_s, before);
     return code;

@@ -103,6 +103,18 @@ static void label_again(struct recompute *c, int32_t at)
     free(value);
 }
 
+static int32_t find_again(struct recompute *c, int32_t at, int32_t layer);
+
+/* The same instruction of what a user of some layer finds, under a name. */
+static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const char *name)
+{
+    const struct module *from = c->edit.from;
+    const struct instruction *i = module_at(from, at);
+    for (int o = 0; o < i->operands; o++)
+        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+    return edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
+}
+
 /* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */
 static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
 {
@@ -111,13 +123,9 @@ static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
         return c->edit.now[at];
     if (fact->again >= 0)
         return fact->again;
-    const struct module *from = c->edit.from;
-    const struct instruction *i = module_at(from, at);
     char name[160];
-    snprintf(name, sizeof name, "%.140s.remat", module_word(from, i->name));
-    for (int o = 0; o < i->operands; o++)
-        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
-    fact->again = edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
+    snprintf(name, sizeof name, "%.140s.remat", module_word(c->edit.from, module_at(c->edit.from, at)->name));
+    fact->again = write_again(c, at, layer, name);
     edit_attributes(&c->edit, at, false);
     label_again(c, at);
     return fact->again;
@@ -125,13 +133,8 @@ static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
 
 static void copy_backward(struct recompute *c, int32_t at)
 {
-    const struct module *from = c->edit.from;
-    const struct instruction *i = module_at(from, at);
-    int32_t layer = fact_of(c, at)->layer;
-    for (int o = 0; o < i->operands; o++)
-        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
-    c->edit.now[at] = edit_add(&c->edit, i->opcode, module_word(from, i->name),
-                               edit_shape(&c->edit, i->shape), i->operands);
+    const char *name = module_word(c->edit.from, module_at(c->edit.from, at)->name);
+    c->edit.now[at] = write_again(c, at, fact_of(c, at)->layer, name);
     edit_attributes(&c->edit, at, true);
 }
 

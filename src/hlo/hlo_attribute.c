@@ -63,16 +63,24 @@ static int read_pairs(struct hlo_reader *r)
     return read_braced(r, read_pair);
 }
 
+/* "0:8:2" or "1_2_0": the third number is `third` where it is not given. */
+static int read_three(struct hlo_reader *r, char between, const char *const noun[3], const char *where,
+                      int64_t third)
+{
+    int code = push_integer(r, noun[0]);
+    if (code < 0 || (code = hlo_expect(&r->lexer, between, where)) < 0 ||
+        (code = push_integer(r, noun[1])) < 0)
+        return code;
+    return hlo_accept(&r->lexer, between) ? push_integer(r, noun[2]) : hlo_push(r, third);
+}
+
 /* "[0:8:2]", and 1 where no stride is given */
 static int read_range(struct hlo_reader *r)
 {
-    struct hlo_lexer *lexer = &r->lexer;
-    int code = hlo_expect(lexer, '[', "before a range");
-    if (code < 0 || (code = push_integer(r, "a start")) < 0 ||
-        (code = hlo_expect(lexer, ':', "in a range")) < 0 || (code = push_integer(r, "a limit")) < 0)
-        return code;
-    code = hlo_accept(lexer, ':') ? push_integer(r, "a stride") : hlo_push(r, 1);
-    return code < 0 ? code : hlo_expect(lexer, ']', "after a range");
+    int code = hlo_expect(&r->lexer, '[', "before a range");
+    if (code == 0)
+        code = read_three(r, ':', (const char *const[]){"a start", "a limit", "a stride"}, "in a range", 1);
+    return code < 0 ? code : hlo_expect(&r->lexer, ']', "after a range");
 }
 
 static int read_ranges(struct hlo_reader *r)
@@ -83,32 +91,32 @@ static int read_ranges(struct hlo_reader *r)
 /* "0_1x2_0_3": low, high and interior, 0 where it is not given */
 static int read_pads(struct hlo_reader *r)
 {
-    struct hlo_lexer *lexer = &r->lexer;
     int code;
-    do {
-        if ((code = push_integer(r, "padding")) < 0 || (code = hlo_expect(lexer, '_', "in padding")) < 0 ||
-            (code = push_integer(r, "padding")) < 0)
-            return code;
-        code = hlo_accept(lexer, '_') ? push_integer(r, "padding") : hlo_push(r, 0);
-    } while (code == 0 && hlo_accept(lexer, 'x'));
+    do
+        code = read_three(r, '_', (const char *const[]){"padding", "padding", "padding"}, "in padding", 0);
+    while (code == 0 && hlo_accept(&r->lexer, 'x'));
     return code;
 }
 
-static int read_computation(struct hlo_reader *r)
+/* The name of a computation, or an instruction, that stands above. */
+static int read_above(struct hlo_reader *r, const char *noun,
+                      int32_t (*find)(const struct hlo_reader *r, struct span name), const char *why)
 {
     struct span name;
     hlo_peek(&r->lexer);
     const char *at = r->lexer.at;
-    int code = hlo_name(&r->lexer, "a computation", &name);
-    if (code < 0)
-        return code;
-    int32_t computation = hlo_find_computation(r, name);
-    if (computation < 0)
-        return hlo_fail(&r->lexer, at,
-                        "there is no computation '%.*s' above; one that is called stands before "
-                        "those that call it, and none calls itself",
-                        name.length, name.at);
-    return hlo_push(r, computation);
+    int code = hlo_name(&r->lexer, noun, &name);
+    int32_t found = code < 0 ? -1 : find(r, name);
+    if (code == 0 && found < 0)
+        code = hlo_fail(&r->lexer, at, "there is no %s '%.*s' above%s", noun + strcspn(noun, " ") + 1,
+                        name.length, name.at, why);
+    return code < 0 ? code : hlo_push(r, found);
+}
+
+static int read_computation(struct hlo_reader *r)
+{
+    return read_above(r, "a computation", hlo_find_computation,
+                      "; one that is called stands before those that call it, and none calls itself");
 }
 
 static int read_computations(struct hlo_reader *r)
@@ -118,17 +126,7 @@ static int read_computations(struct hlo_reader *r)
 
 static int read_predecessor(struct hlo_reader *r)
 {
-    struct span name;
-    hlo_peek(&r->lexer);
-    const char *at = r->lexer.at;
-    int code = hlo_name(&r->lexer, "an instruction", &name);
-    if (code < 0)
-        return code;
-    int32_t instruction = hlo_find_instruction(r, name);
-    if (instruction < 0)
-        return hlo_fail(&r->lexer, at, "there is no instruction '%.*s' above in this computation",
-                        name.length, name.at);
-    return hlo_push(r, instruction);
+    return read_above(r, "an instruction", hlo_find_instruction, " in this computation");
 }
 
 static int read_predecessors(struct hlo_reader *r)

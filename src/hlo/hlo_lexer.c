@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hlo/hlo_lexer.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *line_start(const struct hlo_lexer *lexer, const char *at, int *line)
@@ -119,18 +121,16 @@ int hlo_integer(struct hlo_lexer *lexer, const char *noun, int64_t least, int64_
 {
     hlo_peek(lexer);
     const char *at = lexer->at;
-    bool minus = *at == '-', large = false;
-    int64_t n = 0;
-    const char *digit = at + minus;
-    for (; *digit >= '0' && *digit <= '9'; digit++)
-        large |= __builtin_mul_overflow(n, 10, &n) ||
-                 __builtin_add_overflow(n, minus ? '0' - *digit : *digit - '0', &n);
-    if (digit == at + minus)
+    const char *digits = at + (*at == '-');
+    char *end;
+    if (*digits < '0' || *digits > '9')
         return hlo_fail(lexer, at, "expected %s, a whole number", noun);
-    if (large || n < least || n > most)
-        return hlo_fail(lexer, at, "%s is %.*s; it must be from %lld to %lld", noun, (int)(digit - at), at,
+    errno = 0;
+    int64_t n = strtoll(at, &end, 10);
+    if (errno || n < least || n > most)
+        return hlo_fail(lexer, at, "%s is %.*s; it must be from %lld to %lld", noun, (int)(end - at), at,
                         (long long)least, (long long)most);
-    lexer->at = digit;
+    lexer->at = end;
     *value = n;
     return 0;
 }

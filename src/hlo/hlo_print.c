@@ -75,22 +75,16 @@ static void print_pairs(const int64_t number[], int count, FILE *out)
         fprintf(out, "%s{%" PRId64 ",%" PRId64 "}", i ? "," : "", number[i], number[i + 1]);
 }
 
-static void print_ranges(const int64_t number[], int count, FILE *out)
+/* Threes, such as 0:8:2 or 1_2_3: the third number is left out where it is `third`. */
+static void print_threes(const int64_t number[], int count, const char *format, int64_t third, FILE *out)
 {
     for (int i = 0; i < count; i += 3) {
-        fprintf(out, "%s[%" PRId64 ":%" PRId64, i ? ", " : "", number[i], number[i + 1]);
-        if (number[i + 2] != 1)
-            fprintf(out, ":%" PRId64, number[i + 2]);
-        putc(']', out);
-    }
-}
-
-static void print_pads(const int64_t number[], int count, FILE *out)
-{
-    for (int i = 0; i < count; i += 3) {
-        fprintf(out, "%s%" PRId64 "_%" PRId64, i ? "x" : "", number[i], number[i + 1]);
-        if (number[i + 2] != 0)
-            fprintf(out, "_%" PRId64, number[i + 2]);
+        bool ranges = *format == ':';
+        fprintf(out, "%s%s%" PRId64 "%c%" PRId64, i ? format + 1 : "", ranges ? "[" : "", number[i], *format,
+                number[i + 1]);
+        if (number[i + 2] != third)
+            fprintf(out, "%c%" PRId64, *format, number[i + 2]);
+        fputs(ranges ? "]" : "", out);
     }
 }
 
@@ -131,10 +125,10 @@ static void print_value(const struct module *module, const struct attribute *att
         print_pairs(number, attribute->count, out);
         break;
     case VALUE_RANGES:
-        print_ranges(number, attribute->count, out);
+        print_threes(number, attribute->count, ":, ", 1, out);
         break;
     case VALUE_PADS:
-        print_pads(number, attribute->count, out);
+        print_threes(number, attribute->count, "_x", 0, out);
         break;
     case VALUE_COMPUTATIONS:
     case VALUE_INSTRUCTIONS:

@@ -41,7 +41,6 @@ int hlo_read_end(struct hlo_reader *reader);
 
 /* How often the while of a name runs, as given beside the text; -1 if it is not given. */
 int64_t hlo_given_trips(const struct hlo_reader *reader, struct span name);
-int hlo_check_given(const struct hlo_reader *reader);
 
 /* Instruction of the computation that is read, and computation, by name; -1 if there is none. */
 int32_t hlo_find_instruction(const struct hlo_reader *reader, struct span name);

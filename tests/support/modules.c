@@ -172,3 +172,15 @@ enum overlap_way one_way(void *context, const struct module *module, int32_t col
     (void)collective;
     return *(const enum overlap_way *)context;
 }
+
+char *entry_text(const char *instructions)
+{
+    char *text = NULL;
+    int n = asprintf(&text,
+                     "HloModule m, num_partitions=8\n"
+                     "sum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }\n"
+                     "ENTRY main {\n  p = f32[8,16]{1,0} parameter(0)\n%s\n}\n",
+                     instructions);
+    CU_ASSERT_FATAL(n > 0);
+    return text;
+}

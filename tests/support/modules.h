@@ -11,6 +11,8 @@
 void module_of(struct module *module, const char *text);
 /* Reading "m.hlo" fails, in one line that has `why` in it. */
 void text_is_refused(const char *text, const char *why);
+/* HLO text of an entry computation around instructions, from its fifth line on, for 8 partitions; in memory of the caller's. */
+char *entry_text(const char *instructions);
 /* As HLO text, in memory of the caller's. */
 char *text_of(const struct module *module);
 /* The instruction of a name, in the computation of a name; NULL: in the entry. */
