@@ -3,6 +3,8 @@
 #include "report/perfetto.h"
 
 #include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,22 +31,39 @@ static int by_time(const void *x, const void *y)
     return 0;
 }
 
-static void put_text(struct json *json, const char *key, const char *text)
+/* Members of an object by a list of them, "name:s pid:i": texts (s), int (i), int64_t (l), picoseconds as microseconds (t),
+ * bytes (g) and shares (f) as double, and objects that are opened ({). What is NULL, below 0 or NaN is left out. */
+static void put(struct json *json, const char *members, ...)
 {
-    json_key(json, key);
-    json_string(json, text);
-}
-
-static void put_int(struct json *json, const char *key, int64_t value)
-{
-    json_key(json, key);
-    json_int(json, value);
-}
-
-static void put_us(struct json *json, const char *key, int64_t ps)
-{
-    json_key(json, key);
-    json_number(json, "%lld.%06lld", (long long)(ps / 1000000), (long long)(ps % 1000000));
+    va_list list;
+    va_start(list, members);
+    for (const char *at = members; *at; at += strspn(at, " ")) {
+        char key[24];
+        size_t n = strcspn(at, ":");
+        char kind = at[n + 1];
+        memcpy(key, at, n);
+        key[n] = '\0';
+        at += n + 2;
+        const char *text = kind == 's' ? va_arg(list, const char *) : NULL;
+        int64_t whole = kind == 'i'                  ? va_arg(list, int)
+                        : kind == 'l' || kind == 't' ? va_arg(list, int64_t)
+                                                     : -1;
+        double real = kind == 'g' || kind == 'f' ? va_arg(list, double) : (double)NAN;
+        if (!text && whole < 0 && isnan(real) && kind != '{')
+            continue;
+        json_key(json, key);
+        if (text)
+            json_string(json, text);
+        else if (kind == '{')
+            json_object(json);
+        else if (kind == 't')
+            json_number(json, "%lld.%06lld", (long long)(whole / 1000000), (long long)(whole % 1000000));
+        else if (whole >= 0)
+            json_int(json, whole);
+        else
+            json_number(json, kind == 'g' ? "%.15g" : "%.6f", real);
+    }
+    va_end(list);
 }
 
 /* "all-gather.1" with "-start" or "-done" before its number, as XLA names the halves of an async op. */
@@ -89,101 +108,80 @@ static const char *category(const struct program *program, const struct event *e
     return computes && event->kind < EVENT_ARROW_START ? "compute" : "comm";
 }
 
-static void put_axis(struct json *json, unsigned directions)
+enum { AXES = 4 * SLICE_AXES * 2 + 1 };
+static const char *axes_name(unsigned directions, char text[static AXES])
 {
-    char text[4 * SLICE_AXES * 2 + 1] = "";
     int n = 0;
     for (int direction = 0; direction < 2 * SLICE_AXES; direction++)
         if (directions >> direction & 1)
-            n += snprintf(text + n, sizeof text - (size_t)n, "%s%c%c", n ? " " : "",
-                          slice_axis_name(direction / 2), direction % 2 ? '-' : '+');
-    if (n > 0)
-        put_text(json, "axis", text);
-}
-
-static void put_chip(struct json *json, const char *key, int32_t chip)
-{
-    char text[24];
-    snprintf(text, sizeof text, "TPU:%d", chip);
-    put_text(json, key, text);
+            n += snprintf(text + n, AXES - (size_t)n, "%s%c%c", n ? " " : "", slice_axis_name(direction / 2),
+                          direction % 2 ? '-' : '+');
+    return n ? text : NULL;
 }
 
 static void put_args(struct json *json, const struct program *program, const struct event *event)
 {
     const struct op *op = &program->op[event->cell.op];
     enum event_kind kind = event->kind;
+    int32_t chip = event->cell.chip;
+    bool send = op->kind == OP_SEND && kind != EVENT_USE;
     bool many = kind == EVENT_STAGE || kind == EVENT_COLLECTIVE;
-    json_key(json, "args");
-    json_object(json);
-    if (kind == EVENT_USE) {
-        json_key(json, "frac");
-        json_number(json, "%.6f", event->use_frac);
-        json_end(json);
-        return;
+    bool one = send && (kind == EVENT_PERMUTE || kind == EVENT_LINK || kind == EVENT_WAIT);
+    char axes[AXES], from[24], to[24];
+    if (one) {
+        snprintf(from, sizeof from, "TPU:%d", chip);
+        snprintf(to, sizeof to, "TPU:%d", op_destination(program, op, chip));
     }
-    if (op->kind == OP_SEND && kind != EVENT_WAIT) {
-        json_key(json, "bytes");
-        json_number(json, "%.15g", event->bytes);
-    }
-    if (op->kind == OP_SEND)
-        put_axis(json, event->directions);
-    put_int(json, many ? "steps" : "step", many ? event->steps : op->step);
-    if (op->kind == OP_SEND && (kind == EVENT_PERMUTE || kind == EVENT_LINK || kind == EVENT_WAIT)) {
-        put_int(json, "hops", names_links(program, event->cell.op, event->cell.chip));
-        put_chip(json, "from", event->cell.chip);
-        put_chip(json, "to", op_destination(program, op, event->cell.chip));
-    }
+    put(json, "args:{ frac:f bytes:g axis:s step:i steps:i hops:i from:s to:s",
+        kind == EVENT_USE ? event->use_frac : (double)NAN,
+        send && kind != EVENT_WAIT ? event->bytes : (double)NAN,
+        send ? axes_name(event->directions, axes) : NULL, many || kind == EVENT_USE ? -1 : op->step,
+        many ? event->steps : -1, one ? names_links(program, event->cell.op, chip) : -1, one ? from : NULL,
+        one ? to : NULL);
     json_end(json);
 }
 
 static void put_event(struct json *json, const struct program *program, const struct event *event)
 {
     char name[NAME];
-    bool arrow = event->kind == EVENT_ARROW_START || event->kind == EVENT_ARROW_END;
+    bool start = event->kind == EVENT_ARROW_START, end = event->kind == EVENT_ARROW_END;
     bool lasts = event->kind < EVENT_USE;
+    int64_t ps = event->end_ps > event->start_ps ? event->end_ps - event->start_ps : 1;
     json_object(json);
-    put_text(json, "ph", lasts ? "X" : !arrow ? "C" : event->kind == EVENT_ARROW_START ? "s" : "f");
-    put_int(json, "pid", event->pid);
-    put_int(json, "tid", event->tid);
-    put_us(json, "ts", event->start_ps);
-    if (lasts)
-        put_us(json, "dur", event->end_ps > event->start_ps ? event->end_ps - event->start_ps : 1);
-    put_text(json, "name", name_of(program, event, name));
-    put_text(json, "cat", category(program, event));
-    if (arrow)
-        put_int(json, "id", event->arrow);
-    if (event->kind == EVENT_ARROW_END)
-        put_text(json, "bp", "e"); /* it ends on the event that begins here, not on the next one */
-    if (!arrow)
+    /* an arrow ends (bp) on the event that begins there, not on the next one */
+    put(json, "ph:s pid:i tid:i ts:t dur:t name:s cat:s id:l bp:s",
+        lasts   ? "X"
+        : start ? "s"
+        : end   ? "f"
+                : "C",
+        event->pid, event->tid, event->start_ps, lasts ? ps : (int64_t)-1, name_of(program, event, name),
+        category(program, event), start || end ? event->arrow : (int64_t)-1, end ? "e" : NULL);
+    if (!start && !end)
         put_args(json, program, event);
     json_end(json);
 }
 
-static void put_metadata(struct json *json, int32_t pid, int32_t tid, const char *what, const char *name,
-                         int64_t index)
+/* Metadata: a process (tid 0) or a thread of it has a name, and stands in the order of these numbers. */
+static void put_track(struct json *json, int32_t pid, int32_t tid, const char *name)
 {
-    json_object(json);
-    put_text(json, "ph", "M");
-    put_int(json, "pid", pid);
-    if (tid > 0)
-        put_int(json, "tid", tid);
-    put_text(json, "name", what);
-    json_key(json, "args");
-    json_object(json);
-    if (name)
-        put_text(json, "name", name);
-    else
-        put_int(json, "sort_index", index);
-    json_end(json);
-    json_end(json);
+    for (int order = 0; order < 2; order++) {
+        char what[24];
+        snprintf(what, sizeof what, "%s_%s", tid ? "thread" : "process", order ? "sort_index" : "name");
+        json_object(json);
+        put(json, "ph:s pid:i tid:i name:s args:{ name:s sort_index:i", "M", pid, tid ? tid : -1, what,
+            order ? NULL : name,
+            !order ? -1
+            : tid  ? tid
+                   : pid);
+        json_end(json);
+        json_end(json);
+    }
 }
 
 static void process_name(const struct slice *slice, int32_t chip, char name[static NAME])
 {
-    int n = snprintf(name, NAME, "/device:TPU:%d (", chip);
-    for (int axis = 0; axis < slice->axes; axis++)
-        n += snprintf(name + n, NAME - (size_t)n, "%s%d", axis ? "," : "", slice_coord(slice, chip, axis));
-    snprintf(name + n, NAME - (size_t)n, ")");
+    char place[SLICE_PLACE];
+    snprintf(name, NAME, "/device:TPU:%d %s", chip, slice_print_place(slice, chip, place));
 }
 
 static void row_name(const struct slice *slice, int32_t chip, int group, int32_t row, char name[static NAME])
@@ -208,14 +206,11 @@ static void put_rows(struct json *json, const struct events *events)
     for (int32_t c = 0; c < events->chips; c++) {
         int32_t pid = events->chip[c];
         process_name(slice, pid, name);
-        put_metadata(json, pid, 0, "process_name", name, 0);
-        put_metadata(json, pid, 0, "process_sort_index", NULL, pid);
+        put_track(json, pid, 0, name);
         for (int group = 0; group < GROUPS; group++) {
             for (int32_t row = 0; row < events->rows[c][group]; row++) {
-                int32_t tid = events->first[c][group] + row;
                 row_name(slice, pid, group, row, name);
-                put_metadata(json, pid, tid, "thread_name", name, 0);
-                put_metadata(json, pid, tid, "thread_sort_index", NULL, tid);
+                put_track(json, pid, events->first[c][group] + row, name);
             }
         }
     }
@@ -229,13 +224,12 @@ static int write_json(const struct events *events, const struct perfetto_options
     if (code < 0)
         return code;
     json_object(&json);
-    put_text(&json, "displayTimeUnit", "ns");
-    json_key(&json, "otherData");
-    json_object(&json);
-    for (int i = 0; i < options->pairs; i++)
-        put_text(&json, options->manifest[i].key, options->manifest[i].value);
-    put_int(&json, "chips", events->waits->program->slice->chips);
-    put_int(&json, "chips_traced", events->chips);
+    put(&json, "displayTimeUnit:s otherData:{", "ns");
+    for (int i = 0; i < options->pairs; i++) {
+        json_key(&json, options->manifest[i].key);
+        json_string(&json, options->manifest[i].value);
+    }
+    put(&json, "chips:i chips_traced:i", events->waits->program->slice->chips, events->chips);
     json_end(&json);
     json_key(&json, "traceEvents");
     json_array(&json);

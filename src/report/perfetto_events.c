@@ -233,8 +233,9 @@ static void add_send(struct events *events, struct cell cell, int link[])
         double use_Bps = end_s > start_s ? event.bytes / (end_s - start_s) : 0;
         event.use_frac = use_Bps / slice_link_Bps(slice, link[l]);
         event.link = l;
-        for (int32_t c = events->alike[waits_run_chip(waits, from)]; c >= 0;
-             c = events->alike[waits->trace->chips + c]) {
+        for (int32_t c = 0; c < events->chips; c++) {
+            if (waits_run_chip(waits, events->chip[c]) != waits_run_chip(waits, from))
+                continue;
             event.pid = events->chip[c];
             event.cell.chip = waits_moved(waits, from, event.pid, cell.chip);
             put(events, event, EVENT_LINK,
@@ -268,28 +269,17 @@ static int add_links(struct events *events, struct status *st)
 static int choose_chips(struct events *events, int chips, struct status *st)
 {
     int32_t all = events->waits->program->slice->chips, critical = waits_critical_chip(events->waits);
-    int32_t run = events->waits->trace->chips;
     events->chips = chips < all ? chips : all;
     events->chip = malloc((size_t)events->chips * sizeof *events->chip);
     events->place = malloc((size_t)all * sizeof *events->place);
     events->rows = calloc((size_t)events->chips, sizeof *events->rows);
     events->first = calloc((size_t)events->chips, sizeof *events->first);
-    events->alike = malloc((size_t)(run + events->chips) * sizeof *events->alike);
-    if (!events->chip || !events->place || !events->rows || !events->first || !events->alike)
+    if (!events->chip || !events->place || !events->rows || !events->first)
         return status_nomem(st);
-    for (int32_t c = 0; c < events->chips; c++)
-        events->chip[c] = c;
-    if (critical >= events->chips)
-        events->chip[events->chips - 1] = critical;
-    for (int32_t chip = 0; chip < all; chip++)
-        events->place[chip] = -1;
-    for (int32_t chip = 0; chip < run; chip++)
-        events->alike[chip] = -1;
+    memset(events->place, -1, (size_t)all * sizeof *events->place);
     for (int32_t c = 0; c < events->chips; c++) {
-        int32_t *alike = &events->alike[waits_run_chip(events->waits, events->chip[c])];
+        events->chip[c] = c == events->chips - 1 && critical > c ? critical : c;
         events->place[events->chip[c]] = c;
-        events->alike[run + c] = *alike;
-        *alike = c;
     }
     return 0;
 }
@@ -311,7 +301,6 @@ void events_free(struct events *events)
 {
     free(events->chip);
     free(events->place);
-    free(events->alike);
     free(events->event);
     free(events->rows);
     free(events->first);

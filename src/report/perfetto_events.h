@@ -49,8 +49,6 @@ struct events {
     int32_t chips;  /* traced */
     int32_t *chip;  /* [chips] ascending */
     int32_t *place; /* [chips of the slice] index in `chip`, or -1 */
-    int32_t *
-        alike; /* [chips run] index in `chip` of the first for which that one stands, or -1; then [chips] the next */
     int64_t count, room;
     struct event *event;
     int32_t (*rows)[GROUPS];  /* [chips] of every group, 0 where there is no such link */
