@@ -42,7 +42,7 @@ struct steps {
     int32_t *step_of;           /* [ops] id of an op's step; -1: a join */
     struct op *part;            /* [ops] room for the ops of a step */
     double *link_bytes;         /* [slice_link_ids] */
-    bool direction[DIRECTIONS]; /* does anything move in that direction */
+    bool direction[DIRECTIONS]; /* has any step moved something in that direction */
 };
 
 static int by_stage_and_index(const void *a, const void *b)
@@ -119,17 +119,6 @@ static int count_bytes(const struct steps *all, const struct step *step, struct 
     return code;
 }
 
-/* The directions in which anything moves, in the whole program. */
-static int find_directions(struct steps *all, struct status *st)
-{
-    const struct slice *slice = all->run->timing.program->slice;
-    int code = metrics_link_bytes(all->run->timing.program, all->link_bytes, st);
-    for (int link = 0; code == 0 && link < slice_link_ids(slice); link++)
-        if (all->link_bytes[link] > 0)
-            all->direction[2 * slice_link_axis(slice, link) + (slice_link_sign(link) < 0)] = true;
-    return code;
-}
-
 /* The step's op on the critical chip whose compute waits longest, or the first one; op -1 if it has none. */
 static struct cell longest_wait(const struct steps *all, const struct step *step, double *idle_s)
 {
@@ -154,7 +143,7 @@ static struct cell longest_wait(const struct steps *all, const struct step *step
     return longest;
 }
 
-static int add_step(struct table *table, const struct steps *all, const struct step *step, struct status *st)
+static int add_step(struct table *table, struct steps *all, const struct step *step, struct status *st)
 {
     const struct program *program = all->run->timing.program;
     char after[NAMES_OP_ROUTE] = "";
@@ -174,6 +163,8 @@ static int add_step(struct table *table, const struct steps *all, const struct s
             names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, after);
     }
     const double *d = bytes.direction;
+    for (int direction = 0; direction < DIRECTIONS; direction++)
+        all->direction[direction] |= d[direction] > 0;
     table_row(table, program->stages > 0 ? program->stage[step->stage].name : "", (double)step->index,
               step->kind == OP_SEND ? "send" : "compute", step->start_s, step->end_s,
               step->end_s - step->start_s, (double)step->ops, bytes.sent, d[0], d[1], d[2], d[3], d[4], d[5],
@@ -196,7 +187,7 @@ static void print_heading(const struct steps *all, FILE *out)
         fprintf(out, "# after: what it starts after on TPU:%d\n", all->critical);
 }
 
-static int print_steps(const struct steps *all, FILE *out, struct status *st)
+static int print_steps(struct steps *all, FILE *out, struct status *st)
 {
     static const char heads[] = "stage, step (), kind, start (us), end (us), took (us), ops (), bytes (B), "
                                 "x+ (B), x- (B), y+ (B), y- (B), z+ (B), z- (B), waits (us), after";
@@ -204,12 +195,12 @@ static int print_steps(const struct steps *all, FILE *out, struct status *st)
     struct table table = {0};
     int code = 0;
     table_columns(&table, heads);
+    for (int s = 0; code == 0 && s < all->count; s++)
+        code = add_step(&table, all, &all->step[s], st);
     for (int direction = 0; direction < DIRECTIONS; direction++)
         table.column[FIXED + direction].hidden = !all->direction[direction];
     table.column[FIXED + DIRECTIONS].hidden = !all->computes;
     table.column[FIXED + DIRECTIONS + 1].hidden = !all->waits;
-    for (int s = 0; code == 0 && s < all->count; s++)
-        code = add_step(&table, all, &all->step[s], st);
     print_heading(all, out);
     if (code == 0)
         return table_end(&table, out, st);
@@ -234,8 +225,6 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
         all.waits = &waits;
         all.critical = code == 0 ? waits_critical_chip(&waits) : 0;
     }
-    if (code == 0)
-        code = find_directions(&all, st);
     if (code == 0) {
         gather_steps(&all);
         code = print_steps(&all, out, st);
