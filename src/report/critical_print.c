@@ -2,7 +2,6 @@
 /* What the critical path says, in one sentence and in three tables. */
 #include "report/critical_print.h"
 
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,21 +10,6 @@
 #include "report/table.h"
 
 enum { TOLD = 3 }; /* waits in the sentence */
-
-struct sentence {
-    char *text;
-    size_t n;
-};
-
-static void say(struct sentence *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct sentence *s, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(s->text + s->n, CRITICAL_TEXT - s->n, format, args);
-    va_end(args);
-    s->n = n < 0 ? s->n : s->n + (size_t)n < CRITICAL_TEXT ? s->n + (size_t)n : CRITICAL_TEXT - 1;
-}
 
 /* XLA's word for the sends of a decomposed collective, if all are of that kind. */
 static const char *noun(const struct critical *critical)
@@ -54,78 +38,70 @@ static bool one_stage(const struct critical *critical)
     return true;
 }
 
-static int by_length(const void *a, const void *b)
+/* Is a wait among the longest, those that are told? */
+static bool is_told(const struct critical *critical, int32_t wait)
 {
-    const struct critical_wait *x = *(const struct critical_wait *const *)a;
-    const struct critical_wait *y = *(const struct critical_wait *const *)b;
-    double dx_s = x->end_s - x->start_s, dy_s = y->end_s - y->start_s;
-    return dx_s != dy_s ? (dx_s < dy_s) - (dx_s > dy_s) : (x > y) - (x < y);
+    const struct critical_wait *idle = critical->idle;
+    int longer = 0;
+    double length_s = idle[wait].end_s - idle[wait].start_s;
+    for (int32_t i = 0; i < critical->idles && longer < TOLD; i++) {
+        double other_s = idle[i].end_s - idle[i].start_s;
+        longer += other_s > length_s || (other_s == length_s && i < wait);
+    }
+    return longer < TOLD;
 }
 
-static void say_wait(struct sentence *s, const struct critical *critical, const struct critical_wait *idle,
+static void say_wait(FILE *out, const struct critical *critical, const struct critical_wait *idle,
                      bool stage_too)
 {
     const struct program *program = critical->waits->program;
     char op[NAMES_OP], direction[NAMES_ROUTE], time[UNITS_TEXT];
     if (idle->op < 0)
-        say(s, "; the end");
+        fprintf(out, "; the end");
     else if (critical->computes == 1)
-        say(s, "; %s", program->stage[program->op[idle->op].stage].name);
+        fprintf(out, "; %s", program->stage[program->op[idle->op].stage].name);
     else if (stage_too)
-        say(s, "; %s", names_op(program, idle->op, op));
+        fprintf(out, "; %s", names_op(program, idle->op, op));
     else
-        say(s, "; step %d", program->op[idle->op].step);
-    say(s, " waits %s for ", units_print_time(idle->end_s - idle->start_s, time));
+        fprintf(out, "; step %d", program->op[idle->op].step);
+    fprintf(out, " waits %s for ", units_print_time(idle->end_s - idle->start_s, time));
     struct cell cell = idle->cause.cell;
     if (program->op[cell.op].kind == OP_SEND && names_links(program, cell.op, cell.chip) > 0)
-        say(s, "%s", names_route(program, cell.op, cell.chip, direction));
+        fprintf(out, "%s", names_route(program, cell.op, cell.chip, direction));
     else
-        say(s, "%s of TPU:%d", names_op(program, cell.op, op), cell.chip);
+        fprintf(out, "%s of TPU:%d", names_op(program, cell.op, op), cell.chip);
 }
 
-/* The longest waits, told in the order of time. `longest` is room for all. */
-static void say_waits(struct sentence *s, const struct critical *critical,
-                      const struct critical_wait *longest[])
+/* The longest waits, told in the order of time. */
+static void say_waits(FILE *out, const struct critical *critical)
 {
-    double rest_s = 0;
+    double more_s = 0;
     bool stage_too = !one_stage(critical);
     for (int32_t i = 0; i < critical->idles; i++)
-        longest[i] = &critical->idle[i];
-    qsort(longest, (size_t)critical->idles, sizeof *longest, by_length);
-    for (int32_t i = 0; i < critical->idles; i++) {
-        bool told = false;
-        for (int32_t k = 0; k < TOLD && k < critical->idles; k++)
-            told = told || longest[k] == &critical->idle[i];
-        if (told)
-            say_wait(s, critical, &critical->idle[i], stage_too);
+        if (is_told(critical, i))
+            say_wait(out, critical, &critical->idle[i], stage_too);
         else
-            rest_s += critical->idle[i].end_s - critical->idle[i].start_s;
-    }
+            more_s += critical->idle[i].end_s - critical->idle[i].start_s;
     char time[UNITS_TEXT];
     int32_t more = critical->idles - TOLD;
     if (more > 0)
-        say(s, "; %d more wait%s, together %s", more, more > 1 ? "s" : "", units_print_time(rest_s, time));
+        fprintf(out, "; %d more wait%s, together %s", more, more > 1 ? "s" : "",
+                units_print_time(more_s, time));
 }
 
-char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT])
+void critical_say(const struct critical *critical, FILE *out)
 {
-    struct sentence s = {text, 0};
-    text[0] = '\0';
     if (critical->computes == 0) {
-        say(&s, "%d %s, no compute to hide behind", critical->sends, noun(critical));
-        return text;
+        fprintf(out, "%d %s, no compute to hide behind", critical->sends, noun(critical));
+        return;
     }
     if (critical->sends == 0)
-        say(&s, "no communication");
+        fputs("no communication", out);
     else if (critical->hidden == critical->sends)
-        say(&s, "all %d %s hidden", critical->sends, noun(critical));
+        fprintf(out, "all %d %s hidden", critical->sends, noun(critical));
     else
-        say(&s, "%d of %d %s hidden", critical->hidden, critical->sends, noun(critical));
-    const struct critical_wait **longest = malloc(((size_t)critical->idles + 1) * sizeof *longest);
-    if (longest)
-        say_waits(&s, critical, longest);
-    free(longest);
-    return text;
+        fprintf(out, "%d of %d %s hidden", critical->hidden, critical->sends, noun(critical));
+    say_waits(out, critical);
 }
 
 /* "TPU:5", for a cell of a table. */
@@ -210,8 +186,9 @@ static int print_path(const struct critical *critical, FILE *out, struct status 
 
 int critical_print(const struct critical *critical, FILE *out, struct status *st)
 {
-    char text[CRITICAL_TEXT];
-    fprintf(out, "# critical chip TPU:%d: %s\n", critical->chip, critical_sentence(critical, text));
+    fprintf(out, "# critical chip TPU:%d: ", critical->chip);
+    critical_say(critical, out);
+    fputc('\n', out);
     int code = print_sends(critical, out, st);
     if (code == 0 && critical->idles > 0 && critical->computes > 0)
         code = print_waits(critical, out, st);

@@ -12,9 +12,8 @@
 #include "base/status.h"
 #include "metrics/critical.h"
 
-/* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", on one line: the longest waits and how many more. */
-enum { CRITICAL_TEXT = 512 };
-char *critical_sentence(const struct critical *critical, char text[static CRITICAL_TEXT]);
+/* "3 of 4 permutes hidden; step 2 waits 11.4 us for x+", without an end of line: the longest waits and how many more. */
+void critical_say(const struct critical *critical, FILE *out);
 
 /* The sentence, the chip's sends with what of each is exposed, its waits, and the path. */
 int critical_print(const struct critical *critical, FILE *out, struct status *st);

@@ -9,8 +9,6 @@
 #include "base/units.h"
 #include "study/fitting.h"
 
-static const char *const names[MACHINE_PARAMETERS] = {"overhead", "hop latency", "link, one-way"};
-
 typedef char *print_function(double value, char text[static UNITS_TEXT]);
 
 /* "alpha        13.7 us   [13.1 us, 14.3 us]" */
@@ -37,6 +35,16 @@ static char *print_time(double time_s, char text[static UNITS_TEXT])
     snprintf(text, UNITS_TEXT, "-%.*s", UNITS_TEXT - 2, units_print_time(-time_s, rest));
     return text;
 }
+
+/* What a machine has: what people call it, its key in a profile, and what to measure where it is not known. */
+static const struct {
+    const char *name, *key, *more;
+    print_function *print;
+} quantities[MACHINE_PARAMETERS] = {
+    [MACHINE_OVERHEAD] = {"overhead", "setup", "measure smaller sizes", print_time},
+    [MACHINE_HOP] = {"hop latency", "hop_latency", "measure rings of more sizes", print_time},
+    [MACHINE_LINK] = {"link, one-way", "link_bandwidth", "measure larger sizes", units_print_bandwidth},
+};
 
 /* In per cent, to two places; what rounds to nothing has no sign. */
 static double per_cent(double value, double reference)
@@ -110,14 +118,12 @@ static void print_group(const struct fitting *f, int g, const uint64_t size_byte
 
 static void print_doubts(const struct fitting_chip *chip, const char *begin, FILE *out)
 {
-    static const char *const more[MACHINE_PARAMETERS] = {
-        "measure smaller sizes", "measure rings of more sizes", "measure larger sizes"};
     const struct fit_parameter *p = chip->machine.fit.parameter;
     char nominal[UNITS_TEXT];
     for (int k = 0; k < MACHINE_PARAMETERS; k++)
         if (!chip->machine.held[k] && contains_0(&p[k]))
-            fprintf(out, "%sthe interval of the %s contains 0, so it is not known; %s\n", begin, names[k],
-                    more[k]);
+            fprintf(out, "%sthe interval of the %s contains 0, so it is not known; %s\n", begin,
+                    quantities[k].name, quantities[k].more);
     if (p[MACHINE_LINK].value > chip->nominal_Bps)
         fprintf(out, "%sthe link is above its nominal %s; was another ring or slice measured than is said?\n",
                 begin, units_print_bandwidth(chip->nominal_Bps, nominal));
@@ -134,8 +140,8 @@ static void print_chip(const struct fitting_chip *chip)
         return;
     }
     for (int k = 0; k < MACHINE_PARAMETERS; k++)
-        print_parameter(names[k], &chip->machine.fit.parameter[k], chip->machine.held[k],
-                        k == MACHINE_LINK ? units_print_bandwidth : print_time);
+        print_parameter(quantities[k].name, &chip->machine.fit.parameter[k], chip->machine.held[k],
+                        quantities[k].print);
     if (!isnan(chip->machine.fit.spread))
         printf("  %-14s %10.2f %%\n", "scatter", 100 * chip->machine.fit.spread);
     if (chip->machine.note)
@@ -268,10 +274,10 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
             how[held[MACHINE_OVERHEAD]], how[held[MACHINE_HOP]], how[held[MACHINE_LINK]]);
     fputs("    fitted_on: &rows [", out);
     write_rows(f, chip, out);
-    fprintf(out, "]\n  hop_latency: {value: %s, source: *source, how: *how, fitted_on: *rows}\n",
-            units_print_time(p[MACHINE_HOP].value, text));
-    fprintf(out, "  setup: {value: %s, source: *source, how: *how, fitted_on: *rows}\n",
-            units_print_time(p[MACHINE_OVERHEAD].value, text));
+    fputs("]\n", out);
+    for (int k = MACHINE_HOP; k >= MACHINE_OVERHEAD; k--)
+        fprintf(out, "  %s: {value: %s, source: *source, how: *how, fitted_on: *rows}\n", quantities[k].key,
+                quantities[k].print(p[k].value, text));
     if (ring != CHOICE_OPEN)
         fprintf(out, "  ring: {value: %s, source: *source, how: the schedule assumed in the fit}\n",
                 ring_kind_name((enum ring_kind)ring));
