@@ -23,13 +23,11 @@ struct kind {
     int (*read_op)(const struct measured *m, struct measured_row *row, struct status *st);
 };
 
-static int set_option(struct settings *settings, const struct option_row *option, const char *text,
-                      struct status *st)
+/* Instead of what the settings have for an option. */
+static int set(struct settings *settings, const char *option, const char *text, struct status *st)
 {
-    struct setting *setting = &settings->of[option_index(option)];
-    while (setting->count > 0)
-        free(setting->text[--setting->count]);
-    return settings_add(settings, option, text, st);
+    settings_drop(settings, option);
+    return settings_add(settings, option_by_name(option), text, st);
 }
 
 /* Adds an option, or the op; `at` is moved beyond its value. */
@@ -43,7 +41,7 @@ static int add_word(struct settings *settings, const char *word, const char **at
     if (word[0] == '-' && option->argument && (code = shell_next(at, &value, st)) == 0 && !value)
         code = status_fail(st, STATUS_INPUT, "%s needs a value", word);
     if (code == 0)
-        code = set_option(settings, option, value ? value : word[0] == '-' ? "on" : word, st);
+        code = set(settings, option->name, value ? value : word[0] == '-' ? "on" : word, st);
     free(value);
     return code;
 }
@@ -83,7 +81,7 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
         const struct option_row *option = option_by_name(name);
         if (!option || !option->of_point || *cell == '\0' || option->kind == OPTION_BYTES)
             continue;
-        if (set_option(&row->settings, option, cell, st))
+        if (set(&row->settings, option->name, cell, st))
             return fail_at(m, row, st);
     }
     return 0;
@@ -94,7 +92,7 @@ static int read_columns(const struct measured *m, struct measured_row *row, stru
 static int read_nccl(const struct measured *m, struct measured_row *row, struct status *st)
 {
     const char *test = csv_table_text(&m->table, row->row, "op");
-    if (*test && set_option(&row->settings, option_by_name("op"), test, st) < 0)
+    if (*test && set(&row->settings, "op", test, st) < 0)
         return fail_at(m, row, st);
     const char *op = settings_text(&row->settings, "op");
     struct status unknown = {0};
@@ -130,7 +128,7 @@ static int read_accelerator(const struct measured *m, struct measured_row *row, 
         return csv_table_fail(&m->table, row->row, column[0], st, STATUS_INPUT,
                               "'%s' is none of AG, AR, RS, A2A", type);
     row->size_bytes *= dtype_bytes * (ops[op].gathers ? rank : 1);
-    return set_option(&row->settings, option_by_name("op"), ops[op].op, st);
+    return set(&row->settings, "op", ops[op].op, st);
 }
 
 static const struct kind kinds[] = {
@@ -175,7 +173,7 @@ static int make_point(struct measured_row *row, struct status *st)
     const char *op = settings_text(&row->settings, "op");
     row->has_op = op != NULL;
     bool sized = row->size_bytes > 0 && !(op && strchr(op, '[')); /* a matmul has its shapes */
-    int code = sized ? set_option(&row->settings, option_by_name("size"), size, st) : 0;
+    int code = sized ? set(&row->settings, "size", size, st) : 0;
     if (code == 0)
         code = grid_init(&grid, &row->settings, st);
     if (code == 0 && grid.points != 1)
@@ -352,4 +350,17 @@ void measured_free(struct measured *measured)
     free(measured->timeless);
     csv_table_free(&measured->table);
     *measured = (struct measured){0};
+}
+
+bool measured_same(const struct measured_row *a, const struct measured_row *b)
+{
+    for (int i = 0; i < option_count; i++) {
+        const struct setting *x = &a->settings.of[i], *y = &b->settings.of[i];
+        if (i == option_index(option_by_name("size")))
+            continue;
+        if (x->count != y->count ||
+            (x->count > 0 && strcmp(x->text[x->count - 1], y->text[y->count - 1]) != 0))
+            return false;
+    }
+    return true;
 }

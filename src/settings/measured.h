@@ -55,6 +55,9 @@ int measured_parse(struct measured *measured, const char *name, const char *text
                    const struct settings *base, struct status *st);
 void measured_free(struct measured *measured);
 
+/* Do two rows say the same but for the size? */
+bool measured_same(const struct measured_row *a, const struct measured_row *b);
+
 /* Adds the words of "all-gather --chip v5e --slice 4x4", quotes as in a shell, to the settings of a point. */
 int measured_arguments(struct settings *settings, const char *text, struct status *st);
 

@@ -196,20 +196,14 @@ struct fit_parameter fit_line_predict(const struct fit_line *line, double bytes)
     return (struct fit_parameter){value, error, value - half, value + half};
 }
 
-int fit_outliers(const double relative[], int points, bool outlier[], struct status *st)
+double fit_outlier_limit(const double relative[], int points, struct status *st)
 {
-    int count = 0;
     double *size = malloc(((size_t)points + 1) * sizeof *size);
     if (!size)
         return status_nomem(st);
     for (int i = 0; i < points; i++)
         size[i] = fabs(relative[i]);
     double deviation = points > 0 ? 1.4826 * gsl_stats_median(size, 1, (size_t)points) : 0;
-    for (int i = 0; i < points; i++) {
-        /* residuals of rounding alone are nobody's fault */
-        outlier[i] = fabs(relative[i]) > FIT_OUTLIER * deviation && fabs(relative[i]) > 1e-9;
-        count += outlier[i];
-    }
     free(size);
-    return count;
+    return fmax(FIT_OUTLIER * deviation, 1e-9); /* residuals of rounding alone are nobody's fault */
 }

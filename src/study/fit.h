@@ -49,9 +49,9 @@ struct fit_data {
 int fit_linear(const struct fit_data *data, struct fit *fit, struct status *st);
 
 /* Relative residuals that are more than FIT_OUTLIER robust standard deviations off (1.4826 times the median absolute one)
- * are outliers. Writes true or false for each; returns their number. */
+ * are outliers: those above the limit returned; below 0 is a failure. */
 #define FIT_OUTLIER 3.5
-int fit_outliers(const double relative[], int points, bool outlier[], struct status *st);
+double fit_outlier_limit(const double relative[], int points, struct status *st);
 
 /* t = alpha + beta bytes. */
 struct fit_line {

@@ -39,23 +39,20 @@ static char *group_name(const struct measured_row *row)
 static int find_group(struct fitting *f, struct fitting_row *row, struct status *st)
 {
     enum { GROUPS = 2000 };
-    char *name = group_name(row->measured);
-    if (!name)
-        return status_nomem(st);
     int g = 0;
-    while (g < f->groups && strcmp(f->group[g].name, name) != 0)
+    while (g < f->groups && !measured_same(row->measured, f->row[f->group[g].first].measured))
         g++;
-    if (g == GROUPS) {
-        free(name);
+    if (g == GROUPS)
         return status_fail(
             st, STATUS_LIMIT,
             "%s: rows that differ in more than their sizes make over %d groups; pick some by --where",
             f->file, GROUPS);
+    if (g == f->groups) {
+        f->group[f->groups++] =
+            (struct fitting_group){.name = group_name(row->measured), .first = (int)(row - f->row)};
+        if (!f->group[g].name)
+            return status_nomem(st);
     }
-    if (g == f->groups)
-        f->group[f->groups++] = (struct fitting_group){.name = name, .first = (int)(row - f->row)};
-    else
-        free(name);
     f->group[g].points++;
     row->group = g;
     return 0;
@@ -110,7 +107,6 @@ struct points {
     int count;
     struct fitting_row **row;
     double *bytes, *time_s, *relative;
-    bool *outlier;
     struct formula_case *formula;
 };
 
@@ -118,7 +114,6 @@ static void points_free(struct points *p)
 {
     free(p->row);
     free(p->bytes);
-    free(p->outlier);
     free(p->formula);
 }
 
@@ -127,9 +122,8 @@ static int points_init(struct points *p, int room, struct status *st)
     size_t n = (size_t)room + 1;
     *p = (struct points){.row = malloc(n * sizeof *p->row),
                          .bytes = malloc(n * 3 * sizeof *p->bytes),
-                         .outlier = malloc(n * sizeof *p->outlier),
                          .formula = malloc(n * sizeof *p->formula)};
-    if (!p->row || !p->bytes || !p->outlier || !p->formula)
+    if (!p->row || !p->bytes || !p->formula)
         return status_nomem(st);
     p->time_s = p->bytes + n;
     p->relative = p->time_s + n;
@@ -163,10 +157,10 @@ static int mark_outliers(struct points *p, struct status *st)
         return own.code == STATUS_INPUT ? 0 : status_fail(st, own.code, "%s", own.text);
     for (int i = 0; i < p->count; i++)
         p->relative[i] = p->time_s[i] / fit_line_predict(&line, p->bytes[i]).value - 1;
-    int code = fit_outliers(p->relative, p->count, p->outlier, st);
-    for (int i = 0; i < p->count && code > 0; i++)
-        p->row[i]->outlier = p->outlier[i];
-    return code < 0 ? code : 0;
+    double limit = fit_outlier_limit(p->relative, p->count, st);
+    for (int i = 0; i < p->count && limit > 0; i++)
+        p->row[i]->outlier = fabs(p->relative[i]) > limit;
+    return st->code;
 }
 
 static int fit_group(struct fitting *f, int g, bool robust, struct points *p, struct status *st)

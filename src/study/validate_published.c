@@ -47,23 +47,10 @@ static const char *cell(const struct measured *m, int row, const char *column)
     return csv_table_text(&m->table, m->row[row].row, column);
 }
 
-/* Do two rows say the same but for the size? */
-static bool is_same_shape(const struct measured_row *a, const struct measured_row *b)
-{
-    for (int i = 0; i < option_count; i++) {
-        const struct setting *x = &a->settings.of[i], *y = &b->settings.of[i];
-        if (i == option_index(option_by_name("size")))
-            continue;
-        if (x->count != y->count || (x->count > 0 && strcmp(x->text[0], y->text[0]) != 0))
-            return false;
-    }
-    return true;
-}
-
 static const char *kind_of(const struct measured *m, const struct chip *chip, int row)
 {
     for (int i = 0; i < m->rows; i++)
-        if (is_same_shape(&m->row[row], &m->row[i]) && is_fitted_on(chip, cell(m, i, "id")))
+        if (measured_same(&m->row[row], &m->row[i]) && is_fitted_on(chip, cell(m, i, "id")))
             return interpolated;
     return transferred;
 }
