@@ -9,7 +9,7 @@
 #include "metrics/names.h"
 #include "report/table.h"
 
-enum { TOLD = 3 }; /* waits in the sentence */
+enum { LONGEST = 3 }; /* waits in the sentence */
 
 /* XLA's word for the sends of a decomposed collective, if all are of that kind. */
 static const char *noun(const struct critical *critical)
@@ -38,17 +38,17 @@ static bool one_stage(const struct critical *critical)
     return true;
 }
 
-/* Is a wait among the longest, those that are told? */
-static bool is_told(const struct critical *critical, int32_t wait)
+/* Is a wait among the longest, which the sentence names? */
+static bool is_long(const struct critical *critical, int32_t wait)
 {
     const struct critical_wait *idle = critical->idle;
     int longer = 0;
     double length_s = idle[wait].end_s - idle[wait].start_s;
-    for (int32_t i = 0; i < critical->idles && longer < TOLD; i++) {
+    for (int32_t i = 0; i < critical->idles && longer < LONGEST; i++) {
         double other_s = idle[i].end_s - idle[i].start_s;
         longer += other_s > length_s || (other_s == length_s && i < wait);
     }
-    return longer < TOLD;
+    return longer < LONGEST;
 }
 
 static void say_wait(FILE *out, const struct critical *critical, const struct critical_wait *idle,
@@ -72,18 +72,18 @@ static void say_wait(FILE *out, const struct critical *critical, const struct cr
         fprintf(out, "%s of TPU:%d", names_op(program, cell.op, op), cell.chip);
 }
 
-/* The longest waits, told in the order of time. */
+/* The longest waits, in the order of time, and the sum of all others. */
 static void say_waits(FILE *out, const struct critical *critical)
 {
     double more_s = 0;
     bool stage_too = !one_stage(critical);
     for (int32_t i = 0; i < critical->idles; i++)
-        if (is_told(critical, i))
+        if (is_long(critical, i))
             say_wait(out, critical, &critical->idle[i], stage_too);
         else
             more_s += critical->idle[i].end_s - critical->idle[i].start_s;
     char time[UNITS_TEXT];
-    int32_t more = critical->idles - TOLD;
+    int32_t more = critical->idles - LONGEST;
     if (more > 0)
         fprintf(out, "; %d more wait%s, together %s", more, more > 1 ? "s" : "",
                 units_print_time(more_s, time));

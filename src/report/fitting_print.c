@@ -31,8 +31,8 @@ static char *print_time(double time_s, char text[static UNITS_TEXT])
 {
     if (time_s >= 0)
         return units_print_time(time_s, text);
-    char rest[UNITS_TEXT];
-    snprintf(text, UNITS_TEXT, "-%.*s", UNITS_TEXT - 2, units_print_time(-time_s, rest));
+    char positive[UNITS_TEXT];
+    snprintf(text, UNITS_TEXT, "-%.*s", UNITS_TEXT - 2, units_print_time(-time_s, positive));
     return text;
 }
 

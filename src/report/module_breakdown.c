@@ -7,7 +7,7 @@
 #include "report/table.h"
 #include "study/time_breakdown.h"
 
-/* What so much is of the step, and how much of the step is accounted for with it. */
+/* A part of the step: its time, its share, and how much of the step is accounted for with it. */
 static void put(struct table *table, const char *name, double seconds, double total_s, double *sum_s)
 {
     *sum_s += seconds;
@@ -17,28 +17,28 @@ static void put(struct table *table, const char *name, double seconds, double to
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     static const char heads[] = "what, time (us), share (%), so far (us)";
-    struct time_breakdown spent;
+    struct time_breakdown parts;
     struct table table = {0};
     double sum_s = 0;
     if (!module_is_step(rows->job) || !(total_s > 0))
         return 0;
-    if (time_breakdown_find(rows->job, rows->trace, total_s, &spent, st) < 0)
+    if (time_breakdown_find(rows->job, rows->trace, total_s, &parts, st) < 0)
         return st->code;
     fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
           "besides, products slower than the peak, and what is no product\n",
           out);
     table_columns(&table, heads);
-    put(&table, "model at the peak", spent.model_s, total_s, &sum_s);
-    put(&table, "recomputed and masked", spent.beyond_s, total_s, &sum_s);
-    put(&table, "products below the peak", spent.below_peak_s, total_s, &sum_s);
-    put(&table, "products bound by HBM", spent.hbm_s, total_s, &sum_s);
-    put(&table, "others", spent.others_s, total_s, &sum_s);
-    for (int i = 0; i < spent.lists; i++) {
+    put(&table, "model at the peak", parts.model_s, total_s, &sum_s);
+    put(&table, "recomputed and masked", parts.beyond_s, total_s, &sum_s);
+    put(&table, "products below the peak", parts.below_peak_s, total_s, &sum_s);
+    put(&table, "products bound by HBM", parts.hbm_s, total_s, &sum_s);
+    put(&table, "others", parts.others_s, total_s, &sum_s);
+    for (int i = 0; i < parts.lists; i++) {
         char name[TALLY_AXES + 16];
-        snprintf(name, sizeof name, "exposed over %s", spent.exposed[i].axes);
-        put(&table, name, spent.exposed[i].seconds, total_s, &sum_s);
+        snprintf(name, sizeof name, "exposed over %s", parts.exposed[i].axes);
+        put(&table, name, parts.exposed[i].seconds, total_s, &sum_s);
     }
-    put(&table, "rest", spent.rest_s, total_s, &sum_s);
+    put(&table, "rest", parts.rest_s, total_s, &sum_s);
     return table_end(&table, out, st);
 }
 

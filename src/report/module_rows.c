@@ -107,13 +107,12 @@ static enum why find_why(const struct queue *queue, const struct amounts *one, d
 }
 
 static void add_execution(struct module_row *row, const struct module_rows *rows, const struct queue *queue,
-                          int32_t item, const struct instruction_time *spending)
+                          int32_t item, const struct instruction_time *took)
 {
     const struct lowered *lowered = &rows->job->lower.item[item];
-    struct waited one = {
-        .sum = {.executions = 1, .time_s = spending->time_s, .exposed_s = spending->exposed_s},
-        .most_s = spending->exposed_s,
-        .item = item};
+    struct waited one = {.sum = {.executions = 1, .time_s = took->time_s, .exposed_s = took->exposed_s},
+                         .most_s = took->exposed_s,
+                         .item = item};
     row->layer = lowered->layer;
     row->layers = lowered->layers;
     row->backward = lowered->backward;
@@ -123,18 +122,18 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
         struct cost cost = lower_cost(&rows->job->lower, row->instruction, &seconds);
         one.sum.flops = cost.flops;
         one.sum.hbm_bytes = cost.hbm_bytes;
-        *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = spending->time_s;
+        *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = took->time_s;
     } else {
         one.sum.bytes = row->bytes;
-        one.sum.collective_s = spending->time_s;
+        one.sum.collective_s = took->time_s;
     }
     if (row->collective >= 0 && lowered->first_op >= 0) {
         double end_s = rows->trace->op_end_s[lowered->end_op];
-        struct busy before = until(queue, end_s - spending->time_s), after = until(queue, end_s);
+        struct busy before = until(queue, end_s - took->time_s), after = until(queue, end_s);
         one.sum.behind_matmul_s = fmax(0, after.matmul_s - before.matmul_s);
         one.sum.behind_elementwise_s = fmax(0, after.elementwise_s - before.elementwise_s);
-        if (spending->exposed_s > 1e-9 * spending->time_s)
-            waited_add(&row->waited[find_why(queue, &one.sum, spending->start_s)], &one, lowered->times);
+        if (took->exposed_s > 1e-9 * took->time_s)
+            waited_add(&row->waited[find_why(queue, &one.sum, took->start_s)], &one, lowered->times);
     }
     amounts_add(&row->sum, &one.sum, lowered->times);
 }
@@ -144,14 +143,14 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
 {
     const struct module *module = &job->module;
     struct queue queue;
-    struct instruction_time *spending = NULL;
+    struct instruction_time *took = NULL;
     *rows = (struct module_rows){.job = job, .trace = trace};
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     int code = row_of && rows->row ? 0 : status_nomem(st);
     int ready = queue_init(&queue, job, trace, st);
     if (code == 0 && (code = ready) == 0)
-        code = instruction_times(job, trace, &spending, st);
+        code = instruction_times(job, trace, &took, st);
     for (int32_t i = 0; i < module->instructions && code == 0; i++)
         row_of[i] = -1;
     for (int32_t i = 0; i < job->lower.items && code == 0; i++) {
@@ -160,10 +159,10 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
             row_of[instruction] = rows->rows;
             describe(&rows->row[rows->rows++], job, instruction);
         }
-        add_execution(&rows->row[row_of[instruction]], rows, &queue, i, &spending[i]);
+        add_execution(&rows->row[row_of[instruction]], rows, &queue, i, &took[i]);
     }
     free(row_of);
-    free(spending);
+    free(took);
     free(queue.busy);
     return code;
 }

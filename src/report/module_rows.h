@@ -15,12 +15,12 @@
 #include "study/job.h"
 #include "study/module_job.h"
 
-/* Why the queue waited for a collective. */
+/* Why the compute queue waited for a collective. */
 enum why {
-    WHY_SHORT, /* what it computed beside the collective was done before that ended */
-    WHY_ALONE, /* nothing: what comes before is done, what comes next needs the result */
-    WHY_FIRST, /* nothing, since no compute comes before it */
-    WHY_LAST,  /* nothing, since none comes after it */
+    WHY_SHORT, /* its computes during the collective were done before the collective ended */
+    WHY_ALONE, /* it had nothing to compute: earlier work is done, later work needs the result */
+    WHY_FIRST, /* it had nothing to compute, since no compute comes before the collective */
+    WHY_LAST,  /* it had nothing to compute, since no compute comes after the collective */
     WHYS
 };
 

@@ -7,9 +7,9 @@
 #include "report/module_print.h"
 #include "study/time_breakdown.h"
 
-/* Less of all that is exposed than this share is not told, nor more than so many reasons. */
-static const double told_frac = 1e-3;
-enum { TOLD_MOST = 12 };
+/* Reasons for less than this share of the exposed time are not printed, nor more than so many. */
+static const double least_frac = 1e-3;
+enum { REASONS_MOST = 12 };
 
 /* Collectives of one opcode over the same axes that are exposed for the same reason are one. */
 static void collect(const struct module_rows *rows, struct row_groups *reasons)
@@ -98,8 +98,8 @@ int module_print_why(const struct module_rows *rows, FILE *out, struct status *s
         qsort(reasons.of, (size_t)reasons.count, sizeof *reasons.of, most_first);
     for (int32_t r = 0; r < reasons.count; r++)
         all_s += reasons.of[r].all.sum.exposed_s;
-    for (int32_t r = 0; r < reasons.count && r < TOLD_MOST; r++)
-        if (reasons.of[r].all.sum.exposed_s > told_frac * all_s)
+    for (int32_t r = 0; r < reasons.count && r < REASONS_MOST; r++)
+        if (reasons.of[r].all.sum.exposed_s > least_frac * all_s)
             print_reason(rows, &reasons.of[r], out);
     return row_groups_end(&reasons, 0, st);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What is told of one run besides its result: all links as a CSV; and, where its single times were kept, its trace as a file, its
- * critical path as text. */
+/* Further outputs of one run: all links as a CSV; and, where single times were kept, its trace as a file and its critical
+ * path as text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,26 +11,26 @@
 #include "report/perfetto.h"
 #include "report/report.h"
 
-/* What was run, by columns of its result; what does not apply is left out. */
-static const char *const told[] = {"op",   "chip",     "profile", "slice", "wrap",       "mesh",
-                                   "ring", "strategy", "engine",  "dtype", "size_bytes", "time_s"};
-enum { TOLD = sizeof told / sizeof *told, NUMBER = 32 };
+/* What was run, by columns of its result; empty ones are left out of the trace. */
+static const char *const manifest[] = {"op",   "chip",     "profile", "slice", "wrap",       "mesh",
+                                       "ring", "strategy", "engine",  "dtype", "size_bytes", "time_s"};
+enum { PAIRS = sizeof manifest / sizeof *manifest, NUMBER = 32 };
 
 int report_trace(const struct run *run, int chips, FILE *out, struct status *st)
 {
-    char number[TOLD][NUMBER];
-    struct perfetto_pair pair[TOLD];
+    char number[PAIRS][NUMBER];
+    struct perfetto_pair pair[PAIRS];
     struct perfetto_options options = {.chips = chips, .manifest = pair};
-    for (int t = 0; t < TOLD; t++) {
+    for (int t = 0; t < PAIRS; t++) {
         const struct column *column = columns;
-        while (!column->name || strcmp(column->name, told[t]) != 0)
+        while (!column->name || strcmp(column->name, manifest[t]) != 0)
             column++;
         double value = column_value(column, &run->result);
         const char *text = isnan(value) ? "" : number[t];
         snprintf(number[t], NUMBER, column->kind == COLUMN_BYTES ? "%.0f" : "%.9g", value);
         text = column->kind == COLUMN_TEXT ? column_text(column, &run->result) : text;
         if (*text)
-            pair[options.pairs++] = (struct perfetto_pair){told[t], text};
+            pair[options.pairs++] = (struct perfetto_pair){manifest[t], text};
     }
     return perfetto_write(run->timing.whole, &run->timing.fold, &run->timing.trace, &options, out, st);
 }

@@ -29,7 +29,7 @@ static bool is_common(const struct column *column, const struct result result[],
     return true;
 }
 
-/* Sizes, bandwidths and formulas are a collective's; the rest is shown where there is any. */
+/* Sizes, bandwidths and formulas are a collective's; other columns are shown where some result has a value. */
 static bool is_shown(const struct column *column, const struct result result[], int results)
 {
     bool sized = false, computes = false, compared = false, known = false;
@@ -123,7 +123,7 @@ void report_heading(const struct result result[], int results, FILE *out)
     print_once(result, results, offsetof(struct result, edges), "long edges", out);
 }
 
-/* "E3, E4", for those who want to look them up. */
+/* "E3, E4": ids of formulas. */
 static void print_ids(const struct result result[], int results, size_t offset, const char *what, FILE *out)
 {
     int listed = 0;

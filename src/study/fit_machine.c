@@ -199,7 +199,7 @@ int fit_machine(const struct formula_case cases[], const double time_s[], int po
     int code = check(cases, time_s, points, machine, st);
     if (code)
         return code;
-    double *x = malloc(n * (MACHINE_PARAMETERS + 3) * sizeof *x), *rest = x + n * MACHINE_PARAMETERS;
+    double *x = malloc(n * (MACHINE_PARAMETERS + 3) * sizeof *x), *vectors = x + n * MACHINE_PARAMETERS;
     if (!x)
         return status_nomem(st);
     double hop_start_s = parameter[MACHINE_HOP].value, second = hop_start_s > 0 ? hop_start_s : 1e-6;
@@ -208,9 +208,9 @@ int fit_machine(const struct formula_case cases[], const double time_s[], int po
                               .points = points,
                               .unit = {second, second, 1 / parameter[MACHINE_LINK].value},
                               .x = x,
-                              .y = rest,
-                              .weight = rest + n,
-                              .residual = rest + 2 * n};
+                              .y = vectors,
+                              .weight = vectors + n,
+                              .residual = vectors + 2 * n};
     machine->note = NULL;
     if (!machine->held[MACHINE_OVERHEAD] && !machine->held[MACHINE_HOP] && same_hops(cases, points)) {
         machine->held[MACHINE_HOP] = true;

@@ -145,7 +145,7 @@ static int keep_reason(const struct status *own, char *reason, size_t room, stru
     return own->code == STATUS_INPUT ? 0 : status_fail(st, own->code, "%s", own->text);
 }
 
-/* Outliers are told by a robust fit, whichever one is asked for: they pull an ordinary one towards themselves. */
+/* Outliers are found by a robust fit, whichever one is asked for: they pull an ordinary one towards themselves. */
 static int mark_outliers(struct points *p, struct status *st)
 {
     struct fit_line line;

@@ -3,7 +3,7 @@
  * validate: simulation held against what is known without it: closed forms, the other engine, measurements and
  * worked problems that others have published.
  *
- * A check is one number from the simulation beside the number it should be. It is OK or OUT by its tolerance;
+ * A check compares one number from the simulation with the number it should be. It is OK or OUT by its tolerance;
  * BEYOND where a rule is asked outside the range in which it claims to hold (the difference shows by how much it is
  * off there); FITTED where a measurement shaped the very profile that now meets it, so that agreement proves
  * nothing. Only OUT is a failure.
@@ -72,7 +72,7 @@ int validate_engines(struct checks *checks, struct status *st);
 /* ... published measurements on a profile, and worked problems on the spec profile; ... */
 int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 int validate_worked(struct checks *checks, struct status *st);
-/* ... measured training steps, and products, copies and collectives beside them. Files NULL: the ones compiled in from
+/* ... measured training steps, and products, copies and collectives. Files NULL: the ones compiled in from
  * analysis/published/. */
 int validate_runs(struct checks *checks, enum chip_profile profile, const char *file, struct status *st);
 

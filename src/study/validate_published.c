@@ -138,7 +138,7 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
     return code;
 }
 
-/* ", +1.2 %" beside another number for the same. */
+/* "; the book says 12 us, +1.2 %": another number for the same quantity, and how far the simulation is from it. */
 static void compare(char *text, size_t room, const char *says, double simulated, double other_s)
 {
     char time[UNITS_TEXT];
@@ -146,7 +146,7 @@ static void compare(char *text, size_t room, const char *says, double simulated,
              100 * (simulated / other_s - 1));
 }
 
-/* A worked problem: what its schedule takes, worked out by hand, and beside it what the book and the rule answer. */
+/* A worked problem: the time of its schedule, worked out by hand; the note has the answers of the book and of the rule. */
 static int check_worked(struct checks *checks, struct catalog *catalog, const struct csv_table *table,
                         int row, struct status *st)
 {
