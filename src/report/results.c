@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The tables that run and compare print. */
-#include <assert.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
 #include "report/table.h"
 
-/* The columns of a table, from left to right, and what stands above it instead. */
-enum { COLUMNS_MAX = 64 };
-struct layout {
-    int columns, commons;
-    const struct column *column[COLUMNS_MAX], *common[COLUMNS_MAX];
-};
-
-static int by_place(const void *a, const void *b)
+/* The column that tables have after another one, or the first; NULL after the last. */
+static const struct column *next_column(const struct column *after)
 {
-    return (*(const struct column *const *)a)->place - (*(const struct column *const *)b)->place;
+    const struct column *next = NULL;
+    for (const struct column *column = columns; column < columns + column_count; column++)
+        if (column->place > (after ? after->place : 0) && (!next || column->place < next->place))
+            next = column;
+    return next;
 }
 
 static bool is_common(const struct column *column, const struct result result[], int results)
@@ -40,45 +36,22 @@ static bool is_shown(const struct column *column, const struct result result[], 
         known |= column->kind == COLUMN_TEXT ? *column_text(column, &result[i]) != '\0'
                                              : !isnan(column_value(column, &result[i]));
     }
-    switch (column->when) {
-    case WHEN_ALWAYS:
-        return true;
-    case WHEN_SIZED:
-        return sized;
-    case WHEN_UNSIZED:
-        return !sized;
-    case WHEN_COMPUTES:
-        return computes;
-    case WHEN_COMPARED:
-        return compared;
-    case WHEN_KNOWN:
-        return known;
-    case WHEN_FORMULA:
-        return sized || known;
-    case WHEN_SEARCHED:
-        return result[0].least_s > 0;
-    case WHEN_VARIED:
-        return !is_common(column, result, results);
-    }
-    return false;
+    const bool shown[] = {[WHEN_ALWAYS] = true,
+                          [WHEN_SIZED] = sized,
+                          [WHEN_UNSIZED] = !sized,
+                          [WHEN_COMPUTES] = computes,
+                          [WHEN_COMPARED] = compared,
+                          [WHEN_KNOWN] = known,
+                          [WHEN_FORMULA] = sized || known,
+                          [WHEN_SEARCHED] = result[0].least_s > 0,
+                          [WHEN_VARIED] = column->kind == COLUMN_TEXT && !is_common(column, result, results)};
+    return shown[column->when];
 }
 
-static struct layout layout_of(const struct result result[], int results)
+/* Does it stand in the line above the table instead? */
+static bool is_above(const struct column *column, const struct result result[], int results)
 {
-    struct layout layout = {.columns = 0};
-    for (int c = 0; c < column_count; c++) {
-        const struct column *column = &columns[c];
-        assert(layout.columns < COLUMNS_MAX && layout.commons < COLUMNS_MAX);
-        if (column->place == 0)
-            continue;
-        if (column->common && is_common(column, result, results))
-            layout.common[layout.commons++] = column;
-        else if (is_shown(column, result, results))
-            layout.column[layout.columns++] = column;
-    }
-    qsort(layout.column, (size_t)layout.columns, sizeof *layout.column, by_place);
-    qsort(layout.common, (size_t)layout.commons, sizeof *layout.common, by_place);
-    return layout;
+    return column->common && is_common(column, result, results);
 }
 
 /* The text that a field of a result has, if no result before it has the same; else NULL. */
@@ -100,15 +73,14 @@ static void print_once(const struct result result[], int results, size_t offset,
 
 void report_heading(const struct result result[], int results, FILE *out)
 {
-    struct layout layout = layout_of(result, results);
     char line[4 * RESULT_LINE + 64] = "#";
     size_t used = 1;
-    for (int c = 0; c < layout.commons; c++) {
-        const char *text = column_text(layout.common[c], &result[0]);
-        if (!*text || used + RESULT_LINE >= sizeof line)
+    for (const struct column *column = NULL; (column = next_column(column)) != NULL;) {
+        const char *text = column_text(column, &result[0]);
+        if (!is_above(column, result, results) || !*text || used + RESULT_LINE >= sizeof line)
             continue;
         line[used++] = ' ';
-        used += (size_t)snprintf(line + used, sizeof line - used, layout.common[c]->common, text);
+        used += (size_t)snprintf(line + used, sizeof line - used, column->common, text);
     }
     if (line[used - 1] == ',')
         used--;
@@ -178,25 +150,27 @@ static int end(struct table *table, const struct result result[], int results, b
 
 int report_table(const struct result result[], int results, FILE *out, struct status *st)
 {
-    struct layout layout = layout_of(result, results);
+    const struct column *shown[TABLE_COLUMNS], *column = NULL;
     struct table table = {0};
     bool sized = false;
     report_heading(result, results, out);
-    for (int c = 0; c < layout.columns; c++) {
-        const struct column *column = layout.column[c];
+    while ((column = next_column(column)) != NULL) {
+        if (is_above(column, result, results) || !is_shown(column, result, results))
+            continue;
+        shown[table.columns] = column;
         sized |= column->when == WHEN_SIZED;
         table_column(&table, column->heading, column->kind == COLUMN_TEXT ? NULL : column->unit,
                      column->scale != 0 ? column->scale : 1, column->decimals);
     }
-    for (int i = 0; i < results; i++)
-        for (int c = 0; c < layout.columns; c++) {
-            const struct column *column = layout.column[c];
-            double value = column_value(column, &result[i]);
-            if (column->kind == COLUMN_TEXT)
-                table_text(&table, column_text(column, &result[i]));
-            else /* differences of rounding are no differences: they print as 0.00, never as -0.00 */
-                table_number(&table, column->kind == COLUMN_OFF && fabs(value) < 5e-5 ? 0 : value);
-        }
+    for (int i = 0; i < results * table.columns; i++) {
+        const struct result *row = &result[i / table.columns];
+        column = shown[i % table.columns];
+        double value = column_value(column, row);
+        if (column->kind == COLUMN_TEXT)
+            table_text(&table, column_text(column, row));
+        else /* differences of rounding are no differences: they print as 0.00, never as -0.00 */
+            table_number(&table, column->kind == COLUMN_OFF && fabs(value) < 5e-5 ? 0 : value);
+    }
     return end(&table, result, results, sized, out, st);
 }
 
