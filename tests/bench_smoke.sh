@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # The benchmark's driver runs, and its CSV says what was simulated. Nothing here depends on how fast the machine is.
 set -u
+. tests/support/sanitized.sh
+skip_sanitized "$1" 'what it runs, other tests run, and Python has no sanitizers'
 . tests/support/scratch.sh "$1"
 bench=$source/analysis/bench/bench.py
 

@@ -15,7 +15,8 @@ cmake --install "$build" --prefix "$scratch/first" >/dev/null
 mv "$scratch/first" "$prefix"
 lib="$prefix/$(sed -n 's/^CMAKE_INSTALL_LIBDIR:[A-Z]*=//p' "$build/CMakeCache.txt")"
 flags=()
-if grep -q '^ICISIM_SANITIZE:STRING=.' "$build/CMakeCache.txt"; then
+. tests/support/sanitized.sh
+if sanitized "$build/icisim"; then
     flags=(-fsanitize=address,undefined)     # sanitized libraries need their runtime,
     export LD_LIBRARY_PATH="$lib/icisim" # whose dlopen() does not know the program's own search path
 fi

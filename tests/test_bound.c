@@ -15,7 +15,12 @@
 #include "study/job.h"
 #include "suite.h"
 
-enum { CASES = 10000, TEXT = 160 };
+#ifdef ICISIM_SANITIZE
+enum { CASES = 2000 }; /* slow there, and the sanitizers see as much */
+#else
+enum { CASES = 10000 };
+#endif
+enum { TEXT = 160 };
 
 /* Links of 7 GB/s and 2.385 us. */
 static struct slice make(const char *shape, bool wraps)

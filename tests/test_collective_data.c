@@ -16,7 +16,12 @@
 #include "random_slice.h"
 #include "suite.h"
 
-enum { CHIPS_MAX = RANDOM_SLICE_CHIPS, ROUNDS = 60, OPS = 7 };
+#ifdef ICISIM_SANITIZE
+enum { ROUNDS = 20 }; /* slow there, and the sanitizers see as much */
+#else
+enum { ROUNDS = 60 };
+#endif
+enum { CHIPS_MAX = RANDOM_SLICE_CHIPS, OPS = 7 };
 
 /* One random collective. */
 struct round {
