@@ -38,7 +38,7 @@ static void axes_round_trip(void)
     CU_ASSERT_STRING_EQUAL(axis_list_print(&list, &axes, text), "(tp,dp)");
     /* device 5 = (dp 2, tp 1): in the list's order 1*4 + 2 */
     CU_ASSERT_EQUAL(axis_list_position(&list, &axes, 5), 6);
-    struct axis_list sorted = axis_list_sorted(&list);
+    struct axis_list sorted = axis_list_of_set(axis_list_set(&list));
     CU_ASSERT_EQUAL(axis_list_position(&sorted, &axes, 5), 5);
 }
 

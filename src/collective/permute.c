@@ -222,7 +222,7 @@ int permute_pairs(const struct mesh *mesh, const struct axis_list *list, const i
                   int32_t chip[], int32_t target[], struct status *st)
 {
     /* ppermute numbers chips in mesh order, whatever the order of the axes asked for. */
-    struct axis_list sorted = axis_list_sorted(list);
+    struct axis_list sorted = axis_list_of_set(axis_list_set(list));
     int n = axis_list_size(&sorted, &mesh->axes), chips = mesh->slice->chips;
     mesh_groups(mesh, &sorted, chip);
     for (int c = 0; c < chips; c++)

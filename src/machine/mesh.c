@@ -47,20 +47,28 @@ static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct 
     return code;
 }
 
+/* Room for the numbering of the mesh's devices; no chip has one yet. */
+static int make_numbering(struct mesh *mesh, struct status *st)
+{
+    size_t chips = (size_t)mesh->slice->chips;
+    mesh->chip_of = malloc(((size_t)mesh->devices + 1) * sizeof *mesh->chip_of);
+    mesh->device_of = malloc(chips * sizeof *mesh->device_of);
+    if (!mesh->chip_of || !mesh->device_of)
+        return status_nomem(st);
+    memset(mesh->device_of, -1, chips * sizeof *mesh->device_of);
+    mesh->chip_of[0] = 0;
+    return 0;
+}
+
 /* Numbers the chips: every device's coordinates are the sums of what its positions along the axes add. Axis by axis: each device so
  * far becomes as many as the axis has, from the last to the first, which keeps its number. */
 static int number_chips(struct mesh *mesh, struct status *st)
 {
-    size_t chips = (size_t)mesh->slice->chips, rows = 0;
+    size_t rows = 0;
     for (int a = 0; a < mesh->axes.count; a++)
         rows = (size_t)mesh->axes.axis[a].n > rows ? (size_t)mesh->axes.axis[a].n : rows;
-    int *coord = malloc((rows + 1) * SLICE_AXES * sizeof *coord), code = 0, devices = 1;
-    mesh->chip_of = malloc(chips * sizeof *mesh->chip_of);
-    mesh->device_of = malloc(chips * sizeof *mesh->device_of);
-    if (!coord || !mesh->chip_of || !mesh->device_of)
-        code = status_nomem(st);
-    if (code == 0)
-        mesh->chip_of[0] = 0;
+    int *coord = malloc((rows + 1) * SLICE_AXES * sizeof *coord), devices = 1;
+    int code = coord ? make_numbering(mesh, st) : status_nomem(st);
     for (int a = 0; a < mesh->axes.count && code == 0; a++) {
         int n = mesh->axes.axis[a].n;
         code = coordinates_along(mesh, a, coord, st);
@@ -135,11 +143,8 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
 static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
 {
     const struct slice *slice = mesh->slice;
-    mesh->chip_of = malloc(((size_t)mesh->devices + 1) * sizeof *mesh->chip_of);
-    mesh->device_of = malloc((size_t)slice->chips * sizeof *mesh->device_of);
-    if (!mesh->chip_of || !mesh->device_of)
-        return status_nomem(st);
-    memset(mesh->device_of, -1, (size_t)slice->chips * sizeof *mesh->device_of);
+    if (make_numbering(mesh, st) < 0)
+        return st->code;
     for (int device = 0; device < mesh->devices; device++) {
         int32_t c = chip[device];
         if (c < 0 || c >= slice->chips)
@@ -186,39 +191,31 @@ static int device_before(const struct axes *axes, int device, int axis, int core
 int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st)
 {
     struct mesh chips = *mesh;
-    size_t n = (size_t)mesh->slice->chips;
     size_t used = mesh->axes.axis[axis].n > 1 ? strlen(mesh->lay[axis].how) : 0;
-    mesh->chip_of = malloc((size_t)(mesh->devices * cores) * sizeof *mesh->chip_of);
-    mesh->device_of = malloc(n * sizeof *mesh->device_of);
     mesh->axes.axis[axis].n *= cores;
     mesh->devices *= cores;
     mesh->cores = cores;
     mesh->core_axis = axis;
     mesh->lay[axis].physical = -1;
     snprintf(mesh->lay[axis].how + used, MESH_LAYOUT_TEXT - used, "%s", used ? "*cores" : "cores");
-    if (mesh->chip_of && mesh->device_of)
-        memset(mesh->device_of, -1, n * sizeof *mesh->device_of);
-    for (int device = mesh->devices - 1; device >= 0 && mesh->chip_of && mesh->device_of; device--) {
+    int code = make_numbering(mesh, st);
+    for (int device = mesh->devices - 1; device >= 0 && code == 0; device--) {
         mesh->chip_of[device] = mesh_chip(&chips, device_before(&mesh->axes, device, axis, cores));
         mesh->device_of[mesh->chip_of[device]] = device;
     }
     mesh_free(&chips);
-    return mesh->chip_of && mesh->device_of ? 0 : status_nomem(st);
+    return code;
 }
 
 int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st)
 {
-    size_t n = (size_t)mesh->slice->chips;
     *chips = *mesh;
     chips->cores = 1;
     chips->devices /= mesh->cores;
     if (mesh->cores > 1)
         chips->axes.axis[mesh->core_axis].n /= mesh->cores;
-    chips->chip_of = malloc((size_t)chips->devices * sizeof *chips->chip_of);
-    chips->device_of = malloc(n * sizeof *chips->device_of);
-    if (!chips->chip_of || !chips->device_of)
-        return status_nomem(st);
-    memset(chips->device_of, -1, n * sizeof *chips->device_of);
+    if (make_numbering(chips, st) < 0)
+        return st->code;
     for (int device = 0; device < mesh->devices; device++) {
         int on_chips = device_before(&mesh->axes, device, mesh->core_axis, mesh->cores);
         chips->chip_of[on_chips] = mesh_chip(mesh, device);

@@ -2,7 +2,6 @@
 #include "notation/axes.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
@@ -137,19 +136,6 @@ int axis_list_parse(const char *text, const struct axes *axes, struct axis_list 
     return code < 0 ? code : cursor_end(&c);
 }
 
-static int compare_int(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
-struct axis_list axis_list_sorted(const struct axis_list *list)
-{
-    struct axis_list sorted = *list;
-    qsort(sorted.axis, (size_t)sorted.count, sizeof sorted.axis[0], compare_int);
-    return sorted;
-}
-
 bool axis_list_has(const struct axis_list *list, int axis)
 {
     return axis_list_set(list) & 1u << axis;
@@ -216,15 +202,8 @@ int axis_list_position(const struct axis_list *list, const struct axes *axes, in
 /* The axes in the order in which they vary, the list last. */
 static struct axis_list axis_list_last(const struct axis_list *list, const struct axes *axes)
 {
-    struct axis_list order = {0};
-    bool listed[AXES_MAX] = {false};
-    for (int i = 0; i < list->count; i++)
-        listed[list->axis[i]] = true;
-    for (int a = 0; a < axes->count; a++)
-        if (!listed[a])
-            order.axis[order.count++] = a;
-    for (int i = 0; i < list->count; i++)
-        order.axis[order.count++] = list->axis[i];
+    struct axis_list order = axis_list_of_set(((1u << axes->count) - 1) & ~axis_list_set(list));
+    axis_list_append(&order, list);
     return order;
 }
 

@@ -62,9 +62,6 @@ int axis_list_add(struct axis_list *list, const struct axes *axes, const char *n
 /* Reads "tp", "tp,dp" or "(tp,dp)"; "()" and "" are no axis. */
 int axis_list_parse(const char *text, const struct axes *axes, struct axis_list *list, struct status *st);
 
-/* The same axes in mesh order. */
-struct axis_list axis_list_sorted(const struct axis_list *list);
-
 /* Does the list have an axis; the list as a set of bits, and a set in mesh order; with another list after it. */
 bool axis_list_has(const struct axis_list *list, int axis);
 unsigned axis_list_set(const struct axis_list *list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "notation/expr.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,29 +249,27 @@ int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const st
     return check_shapes(&c, expr);
 }
 
-/* Appends a word as far as there is room; returns where the text ends. */
-static size_t say(char text[static EXPR_TEXT], size_t used, const char *word)
+/* Appends as far as there is room; returns where the text ends. */
+static size_t __attribute__((format(printf, 3, 4)))
+say(char text[static EXPR_TEXT], size_t used, const char *format, ...)
 {
-    while (*word && used + 1 < EXPR_TEXT)
-        text[used++] = *word++;
-    text[used] = '\0';
-    return used;
+    va_list args;
+    va_start(args, format);
+    used += (size_t)vsnprintf(text + used, EXPR_TEXT - used, format, args);
+    va_end(args);
+    return used < EXPR_TEXT ? used : EXPR_TEXT - 1;
 }
 
 static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *axes,
                            char text[static EXPR_TEXT], size_t used)
 {
-    used = say(text, used, tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
+    char list[AXES_TEXT];
+    used = say(text, used, "%s", tensor->name[0] ? tensor->name : dtype_info(tensor->dtype)->name);
     for (int d = 0; d < tensor->dims; d++) {
-        char list[AXES_TEXT], size[24];
         const struct expr_dim *dim = &tensor->dim[d];
-        snprintf(size, sizeof size, "%lld", (long long)dim->n);
-        used = say(text, used, d ? "," : "[");
-        used = say(text, used, dim->name);
-        used = say(text, used, dim->name[0] ? "=" : "");
-        used = say(text, used, size);
-        used = say(text, used, dim->shard.count ? "@" : "");
-        used = say(text, used, dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
+        used = say(text, used, "%s%s%s%lld%s%s", d ? "," : "[", dim->name, dim->name[0] ? "=" : "",
+                   (long long)dim->n, dim->shard.count ? "@" : "",
+                   dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
     }
     return say(text, used, tensor->dims ? "]" : "[]");
 }
@@ -278,14 +277,10 @@ static size_t print_tensor(const struct expr_tensor *tensor, const struct axes *
 char *expr_print(const struct expr *expr, const struct axes *axes, char text[static EXPR_TEXT])
 {
     size_t used = 0;
-    for (int i = 0; i < expr->operands; i++) {
-        used = say(text, used, i ? " . " : "");
-        used = print_tensor(&expr->operand[i], axes, text, used);
-    }
-    if (expr->has_output) {
-        used = say(text, used, " -> ");
-        print_tensor(&expr->output, axes, text, used);
-    }
+    for (int i = 0; i < expr->operands; i++)
+        used = print_tensor(&expr->operand[i], axes, text, say(text, used, i ? " . " : ""));
+    if (expr->has_output)
+        print_tensor(&expr->output, axes, text, say(text, used, " -> "));
     return text;
 }
 

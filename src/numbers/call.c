@@ -115,7 +115,8 @@ static int check_ragged(const struct call *call, int n, struct status *st)
 
 int call_groups(const struct call *call, const struct axes *axes, struct groups *groups, struct status *st)
 {
-    struct axis_list list = call->op == CALL_PPERMUTE ? axis_list_sorted(&call->axes) : call->axes;
+    struct axis_list list =
+        call->op == CALL_PPERMUTE ? axis_list_of_set(axis_list_set(&call->axes)) : call->axes;
     int code = groups_over_axes(axes, &list, groups, st);
     if (code == 0 && call->divide.count > 0) {
         struct groups outer = *groups;

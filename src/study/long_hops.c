@@ -8,29 +8,18 @@
 #include "study/collective_job.h"
 #include "study/ring_choice.h"
 
-/* An order of the mesh's axes: theirs in another. */
-struct order {
-    int count;
-    int axis[AXES_MAX];
-};
-
 /* The axes of the collective last, where neighbours are neighbours; the rest, and they among themselves, as they were. */
-static struct order walked_last(const struct collective_job *c, const struct mesh *mesh)
+static struct axis_list walked_last(const struct collective_job *c, const struct mesh *mesh)
 {
-    struct order order = {0};
-    for (int last = 0; last < 2; last++)
-        for (int a = 0; a < mesh->axes.count; a++) {
-            bool walked = false;
-            for (int i = 0; i < c->axes.count; i++)
-                walked |= c->axes.axis[i] == a;
-            if (walked == (last == 1))
-                order.axis[order.count++] = a;
-        }
+    unsigned walked = axis_list_set(&c->axes);
+    struct axis_list order = axis_list_of_set(((1u << mesh->axes.count) - 1) & ~walked);
+    struct axis_list last = axis_list_of_set(walked);
+    axis_list_append(&order, &last);
     return order;
 }
 
 /* The same axes in another order, and the collective over them. */
-static int open_other(const struct collective_job *c, const struct job *job, const struct order *order,
+static int open_other(const struct collective_job *c, const struct job *job, const struct axis_list *order,
                       struct collective_job *other, struct mesh *mesh, struct status *st)
 {
     const struct mesh *now = &job->machine.mesh;
@@ -49,7 +38,7 @@ static int open_other(const struct collective_job *c, const struct job *job, con
 }
 
 /* Looks at one order. Its time, if no step is longer than a hop; else NaN. */
-static int try_order(const struct collective_job *c, const struct job *job, const struct order *order,
+static int try_order(const struct collective_job *c, const struct job *job, const struct axis_list *order,
                      char mesh_text[static AXES_TEXT], double *time_s, struct status *st)
 {
     struct collective_job other;
@@ -73,7 +62,7 @@ static int find_order(const struct collective_job *c, const struct job *job, cha
                       double *time_s, struct status *st)
 {
     enum { MOST = 120 };
-    struct order order = walked_last(c, &job->machine.mesh);
+    struct axis_list order = walked_last(c, &job->machine.mesh);
     int code = 0, orders = 1;
     for (int i = 2; i <= order.count && orders < MOST; i++)
         orders *= i;

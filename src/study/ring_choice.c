@@ -185,9 +185,7 @@ char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
     size_t used = 0;
     *text = '\0';
     for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++) {
-        bool walked = false;
-        for (int i = 0; i < c->axes.count; i++)
-            walked |= c->axes.axis[i] == a && mesh->lay[a].physical < 0 &&
+        bool walked = axis_list_has(&c->axes, a) && mesh->lay[a].physical < 0 &&
                       mesh->layout.sides[a] + c->axes.count > 2;
         used +=
             (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "",
