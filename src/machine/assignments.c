@@ -108,27 +108,20 @@ static int shared_in(const struct pattern *pattern, const int order[], int key[S
 
 static void print_mesh(const struct pattern *pattern, const int order[], char text[static ASSIGNMENT_MESH])
 {
-    const struct slice *slice = pattern->slice;
     size_t used = 0;
     *text = '\0';
-    for (int i = 0; i < pattern->count; i++) {
-        const int *part = pattern->part[order[i]];
-        int sides = 0;
-        used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%s=", i ? "," : "",
-                                 pattern->name[order[i]]);
-        for (int p = 0; p < slice->axes && used < ASSIGNMENT_MESH; p++) {
-            if (part[p] == 1)
-                continue;
-            used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%c", sides++ ? "*" : "",
-                                     slice_axis_name(p));
-            if (part[p] < slice->len[p] && used < ASSIGNMENT_MESH)
-                used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, ":%d", part[p]);
-        }
-        const char *last = order[i] != pattern->cored ? "1" : sides ? "*cores" : "cores";
-        if ((sides == 0 || order[i] == pattern->cored) && used < ASSIGNMENT_MESH)
-            used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s", last);
-        if (used >= ASSIGNMENT_MESH)
-            return;
+    for (int i = 0; i < pattern->count && used < ASSIGNMENT_MESH; i++) {
+        struct mesh_layout layout = {0};
+        char how[MESH_LAYOUT_TEXT];
+        int axis = order[i], *sides = &layout.sides[axis];
+        for (int p = 0; p < pattern->slice->axes; p++)
+            if (pattern->part[axis][p] > 1)
+                layout.side[axis][(*sides)++] = (struct side){p, pattern->part[axis][p], 1};
+        const char *cores = axis != pattern->cored ? "" : *sides ? "*cores" : "cores";
+        const char *one = axis != pattern->cored ? "1" : "";
+        used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%s=%s%s", i ? "," : "",
+                                 pattern->name[axis],
+                                 *sides ? mesh_layout_print(&layout, pattern->slice, axis, how) : one, cores);
     }
 }
 
