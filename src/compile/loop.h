@@ -146,9 +146,9 @@ int32_t loop_in_place(struct overlap *o, int32_t before, int32_t value);
 /* Labels the instruction that was added last as an old one is, and with loop and step. */
 void loop_label(struct overlap *o, const struct loop *loop, int32_t old);
 
-/* The shape of an old value with one dim of another size; zeros of a shape. */
+/* The shape of an old value with one dim of another size (-1: none); zeros in it. */
 int32_t loop_shape(struct overlap *o, int32_t old, int dim, int64_t size);
-int32_t loop_zeros(struct overlap *o, int32_t shape);
+int32_t loop_zeros(struct overlap *o, int32_t old, int dim, int64_t size);
 
 /* A permute by a leg's sign: start, and done. It is issued by its data, and after the start `before`, -1: none. Only devices at
  * the places `first` to `last` send. */

@@ -90,10 +90,10 @@ int32_t loop_shape(struct overlap *o, int32_t old, int dim, int64_t size)
     return module_array(o->b.module, (enum dtype_id)shape->dtype, sizes, shape->count);
 }
 
-int32_t loop_zeros(struct overlap *o, int32_t shape)
+int32_t loop_zeros(struct overlap *o, int32_t old, int dim, int64_t size)
 {
-    int32_t zero = build_scalar(&o->b, (enum dtype_id)o->b.module->shape[shape].dtype, 0);
-    int32_t made = module_add(o->b.module, HLO_BROADCAST, NULL, shape, &zero, 1);
+    int32_t zero = build_scalar(&o->b, (enum dtype_id)module_shape_of(o->from, old)->dtype, 0);
+    int32_t made = module_add(o->b.module, HLO_BROADCAST, NULL, loop_shape(o, old, dim, size), &zero, 1);
     module_attribute(o->b.module, ATTR_DIMENSIONS, NULL, 0);
     return made;
 }
@@ -248,7 +248,7 @@ static void put_blocks(struct under *u, int32_t product, const int32_t start[])
     int32_t shape = edit_shape(&u->o->edit, module_at(u->o->from, u->body->dot->dot)->shape),
             into = u->accumulator;
     if (into < 0)
-        into = loop_zeros(u->o, shape);
+        into = loop_zeros(u->o, u->body->dot->dot, -1, 0);
     for (int c = 0; c < u->body->chunks; c++) {
         int32_t of[2 + BUILDER_DIMS] = {into, part_of(u, product, c)};
         int dims = starts(u, into, u->body->dot->out_dim, start[c], of + 2);
@@ -322,7 +322,7 @@ static void build_other(struct under *u)
         return;
     }
     parameter(u, loop_scalar_shape(u->o, DTYPE_U32));
-    loop_zeros(u->o, loop_shape(u->o, d->dot, d->out_dim, u->body->loop->piece));
+    loop_zeros(u->o, d->dot, d->out_dim, u->body->loop->piece);
     module_label_hbm_bytes(u->b->module, 0); /* nobody reads them */
 }
 

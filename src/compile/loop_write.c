@@ -131,7 +131,7 @@ static int32_t scatter_as_xla(struct overlap *o, const struct loop *loop)
     struct loop_product product[LOOP_LEGS];
     int n = loop->ring.size;
     const struct loop_dot *dot = &loop->dot[0];
-    int32_t sum = loop_zeros(o, loop_shape(o, dot->dot, dot->out_dim, loop->piece)), partial = -1, start = -1;
+    int32_t sum = loop_zeros(o, dot->dot, dot->out_dim, loop->piece), partial = -1, start = -1;
     module_label_hbm_bytes(o->b.module, 0);
     for (int t = 0; t < n; t++) {
         o->step = t;

@@ -39,23 +39,6 @@ int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, 
     return n;
 }
 
-void walker_collect(struct walker *w, struct value value, bool loose, struct waits *waits)
-{
-    for (int32_t i = 0; i < value.count; i++)
-        walker_collect(w, w->pool[value.first + i], loose, waits);
-    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose);
-    for (int i = 0; i < waits->count && !known; i++)
-        known = waits->of[i].op == value.op && waits->of[i].arrives == value.arrives;
-    if (known)
-        return;
-    if (waits->count == WAITS_MOST) {
-        int32_t op = walker_join(w, waits);
-        walker_pass_all(w, op, waits);
-        *waits = (struct waits){.count = 1, .of = {{.op = op, .item = -1, .loose = true}}};
-    }
-    waits->of[waits->count++] = value;
-}
-
 static struct passed *passed_of(struct walker *w, int32_t op)
 {
     while (w->passed_ops <= op) {
@@ -75,12 +58,30 @@ void walker_pass(struct walker *w, int32_t op, int32_t after)
         passed->after = after;
 }
 
-void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits)
+/* An op ends after all that it waits for. */
+static void pass_all(struct walker *w, int32_t op, const struct waits *waits)
 {
     for (int i = 0; i < waits->count; i++) {
         const struct passed *before = passed_of(w, waits->of[i].op);
         walker_pass(w, op, before ? before->after : -1);
     }
+}
+
+void walker_collect(struct walker *w, struct value value, bool loose, struct waits *waits)
+{
+    for (int32_t i = 0; i < value.count; i++)
+        walker_collect(w, w->pool[value.first + i], loose, waits);
+    bool known = value.count > 0 || value.op < 0 || (loose && !value.loose);
+    for (int i = 0; i < waits->count && !known; i++)
+        known = waits->of[i].op == value.op && waits->of[i].arrives == value.arrives;
+    if (known)
+        return;
+    if (waits->count == WAITS_MOST) {
+        int32_t op = walker_join(w, waits);
+        pass_all(w, op, waits);
+        *waits = (struct waits){.count = 1, .of = {{.op = op, .item = -1, .loose = true}}};
+    }
+    waits->of[waits->count++] = value;
 }
 
 void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue)
@@ -92,7 +93,8 @@ void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queu
     }
 }
 
-bool walker_is_passed(struct walker *w, int32_t op)
+/* Has the queue waited for it? */
+static bool is_passed(struct walker *w, int32_t op)
 {
     const struct passed *passed = passed_of(w, op);
     return passed && passed->until >= 0;
@@ -151,7 +153,7 @@ int32_t walker_join(struct walker *w, const struct waits *waits)
 static bool passes_on(struct walker *w, const struct waits *waits)
 {
     for (int i = 0; i < waits->count; i++)
-        if (waits->of[i].loose && !walker_is_passed(w, waits->of[i].op))
+        if (waits->of[i].loose && !is_passed(w, waits->of[i].op))
             return true;
     return false;
 }
@@ -225,7 +227,7 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (collective != instruction)
         step = walker_step(w, collective);
     int code = append(w, collective, step, &waits, &value->op);
-    walker_pass_all(w, value->op, &waits);
+    pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);
     value->arrives = value->loose &&

@@ -155,13 +155,9 @@ void walker_collect(struct walker *w, struct value value, bool loose, struct wai
 void walker_collect_inputs(struct walker *w, const struct frame *f, int32_t instruction, bool loose,
                            struct waits *waits);
 
-/* An op ends after such an op of the queue; after all that it waits for; the queue waits for it with such an op. */
+/* An op ends after such an op of the queue; the queue waits for it with such an op. */
 void walker_pass(struct walker *w, int32_t op, int32_t after);
-void walker_pass_all(struct walker *w, int32_t op, const struct waits *waits);
 void walker_pass_until(struct walker *w, const struct waits *waits, int32_t queue);
-
-/* Has the queue waited for it? */
-bool walker_is_passed(struct walker *w, int32_t op);
 
 /* Leaves out what the queue has waited for before something else of the list could be there. */
 void walker_leave_passed(struct walker *w, struct waits *waits);
