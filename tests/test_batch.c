@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "settings/option.h"
-#include "study/batch.h"
+#include "study/job.h"
 #include "suite.h"
 
 enum { OPTIONS = 12 };

@@ -10,7 +10,7 @@
 #include "machine/chip.h"
 #include "settings/option.h"
 #include "settings/settings.h"
-#include "study/kind.h"
+#include "study/job.h"
 #include "suite.h"
 
 static const struct option_row *row(const char *name)

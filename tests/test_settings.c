@@ -7,7 +7,7 @@
 
 #include "settings/option.h"
 #include "settings/settings.h"
-#include "study/kind.h"
+#include "study/job.h"
 #include "suite.h"
 
 static const struct option_row *row(const char *name)

@@ -12,7 +12,7 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "collective/collective.h"
-#include "study/kind.h"
+#include "study/job.h"
 
 const struct command *const command_list[] = {
     &command_run,      &command_compare,  &command_sweep, &command_merge, &command_eval,

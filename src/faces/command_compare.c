@@ -9,7 +9,6 @@
 #include "report/report.h"
 #include "study/crossover.h"
 #include "study/job.h"
-#include "study/kind.h"
 
 /* The values of one option are compared. */
 struct contest {

@@ -9,7 +9,7 @@
 #include "faces/command.h"
 #include "model/model.h"
 #include "notation/expr.h"
-#include "study/kind.h"
+#include "study/job.h"
 
 /* What a call is in the option table. */
 static enum op_set op_of_call(enum call_op op)
@@ -223,7 +223,7 @@ static int eval_run(struct settings *settings, struct status *st)
         point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
-    if (point.work.file && model_file_has(point.work.file, "parts", NULL))
+    if (point.work.has_parts)
         return eval_parts(&point, stdout, st);
     if (point.work.op && workload_kind(point.work.op) == ON_MODEL)
         return eval_model(&point, stdout, st);

@@ -15,8 +15,8 @@
 
 #include "base/output.h"
 #include "settings/settings.h"
-#include "study/batch.h"
 #include "study/budget.h"
+#include "study/job.h"
 
 enum { OUTPUTS_FILES_MAX = 256 };
 

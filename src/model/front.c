@@ -2,6 +2,7 @@
 #include "model/front.h"
 
 #include "base/text.h"
+#include "base/units.h"
 
 int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
               struct status *st)
@@ -80,6 +81,14 @@ static int read_word(const struct node *node, const struct front_key *key, struc
     return 0;
 }
 
+static int read_time(const struct node *node, const struct front_key *key, struct status *st)
+{
+    const char *text;
+    if (node_text(node, key->name, &text, st) < 0)
+        return st->code;
+    return node_prefix(node, st, units_parse_time(key->name, text, key->to, st));
+}
+
 static int read_key(const struct node *node, const struct front_key *key, struct status *st)
 {
     switch (key->kind) {
@@ -91,6 +100,8 @@ static int read_key(const struct node *node, const struct front_key *key, struct
         return node_bool(node, key->name, key->to, st);
     case FRONT_TEXT:
         return node_text(node, key->name, key->to, st);
+    case FRONT_TIME:
+        return read_time(node, key, st);
     default:
         return read_word(node, key, st);
     }

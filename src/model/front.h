@@ -40,6 +40,7 @@ enum front_kind {
     FRONT_FUNCTION, /* int: a function of one tensor, for front_apply() */
     FRONT_DTYPE,    /* enum dtype_id */
     FRONT_TEXT,     /* const char * */
+    FRONT_TIME,     /* double, in seconds: "20us" */
 };
 struct front_key {
     const char *name;

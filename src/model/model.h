@@ -113,7 +113,7 @@ int model_read(const struct point *point, const struct model_options *options, c
  * and the same are dropped; STATUS_INPUT where there are not as many tokens, or only counts of them are known. */
 int model_read_one(const struct point *point, const struct model *like, struct model *one, struct status *st);
 
-/* Does a workload file have a key at its top, with this value (NULL: any)? What cannot be read has none. */
+/* Does a workload file have a key at its top, with this value? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);
 
 /* Begins a step on a mesh; of the model, which is zeroed before, options, experts and like stay. `dtype`: the types that are summed.

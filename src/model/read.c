@@ -101,7 +101,7 @@ bool model_file_has(const char *file, const char *key, const char *value)
     const char *text;
     const struct node *node =
         document_load(&document, file, &ignored) == 0 ? node_get(document.root, key) : NULL;
-    bool has = node && (!value || (node_text(node, key, &text, &ignored) == 0 && strcmp(text, value) == 0));
+    bool has = node && node_text(node, key, &text, &ignored) == 0 && strcmp(text, value) == 0;
     document_free(&document);
     return has;
 }

@@ -21,6 +21,7 @@ int grid_init(struct grid *grid, const struct settings *settings, struct status 
     *grid = (struct grid){.settings = settings, .points = 1, .led = -1, .leader = -1};
     point_init(&grid->common);
     grid->common.work.file = settings->file;
+    grid->common.work.has_parts = settings->has_parts;
     for (int i = 0; i < option_count; i++) {
         int count = settings->of[i].count;
         grid->common.given[i] = count > 0;

@@ -25,6 +25,7 @@ enum { OPTIONS_MAX = 128 };
 struct point_work {
     const char *op;      /* "all-gather", or a matmul in sharding notation */
     const char *file;    /* the workload file that it came from, or NULL */
+    bool has_parts;      /* the file is of parts */
     uint64_t size_bytes; /* 0: not given */
     const char *dtype;
     const char *axis, *groups;

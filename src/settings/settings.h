@@ -38,6 +38,7 @@ struct argument {
 struct settings {
     struct setting of[OPTIONS_MAX]; /* by option_index() */
     char *file;                     /* workload file, or NULL */
+    bool has_parts;                 /* that file is of parts (study/parts.h) */
     struct argument *argument;      /* of the command line, in its order, so that it can be written again */
     int arguments, argument_room;
     unsigned (*kind)(const char *op); /* what a text of --op is: a bit of enum op_set; set by who knows it */

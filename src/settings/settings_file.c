@@ -103,6 +103,8 @@ int settings_read(struct settings *settings, const char *path, struct status *st
         code = read_keys(settings, document.root, st);
     if (code == 0 && !(settings->file = strdup(path)))
         code = status_nomem(st);
+    if (code == 0)
+        settings->has_parts = node_get(document.root, "parts") != NULL;
     if (code == 0 && settings_count(settings, "op") == 0) {
         code = is_model(document.root)
                    ? settings_add(settings, option_by_name("op"), path, st)
@@ -174,7 +176,7 @@ int settings_add_model(struct settings *settings, const char *path, struct statu
     struct settings other;
     settings_init(&other);
     int code = settings_read(&other, path, st);
-    if (code == 0 && (!runs_model(settings) || !runs_model(&other)))
+    if (code == 0 && (!runs_model(settings) || !runs_model(&other) || settings->has_parts != other.has_parts))
         code =
             status_fail(st, STATUS_INPUT, "'%s': one workload file at a time, unless all are models", path);
     for (int i = 0; i < option_count && code == 0; i++) {

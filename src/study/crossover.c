@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "study/crossover.h"
 
-#include <gsl/gsl_errno.h>
-#include <gsl/gsl_roots.h>
 #include <math.h>
 
 #include "base/units.h"
@@ -26,9 +24,8 @@ static int time_of(struct point *point, uint64_t size_bytes, const struct duel *
 
 /* (T_a - T_b) / (T_a + T_b) at exp(log_bytes), rounded to a multiple of 16 bytes, which holds whole elements of
  * every type. NaN after a fault. */
-static double difference(double log_bytes, void *context)
+static double difference(double log_bytes, struct duel *duel)
 {
-    struct duel *duel = context;
     double a_s, b_s;
     uint64_t size_bytes = (uint64_t)llround(exp(log_bytes) / 16) * 16;
     if (time_of(&duel->a, size_bytes, duel, &a_s) < 0 || time_of(&duel->b, size_bytes, duel, &b_s) < 0)
@@ -41,29 +38,26 @@ static int sign_of(double difference_frac)
     return fabs(difference_frac) < CROSSOVER_SAME ? 0 : difference_frac < 0 ? -1 : 1;
 }
 
-/* The root between two sizes where the sign changes. Times go in small steps where chunks are rounded to whole
- * elements, so the root is good to a few elements a chunk and no better. */
+/* The root between the logs of two sizes where the sign changes, by regula falsi (the Illinois form: the end that stays counts half).
+ * Times go in small steps where chunks are rounded to whole elements, so the root is good to a few elements a chunk and no better. */
 static int refine(struct duel *duel, double lo, double hi, double *bytes, struct status *st)
 {
-    gsl_function f = {difference, duel};
-    gsl_root_fsolver *solver = gsl_root_fsolver_alloc(gsl_root_fsolver_brent);
-    if (!solver)
-        return status_nomem(st);
-    int code = gsl_root_fsolver_set(solver, &f, lo, hi);
-    for (int i = 0; code == GSL_SUCCESS && i < 100; i++) {
-        code = gsl_root_fsolver_iterate(solver);
-        if (code != GSL_SUCCESS)
-            break;
-        lo = gsl_root_fsolver_x_lower(solver);
-        hi = gsl_root_fsolver_x_upper(solver);
-        if (gsl_root_test_interval(lo, hi, 1e-7, 0) == GSL_SUCCESS)
-            break;
+    double at_lo = difference(lo, duel), at_hi = difference(hi, duel), mid = lo, last = hi;
+    for (int i = 0; i < 100 && st->code == 0 && fabs(mid - last) > 1e-7; i++) {
+        last = mid;
+        mid = (lo * at_hi - hi * at_lo) / (at_hi - at_lo);
+        double at_mid = difference(mid, duel);
+        if ((at_mid < 0) == (at_hi < 0)) {
+            at_lo /= 2;
+        } else {
+            lo = hi;
+            at_lo = at_hi;
+        }
+        hi = mid;
+        at_hi = at_mid;
     }
-    *bytes = exp(gsl_root_fsolver_root(solver));
-    gsl_root_fsolver_free(solver);
-    if (st->code < 0)
-        return st->code;
-    return code == GSL_SUCCESS ? 0 : status_fail(st, STATUS_CHECK, "crossover: %s", gsl_strerror(code));
+    *bytes = exp(mid);
+    return st->code;
 }
 
 static int scan(struct duel *duel, struct crossover *crossover, struct status *st)
@@ -97,10 +91,7 @@ int crossover_find(const struct point *a, const struct point *b, struct catalog 
     for (int i = 0; engine_list()[i]; i++)
         if (engine_list()[i] == engine_fastest())
             duel.a.run.engine = duel.b.run.engine = i;
-    gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it would abort */
-    int code = scan(&duel, crossover, st);
-    gsl_set_error_handler(handler);
-    return code;
+    return scan(&duel, crossover, st);
 }
 
 void crossover_print(const struct crossover *crossover, const char *a, const char *b, FILE *out)

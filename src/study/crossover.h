@@ -3,7 +3,7 @@
  * crossover: the sizes at which one schedule overtakes another, found from the simulation.
  *
  * Two points that differ in their schedule are simulated at sizes from CROSSOVER_LEAST_BYTES up in factors of four.
- * Between two sizes where the faster one changes, Brent's method (GSL) finds where on the scale of log(size) the
+ * Between two sizes where the faster one changes, regula falsi finds where on the scale of log(size) the
  * two times are equal. Schedules that only part by less than CROSSOVER_SAME of their time count as equal.
  *
  * Units: bytes. Errors: those of the simulation. Ownership: plain values.

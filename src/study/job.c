@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Opens, builds and runs jobs, and says what came out. */
 #include "study/job.h"
 
 #include <math.h>
@@ -6,9 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
+#include "base/document.h"
+#include "collective/collective.h"
+#include "engine/timing.h"
+#include "hlo/hlo_read.h"
+#include "machine/boxes.h"
+#include "notation/expr.h"
 #include "settings/option.h"
 #include "study/budget.h"
+
+unsigned workload_kind(const char *op)
+{
+    struct status unknown = {0};
+    if (document_is_path(op))
+        return ON_MODEL;
+    if (hlo_is_path(op))
+        return ON_TEXT;
+    if (expr_is(op))
+        return ON_MATMUL;
+    const struct collective *collective = collective_by_name(op, &unknown);
+    return collective ? 1u << collective->id : (unsigned)ON_ANY;
+}
 
 static const struct workload *const workloads[] = {&workload_module, &workload_collective, &workload_matmul,
                                                    &workload_parts, NULL};
@@ -89,4 +108,265 @@ void job_close(struct job *job)
         job->workload->close(job);
     program_free(&job->program);
     machine_close(&job->machine);
+}
+
+/* What the workload's loops add to the total of a run; `again`: the job's program has to be written out further. */
+static int settle(struct job *job, const struct trace *trace, bool *again, double *more_s, struct status *st)
+{
+    *again = false;
+    *more_s = 0;
+    return job->workload->settle ? job->workload->settle(job, trace, again, more_s, st) : 0;
+}
+
+/* The total of the same program if every compute took no time. */
+static int communication(struct job *job, const struct timing *timing, bool *again, double *comm_s,
+                         struct status *st)
+{
+    struct trace trace = {0};
+    double more_s;
+    int code = timing_silent(timing, &trace, st);
+    if (code == 0)
+        code = settle(job, &trace, again, &more_s, st);
+    if (code == 0)
+        *comm_s = trace.total_s + more_s;
+    trace_free(&trace);
+    return code;
+}
+
+/* What is known before anything runs; of a point that never became a job, what was asked for. */
+static void identify(struct result *result, const struct point *point, const struct job *job)
+{
+    const struct slice *slice = &job->machine.slice;
+    result_init(result);
+    RESULT_PUT(result->op, point->work.op);
+    RESULT_PUT(result->chip, job->machine.chip ? job->machine.chip->name : point->machine.chip);
+    RESULT_PUT(result->slice, point->machine.slice);
+    RESULT_PUT(result->wrap, point->machine.wrap);
+    RESULT_PUT(result->mesh, point->machine.mesh);
+    RESULT_PUT(result->axes, point->work.axis);
+    RESULT_PUT(result->profile, chip_profile_names[point->machine.profile]);
+    RESULT_PUT(result->dtype, point->work.dtype);
+    const char *values;
+    if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
+        RESULT_PUT(result->strategy, point->schedule.strategy);
+    if (point->schedule.ring != CHOICE_OPEN)
+        RESULT_PUT(result->ring, ring_kind_name((enum ring_kind)point->schedule.ring));
+    result->size_bytes = point->work.size_bytes;
+    if (slice->chips > 0) {
+        result->chips = slice->chips;
+        slice_print_shape(slice, result->slice);
+        slice_print_wrap(slice, result->wrap);
+        RESULT_PUT(result->offered, box_is_offered(job->machine.chip, slice->len) ? "yes" : "no");
+    }
+    if (job->machine.mesh.axes.count > 0)
+        axes_print(&job->machine.mesh.axes, result->mesh);
+    if (job->machine.mesh.axes.count > 0 && point->machine.mesh)
+        mesh_print_mapping(&job->machine.mesh, result->rings);
+}
+
+/* The times; what has a name of its own in what follows is the workload's to say. */
+static void measure(struct result *result, const struct metrics *m)
+{
+    *result->dtype = *result->axes = *result->ring = *result->strategy = '\0';
+    result->size_bytes = 0;
+    result->steps = m->counts.steps;
+    result->time_s = m->time_s;
+    result->max_link_frac = m->max_link_frac;
+    result->mean_link_frac = m->mean_link_frac;
+    result->link_bytes = m->link_bytes;
+    result->max_link_bytes = m->max_link_bytes;
+    result->transfers = m->counts.transfers;
+    result->compute_s = m->compute_s;
+    result->comm_s = m->comm_s;
+    result->exposed_comm_s = m->exposed_comm_s;
+    result->overlap_frac = m->overlap_frac;
+    RESULT_PUT(result->status, "ok");
+}
+
+/* What is not asked for is not measured: that takes as long as a small simulation. */
+static struct stopwatch start(const struct job *job)
+{
+    return job->is_timed ? stopwatch_start() : (struct stopwatch){0};
+}
+static struct spent lap(const struct job *job, struct stopwatch *stopwatch)
+{
+    return job->is_timed ? stopwatch_lap(stopwatch) : (struct spent){0};
+}
+
+static int run_program(struct job *job, enum record record, struct run *run, bool *again, struct status *st)
+{
+    struct metrics metrics;
+    struct timing *timing = &run->timing;
+    struct stopwatch stopwatch = start(job);
+    double more_s, comm_s = NAN;
+    int code = timing_run(timing, record, st);
+    if (code == 0 && job->point->run.check)
+        code = trace_check(&timing->trace, timing->program, st);
+    if (code == 0)
+        code = settle(job, &timing->trace, again, &more_s, st);
+    if (code == 0 && !*again && run->counts.has_computes && !job->options.time_only)
+        code = communication(job, timing, again, &comm_s, st);
+    run->simulating = lap(job, &stopwatch);
+    if (code < 0 || *again)
+        return code;
+    struct metrics_run measured = {timing->program, &run->counts, &timing->trace,
+                                   more_s,          comm_s,       timing->fold.orbit};
+    code = metrics_compute(&metrics, &measured, st);
+    if (code == 0) {
+        measure(&run->result, &metrics);
+        code = job->workload->describe(job, &timing->trace, &run->result, st);
+    }
+    if (code == 0)
+        code = reroutes_print(job, run->result.rerouted, st);
+    run->result.engines_off_frac = timing->trace.off_frac;
+    if (code == 0 && timing->limits.tolerance_frac > 0) {
+        run->result.time_low_s = timing->trace.low_s + more_s;
+        run->result.time_high_s = timing->trace.high_s + more_s;
+    }
+    run->measuring = lap(job, &stopwatch);
+    return code;
+}
+
+/* The program as the engine runs it, what it counts, and what the result says before it has run. */
+static int prepare(const struct job *job, const struct engine *engine, struct run *run, struct status *st)
+{
+    struct timing *timing = &run->timing;
+    identify(&run->result, job->point, job);
+    RESULT_PUT(run->result.engine, engine->name);
+    if (timing->program && program_kept_shape(&job->program)) {
+        timing_renew(timing);
+        return 0;
+    }
+    timing_free(timing);
+    int code = timing_init(timing, &job->program, engine, job->point->run.fold, st);
+    return code < 0 ? code : counts_find(&run->counts, timing->program, timing->fold.orbit, st);
+}
+
+static int run_once(struct job *job, enum record record, const struct engine_limits *limits, struct run *run,
+                    bool *again, struct status *st)
+{
+    const struct engine *engine = engine_list()[job->point->run.engine];
+    struct stopwatch stopwatch = start(job);
+    int code = prepare(job, engine, run, st);
+    run->timing.limits = *limits;
+    run->folding = lap(job, &stopwatch);
+    if (run->timing.fold.orbit > 1)
+        fold_print(&run->timing.fold, run->result.fold);
+    if (code == 0 && engine == engine_fastest())
+        code = budget_run(job->point, run->timing.program, st);
+    return code < 0 ? code : run_program(job, record, run, again, st);
+}
+
+int job_run(struct job *job, enum record record, struct run *run, struct status *st)
+{
+    const struct engine_limits limits = {.tolerance_frac = job->point->run.tolerance_frac,
+                                         .time_s = job->point->run.time_limit_s,
+                                         .since = stopwatch_start_wall(),
+                                         .progress = job->progress,
+                                         .context = job};
+    if (record == RECORD_NONE)
+        record = job->workload->record;
+    for (;;) {
+        bool again = false;
+        int code = run_once(job, job->point->run.check ? RECORD_ALL : record, &limits, run, &again, st);
+        if (code < 0 || !again)
+            return code;
+        run_free(run);
+        if ((code = job_build(job, st)) < 0)
+            return code;
+    }
+}
+
+void run_free(struct run *run)
+{
+    timing_free(&run->timing);
+}
+
+void job_fail(const struct job *job, struct result *result, const struct status *why)
+{
+    identify(result, job->point, job);
+    snprintf(result->status, sizeof result->status, "%s%s", status_is_refusal(why->code) ? "" : RESULT_FAILED,
+             why->text);
+    result->code = why->code;
+}
+
+bool job_has_least(const struct point *point)
+{
+    return model_file_has(point->work.op, "model", "transformer");
+}
+
+int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    const struct chip *chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st);
+    if (!chip) {
+        job_result_failed(point, catalog, result, st);
+        return st->code;
+    }
+    const struct job_options options = {
+        .least = true, .time_only = true, .model.memory_most_bytes = (double)chip->hbm_bytes};
+    int code = job_result_with(point, &options, catalog, result, st);
+    result->least_s = result->time_s;
+    return code;
+}
+
+void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
+                       const struct status *why)
+{
+    struct status own = {0};
+    struct job job = {0};
+    job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
+    job_fail(&job, result, why);
+    job_close(&job);
+}
+
+int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
+               struct status *st)
+{
+    bool again = batch->holds && batch->number == number;
+    if (!again)
+        batch_close(batch);
+    batch->number = number;
+    batch->point = *point;
+    int code = again ? job_vary(&batch->job, st) : job_open(&batch->job, &batch->point, catalog, st);
+    batch->holds = code == 0;
+    return code;
+}
+
+int batch_result(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
+                 struct result *result, struct status *st)
+{
+    batch->job.options.few_layers = true;
+    int code = batch_open(batch, number, point, catalog, st);
+    if (code == 0)
+        code = job_build(&batch->job, st);
+    if (code == 0)
+        code = job_run(&batch->job, RECORD_NONE, &batch->run, st);
+    if (code == 0)
+        *result = batch->run.result;
+    else
+        job_fail(&batch->job, result, st);
+    if (code < 0)
+        batch_close(batch);
+    return code;
+}
+
+void batch_close(struct batch *batch)
+{
+    run_free(&batch->run);
+    job_close(&batch->job);
+    *batch = (struct batch){.job.options = batch->job.options};
+}
+
+int job_result(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
+{
+    return job_result_with(point, &(struct job_options){0}, catalog, result, st);
+}
+
+int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
+                    struct result *result, struct status *st)
+{
+    struct batch single = {.job.options = *options};
+    int code = batch_result(&single, 0, point, catalog, result, st);
+    batch_close(&single);
+    return code;
 }

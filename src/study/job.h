@@ -8,8 +8,20 @@
  * its own, and a row in workload_list(). The first one that says that a text is its own opens the job, which
  * is cheap and finds every fault of the input, and then builds its program.
  *
+ * A batch is the points of a grid that share what they have in common. Neighbours in a grid often differ in their size alone.
+ * Then chip, slice, mesh, rings and routes are the same, mostly the program's shape too, and so how it folds and what bounds it:
+ * that is kept from one point to the next, and only the amounts are new. Where they differ in their strategy, what is multiplied
+ * and how it is laid out stays. The caller says which points these are: those of one batch have the same number, which it chooses
+ * (job_batch()). Results do not depend on what was kept.
+ *
+ *     struct batch batch = {0};
+ *     for (int i = 0; i < points; i++)
+ *         batch_result(&batch, number[i], &point[i], &catalog, &result[i], &st);
+ *     batch_close(&batch);
+ *
  * Units: in the names. Errors: status.h. Ownership: job_close() frees what a job has made; the point, and the
- * catalog with its chips, are borrowed and outlive it.
+ * catalog with its chips, are borrowed and outlive it. batch_close() frees what a batch has kept; the texts of its points are
+ * borrowed until then, or until a point with another number; a batch is not moved.
  */
 #ifndef ICISIM_JOB_H
 #define ICISIM_JOB_H
@@ -29,6 +41,11 @@
 #include "study/result.h"
 
 struct workload;
+
+/* What kind of workload the text of --op stands for: the path of a workload file or of HLO text, a matmul in sharding notation, or
+ * the name of a collective. Returns a bit of enum op_set (option.h), ON_ANY where the text is nothing that is known. Settings are
+ * handed this function (settings.h). */
+unsigned workload_kind(const char *op);
 
 /* What is wanted of a job besides what its point says; zeroed: everything, of the whole program. */
 struct job_options {
@@ -95,7 +112,7 @@ int job_build(struct job *job, struct status *st);
 /* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
  * in which it takes what it has. */
 int job_vary(struct job *job, struct status *st);
-/* The points of a grid that differ like that are a batch (batch.h), whose number is the index of the first of them. */
+/* The points of a grid that differ like that are a batch, whose number is the index of the first of them. */
 int64_t job_batch(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
@@ -130,6 +147,23 @@ int job_result_with(const struct point *point, const struct job_options *options
 void job_fail(const struct job *job, struct result *result, const struct status *why);
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
                        const struct status *why);
+
+struct batch {
+    struct point point;
+    int64_t number; /* of the batch that the job is of */
+    bool holds;     /* a job that is open */
+    struct job job;
+    struct run run;
+};
+
+/* Opens batch->job for a point, which the caller builds and runs, as batch->run; after a failure it closes the batch. Points of
+ * one number differ in their sizes and strategies alone. */
+int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
+               struct status *st);
+/* All of it, as job_result(). */
+int batch_result(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
+                 struct result *result, struct status *st);
+void batch_close(struct batch *batch);
 
 /* What dead links change for a job that was built: "rings over x become lines; rerouted: (1,0) to (2,0) by y+1 x+1 y-1".
  * "" where no link is dead. */

@@ -11,7 +11,7 @@
 #include "machine/boxes.h"
 #include "machine/defects.h"
 #include "settings/option.h"
-#include "study/kind.h"
+#include "study/job.h"
 
 int listing_read(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
                  struct status *st)

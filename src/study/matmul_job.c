@@ -21,61 +21,65 @@ static bool is_given(const struct point *point, const char *option)
     return point->given[option_index(option_by_name(option))];
 }
 
-/* Does the step have a collective (HLO_OPCODES: any) that comes after a product of which no operand is gathered? */
-static bool ends_in(const struct module *base, enum opcode opcode)
+/* Does the step have a collective of this kind that comes after a product of which no operand is gathered? */
+static bool ends_in(const struct module *base, int32_t at, enum opcode opcode)
 {
-    for (int32_t at = 0; at < base->instructions; at++) {
-        if (module_at(base, at)->opcode != opcode)
-            continue;
-        int32_t dot = module_operand(base, at, 0);
-        bool ends = module_at(base, dot)->opcode == HLO_DOT;
-        for (int o = 0; ends && o < 2; o++)
-            ends = module_at(base, module_operand(base, dot, o))->opcode != HLO_ALL_GATHER;
-        if (ends)
-            return true;
-    }
-    return false;
+    int32_t dot = module_at(base, at)->opcode == opcode ? module_operand(base, at, 0) : at;
+    return dot != at && module_at(base, dot)->opcode == HLO_DOT &&
+           module_at(base, module_operand(base, dot, 0))->opcode != HLO_ALL_GATHER &&
+           module_at(base, module_operand(base, dot, 1))->opcode != HLO_ALL_GATHER;
 }
 
-static bool communicates(const struct module *module)
+/* The axes that a collective of the step is over. */
+static int note_axes(const struct module *base, int32_t at, const struct mesh *mesh, bool used[AXES_MAX],
+                     struct status *st)
 {
-    bool does = false;
-    for (int32_t at = 0; at < module->instructions; at++)
-        does = does || opcode_info(module_at(module, at)->opcode)->class == CLASS_COLLECTIVE;
-    return does;
+    struct axis_list over;
+    char axes[TALLY_AXES];
+    if (module_number(base, at, ATTR_REPLICA_GROUPS, -1) < 0)
+        return 0;
+    if (mesh_parse_axes(mesh, tally_axes(base, at, axes), &over, st) < 0)
+        return st->code;
+    for (int a = 0; a < over.count; a++)
+        used[over.axis[a]] = true;
+    return 0;
 }
 
-/* Options of schedules are refused where there is nothing that they could change. */
-static int check_schedule(const struct matmul_job *m, const struct point *point, struct status *st)
+/* Looks through the step, and refuses options of schedules where there is nothing that they could change. */
+static int check_schedule(struct matmul_job *m, const struct point *point, const struct mesh *mesh,
+                          struct status *st)
 {
     const struct module *base = &m->m.step.base;
-    bool reduces = ends_in(base, HLO_ALL_REDUCE);
+    bool reduces = false, scatters = false, communicates = false, used[AXES_MAX] = {false};
+    size_t n = 0;
+    int code = 0;
+    for (int32_t at = 0; at < base->instructions && code == 0; at++) {
+        reduces = reduces || ends_in(base, at, HLO_ALL_REDUCE);
+        scatters = scatters || ends_in(base, at, HLO_REDUCE_SCATTER);
+        communicates = communicates || opcode_info(module_at(base, at)->opcode)->class == CLASS_COLLECTIVE;
+        code = note_axes(base, at, mesh, used, st);
+    }
+    if (code < 0)
+        return code;
+    for (int a = 0; a < mesh->axes.count; a++) /* in mesh order: "x,y" */
+        if (used[a])
+            n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "",
+                                  mesh->axes.axis[a].name);
     if (is_given(point, "all-reduce") && !reduces)
         return status_fail(st, STATUS_INPUT, "--all-reduce does not apply: no product ends in an all-reduce");
-    if (is_given(point, "loop") && !reduces && !ends_in(base, HLO_REDUCE_SCATTER))
+    if (is_given(point, "loop") && !reduces && !scatters)
         return status_fail(st, STATUS_INPUT, "--loop does not apply: no product ends in a reduce-scatter");
     if (is_given(point, "gather") && m->chain.choices == 0)
         return status_fail(
             st, STATUS_INPUT,
             "--gather does not apply: nothing could be gathered after the product as well as before");
-    if (is_given(point, "ring") && !communicates(base))
+    if (is_given(point, "ring") && !communicates)
         return status_fail(st, STATUS_INPUT, "--ring does not apply: nothing is communicated");
     return 0;
 }
 
-/* Are f32 products computed as passes of bf16? */
-static bool takes_passes(const struct matmul_job *m)
-{
-    const struct module *base = &m->m.step.base;
-    bool takes = false;
-    for (int32_t at = 0; at < base->instructions; at++)
-        takes = takes || (module_at(base, at)->opcode == HLO_DOT &&
-                          roofline_takes_passes(&m->m.options.roofline, module_cost(base, at).dtype));
-    return takes;
-}
-
 /* The chip has a rate for every product; a rate or a precision that was given is of one of them. */
-static int check_rates(const struct matmul_job *m, const struct point *point, struct status *st)
+static int check_rates(struct matmul_job *m, const struct point *point, struct status *st)
 {
     const struct roofline *roofline = &m->m.options.roofline;
     const struct module *base = &m->m.step.base;
@@ -88,38 +92,16 @@ static int check_rates(const struct matmul_job *m, const struct point *point, st
         enum dtype_id rate = module_cost(base, at).dtype;
         first = first == DTYPE_COUNT ? rate : first;
         applies = applies || !isnan(roofline->peak_flops[rate]);
+        m->takes_passes = m->takes_passes || roofline_takes_passes(roofline, rate);
         roofline_peak(roofline, rate, &unused, st);
     }
     if (!applies)
         return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s",
                            point->machine.peak, dtype_info(first)->name);
-    if (st->code == 0 && is_given(point, "precision") && !takes_passes(m))
+    if (st->code == 0 && is_given(point, "precision") && !m->takes_passes)
         return status_fail(st, STATUS_INPUT,
                            "--precision does not apply: no product takes passes, as f32 does");
     return st->code;
-}
-
-/* The axes that anything is communicated over, in mesh order: "x,y". */
-static int print_axes(struct matmul_job *m, const struct mesh *mesh, struct status *st)
-{
-    const struct module *base = &m->m.step.base;
-    bool used[AXES_MAX] = {false};
-    for (int32_t at = 0; at < base->instructions; at++) {
-        struct axis_list over;
-        char axes[TALLY_AXES];
-        if (module_number(base, at, ATTR_REPLICA_GROUPS, -1) < 0)
-            continue;
-        if (mesh_parse_axes(mesh, tally_axes(base, at, axes), &over, st) < 0)
-            return st->code;
-        for (int a = 0; a < over.count; a++)
-            used[over.axis[a]] = true;
-    }
-    size_t n = 0;
-    for (int a = 0; a < mesh->axes.count; a++)
-        if (used[a])
-            n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "",
-                                  mesh->axes.axis[a].name);
-    return 0;
 }
 
 static int read_expr(struct matmul_job *m, const struct job *job, struct status *st)
@@ -221,8 +203,8 @@ static int matmul_open(struct job *job, struct status *st)
     m->m.of_model = true;
     if (read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
-        check_schedule(m, point, st) < 0 || print_axes(m, mesh, st) < 0 ||
-        module_job_lay(&m->m, job, mesh, st) < 0 || check_rates(m, point, st) < 0)
+        check_schedule(m, point, mesh, st) < 0 || module_job_lay(&m->m, job, mesh, st) < 0 ||
+        check_rates(m, point, st) < 0)
         return st->code;
     return open_gathers(m, mesh, st);
 }
@@ -287,7 +269,7 @@ static void print_plan(const struct matmul_job *m, char text[static RESULT_LINE]
     int passes = m->m.options.roofline.passes;
     chain_explain(&m->m.step.base, text, RESULT_LINE);
     size_t used = strlen(text);
-    if (takes_passes(m))
+    if (m->takes_passes)
         snprintf(text + used, RESULT_LINE - used, "; f32 as %d bf16 pass%s", passes, passes > 1 ? "es" : "");
 }
 

@@ -8,15 +8,13 @@
 #include <string.h>
 
 #include "settings/option.h"
-#include "study/kind.h"
+#include "study/job.h"
 #include "study/module_options.h"
-#include "study/parts.h"
-#include "study/time_breakdown.h"
 
 bool module_job_matches(const struct point *point)
 {
     unsigned op = workload_kind(point->work.op);
-    return op == ON_TEXT || (op == ON_MODEL && !parts_match(point));
+    return op == ON_TEXT || (op == ON_MODEL && !point->work.has_parts);
 }
 
 static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
@@ -118,7 +116,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
     return code;
 }
 
-static int module_open(struct job *job, struct status *st)
+int module_job_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
     struct module_job *m = calloc(1, sizeof *m);
@@ -289,46 +287,6 @@ int module_job_settle(struct job *job, const struct trace *trace, bool *again, d
     return code;
 }
 
-/* Text order with everything synchronous is one bound of a module that is not scheduled; this is the other. */
-static int find_overlapped(const struct module_job *m, double *time_s, struct status *st)
-{
-    struct lower_options options = m->options;
-    struct lower lower = {0};
-    options.overlapped = true;
-    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
-    if (code == 0)
-        code = lower_time(&lower, time_s, st);
-    lower_free(&lower);
-    return code;
-}
-
-static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
-                           struct status *st)
-{
-    struct module_job *m = job->state;
-    int64_t more_steps;
-    module_job_binds(m, result->product_bound);
-    RESULT_PUT(result->op, m->path);
-    RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
-    RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");
-    RESULT_PUT(result->reference, m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI));
-    if (m->of_model)
-        RESULT_PUT(result->strategy, m->step.strategy);
-    int code = lower_more_steps(&m->lower, &job->program, &more_steps, st);
-    result->steps += code == 0 ? more_steps : 0;
-    if (code == 0 && !m->module.scheduled)
-        code = find_overlapped(m, &m->overlapped_s, st);
-    result->overlapped_s = m->overlapped_s;
-    return code < 0 ? code : module_outputs(job, trace, result, st);
-}
-
-static const char *module_variants(const struct point *point, const char **values)
-{
-    bool of_model = document_is_path(point->work.op);
-    *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
-    return of_model ? "strategy" : "ring";
-}
-
 const struct module_job *module_job_of(const struct job *job)
 {
     return job->workload == &workload_module ? job->state : NULL;
@@ -381,13 +339,3 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
     job_close(&job);
     return code;
 }
-
-const struct workload workload_module = {.name = "module",
-                                         .matches = module_job_matches,
-                                         .open = module_open,
-                                         .build = module_job_build,
-                                         .settle = module_job_settle,
-                                         .describe = module_describe,
-                                         .record = RECORD_FEW,
-                                         .close = module_job_close,
-                                         .variants = module_variants};

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What a result says of a module's run besides its times: MFU, tokens a second, memory. */
+/* The workload "module", and what a result says of its run besides its times: MFU, tokens a second, memory. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/document.h"
 #include "machine/roofline.h"
 #include "study/time_breakdown.h"
 
@@ -90,7 +91,13 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     return 0;
 }
 
-int module_outputs(const struct job *job, const struct trace *trace, struct result *result, struct status *st)
+/* What of a module's run was exposed over which mesh axes; of a model its MFU, tokens a second, and the memory that a chip needs.
+ *
+ *   MFU = operations of the model, forward and backward / (chips x peak x time)
+ *
+ * as PaLM (Chowdhery et al. 2022) counts it: what is recomputed in the backward pass does not count. */
+static int module_outputs(const struct job *job, const struct trace *trace, struct result *result,
+                          struct status *st)
 {
     const struct module_job *m = module_job_of(job);
     struct time_breakdown spent;
@@ -103,3 +110,53 @@ int module_outputs(const struct job *job, const struct trace *trace, struct resu
     print_spent(&spent, result->spent, sizeof result->spent);
     return measure_model(job, m, result, st);
 }
+
+/* Text order with everything synchronous is one bound of a module that is not scheduled; this is the other. */
+static int find_overlapped(const struct module_job *m, double *time_s, struct status *st)
+{
+    struct lower_options options = m->options;
+    struct lower lower = {0};
+    options.overlapped = true;
+    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    if (code == 0)
+        code = lower_time(&lower, time_s, st);
+    lower_free(&lower);
+    return code;
+}
+
+static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
+                           struct status *st)
+{
+    struct module_job *m = job->state;
+    int64_t more_steps;
+    module_job_binds(m, result->product_bound);
+    RESULT_PUT(result->op, m->path);
+    RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
+    RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");
+    RESULT_PUT(result->reference, m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI));
+    if (m->of_model)
+        RESULT_PUT(result->strategy, m->step.strategy);
+    int code = lower_more_steps(&m->lower, &job->program, &more_steps, st);
+    result->steps += code == 0 ? more_steps : 0;
+    if (code == 0 && !m->module.scheduled)
+        code = find_overlapped(m, &m->overlapped_s, st);
+    result->overlapped_s = m->overlapped_s;
+    return code < 0 ? code : module_outputs(job, trace, result, st);
+}
+
+static const char *module_variants(const struct point *point, const char **values)
+{
+    bool of_model = document_is_path(point->work.op);
+    *values = of_model ? "naive,uni,bidi,bidi-half" : "uni,bidi,bidi-half";
+    return of_model ? "strategy" : "ring";
+}
+
+const struct workload workload_module = {.name = "module",
+                                         .matches = module_job_matches,
+                                         .open = module_job_open,
+                                         .build = module_job_build,
+                                         .settle = module_job_settle,
+                                         .describe = module_describe,
+                                         .record = RECORD_FEW,
+                                         .close = module_job_close,
+                                         .variants = module_variants};

@@ -87,12 +87,11 @@ struct parts {
     double learning_rate;
 };
 
-/* Is it the file of such a workload? */
-bool parts_match(const struct point *point);
-
 int parts_open(struct parts *parts, const struct point *point, const struct machine *machine,
                struct status *st);
 void parts_close(struct parts *parts);
+/* Finds the order of the parts, when all transfers are known. */
+int parts_order(struct parts *parts, struct status *st);
 
 /* What a part does in a turn. */
 enum phase {

@@ -192,6 +192,11 @@ static void parts_job_close(struct job *job)
     job->state = NULL;
 }
 
+static bool parts_match(const struct point *point)
+{
+    return point->work.has_parts;
+}
+
 static const char *parts_variants(const struct point *point, const char **values)
 {
     (void)point;

@@ -15,6 +15,24 @@
 
 enum { PRINTED = 2, TURN_TEXT = PART_NAME + 24 }; /* batches */
 
+/* A part comes after all that hand something to it, on the longest way. */
+int parts_order(struct parts *s, struct status *st)
+{
+    int done = 0;
+    for (int round = 0; round < s->parts; round++)
+        for (int t = 0; t < s->transfers; t++) {
+            struct part *from = &s->part[s->transfer[t].from], *to = &s->part[s->transfer[t].to];
+            to->level = to->level > from->level ? to->level : from->level + 1;
+        }
+    for (int level = 0; level < s->parts; level++)
+        for (int p = 0; p < s->parts; p++)
+            if (s->part[p].level == level)
+                s->order[done++] = p;
+    return done == s->parts
+               ? 0
+               : status_fail(st, STATUS_INPUT, "transfers go round in a circle; a batch has to leave");
+}
+
 int turns_write(struct turns *turns, const struct parts *parts, int batches, int in_flight, struct status *st)
 {
     *turns = (struct turns){.batches = batches, .in_flight = in_flight};

@@ -57,12 +57,4 @@ static inline bool module_is_step(const struct module_job *m)
 int time_breakdown_find(const struct module_job *m, const struct trace *trace, double total_s,
                         struct time_breakdown *spent, struct status *st);
 
-/* What of a module's run was exposed over which mesh axes; of a model its MFU, tokens a second, and the memory that a chip needs.
- *
- *   MFU = operations of the model, forward and backward / (chips x peak x time)
- *
- * as PaLM (Chowdhery et al. 2022) counts it: what is recomputed in the backward pass does not count. */
-int module_outputs(const struct job *job, const struct trace *trace, struct result *result,
-                   struct status *st);
-
 #endif
