@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "study/budget.h"
 
+#include <math.h>
+
 #include "base/memory_limit.h"
 #include "base/units.h"
 
@@ -33,25 +35,15 @@ void budget_hold(struct budget_hold *held, const struct point *point, int worker
 
 static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
 
-static int check_memory(const struct point *point, double bytes, struct status *st)
-{
-    char need[UNITS_TEXT], have[UNITS_TEXT];
-    if (!point->run.memory_limit_bytes && bytes < little_bytes)
-        return 0;
-    uint64_t most_bytes = most_for(point, 1);
-    if (bytes <= (double)most_bytes)
-        return 0;
-    return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
-                       units_print_about_bytes(bytes, need),
-                       units_print_about_bytes((double)most_bytes, have),
-                       point->run.memory_limit_bytes ? " (--memory-limit)" : ", which is free", cure);
-}
-
 static int check(const struct point *point, double bytes, double seconds, struct status *st)
 {
-    char have[UNITS_TEXT];
-    if (check_memory(point, bytes, st) < 0)
-        return st->code;
+    char need[UNITS_TEXT], have[UNITS_TEXT];
+    bool limited = point->run.memory_limit_bytes > 0;
+    double most_bytes = limited || bytes >= little_bytes ? (double)most_for(point, 1) : INFINITY;
+    if (bytes > most_bytes)
+        return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
+                           units_print_about_bytes(bytes, need), units_print_about_bytes(most_bytes, have),
+                           limited ? " (--memory-limit)" : ", which is free", cure);
     /* What takes less than a second is soon found to take longer than it may. */
     if (point->run.time_limit_s > 0 && seconds >= 1 && seconds > point->run.time_limit_s &&
         !(point->run.tolerance_frac > 0))

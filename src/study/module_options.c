@@ -143,23 +143,10 @@ int devices_read(const char *path, const struct slice *slice, int cores, int32_t
     return code;
 }
 
-/* An empty cell, or a column that is not there, is NaN. */
-static int read_number(const struct csv_table *table, int row, const char *name, double *value,
-                       struct status *st)
-{
-    int column = csv_table_column(table, name);
-    *value = NAN;
-    if (column < 0)
-        return 0;
-    int code = csv_table_number(table, row, column, value, st);
-    if (code == 0 && *value < 0)
-        return csv_table_fail(table, row, column, st, STATUS_INPUT, "%g is below 0", *value);
-    return code;
-}
-
 int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op_cost, int *op_costs,
                   struct status *st)
 {
+    static const char *const names[] = {"time_s", "flops", "bytes"};
     int code = csv_table_read(table, path, st);
     int column = code == 0 ? csv_table_need(table, "name", st) : code;
     if (column < 0)
@@ -167,20 +154,23 @@ int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op
     *op_cost = calloc((size_t)table->rows + 1, sizeof **op_cost);
     if (!*op_cost)
         return status_nomem(st);
-    for (int row = 0; row < table->rows && code == 0; row++) {
-        struct op_cost *cost = &(*op_cost)[row];
-        cost->name = csv_table_cell(table, row, column);
-        code = read_number(table, row, "time_s", &cost->seconds, st);
-        if (code == 0)
-            code = read_number(table, row, "flops", &cost->flops, st);
-        if (code == 0)
-            code = read_number(table, row, "bytes", &cost->hbm_bytes, st);
-        if (code == 0 && isnan(cost->seconds) && isnan(cost->flops) && isnan(cost->hbm_bytes))
-            code = csv_table_fail(table, row, column, st, STATUS_INPUT,
+    for (int row = 0; row < table->rows; row++) {
+        double value[] = {NAN, NAN, NAN}; /* an empty cell, or a column that is not there */
+        for (int i = 0; i < 3; i++) {
+            int at = csv_table_column(table, names[i]);
+            if (at >= 0 && csv_table_number(table, row, at, &value[i], st) < 0)
+                return st->code;
+            if (value[i] < 0)
+                return csv_table_fail(table, row, at, st, STATUS_INPUT, "%g is below 0", value[i]);
+        }
+        if (isnan(value[0]) && isnan(value[1]) && isnan(value[2]))
+            return csv_table_fail(table, row, column, st, STATUS_INPUT,
                                   "has no cost; give time_s, or flops and bytes");
-        cost->flops = isnan(cost->flops) ? 0 : cost->flops;
-        cost->hbm_bytes = isnan(cost->hbm_bytes) ? 0 : cost->hbm_bytes;
+        (*op_cost)[row] = (struct op_cost){.name = csv_table_cell(table, row, column),
+                                           .seconds = value[0],
+                                           .flops = isnan(value[1]) ? 0 : value[1],
+                                           .hbm_bytes = isnan(value[2]) ? 0 : value[2]};
         *op_costs = row + 1;
     }
-    return code;
+    return 0;
 }

@@ -116,12 +116,11 @@ struct turns {
 /* Batch after batch, each part as soon as it has what it needs. turns_free() is safe after a failure. */
 int turns_write(struct turns *turns, const struct parts *parts, int batches, int in_flight,
                 struct status *st);
-/* STATUS_CHECK where a turn is missing or comes twice, or needs something that comes after it. */
-int turns_check(const struct turns *turns, const struct parts *parts, struct status *st);
 /* "teacher 0, teacher sends 0, student 0, teacher 1, ...": the first two batches. Returns `text`. */
 char *turns_print(const struct turns *turns, const struct parts *parts, char text[static RESULT_LINE]);
 
-/* Appends what the turns do to a program. */
+/* Appends what the turns do to a program. STATUS_CHECK where a turn is missing or comes twice, or needs something that comes after
+ * it. */
 int turns_build(struct turns *turns, struct parts *parts, struct program *program, struct status *st);
 void turns_free(struct turns *turns);
 

@@ -23,8 +23,6 @@ static int parts_build(struct job *job, struct status *st)
     int in_flight = parts->point->schedule.host_transfer ? 1 : parts->point->schedule.in_flight;
     int batches = BURSTS * in_flight + FILL;
     int code = turns_write(&p->turns, parts, batches, in_flight, st);
-    if (code == 0)
-        code = turns_check(&p->turns, parts, st);
     return code < 0 ? code : turns_build(&p->turns, parts, &job->program, st);
 }
 

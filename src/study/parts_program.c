@@ -71,54 +71,6 @@ char *turns_print(const struct turns *turns, const struct parts *parts, char tex
     return text;
 }
 
-/* Which turns were taken: done[part * batches + batch] has a bit for each phase. */
-static bool is_done(const struct turns *turns, const uint8_t done[], int part, int batch, enum phase phase)
-{
-    return done[part * turns->batches + batch] >> phase & 1;
-}
-
-/* Is there all that a turn needs: the batch, room for one more batch, and for a send the step? */
-static bool is_ready(const struct turns *turns, const struct parts *parts, const uint8_t done[],
-                     const struct turn *turn)
-{
-    if (turn->phase == PHASE_SEND)
-        return parts->part[turn->part].gives && is_done(turns, done, turn->part, turn->batch, PHASE_STEP);
-    for (int t = 0; t < parts->transfers; t++)
-        if (parts->transfer[t].to == turn->part &&
-            !is_done(turns, done, parts->transfer[t].from, turn->batch, PHASE_SEND))
-            return false;
-    if (parts->part[turn->part].gets || turn->batch < turns->in_flight)
-        return true;
-    for (int p = 0; p < parts->parts; p++)
-        if (!parts->part[p].gives && !is_done(turns, done, p, turn->batch - turns->in_flight, PHASE_STEP))
-            return false;
-    return true;
-}
-
-int turns_check(const struct turns *turns, const struct parts *parts, struct status *st)
-{
-    int missing = 0, code = 0;
-    uint8_t *done = calloc((size_t)parts->parts * (size_t)turns->batches + 1, sizeof *done);
-    if (!done)
-        return status_nomem(st);
-    for (int p = 0; p < parts->parts; p++)
-        missing += turns->batches * (1 + parts->part[p].gives);
-    for (int i = 0; i < turns->count && code == 0; i++, missing--) {
-        const struct turn *turn = &turns->turn[i];
-        char text[TURN_TEXT];
-        print_turn(turn, parts, text);
-        if (is_done(turns, done, turn->part, turn->batch, turn->phase))
-            code = status_fail(st, STATUS_CHECK, "schedule: turn %d, '%s', comes twice", i, text);
-        else if (!is_ready(turns, parts, done, turn))
-            code =
-                status_fail(st, STATUS_CHECK, "schedule: turn %d, '%s', needs what comes after it", i, text);
-        done[turn->part * turns->batches + turn->batch] |= (uint8_t)(1 << turn->phase);
-    }
-    free(done);
-    return code == 0 && missing > 0 ? status_fail(st, STATUS_CHECK, "schedule: %d turns are missing", missing)
-                                    : code;
-}
-
 struct writer {
     struct parts *parts;
     struct program *program;
@@ -273,8 +225,8 @@ static int write_transfer(struct writer *w, int which, int32_t before, int32_t a
 }
 
 /* The op after which a part may begin a batch: all that is handed to it is there; or, where a batch enters, an earlier one has
- * left. */
-static int32_t may_begin(struct writer *w, const struct turns *turns, const struct turn *turn)
+ * left. `needs` becomes true where one of these ops is not there yet. */
+static int32_t may_begin(struct writer *w, const struct turns *turns, const struct turn *turn, bool *needs)
 {
     const struct parts *parts = w->parts;
     int32_t *op = calloc((size_t)(parts->parts + parts->transfers), sizeof *op);
@@ -290,36 +242,73 @@ static int32_t may_begin(struct writer *w, const struct turns *turns, const stru
         int32_t end = turns->step[p * turns->batches + left].end;
         if (!parts->part[p].gives)
             op[ops++] =
-                p == turn->part
+                p == turn->part || end < 0
                     ? end
                     : add_message(
                           w, &(struct message){
                                  .name = "left", .from = p, .to = turn->part, .before = end, .also = -1});
     }
-    int32_t before = program_join_of(w->program, op, ops, w->where[turn->part], 0);
+    for (int i = 0; i < ops; i++)
+        *needs = *needs || op[i] < 0;
+    int32_t before = *needs ? -1 : program_join_of(w->program, op, ops, w->where[turn->part], 0);
     free(op);
     return before;
+}
+
+/* What a turn does. `twice`, `needs`: it was done already, or something that it needs was not. */
+static int write_turn(struct writer *w, struct turns *turns, const struct turn *turn, bool *twice,
+                      bool *needs)
+{
+    const struct parts *parts = w->parts;
+    struct passage *step = &turns->step[turn->part * turns->batches + turn->batch];
+    if (turn->phase == PHASE_STEP) {
+        *twice = step->end >= 0;
+        int32_t before = *twice ? -1 : may_begin(w, turns, turn, needs);
+        return *twice || *needs || w->st->code < 0 ? w->st->code : write_step(w, turn->part, before, step);
+    }
+    *needs = step->end < 0 || !parts->part[turn->part].gives;
+    for (int t = 0; t < parts->transfers && w->st->code == 0 && !*needs && !*twice; t++) {
+        struct passage *sent = &turns->sent[t * turns->batches + turn->batch];
+        if (parts->transfer[t].from != turn->part)
+            continue;
+        *twice = sent->end >= 0;
+        if (!*twice)
+            write_transfer(w, t, step->end, turn->batch > 0 ? sent[-1].end : -1, sent);
+    }
+    return w->st->code;
+}
+
+/* A passage for each batch, which nobody has made yet. */
+static struct passage *none_yet(int rows, int batches)
+{
+    size_t count = (size_t)rows * (size_t)batches;
+    struct passage *passage = malloc((count + 1) * sizeof *passage);
+    for (size_t i = 0; i < count && passage; i++)
+        passage[i] = (struct passage){-1, -1};
+    return passage;
 }
 
 int turns_build(struct turns *turns, struct parts *parts, struct program *program, struct status *st)
 {
     struct writer w = {0};
-    size_t batches = (size_t)turns->batches;
-    turns->step = calloc((size_t)parts->parts * batches, sizeof *turns->step);
-    turns->sent = calloc((size_t)parts->transfers * batches + 1, sizeof *turns->sent);
+    int missing = 0;
+    turns->step = none_yet(parts->parts, turns->batches);
+    turns->sent = none_yet(parts->transfers, turns->batches);
     int code = turns->step && turns->sent ? open_writer(&w, parts, program, st) : status_nomem(st);
-    for (int i = 0; i < turns->count && code == 0; i++) {
-        const struct turn *turn = &turns->turn[i];
-        struct passage *step = &turns->step[turn->part * turns->batches + turn->batch];
-        if (turn->phase == PHASE_STEP)
-            code = write_step(&w, turn->part, may_begin(&w, turns, turn), step);
-        for (int t = 0; t < parts->transfers && code == 0 && turn->phase == PHASE_SEND; t++) {
-            struct passage *sent = &turns->sent[t * turns->batches + turn->batch];
-            if (parts->transfer[t].from == turn->part)
-                code = write_transfer(&w, t, step->end, turn->batch > 0 ? sent[-1].end : -1, sent);
-        }
+    for (int p = 0; p < parts->parts; p++)
+        missing += turns->batches * (1 + parts->part[p].gives);
+    for (int i = 0; i < turns->count && code == 0; i++, missing--) {
+        char text[TURN_TEXT];
+        bool twice = false, needs = false;
+        code = write_turn(&w, turns, &turns->turn[i], &twice, &needs);
+        if (code == 0 && (twice || needs))
+            code = status_fail(st, STATUS_CHECK, "schedule: turn %d, '%s', %s", i,
+                               print_turn(&turns->turn[i], parts, text),
+                               twice ? "comes twice" : "needs what comes after it");
     }
     free(w.where);
+    if (code == 0 && missing > 0)
+        code = status_fail(st, STATUS_CHECK, "schedule: %d turns are missing", missing);
     return code < 0 ? code : program_close(program, st);
 }
 
