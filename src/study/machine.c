@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "compile/pass.h"
 #include "machine/boxes.h"
 #include "machine/defects.h"
@@ -32,48 +33,43 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
     return code;
 }
 
-static void free_one(struct listing *text)
+static void listing_free(struct listing *text)
 {
-    free(text->op);
-    free(text->trips);
     module_free(&text->module);
+    free(text->key);
     free(text);
 }
 
-static void listings_free(struct listing *first)
+/* What a listing depends on, as one text: whether it is as written, its trip counts, its path. The caller's to free(). */
+static char *key_of(const struct point *point)
 {
-    while (first) {
-        struct listing *next = first->next;
-        free_one(first);
-        first = next;
-    }
-}
-
-static bool is_of(const struct listing *text, const struct point *point)
-{
-    bool trips = point->work.trip_count ? text->trips && strcmp(text->trips, point->work.trip_count) == 0
-                                        : !text->trips;
-    return trips && text->as_written == point->work.as_written && strcmp(text->op, point->work.op) == 0;
+    char *key = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&key, &bytes);
+    if (!out)
+        return NULL;
+    fprintf(out, "%d %s %s", point->work.as_written, point->work.trip_count ? point->work.trip_count : "",
+            point->work.op);
+    return text_end(out, &key) ? key : NULL;
 }
 
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st)
 {
-    for (const struct listing *text = catalog->text; text; text = text->next)
-        if (is_of(text, point))
-            return option_check(point, ON_TEXT, "HLO text", st) < 0 ? NULL : text;
+    if (option_check(point, ON_TEXT, "HLO text", st) < 0)
+        return NULL;
     struct listing *text = calloc(1, sizeof *text);
-    if (!text) {
+    if (!text || !(text->key = key_of(point))) {
+        free(text);
         status_nomem(st);
         return NULL;
     }
-    text->op = strdup(point->work.op);
-    text->trips = point->work.trip_count ? strdup(point->work.trip_count) : NULL;
-    text->as_written = point->work.as_written;
-    int code = text->op && (text->trips || !point->work.trip_count) ? 0 : status_nomem(st);
-    if (code == 0)
-        code = listing_read(point, &text->module, text->path, &text->disguised, st);
-    if (code < 0) {
-        free_one(text);
+    for (const struct listing *known = catalog->text; known; known = known->next)
+        if (strcmp(known->key, text->key) == 0) {
+            listing_free(text);
+            return known;
+        }
+    if (listing_read(point, &text->module, text->path, &text->disguised, st) < 0) {
+        listing_free(text);
         return NULL;
     }
     text->next = catalog->text;
@@ -111,8 +107,11 @@ const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum 
 
 void catalog_free(struct catalog *catalog)
 {
-    listings_free(catalog->text);
-    catalog->text = NULL;
+    while (catalog->text) {
+        struct listing *text = catalog->text;
+        catalog->text = text->next;
+        listing_free(text);
+    }
     while (catalog->first) {
         struct catalog_entry *entry = catalog->first;
         catalog->first = entry->next;

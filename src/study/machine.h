@@ -39,8 +39,7 @@ void catalog_free(struct catalog *catalog);
  * for each slice, and stdin can be the module of several points. */
 struct listing {
     struct listing *next;
-    char *op, *trips; /* of the point: what was read, the trip counts that it says, or NULL */
-    bool as_written;
+    char *key; /* what of the point it depends on */
     struct module module;
     char path[HLO_PATH]; /* what was read */
     int disguised;       /* reduce-scatters found, which stand in the module as such */

@@ -45,13 +45,6 @@ struct wait {
     double from_s, until_s;
 };
 
-static struct wait wait_of(const struct lower *lower, const struct lowered *item, const struct trace *trace)
-{
-    int32_t op = item->wait_op;
-    return (struct wait){.from_s = item->queue_op < 0 ? 0 : queue_end_s(lower, trace, item->queue_op),
-                         .until_s = on_chip_s(trace, trace->start_s, op, trace->op_end_s[op] - item->wait_s)};
-}
-
 static bool is_left(const struct module_job *m, const struct lowered *item)
 {
     return item->wait_op < 0 && item->first_op >= 0 && item->seconds <= 0 &&
@@ -78,7 +71,9 @@ static struct wait wait_at_end(const struct module_job *m, const struct trace *t
 static struct wait wait_of_one(const struct module_job *m, const struct trace *trace, int32_t index)
 {
     const struct lowered *item = &m->lower.item[index];
-    struct wait wait = wait_of(&m->lower, item, trace);
+    int32_t op = item->wait_op;
+    struct wait wait = {.from_s = item->queue_op < 0 ? 0 : queue_end_s(&m->lower, trace, item->queue_op),
+                        .until_s = on_chip_s(trace, trace->start_s, op, trace->op_end_s[op] - item->wait_s)};
     double end_s = trace->op_end_s[item->end_op];
     for (int32_t other = item->beside; other >= 0 && other != index; other = m->lower.item[other].beside) {
         double other_s = trace->op_end_s[m->lower.item[other].end_op];
