@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Folders of src/ use only what stands before them in src/README.md, and what src/README.md and tests/README.md name is there;
-# and the checks see what breaks that.
+# Folders of src/ use only what stands before them in src/README.md, neither folders nor circles nor functions are too large,
+# and what src/README.md and tests/README.md name is there; and the checks see what breaks that.
 set -euo pipefail
+. tests/support/sanitized.sh
+lizard=$(PATH=build/python/bin:$PATH command -v lizard) || lizard=
 build=$(cd "$(dirname "$1")" && pwd)
 check() {
-    python3 tests/support/layers.py "$1" "$build"
+    python3 tests/support/layers.py "$1" "$build" $lizard
 }
 check src
 
@@ -33,6 +35,17 @@ more_folder() {
     mkdir "$copy/src/more" && touch "$copy/src/more/more.c"
 }
 break_one 'more/: is not in the table' more_folder
+many_sources() {
+    touch "$copy"/src/formula/more{1..32}.c
+}
+break_one 'sources; 32 at most' many_sources
+circle() {
+    local at
+    for at in 1 2 3 4; do
+        echo "#include \"formula/circle$((at % 4 + 1)).h\"" >"$copy/src/formula/circle$at.h"
+    done
+}
+break_one 'formula/circle1 formula/circle2 formula/circle3 formula/circle4: include each other in a circle' circle
 # with the order of two folders turned round, symbols tell too
 turn_round() {
     sed -i -e '/^| `base\//{h;d}' -e '/^| `notation\//G' "$copy/src/README.md"
@@ -58,3 +71,13 @@ wrong_page 'there is no roof.c' 's,(`src/machine/roofline.c`),(`roof.c`),'
 wrong_page 'there is no lower_prepend()' 's,lower_append(),lower_prepend(),'
 wrong_page 'there is no test roof' 's,`roofline`,`roof`,'
 wrong_page 'the test roofline is in no row' 's,`roofline`,`slice`,'
+
+[ -n "$lizard" ] || skip 'functions are not measured without lizard, which ./dev test installs'
+long_function() {
+    { echo 'int long_one(void) {'; printf ';\n%.0s' {1..60}; echo '}'; } >>"$copy/src/base/text.c"
+}
+break_one 'base/text.c: long_one() has 62 lines; 60 at most' long_function
+parameters() {
+    echo 'int many(int a, int b, int c, int d, int e, int f, int g) { return a; }' >>"$copy/src/base/text.c"
+}
+break_one 'base/text.c: many() has 7 parameters; 6 at most' parameters

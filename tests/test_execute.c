@@ -37,7 +37,8 @@ static void ring_program(struct program *program, const struct slice *slice, int
     int n = slice->len[0];
     program_init(program, slice);
     int32_t stage = program_stage(program, "ring"), chip = program_var_axis(program, 0);
-    int32_t buffer = program_buffer(program, "in", rows, cols, 8, &(struct grid_dim){n, by_cols}, 1, NULL);
+    int32_t buffer = program_buffer(program, "in", (struct buffer_size){rows, cols, 8},
+                                    &(struct grid_dim){n, by_cols}, 1, NULL);
     for (int32_t s = 0; s < n - 1; s++) {
         int chunk = -s - reduce + (s == flaw.wrong_step);
         struct view view = {buffer, {pick_var(chip, chunk)}};
@@ -156,7 +157,7 @@ static void overwriting_is_seen(void)
         struct program program;
         program_init(&program, &slice);
         int32_t stage = program_stage(&program, "shift");
-        int32_t buffer = program_buffer(&program, "x", 2, 1, 8, NULL, 0, NULL);
+        int32_t buffer = program_buffer(&program, "x", (struct buffer_size){2, 1, 8}, NULL, 0, NULL);
         struct payload payload = {.a = {.buffer = buffer}, .to = {.buffer = buffer}};
         program_add(&program, (struct op){.kind = OP_SEND,
                                           .where = WHERE_ALL,
@@ -191,8 +192,8 @@ static void exchange_program(struct program *program, const struct slice *slice,
     program_init(program, slice);
     int32_t stage = program_stage(program, "all-to-all"), chip = program_var_axis(program, 0);
     struct grid_dim dim = {n, false};
-    int32_t in = program_buffer(program, "in", rows, 1, 8, &dim, 1, NULL);
-    int32_t out = program_buffer(program, "out", rows, 1, 8, &dim, 1, NULL);
+    int32_t in = program_buffer(program, "in", (struct buffer_size){rows, 1, 8}, &dim, 1, NULL);
+    int32_t out = program_buffer(program, "out", (struct buffer_size){rows, 1, 8}, &dim, 1, NULL);
     for (int d = 0; d < n; d++) {
         int32_t route[CHIPS_MAX];
         for (int c = 0; c < n; c++)
@@ -266,8 +267,8 @@ static void ragged_exchange(void)
     program_init(&program, &slice);
     int32_t stage = program_stage(&program, "ragged"), chip = program_var_axis(&program, 0);
     struct grid_dim dim = {N, false};
-    int32_t in = program_buffer(&program, "in", 0, 1, 8, &dim, 1, &sends[0][0]);
-    int32_t out = program_buffer(&program, "out", 0, 1, 8, &dim, 1, &gets[0][0]);
+    int32_t in = program_buffer(&program, "in", (struct buffer_size){0, 1, 8}, &dim, 1, &sends[0][0]);
+    int32_t out = program_buffer(&program, "out", (struct buffer_size){0, 1, 8}, &dim, 1, &gets[0][0]);
     for (int d = 0; d < N; d++) {
         double bytes[N];
         for (int c = 0; c < N; c++)
@@ -306,7 +307,8 @@ static void views_follow_the_grid(void)
     struct program program;
     program_init(&program, &slice);
     struct grid_dim grid[] = {{2, false}, {3, true}, {2, false}};
-    int32_t b = program_buffer(&program, "m", 10, 6, 4, grid, 3, NULL), chip = program_var_axis(&program, 0);
+    int32_t b = program_buffer(&program, "m", (struct buffer_size){10, 6, 4}, grid, 3, NULL),
+            chip = program_var_axis(&program, 0);
     struct memory memory;
     struct status st = {0};
     char text[MEMORY_TEXT];
@@ -347,8 +349,8 @@ static void shapes_must_fit(void)
     struct program program;
     program_init(&program, &slice);
     int32_t stage = program_stage(&program, "s");
-    int32_t a = program_buffer(&program, "a", 2, 3, 8, NULL, 0, NULL);
-    int32_t b = program_buffer(&program, "b", 3, 2, 8, NULL, 0, NULL);
+    int32_t a = program_buffer(&program, "a", (struct buffer_size){2, 3, 8}, NULL, 0, NULL);
+    int32_t b = program_buffer(&program, "b", (struct buffer_size){3, 2, 8}, NULL, 0, NULL);
     struct payload payload = {.a = {.buffer = a}, .to = {.buffer = b}};
     program_add(&program, (struct op){.kind = OP_SEND,
                                       .where = WHERE_ALL,
@@ -366,7 +368,7 @@ static void shapes_must_fit(void)
     program_free(&program);
     /* Too large to hold: refused, and nothing to free. */
     program_init(&program, &slice);
-    program_buffer(&program, "huge", INT64_C(1) << 40, 1 << 20, 8, NULL, 0, NULL);
+    program_buffer(&program, "huge", (struct buffer_size){INT64_C(1) << 40, 1 << 20, 8}, NULL, 0, NULL);
     struct status limit = {0};
     CU_ASSERT_EQUAL(memory_init(&memory, &program, &limit), STATUS_LIMIT);
     CU_ASSERT_PTR_NULL(memory.at);

@@ -22,7 +22,8 @@ static void write(struct program *program, const struct slice *slice)
 {
     program_init(program, slice);
     int32_t stage = program_stage(program, "all-gather.1");
-    int32_t in = program_buffer(program, "in", 35, 1, 2, &(struct grid_dim){5, false}, 1, NULL);
+    int32_t in =
+        program_buffer(program, "in", (struct buffer_size){35, 1, 2}, &(struct grid_dim){5, false}, 1, NULL);
     int32_t var = program_var_axis(program, 0);
     int32_t first = program_mask(program, (uint8_t[]){1, 1, 0, 0, 0});
     for (int t = 0; t < 2; t++) {
@@ -174,7 +175,7 @@ static void counts_elements_of_views(void)
     struct program program;
     program_init(&program, &slice);
     struct grid_dim dim[2] = {{3, false}, {2, false}};
-    int32_t buffer = program_buffer(&program, "in", 17, 4, 2, dim, 2, NULL);
+    int32_t buffer = program_buffer(&program, "in", (struct buffer_size){17, 4, 2}, dim, 2, NULL);
     int32_t var = program_var_table(&program, 3, (int32_t[]){0, 1, 2, 0, 1});
     struct view view = {.buffer = buffer, .pick = {pick_var(var, 1), pick_all()}};
     CU_ASSERT_EQUAL(view_elements(&program, &view, 1, 1), 5 * 4);
@@ -257,7 +258,8 @@ static void what_moves_is_paid_for(void)
         struct grid_dim dim = {3, false};
         program_init(&program, &slice);
         program_stage(&program, "test");
-        int32_t buffer = program_buffer(&program, "in", cases[i].rows, 5, 2, &dim, 1, NULL);
+        int32_t buffer =
+            program_buffer(&program, "in", (struct buffer_size){cases[i].rows, 5, 2}, &dim, 1, NULL);
         struct view view = {.buffer = buffer, .pick = {pick_fixed(0)}};
         struct payload payload = {.a = view, .to = view};
         program_add(&program, (struct op){.kind = OP_SEND,

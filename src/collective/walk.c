@@ -119,8 +119,9 @@ void make_buffer(const struct collective_spec *spec, struct program *program, in
                  const char *name, const struct grid *grid)
 {
     if (!spec->timing_only && *buffer < 0)
-        *buffer = program_buffer(program, name, grid->rows, grid->cols, spec->elem_bytes, grid->dim,
-                                 grid->dims, grid->ragged);
+        *buffer =
+            program_buffer(program, name, (struct buffer_size){grid->rows, grid->cols, spec->elem_bytes},
+                           grid->dim, grid->dims, grid->ragged);
 }
 
 static bool spec_has_shares(const struct collective_spec *spec)
@@ -313,7 +314,8 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
         dim[dims] = (struct grid_dim){walk.ring[dims]->n, by_cols};
     if (parts > 1)
         dim[dims++] = (struct grid_dim){parts, by_cols};
-    int32_t buffer = program_buffer(program, name, rows, cols, spec->elem_bytes, dim, dims, NULL);
+    int32_t buffer =
+        program_buffer(program, name, (struct buffer_size){rows, cols, spec->elem_bytes}, dim, dims, NULL);
     int share[GRID_SHARES] = {0};
     for (int p = 0; p < parts && parts > 1; p++)
         share[p] = spec->share[p % walk.rings];

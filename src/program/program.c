@@ -78,10 +78,11 @@ void program_stage_permutes(struct program *program, int32_t stage)
         program->stage[stage].permutes = true;
 }
 
-int32_t program_buffer(struct program *program, const char *name, int64_t rows, int64_t cols,
-                       double elem_bytes, const struct grid_dim dim[], int dims, const int64_t *ragged)
+int32_t program_buffer(struct program *program, const char *name, struct buffer_size size,
+                       const struct grid_dim dim[], int dims, const int64_t *ragged)
 {
-    struct buffer buffer = {.rows = rows, .cols = cols, .elem_bytes = elem_bytes, .dims = dims};
+    struct buffer buffer = {
+        .rows = size.rows, .cols = size.cols, .elem_bytes = size.elem_bytes, .dims = dims};
     snprintf(buffer.name, sizeof buffer.name, "%s", name);
     if (dims > GRID_DIMS || (ragged && dims != 1))
         return program_fault(program, STATUS_LIMIT);

@@ -210,10 +210,16 @@ int32_t program_var_table(struct program *program, int32_t n, const int32_t inde
 int32_t program_stage(struct program *program, const char *name); /* cut to STAGE_NAME */
 void program_stage_permutes(struct program *program, int32_t stage);
 
+/* Elements of a buffer, in rows and columns, and the bytes of one. */
+struct buffer_size {
+    int64_t rows, cols;
+    double elem_bytes;
+};
+
 /* A buffer; `dim` may be empty (one piece). With `ragged` ([chips][dim[0].n] elements, copied) it has one
  * dim. */
-int32_t program_buffer(struct program *program, const char *name, int64_t rows, int64_t cols,
-                       double elem_bytes, const struct grid_dim dim[], int dims, const int64_t *ragged);
+int32_t program_buffer(struct program *program, const char *name, struct buffer_size size,
+                       const struct grid_dim dim[], int dims, const int64_t *ragged);
 int32_t program_payload(struct program *program, struct payload payload);
 
 /* Lets the last dim of a buffer, of GRID_SHARES parts at most, cut by shares. */

@@ -1,17 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Holds the folders of src/ against the ordered table in src/README.md: layers.py SRC BUILD
+"""Holds the folders of src/ against the ordered table in src/README.md: layers.py SRC BUILD [LIZARD]
 
 A row of the table is a folder: `name/`, what it does, and the headers that other folders may include. A folder may use
 only folders above it, by includes and by symbols; a header that its row does not list is its own; a file name stands in one
-folder only. Prints each fault on a line and exits with 1 if there are any.
+folder only. There are at most 16 folders of at most 32 sources; in a folder at most three concepts (a header with its
+source) include each other in a circle. LIZARD, a program that measures functions, says how long they are: nine in ten have
+at most 24 lines, none more than 60, and none has more than 6 parameters. Prints each fault on a line and exits with 1 if
+there are any.
 """
 import collections
+import csv
 import glob
 import os
 import re
 import subprocess
 import sys
+
+
+FOLDERS_MOST, SOURCES_MOST, CIRCLE_MOST = 16, 32, 3
+NINE_IN_TEN_LINES, LINES_MOST, PARAMETERS_MOST = 24, 60, 6
 
 
 def read_table(path):
@@ -47,7 +55,67 @@ def symbols(src, build):
             yield folder, name, home[symbol], symbol
 
 
-def faults(src, build):
+def reached(graph, start):
+    """All that can be reached from `start`, in one step or more."""
+    found, todo = set(), [start]
+    while todo:
+        new = graph[todo.pop()] - found
+        found |= new
+        todo += new
+    return found
+
+
+def circles(src):
+    """Concepts of one folder that include each other, each circle once: a header and a source of one name are one concept."""
+    graph = collections.defaultdict(set)
+    for path in sorted(glob.glob(src + "/*/*.[ch]")):
+        concept = path[len(src) + 1:-len(".h")]
+        for other in re.findall(r'^#include "([^"]+)\.h"', open(path).read(), re.M):
+            if other != concept and os.path.dirname(other) == os.path.dirname(concept):
+                graph[concept].add(other)
+    reach = {concept: reached(graph, concept) for concept in list(graph)}
+    return sorted({tuple(sorted(o for o in reach[c] if c in reach.get(o, ()))) for c in reach if c in reach[c]})
+
+
+def functions(src, lizard):
+    """(place, lines, parameters) of every function."""
+    said = subprocess.run([lizard, "-l", "c", "--csv", src], capture_output=True, text=True, check=True).stdout
+    for row in csv.reader(said.splitlines()):
+        yield "%s: %s()" % (os.path.relpath(row[6], src), row[7]), int(row[10]) - int(row[9]) + 1, int(row[3])
+
+
+def long_functions(src, lizard):
+    found = list(functions(src, lizard))
+    if len(found) < 100:
+        yield "%s: only %d functions found" % (src, len(found))
+        return
+    for place, lines, parameters in found:
+        if lines > LINES_MOST:
+            yield "%s has %d lines; %d at most" % (place, lines, LINES_MOST)
+        if parameters > PARAMETERS_MOST:
+            yield "%s has %d parameters; %d at most" % (place, parameters, PARAMETERS_MOST)
+    nine_in_ten = sorted(lines for _, lines, _ in found)[len(found) * 9 // 10]
+    if nine_in_ten > NINE_IN_TEN_LINES:
+        yield "one function in ten has %d lines or more; %d at most" % (nine_in_ten, NINE_IN_TEN_LINES)
+
+
+def sizes(src):
+    folders = sorted(glob.glob(src + "/*/"))
+    if len(folders) > FOLDERS_MOST:
+        yield "%d folders; %d at most" % (len(folders), FOLDERS_MOST)
+    for folder in folders:
+        sources = len(glob.glob(folder + "*.c"))
+        if sources > SOURCES_MOST:
+            yield "%s: %d sources; %d at most" % (os.path.relpath(folder, src), sources, SOURCES_MOST)
+
+
+def faults(src, build, lizard):
+    yield from sizes(src)
+    for circle in circles(src):
+        if len(circle) > CIRCLE_MOST:
+            yield "%s: include each other in a circle; %d at most" % (" ".join(circle), CIRCLE_MOST)
+    if lizard:
+        yield from long_functions(src, lizard)
     table = read_table(src + "/README.md")
     order = {name: at for at, (name, _) in enumerate(table)}
     public = dict(table)
@@ -84,7 +152,7 @@ def faults(src, build):
 
 
 def main():
-    found = list(faults(sys.argv[1].rstrip("/"), sys.argv[2].rstrip("/")))
+    found = list(faults(sys.argv[1].rstrip("/"), sys.argv[2].rstrip("/"), sys.argv[3] if len(sys.argv) > 3 else None))
     print("\n".join(found) if found else "all arrows go one way")
     sys.exit(1 if found else 0)
 
