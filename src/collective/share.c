@@ -94,22 +94,31 @@ static double least_s(const struct costs *costs, const int share[])
     return costs->times * fmax(links_s, costs->steps_s + longest_s);
 }
 
-/* The shares whose busiest link, or whose least time, is least: all are looked at. Returns it. */
+/* The shares whose busiest link, or whose least time, is least, of all there are. Both are convex in the shares, so that a row of
+ * them is left where it begins to rise, and so are the rows. Returns it. */
 static double find_least(const struct costs *costs, bool links_alone, int share[static COLLECTIVE_RINGS])
 {
-    double best_s = INFINITY, longest_s;
-    for (int first = 0; first <= COLLECTIVE_SHARES; first++)
-        for (int second = 0; first + second <= COLLECTIVE_SHARES; second++) {
+    const double rises = 1 + 1e-9;
+    double best_s = INFINITY, row_s = INFINITY, longest_s;
+    for (int first = 0; first <= COLLECTIVE_SHARES; first++) {
+        double before_s = row_s;
+        row_s = INFINITY;
+        for (int second = costs->rings == 2 ? COLLECTIVE_SHARES - first : 0;
+             first + second <= COLLECTIVE_SHARES; second++) {
             int tried[COLLECTIVE_RINGS] = {first, second, COLLECTIVE_SHARES - first - second};
-            if (costs->rings == 2 && tried[2] > 0)
-                continue;
             double tried_s =
                 links_alone ? costs->times * busiest_s(costs, tried, &longest_s) : least_s(costs, tried);
+            if (tried_s > row_s * rises)
+                break;
+            row_s = fmin(row_s, tried_s);
             if (tried_s >= best_s * (1 - 1e-12))
                 continue;
             best_s = tried_s;
             memcpy(share, tried, sizeof tried);
         }
+        if (row_s > before_s * rises)
+            break;
+    }
     return best_s;
 }
 
