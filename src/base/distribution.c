@@ -6,72 +6,57 @@
 #include <gsl/gsl_rng.h>
 #include <gsl/gsl_sort.h>
 #include <gsl/gsl_statistics_double.h>
-#include <stdlib.h>
 
-struct generator {
-    gsl_rng *rng;
-};
-struct categorical {
-    gsl_ran_discrete_t *table;
-};
+/* A generator is GSL's gsl_rng, and a categorical distribution its gsl_ran_discrete_t: only the names are ours. */
+static gsl_rng *rng_of(struct generator *generator)
+{
+    return (gsl_rng *)generator;
+}
 
 int generator_open(struct generator **generator, uint64_t seed, struct status *st)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off(); /* it would abort */
-    *generator = calloc(1, sizeof **generator);
-    if (*generator)
-        (*generator)->rng = gsl_rng_alloc(gsl_rng_mt19937);
+    gsl_rng *rng = gsl_rng_alloc(gsl_rng_mt19937);
     gsl_set_error_handler(handler);
-    if (!*generator || !(*generator)->rng) {
-        generator_close(*generator);
-        *generator = NULL;
+    *generator = (struct generator *)rng;
+    if (!rng)
         return status_nomem(st);
-    }
-    gsl_rng_set((*generator)->rng, (unsigned long)seed);
+    gsl_rng_set(rng, (unsigned long)seed);
     return 0;
 }
 
 void generator_close(struct generator *generator)
 {
-    if (generator && generator->rng)
-        gsl_rng_free(generator->rng);
-    free(generator);
+    gsl_rng_free(rng_of(generator)); /* which takes NULL */
 }
 
 double generator_normal(struct generator *generator)
 {
-    return gsl_ran_gaussian(generator->rng, 1);
+    return gsl_ran_gaussian(rng_of(generator), 1);
 }
 
 double generator_uniform(struct generator *generator)
 {
-    return gsl_rng_uniform(generator->rng);
+    return gsl_rng_uniform(rng_of(generator));
 }
 
 int categorical_init(struct categorical **categorical, const double weight[], int n, struct status *st)
 {
     gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    *categorical = calloc(1, sizeof **categorical);
-    if (*categorical)
-        (*categorical)->table = gsl_ran_discrete_preproc((size_t)n, weight);
+    *categorical = (struct categorical *)gsl_ran_discrete_preproc((size_t)n, weight);
     gsl_set_error_handler(handler);
-    if (*categorical && (*categorical)->table)
-        return 0;
-    categorical_free(*categorical);
-    *categorical = NULL;
-    return status_nomem(st);
+    return *categorical ? 0 : status_nomem(st);
 }
 
 void categorical_free(struct categorical *categorical)
 {
-    if (categorical && categorical->table)
-        gsl_ran_discrete_free(categorical->table);
-    free(categorical);
+    if (categorical)
+        gsl_ran_discrete_free((gsl_ran_discrete_t *)categorical);
 }
 
 int categorical_draw(const struct categorical *categorical, struct generator *generator)
 {
-    return (int)gsl_ran_discrete(generator->rng, categorical->table);
+    return (int)gsl_ran_discrete(rng_of(generator), (const gsl_ran_discrete_t *)categorical);
 }
 
 struct sample_summary sample_summarise(double value[], int values)

@@ -93,28 +93,17 @@ static bool begin(struct json *json)
 static void end(struct json *json, yajl_gen_status status)
 {
     json->starts = false;
-    switch (status) {
-    case yajl_gen_status_ok:
-        break;
-    case yajl_gen_keys_must_be_strings:
-        fault(json, "a value without a key");
-        break;
-    case yajl_gen_invalid_string:
+    if (status == yajl_gen_invalid_string)
         fault(json, "a text that is not UTF-8");
-        break;
-    default:
+    else if (status != yajl_gen_status_ok)
         fault(json, "a value where none can be");
-    }
 }
 
 static void open_level(struct json *json, bool array)
 {
     if (!begin(json))
         return;
-    if (json->depth == JSON_DEPTH) {
-        fault(json, "nested too deeply");
-        return;
-    }
+    assert(json->depth < JSON_DEPTH);
     end(json, array ? yajl_gen_array_open(json->generator) : yajl_gen_map_open(json->generator));
     if (json->fault)
         return;
@@ -137,10 +126,7 @@ void json_end(struct json *json)
 {
     if (!begin(json))
         return;
-    if (json->depth == 0) {
-        fault(json, "an end without a beginning");
-        return;
-    }
+    assert(json->depth > 0);
     if (json->depth <= json->lines && putc('\n', json->out) == EOF)
         fault(json, "the file cannot be written");
     json->depth--;
@@ -150,8 +136,7 @@ void json_end(struct json *json)
 
 void json_key(struct json *json, const char *key)
 {
-    if (json->depth == 0 || json->array[json->depth - 1])
-        fault(json, "a key outside an object");
+    assert(json->fault || (json->depth > 0 && !json->array[json->depth - 1]));
     json_string(json, key);
 }
 

@@ -3,7 +3,7 @@
  * json: writes JSON as a stream, for traces.
  *
  * Calls follow the text: json_object(), then json_key() and a value again and again, then json_end(). A fault
- * (a value without a key, text that is not UTF-8, a write that fails) sticks; json_close() reports the first.
+ * (text that is not UTF-8, a write that fails) sticks; json_close() reports the first.
  * Values down to `lines` levels deep start on lines of their own: 2 puts every event of
  * {"traceEvents":[...]} on one line, so that files compare well.
  *

@@ -51,22 +51,24 @@ int status_nomem(struct status *st)
         "out of memory; try a smaller slice, fewer points at once, or a larger --memory-limit");
 }
 
+/* [-code] */
 static const struct {
-    int code, exit_status;
+    int exit_status;
     const char *name;
 } codes[] = {
-#define STATUS_ROW(code, value, exit_status, name) {code, exit_status, name},
+#define STATUS_ROW(code, value, exit_status, name) [-(value)] = {exit_status, name},
     STATUS_CODES(STATUS_ROW)
 #undef STATUS_ROW
 };
-enum { CODES = sizeof codes / sizeof *codes };
+
+static bool is_known(int code)
+{
+    return code <= 0 && code > -(int)(sizeof codes / sizeof *codes);
+}
 
 const char *status_name(int code)
 {
-    for (int i = 0; i < CODES; i++)
-        if (codes[i].code == code)
-            return codes[i].name;
-    return "unknown";
+    return is_known(code) ? codes[-code].name : "unknown";
 }
 
 bool status_is_refusal(int code)
@@ -76,8 +78,5 @@ bool status_is_refusal(int code)
 
 int status_exit(int code)
 {
-    for (int i = 0; i < CODES; i++)
-        if (codes[i].code == code)
-            return codes[i].exit_status;
-    return 1;
+    return is_known(code) ? codes[-code].exit_status : 1;
 }

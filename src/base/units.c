@@ -289,22 +289,19 @@ int units_parse_fraction(const char *what, const char *text, double *frac, struc
     return 0;
 }
 
-/* Writes bytes / unit exactly if three decimals do (only the last three bits of a binary unit can). */
+/* Writes bytes / unit exactly if three decimals do (only the last three bits of a binary unit can), without zeros at the
+ * end. */
 static bool print_exact(uint64_t bytes, uint64_t unit, const char *name, char text[static UNITS_TEXT])
 {
-    uint64_t whole = bytes / unit, rest = bytes % unit;
-    if (whole == 0)
+    uint64_t thousandths = bytes % unit * 1000; /* stays below 2^64: units end at 2^40 */
+    if (bytes < unit || thousandths % unit != 0)
         return false;
-    /* rest * 1000 stays below 2^64: units end at 2^40. */
-    if (rest * 1000 % unit != 0)
-        return false;
-    unsigned thousandths = (unsigned)(rest * 1000 / unit);
-    int decimals = thousandths == 0 ? 0 : thousandths % 100 == 0 ? 1 : thousandths % 10 == 0 ? 2 : 3;
-    unsigned shown = decimals == 1 ? thousandths / 100 : decimals == 2 ? thousandths / 10 : thousandths;
-    if (decimals == 0)
-        snprintf(text, UNITS_TEXT, "%llu%s", (unsigned long long)whole, name);
-    else
-        snprintf(text, UNITS_TEXT, "%llu.%0*u%s", (unsigned long long)whole, decimals, shown, name);
+    int n = snprintf(text, UNITS_TEXT, "%llu.%03u", (unsigned long long)(bytes / unit),
+                     (unsigned)(thousandths / unit));
+    while (text[n - 1] == '0')
+        n--;
+    n -= text[n - 1] == '.';
+    snprintf(text + n, (size_t)(UNITS_TEXT - n), "%s", name);
     return true;
 }
 

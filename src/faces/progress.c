@@ -4,20 +4,12 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
-
-static double now_s(void)
-{
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 struct progress progress_start(int64_t points)
 {
-    double began_s = now_s();
-    return (struct progress){points, 0, began_s, began_s};
+    struct stopwatch now = stopwatch_start_wall();
+    return (struct progress){points, 0, now, now};
 }
 
 static bool show(const struct progress *progress)
@@ -28,8 +20,8 @@ static bool show(const struct progress *progress)
         return false;
     memset(bar, '.', WIDTH);
     memset(bar, '#', (size_t)(progress->done * WIDTH / progress->points));
-    double left_s =
-        (now_s() - progress->began_s) / (double)progress->done * (double)(progress->points - progress->done);
+    double left_s = stopwatch_wall_s(&progress->began) / (double)progress->done *
+                    (double)(progress->points - progress->done);
     fprintf(stderr, "\r[%s] %" PRId64 "/%" PRId64 " points, ", bar, progress->done, progress->points);
     if (left_s < 100)
         fprintf(stderr, "%.0f s left\033[K", left_s);
@@ -43,10 +35,9 @@ static bool show(const struct progress *progress)
 bool progress_tick(struct progress *progress)
 {
     static const double pause_s = 0.1;
-    double now = now_s();
-    if (now < progress->shown_s + pause_s)
+    if (stopwatch_wall_s(&progress->shown) < pause_s)
         return false;
-    progress->shown_s = now;
+    progress->shown = stopwatch_start_wall();
     show(progress);
     return true;
 }

@@ -10,9 +10,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/stopwatch.h"
+
 struct progress {
     int64_t points, done;
-    double began_s, shown_s;
+    struct stopwatch began, shown;
 };
 
 struct progress progress_start(int64_t points);

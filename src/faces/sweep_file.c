@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cursor.h"
+#include "base/lookup.h"
 #include "base/text.h"
 #include "faces/rows.h"
 
@@ -69,18 +70,14 @@ bool sweep_reader_is_shard(const struct sweep_reader *reader, struct shard *shar
     return shard->of >= 1 && shard->index >= 0 && shard->index < shard->of;
 }
 
-/* Fowler, Noll and Vo's hash, FNV-1a: tells grids apart whose first and last values are alike. */
-static uint64_t hash_grid(const struct grid *grid)
+/* Tells grids apart whose first and last values are alike. */
+static uint32_t hash_grid(const struct grid *grid)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint32_t hash = 0;
     for (int d = 0; d < grid->dims; d++) {
         const struct setting *setting = &grid->settings->of[grid->option[d]];
         for (int v = 0; v < setting->count; v++)
-            for (const char *c = setting->text[v];; c++) {
-                hash = (hash ^ (unsigned char)*c) * 0x100000001b3u;
-                if (!*c)
-                    break;
-            }
+            hash = lookup_hash(hash, setting->text[v], strlen(setting->text[v]));
     }
     return hash;
 }
@@ -88,7 +85,7 @@ static uint64_t hash_grid(const struct grid *grid)
 static void print_shard(const struct grid *grid, struct shard shard, FILE *out)
 {
     char value[256];
-    fprintf(out, SHARD_LINE "grid %016" PRIx64 ":", shard.index, shard.of, grid->points, hash_grid(grid));
+    fprintf(out, SHARD_LINE "grid %08" PRIx32 ":", shard.index, shard.of, grid->points, hash_grid(grid));
     for (int d = 0; d < grid->dims; d++) {
         const struct setting *setting = &grid->settings->of[grid->option[d]];
         fprintf(out, " %s=%s", option_table[grid->option[d]].name,

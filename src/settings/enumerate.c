@@ -6,7 +6,7 @@
 #include "machine/assignments.h"
 #include "settings/settings.h"
 
-static struct setting *values_of(struct settings *settings, const char *name)
+static const struct setting *values_of(const struct settings *settings, const char *name)
 {
     return &settings->of[option_index(option_by_name(name))];
 }
@@ -33,8 +33,8 @@ static const char *slice_value(const struct setting *slice, int s, const struct 
 static bool is_open(const struct settings *settings)
 {
     const struct settings *s = settings;
-    const struct setting *slice = &s->of[option_index(option_by_name("slice"))];
-    const struct setting *mesh = &s->of[option_index(option_by_name("mesh"))];
+    const struct setting *slice = values_of(s, "slice");
+    const struct setting *mesh = values_of(s, "mesh");
     bool open = settings_count(s, "chips") > 0;
     for (int v = 0; v < slice->count; v++)
         open |= assignments_is_open_slice(slice->text[v]);
@@ -46,20 +46,15 @@ static bool is_open(const struct settings *settings)
 /* A number of chips on the command line is more than the slice of a workload file. */
 static void drop_slice_of_file(struct settings *settings)
 {
-    const struct option_row *slice = option_by_name("slice");
-    bool named = false, counted = false;
-    for (int i = 0; i < settings->arguments; i++) {
-        named |= settings->argument[i].option == slice;
-        counted |= settings->argument[i].option == option_by_name("chips");
-    }
-    if (counted && !named)
+    if (settings_has_argument(settings, option_by_name("chips")) &&
+        !settings_has_argument(settings, option_by_name("slice")))
         settings_drop(settings, "slice");
 }
 
 static int find_all(const struct settings *settings, struct assignments *assignments, struct status *st)
 {
-    const struct setting *slice = &settings->of[option_index(option_by_name("slice"))];
-    const struct setting *mesh = &settings->of[option_index(option_by_name("mesh"))];
+    const struct setting *slice = values_of(settings, "slice");
+    const struct setting *mesh = values_of(settings, "mesh");
     struct chip chip;
     if (settings_count(settings, "chip") > 1 || settings_count(settings, "wrap") > 1)
         return status_fail(st, STATUS_INPUT,

@@ -67,7 +67,13 @@ union value {
     double real;
 };
 
-/* The value of a text; returns its size, or a negative code. */
+static const size_t value_bytes[] = {
+    [OPTION_TEXT] = sizeof(const char *), [OPTION_FLAG] = sizeof(bool),   [OPTION_CHOICE] = sizeof(int),
+    [OPTION_COUNT] = sizeof(int),         [OPTION_INTEGER] = sizeof(int), [OPTION_BYTES] = sizeof(uint64_t),
+    [OPTION_BANDWIDTH] = sizeof(double),  [OPTION_TIME] = sizeof(double), [OPTION_FRACTION] = sizeof(double),
+};
+
+/* The value of a text. */
 static int parse(const struct option_row *option, const char *text, union value *value, struct status *st)
 {
     char what[OPTION_NAME];
@@ -78,52 +84,57 @@ static int parse(const struct option_row *option, const char *text, union value 
         value->text = text;
         if (*text == '\0')
             return status_fail(st, STATUS_INPUT, "%s is empty; leave it out or give a value", what);
-        return sizeof value->text;
+        return 0;
     case OPTION_FLAG:
-        code = parse_flag(what, text, &value->flag, st);
-        return code < 0 ? code : (int)sizeof value->flag;
+        return parse_flag(what, text, &value->flag, st);
     case OPTION_CHOICE:
         value->count = option->by_name(text, st);
-        if (st->code < 0)
-            return status_prefix(st, "%s: ", what);
-        return sizeof value->count;
+        return st->code < 0 ? status_prefix(st, "%s: ", what) : 0;
     case OPTION_COUNT:
     case OPTION_INTEGER:
-        code = parse_integer(what, text, option->kind == OPTION_COUNT ? 0 : INT_MIN, &value->count, st);
-        return code < 0 ? code : (int)sizeof value->count;
+        return parse_integer(what, text, option->kind == OPTION_COUNT ? 0 : INT_MIN, &value->count, st);
     case OPTION_BYTES:
         code = units_parse_size(what, text, &value->bytes, st);
         if (code == 0 && value->bytes == 0)
             return status_fail(st, STATUS_INPUT, "%s '%s': nothing to send; write 1KiB or more", what, text);
-        return code < 0 ? code : (int)sizeof value->bytes;
+        return code;
     case OPTION_BANDWIDTH:
         code = units_parse_bandwidth(what, text, &value->real, st);
         if (code == 0 && !(value->real > 0))
             return status_fail(st, STATUS_INPUT, "%s '%s': must be above 0, such as 45GBps", what, text);
-        return code < 0 ? code : (int)sizeof value->real;
+        return code;
     case OPTION_TIME:
-        code = units_parse_time(what, text, &value->real, st);
-        return code < 0 ? code : (int)sizeof value->real;
+        return units_parse_time(what, text, &value->real, st);
     case OPTION_FRACTION:
         code = units_parse_fraction(what, text, &value->real, st);
         if (code == 0 && !(value->real > 0 && value->real <= 1))
             return status_fail(st, STATUS_INPUT,
                                "%s '%s': must be a share above 0 and at most 1, such as 0.9", what, text);
-        return code < 0 ? code : (int)sizeof value->real;
+        return code;
     }
     assert(!"every kind has a case");
     return STATUS_INPUT;
+}
+
+int option_number(const struct option_row *option, const char *text, double *number, struct status *st)
+{
+    union value value;
+    int code = parse(option, text, &value, st);
+    if (code == 0)
+        *number = option->kind == OPTION_BYTES               ? (double)value.bytes
+                  : value_bytes[option->kind] == sizeof(int) ? value.count
+                                                             : value.real;
+    return code;
 }
 
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st)
 {
     union value value;
     struct status own = {0};
-    int size = parse(option, text, &value, &own);
-    if (size < 0)
+    if (parse(option, text, &value, &own) < 0)
         return status_fail(st, own.code, "%s", own.text);
     if (option->of_point && point)
-        memcpy((char *)point + option->offset, &value, (size_t)size);
+        memcpy((char *)point + option->offset, &value, value_bytes[option->kind]);
     return 0;
 }
 

@@ -122,6 +122,9 @@ int option_index(const struct option_row *option);
 /* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);
 
+/* The value of a text of a quantity, in SI units. */
+int option_number(const struct option_row *option, const char *text, double *number, struct status *st);
+
 /* Fails at the first option that was given and does not apply to what runs: its bit, and its name for messages. */
 int option_check(const struct point *point, enum op_set op, const char *name, struct status *st);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "settings/settings.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 #include "base/grow.h"
 #include "base/shell.h"
 #include "base/text.h"
-#include "base/units.h"
 
 void settings_init(struct settings *settings)
 {
@@ -52,6 +50,14 @@ int settings_add_argument(struct settings *settings, const struct option_row *op
     return 0;
 }
 
+bool settings_has_argument(const struct settings *settings, const struct option_row *option)
+{
+    for (int i = 0; i < settings->arguments; i++)
+        if (settings->argument[i].option == option)
+            return true;
+    return false;
+}
+
 void settings_print_arguments(const struct settings *settings, const char *without, FILE *out)
 {
     bool dashed = false;
@@ -87,31 +93,6 @@ static int add_value(struct settings *settings, const struct option_row *option,
     return 0;
 }
 
-/* A number of a range, in SI units; one of bytes, of time ... by the option's kind. */
-static int parse_number(const struct option_row *option, const char *text, double *value, struct status *st)
-{
-    char what[OPTION_NAME], *end;
-    uint64_t bytes = 0;
-    int code;
-    snprintf(what, sizeof what, "--%s", option->name);
-    switch (option->kind) {
-    case OPTION_BYTES:
-        code = units_parse_size(what, text, &bytes, st);
-        *value = (double)bytes;
-        return code;
-    case OPTION_BANDWIDTH:
-        return units_parse_bandwidth(what, text, value, st);
-    case OPTION_TIME:
-        return units_parse_time(what, text, value, st);
-    default:
-        errno = 0;
-        *value = (double)strtol(text, &end, 10);
-        if (end == text || *end || errno)
-            return status_fail(st, STATUS_INPUT, "%s '%s': not a whole number", what, text);
-        return 0;
-    }
-}
-
 static const char *unit_of(const struct option_row *option)
 {
     return option->kind == OPTION_BANDWIDTH ? "Bps"
@@ -128,13 +109,13 @@ static int add_values(struct settings *settings, const struct option_row *option
     double first, last, by;
     char *end = NULL, value[40];
     bool times = *step == 'x', whole = option->kind == OPTION_BYTES;
-    int code = parse_number(option, from, &first, st);
+    int code = option_number(option, from, &first, st);
     if (code == 0)
-        code = parse_number(option, to, &last, st);
+        code = option_number(option, to, &last, st);
     if (code == 0 && times)
         by = strtod(step + 1, &end);
     else if (code == 0)
-        code = parse_number(option, step + 1, &by, st);
+        code = option_number(option, step + 1, &by, st);
     if (code < 0)
         return code;
     if (last < first)
@@ -163,7 +144,8 @@ static int add_values(struct settings *settings, const struct option_row *option
 static int add_item(struct settings *settings, const struct option_row *option, const char *text,
                     struct status *st)
 {
-    bool quantity = option->kind != OPTION_TEXT && option->kind != OPTION_CHOICE;
+    bool quantity =
+        option->kind != OPTION_TEXT && option->kind != OPTION_CHOICE && option->kind != OPTION_FLAG;
     if (option->list != LIST_COMMA || !quantity || !strchr(text, ':'))
         return add_value(settings, option, text, st);
     char *copy = strdup(text), *rest = copy;

@@ -59,6 +59,9 @@ int settings_add_argument(struct settings *settings, const struct option_row *op
                           struct status *st);
 void settings_print_arguments(const struct settings *settings, const char *without, FILE *out);
 
+/* Was the option given on the command line? */
+bool settings_has_argument(const struct settings *settings, const struct option_row *option);
+
 /* Adds what was given for an option: a value, a list or a range. Every value is checked by itself. */
 int settings_add(struct settings *settings, const struct option_row *option, const char *text,
                  struct status *st);

@@ -149,14 +149,6 @@ static bool runs_model(const struct settings *settings)
     return op && document_is_path(op);
 }
 
-static bool is_argument(const struct settings *settings, const struct option_row *option)
-{
-    for (int i = 0; i < settings->arguments; i++)
-        if (settings->argument[i].option == option)
-            return true;
-    return false;
-}
-
 /* What a file says for an option, both values for a message where they differ. */
 static const char *first_of(const struct setting *setting)
 {
@@ -181,7 +173,7 @@ int settings_add_model(struct settings *settings, const char *path, struct statu
             status_fail(st, STATUS_INPUT, "'%s': one workload file at a time, unless all are models", path);
     for (int i = 0; i < option_count && code == 0; i++) {
         const struct option_row *option = &option_table[i];
-        if (!option->of_point || strcmp(option->name, "op") == 0 || is_argument(settings, option) ||
+        if (!option->of_point || strcmp(option->name, "op") == 0 || settings_has_argument(settings, option) ||
             same(&settings->of[i], &other.of[i]))
             continue;
         code = status_fail(st, STATUS_INPUT, "%s: %s is %s here and %s in %s; give --%s for both", path,
