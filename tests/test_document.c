@@ -30,8 +30,8 @@ static const char *at(const struct node *node, const char *a, const char *b)
 
 static void places(const struct node *node, int line, int column)
 {
-    CU_ASSERT_EQUAL(node_line(node), line);
-    CU_ASSERT_EQUAL(node_column(node), column);
+    CU_ASSERT_EQUAL(node->line, line);
+    CU_ASSERT_EQUAL(node->column, column);
 }
 
 static void the_tree_has_places(void)
@@ -52,20 +52,20 @@ static void the_tree_has_places(void)
                &st),
          st);
     const struct node *root = d.root, *list = node_get(root, "list");
-    CU_ASSERT_EQUAL(node_kind(root), NODE_MAPPING);
-    CU_ASSERT_EQUAL(node_count(root), 5);
-    CU_ASSERT_STRING_EQUAL(node_name(root, 1), "list");
+    CU_ASSERT_EQUAL(root->kind, NODE_MAPPING);
+    CU_ASSERT_EQUAL(root->count, 5);
+    CU_ASSERT_STRING_EQUAL(root->name[1], "list");
     CU_ASSERT_STRING_EQUAL(at(root, "slice", NULL), "4x4");
     CU_ASSERT_STRING_EQUAL(at(root, "text", NULL), "two\nlines\n");
     places(node_get(root, "slice"), 2, 8);
     places(list, 3, 7);
-    CU_ASSERT_EQUAL(node_kind(list), NODE_SEQUENCE);
-    CU_ASSERT_EQUAL(node_count(list), 3);
-    places(node_child(list, 0), 3, 8);
-    places(node_child(list, 1), 3, 11); /* at its quote */
-    places(node_child(list, 2), 3, 18);
-    places(node_get(node_child(list, 2), "three"), 3, 26);
-    places(node_child(node_get(root, "block"), 1), 6, 5);
+    CU_ASSERT_EQUAL(list->kind, NODE_SEQUENCE);
+    CU_ASSERT_EQUAL(list->count, 3);
+    places(list->child[0], 3, 8);
+    places(list->child[1], 3, 11); /* at its quote */
+    places(list->child[2], 3, 18);
+    places(node_get(list->child[2], "three"), 3, 26);
+    places(node_get(root, "block")->child[1], 6, 5);
     CU_ASSERT_TRUE(node_is_empty(node_get(root, "empty")));
     places(node_get(root, "empty"), 10, 1); /* at its name: it has no place of its own */
     CU_ASSERT_FALSE(node_is_empty(list));
@@ -135,7 +135,7 @@ static void anchors_and_merges_resolve(void)
     CU_ASSERT_STRING_EQUAL(at(d.root, "two", "x"), "1"); /* of several the first */
     CU_ASSERT_STRING_EQUAL(at(d.root, "two", "z"), "3");
     CU_ASSERT_STRING_EQUAL(at(d.root, "two", "w"), "4");
-    CU_ASSERT_EQUAL(node_count(node_get(d.root, "two")), 4);
+    CU_ASSERT_EQUAL(node_get(d.root, "two")->count, 4);
     CU_ASSERT_STRING_EQUAL(at(d.root, "last", NULL), "7"); /* an anchor may be set anew */
     CU_ASSERT_STRING_EQUAL(at(d.root, "quoted", "<<"), "1");
     places(node_get(node_get(d.root, "one"), "x"), 1, 14);
@@ -159,7 +159,7 @@ static void aliases_share(void)
     OKAY(parse(&d, text, &st), st);
     const struct node *node = node_get(d.root, "a9");
     for (int level = 9; level > 0; level--)
-        node = node_child(node, 8);
+        node = node->child[8];
     CU_ASSERT_PTR_EQUAL(node, node_get(d.root, "a0"));
     document_free(&d);
 }
@@ -246,8 +246,8 @@ static void json_is_yaml(void)
     OKAY(document_parse(&d, "f.json", text, sizeof text - 1, &st), st);
     CU_ASSERT_STRING_EQUAL(at(d.root, "b", NULL), "\xc3\xa9/"); /* U+00E9 */
     CU_ASSERT_STRING_EQUAL(at(d.root, "c", NULL), "-1");
-    CU_ASSERT_EQUAL(node_count(node_get(d.root, "a")), 2);
-    CU_ASSERT_EQUAL(node_kind(node_get(d.root, "d")), NODE_MAPPING);
+    CU_ASSERT_EQUAL(node_get(d.root, "a")->count, 2);
+    CU_ASSERT_EQUAL(node_get(d.root, "d")->kind, NODE_MAPPING);
     document_free(&d);
 }
 
@@ -264,11 +264,11 @@ static void json_has_places(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(list);
     places(d.root, 1, 1);
     places(list, 2, 2);
-    CU_ASSERT_EQUAL_FATAL(node_count(list), 7);
+    CU_ASSERT_EQUAL_FATAL(list->count, 7);
     for (int i = 0; i < 7; i++)
-        places(node_child(list, i), 2, column[i]);
-    places(node_get(node_child(list, 6), "b"), 2, 45);
-    CU_ASSERT_TRUE(node_is_empty(node_child(list, 4)));
+        places(list->child[i], 2, column[i]);
+    places(node_get(list->child[6], "b"), 2, 45);
+    CU_ASSERT_TRUE(node_is_empty(list->child[4]));
     document_free(&d);
 }
 

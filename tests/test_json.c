@@ -117,10 +117,10 @@ static void written_is_read_back(void)
         OKAY(json_close(&j, &st), st);
         fclose(m.file);
         OKAY(document_parse(&d, "f.json", m.text, m.bytes, &st), st);
-        CU_ASSERT_EQUAL_FATAL(node_count(d.root), 8);
+        CU_ASSERT_EQUAL_FATAL(d.root->count, 8);
         for (int i = 0; i < 8; i++) {
             const char *back = NULL;
-            OKAY(node_text(node_child(d.root, i), "text", &back, &st), st);
+            OKAY(node_text(d.root->child[i], "text", &back, &st), st);
             CU_ASSERT_STRING_EQUAL(back, text[i]);
         }
         document_free(&d);

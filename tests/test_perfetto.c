@@ -101,7 +101,7 @@ static void events_of_a_collective(void)
 static double counter_at(const struct loaded *l, const char *name, double at_us)
 {
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         if (event_is(event, "C") && event_number(event, "pid") == 0 &&
             strcmp(event_text(event, "name"), name) == 0 &&
             event_ps(event, "ts") == (long long)(at_us * 1e6 + 0.5))
@@ -156,7 +156,7 @@ static void rows_and_names(void)
     CU_ASSERT_PTR_NOT_NULL(loaded_find(&l, 0, "XLA Ops", "fusion.1", 0, 0.000001));
     int row = 0;
     for (int e = 0; e < loaded_events(&l); e++) {
-        const struct node *event = node_child(l.events, e);
+        const struct node *event = l.events->child[e];
         if (event_number(event, "pid") == 5 && strcmp(event_text(event, "name"), "process_name") == 0)
             CU_ASSERT_STRING_EQUAL(event_arg(event, "name"), "/device:TPU:5 (1,1)");
         if (event_number(event, "pid") != 0 || strcmp(event_text(event, "name"), "thread_name") != 0)
@@ -182,7 +182,7 @@ static void chips_are_capped(void)
     loaded_read(&l, &t.program, &t.trace, (struct perfetto_options){.chips = 2});
     int processes = 0;
     for (int e = 0; e < loaded_events(&l); e++) {
-        const struct node *event = node_child(l.events, e);
+        const struct node *event = l.events->child[e];
         long pid = event_number(event, "pid");
         CU_ASSERT(pid == 0 || pid == 3);
         processes += strcmp(event_text(event, "name"), "process_name") == 0;

@@ -47,46 +47,16 @@ void document_free(struct document *document)
     document->root = NULL;
 }
 
-enum node_kind node_kind(const struct node *node)
-{
-    return node->kind;
-}
-
 bool node_is_empty(const struct node *node)
 {
     return node->kind == NODE_SCALAR && !node->quoted &&
            (node->text[0] == '\0' || strcmp(node->text, "null") == 0 || strcmp(node->text, "~") == 0);
 }
 
-int node_line(const struct node *node)
-{
-    return node->line;
-}
-
-int node_column(const struct node *node)
-{
-    return node->column;
-}
-
 char *node_place(const struct node *node, char text[static NODE_PLACE])
 {
     snprintf(text, NODE_PLACE, "%s:%d:%d", node->file, node->line, node->column);
     return text;
-}
-
-int node_count(const struct node *node)
-{
-    return node->count;
-}
-
-const struct node *node_child(const struct node *node, int i)
-{
-    return node->child[i];
-}
-
-const char *node_name(const struct node *node, int i)
-{
-    return node->name[i];
 }
 
 const struct node *node_get(const struct node *node, const char *name)

@@ -25,7 +25,7 @@ struct node {
     enum node_kind kind;
     bool quoted;      /* a scalar in quotes is a text and never a number */
     int line, column; /* from 1 */
-    int count;        /* of children */
+    int count;        /* of children: of a sequence its items, of a mapping its values */
     const char *file;
     const char *text;          /* of a scalar; "" of others */
     const char **name;         /* [count] of a mapping's values; of a sequence NULLs */
@@ -41,19 +41,11 @@ struct document {
 void *document_take(struct document *document, size_t bytes);
 void document_free(struct document *document);
 
-enum node_kind node_kind(const struct node *node);
 bool node_is_empty(const struct node *node); /* a scalar with nothing in it, as after "name:", or null */
-int node_line(const struct node *node);      /* from 1 */
-int node_column(const struct node *node);
 
 /* "FILE:LINE:COLUMN". Returns `text`. */
 enum { NODE_PLACE = 320 };
 char *node_place(const struct node *node, char text[static NODE_PLACE]);
-
-/* Children: of a sequence its items, of a mapping its values; node_name() is the name of value i. */
-int node_count(const struct node *node);
-const struct node *node_child(const struct node *node, int i);
-const char *node_name(const struct node *node, int i);
 
 /* The value of a name in a mapping, NULL if it is not there or `node` is no mapping. node_need() fails
  * instead. */

@@ -80,7 +80,7 @@ static int read_file(struct chip *chip, struct document *document, bool *has_mea
         code = chip_read_section(chip, spec, false, st);
     if (code < 0 || !measured)
         return code;
-    *has_measured = *has_measured || node_count(measured) > 0;
+    *has_measured = *has_measured || measured->count > 0;
     /* The spec profile does not use it, but reads it, so that faults show at once. */
     struct chip aside = *chip;
     return chip_read_section(chip->profile == CHIP_MEASURED ? chip : &aside, measured, true, st);

@@ -101,7 +101,7 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
     memccpy(fact.key, key, '\0', sizeof fact.key - 1);
     *value = node;
     int code = 0;
-    if (node_kind(node) == NODE_MAPPING) {
+    if (node->kind == NODE_MAPPING) {
         const struct node *source = node_get(node, "source"), *how = node_get(node, "how");
         const struct node *steps = node_get(node, "steps");
         *value = steps;
@@ -120,7 +120,7 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
         code = node_fail(
             node, st, STATUS_INPUT,
             "measured %s needs its source and how it was found: {value: ..., source: ..., how: ...}", key);
-    if (code == 0 && node_kind(*value) == NODE_SCALAR)
+    if (code == 0 && (*value)->kind == NODE_SCALAR)
         code = node_text(*value, key, &fact.value, st);
     else if (code == 0)
         fact.value = "steps";
@@ -262,17 +262,17 @@ static int read_step(const struct node *step, const char *key, parse_work *parse
                      struct status *st)
 {
     const char *text;
-    if (node_kind(step) != NODE_SEQUENCE || node_count(step) != 2)
+    if (step->kind != NODE_SEQUENCE || step->count != 2)
         return node_fail(step, st, STATUS_INPUT, "a step of %s must be a pair such as [%s, 0.5]", key,
                          parse == parse_bytes ? "1MiB" : "1Gflop");
-    const struct node *work = node_child(step, 0);
+    const struct node *work = step->child[0];
     int code = node_text(work, key, &text, st);
     if (code == 0)
         code = node_prefix(work, st, parse(key, text, &e->work[e->steps], st));
     if (code == 0 && !(e->work[e->steps] > (e->steps ? e->work[e->steps - 1] : 0)))
         code = node_fail(work, st, STATUS_INPUT, "steps of %s must rise; '%s' does not", key, text);
     if (code == 0)
-        code = read_frac(node_child(step, 1), key, &e->frac[e->steps], st);
+        code = read_frac(step->child[1], key, &e->frac[e->steps], st);
     if (code < 0)
         return code;
     int i = e->steps++;
@@ -287,16 +287,16 @@ static int read_efficiency(const struct node *node, const char *key, parse_work 
                            struct chip_efficiency *e, struct status *st)
 {
     *e = (struct chip_efficiency){0};
-    if (node_kind(node) == NODE_SCALAR) {
+    if (node->kind == NODE_SCALAR) {
         *e = (struct chip_efficiency){.steps = 1, .work = {1}};
         return read_frac(node, key, &e->frac[0], st);
     }
-    int n = node_count(node);
+    int n = node->count;
     if (n < 1 || n > CHIP_STEPS)
         return node_fail(node, st, STATUS_LIMIT, "%s must have 1 to %d steps", key, CHIP_STEPS);
     int code = 0;
     for (int i = 0; i < n && code == 0; i++)
-        code = read_step(node_child(node, i), key, parse, e, st);
+        code = read_step(node->child[i], key, parse, e, st);
     return code;
 }
 
@@ -305,9 +305,9 @@ static int read_by_dtype(struct chip *chip, const struct field *field, const str
                          struct status *st)
 {
     int code = node_is_mapping(node, field->name, st);
-    for (int i = 0; i < node_count(node) && code == 0; i++) {
-        const char *name = node_name(node, i);
-        const struct node *value = node_child(node, i);
+    for (int i = 0; i < node->count && code == 0; i++) {
+        const char *name = node->name[i];
+        const struct node *value = node->child[i];
         bool all = field->kind == FIELD_EFFICIENCIES && strcmp(name, "all") == 0;
         int dtype = all ? 0 : dtype_by_name(name, st);
         if (dtype < 0)

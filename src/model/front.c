@@ -25,13 +25,13 @@ int front_sizes(const struct node *root, const struct front_sizes *words, int *l
     const struct node *list = NULL;
     if (node_need(root, "layers", &list, st) < 0 || node_is_sequence(list, "layers", st) < 0)
         return st->code;
-    if (node_count(list) < 2 || node_count(list) > words->layers_most + 1)
+    if (list->count < 2 || list->count > words->layers_most + 1)
         return node_fail(list, st, STATUS_INPUT,
                          "%s %d sizes; give %s input's and one for each of 1 to %d %s", words->has,
-                         node_count(list), words->whose, words->layers_most, words->each);
-    *layers = node_count(list) - 1;
+                         list->count, words->whose, words->layers_most, words->each);
+    *layers = list->count - 1;
     for (int i = 0; i <= *layers; i++) {
-        const struct node *item = node_child(list, i);
+        const struct node *item = list->child[i];
         if (node_integer(item, words->size, &size[i], st) < 0)
             return st->code;
         if (size[i] < 1 || size[i] > words->size_most)

@@ -36,8 +36,8 @@ static int check_shardings(struct network *n, struct status *st)
     n->shardings = node_get(n->source->root, "shardings");
     if (n->shardings && node_is_mapping(n->shardings, "shardings", st) < 0)
         return st->code;
-    for (int i = 0; n->shardings && i < node_count(n->shardings); i++) {
-        const char *name = node_name(n->shardings, i), *digits = name + 1;
+    for (int i = 0; n->shardings && i < n->shardings->count; i++) {
+        const char *name = n->shardings->name[i], *digits = name + 1;
         int layer = 0, end = 0;
         bool numbered =
             sscanf(digits, "%d%n", &layer, &end) == 1 && !digits[end] && layer >= 1 && layer <= n->layers;
@@ -45,7 +45,7 @@ static int check_shardings(struct network *n, struct status *st)
             (name[0] == 'x' && !*digits) || ((name[0] == 'w' || name[0] == 'b') && (!*digits || numbered));
         if (!known)
             return node_fail(
-                node_child(n->shardings, i), st, STATUS_INPUT,
+                n->shardings->child[i], st, STATUS_INPUT,
                 "there is no tensor '%s'; they are x, w, b, and w1 to w%d, b1 to b%d for single layers", name,
                 n->layers, n->layers);
     }

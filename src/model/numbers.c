@@ -43,13 +43,13 @@ int numbers_check(const struct node *root, const struct model *model, struct sta
             names[count++] = model->input[i].name;
     if (model->experts) /* eval compares it */
         names[count++] = model->output[0].name;
-    for (int d = 0; data && code == 0 && d < node_count(data); d++) {
-        const char *name = node_name(data, d);
+    for (int d = 0; data && code == 0 && d < data->count; d++) {
+        const char *name = data->name[d];
         bool known = text_index(name, names) >= 0;
         for (int i = 0; i < model->inputs && !known; i++)
             known = is_given(&model->input[i], name);
         if (!known)
-            code = node_prefix(node_child(data, d), st, text_unknown("tensor", name, names, st));
+            code = node_prefix(data->child[d], st, text_unknown("tensor", name, names, st));
     }
     free(names);
     return code;

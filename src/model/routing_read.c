@@ -147,13 +147,13 @@ static int read_weights(const struct node *node, int experts, double weight[], s
 {
     double sum = 0;
     int code = node_is_sequence(node, "weights", st);
-    if (code == 0 && node_count(node) != experts)
-        code = node_fail(node, st, STATUS_INPUT, "%d weights for %d experts; give one for each",
-                         node_count(node), experts);
+    if (code == 0 && node->count != experts)
+        code = node_fail(node, st, STATUS_INPUT, "%d weights for %d experts; give one for each", node->count,
+                         experts);
     for (int e = 0; e < experts && code == 0; e++) {
-        code = node_real(node_child(node, e), "a weight", &weight[e], st);
+        code = node_real(node->child[e], "a weight", &weight[e], st);
         if (code == 0 && !(weight[e] >= 0 && isfinite(weight[e])))
-            code = node_fail(node_child(node, e), st, STATUS_INPUT, "a weight must be 0 or more");
+            code = node_fail(node->child[e], st, STATUS_INPUT, "a weight must be 0 or more");
         sum += weight[e];
     }
     if (code == 0 && !(sum > 0))

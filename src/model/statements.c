@@ -81,10 +81,10 @@ static int set_value(struct statements *s, const char *name, const struct tensor
 /* Named in `trained:`; without it, all inputs but the first. */
 static bool is_trained(const struct statements *s, const char *name)
 {
-    for (int i = 0; s->trained && i < node_count(s->trained); i++) {
+    for (int i = 0; s->trained && i < s->trained->count; i++) {
         const char *text;
         struct status unused = {0};
-        if (node_text(node_child(s->trained, i), "trained", &text, &unused) == 0 && strcmp(text, name) == 0)
+        if (node_text(s->trained->child[i], "trained", &text, &unused) == 0 && strcmp(text, name) == 0)
             return true;
     }
     return !s->trained && s->model->inputs > 0;
@@ -316,12 +316,12 @@ static int read_all(struct statements *s, char name[static TENSOR_NAME], struct 
     if (node_need(s->source->root, "statements", &list, st) < 0 ||
         node_is_sequence(list, "statements", st) < 0)
         return st->code;
-    if (node_count(list) < 1 || node_count(list) > STATEMENTS_MOST)
+    if (list->count < 1 || list->count > STATEMENTS_MOST)
         return node_fail(list, st, STATUS_INPUT,
-                         "%d statements; give 1 to %d, such as y = x[16@dp,32] . w[32,8]", node_count(list),
+                         "%d statements; give 1 to %d, such as y = x[16@dp,32] . w[32,8]", list->count,
                          STATEMENTS_MOST);
-    for (int i = 0; i < node_count(list); i++) {
-        const struct node *item = node_child(list, i);
+    for (int i = 0; i < list->count; i++) {
+        const struct node *item = list->child[i];
         s->model->builder.layer = i + 1;
         if (node_text(item, "a statement", &text, st) < 0)
             return st->code;
@@ -338,16 +338,16 @@ static int check_trained(const struct statements *s, bool *any, struct status *s
     *any = false;
     for (int i = 0; i < s->model->inputs; i++)
         *any = *any || s->model->input[i].trained;
-    for (int t = 0; s->trained && t < node_count(s->trained); t++) {
+    for (int t = 0; s->trained && t < s->trained->count; t++) {
         const char *text;
         bool known = false;
-        int code = node_text(node_child(s->trained, t), "trained", &text, st);
+        int code = node_text(s->trained->child[t], "trained", &text, st);
         for (int i = 0; i < s->model->inputs && code == 0; i++)
             known = known || strcmp(s->model->input[i].name, text) == 0;
         if (code < 0)
             return code;
         if (!known)
-            return node_fail(node_child(s->trained, t), st, STATUS_INPUT,
+            return node_fail(s->trained->child[t], st, STATUS_INPUT,
                              "'%s' is no input of the statements; trained are inputs such as %s", text,
                              s->model->input[0].name);
     }

@@ -61,13 +61,13 @@ static int read_keep(const struct node *root, struct transformer *t, struct stat
     const struct node *list = node_get(root, "keep");
     if (list && node_is_sequence(list, "keep", st) < 0)
         return st->code;
-    for (int i = 0; list && i < node_count(list); i++) {
+    for (int i = 0; list && i < list->count; i++) {
         const char *text;
-        if (node_text(node_child(list, i), "keep", &text, st) < 0)
+        if (node_text(list->child[i], "keep", &text, st) < 0)
             return st->code;
         int which = text_index(text, names);
         if (which < 0)
-            return node_prefix(node_child(list, i), st, text_unknown("keep", text, names, st));
+            return node_prefix(list->child[i], st, text_unknown("keep", text, names, st));
         t->keep |= bits[which];
     }
     return 0;

@@ -15,7 +15,7 @@ static const int64_t exact = (int64_t)1 << 53;
 /* Copies a node's numbers to the array from `at` on; every list must have the length that the first ones had. */
 static int fill_from(const struct node *node, int depth, struct array *array, double **at, struct status *st)
 {
-    bool list = node_kind(node) == NODE_SEQUENCE;
+    bool list = node->kind == NODE_SEQUENCE;
     if (list && depth == array->dims)
         return node_fail(node, st, STATUS_INPUT, "a list deeper than %d", depth);
     if (!list) {
@@ -30,12 +30,12 @@ static int fill_from(const struct node *node, int depth, struct array *array, do
         ++*at;
         return 0;
     }
-    if (node_count(node) != array->shape[depth])
+    if (node->count != array->shape[depth])
         return node_fail(node, st, STATUS_INPUT, "a list of %d after lists of %lld at the same depth",
-                         node_count(node), (long long)array->shape[depth]);
+                         node->count, (long long)array->shape[depth]);
     int code = 0;
-    for (int i = 0; i < node_count(node) && code == 0; i++)
-        code = fill_from(node_child(node, i), depth + 1, array, at, st);
+    for (int i = 0; i < node->count && code == 0; i++)
+        code = fill_from(node->child[i], depth + 1, array, at, st);
     return code;
 }
 
@@ -44,11 +44,11 @@ int array_of_node(const struct node *node, struct array *array, struct status *s
     int64_t shape[ARRAY_DIMS];
     int dims = 0;
     *array = (struct array){0};
-    for (const struct node *at = node; node_kind(at) == NODE_SEQUENCE; at = node_child(at, 0)) {
+    for (const struct node *at = node; at->kind == NODE_SEQUENCE; at = at->child[0]) {
         if (dims == ARRAY_DIMS)
             return node_fail(at, st, STATUS_INPUT, "a list deeper than %d", ARRAY_DIMS);
-        shape[dims++] = node_count(at);
-        if (node_count(at) == 0)
+        shape[dims++] = at->count;
+        if (at->count == 0)
             break;
     }
     int code = array_init(array, dims, shape, true, st);

@@ -43,7 +43,7 @@ void cases_free(struct cases *cases)
 /* A value in the notation of the command line: null is None, a list stands in brackets, a mapping is name=value, ... */
 static int print_value(const struct node *node, const char *brackets, FILE *out, struct status *st)
 {
-    bool list = node_kind(node) == NODE_SEQUENCE, mapping = node_kind(node) == NODE_MAPPING;
+    bool list = node->kind == NODE_SEQUENCE, mapping = node->kind == NODE_MAPPING;
     const char *text = "None";
     int code = list || mapping || node_is_empty(node) ? 0 : node_text(node, "a value", &text, st);
     if (code < 0)
@@ -52,9 +52,9 @@ static int print_value(const struct node *node, const char *brackets, FILE *out,
         fputs(text, out);
     if (list)
         fputc(brackets[0], out);
-    for (int i = 0; i < node_count(node) && code == 0; i++) {
-        fprintf(out, "%s%s%s", i ? "," : "", mapping ? node_name(node, i) : "", mapping ? "=" : "");
-        code = print_value(node_child(node, i), brackets, out, st);
+    for (int i = 0; i < node->count && code == 0; i++) {
+        fprintf(out, "%s%s%s", i ? "," : "", mapping ? node->name[i] : "", mapping ? "=" : "");
+        code = print_value(node->child[i], brackets, out, st);
     }
     if (list)
         fputc(brackets[1], out);
@@ -175,7 +175,7 @@ static int read_case(const struct node *node, struct example *example, struct st
         (code = node_text(id, "id", &text, st)) < 0)
         return code;
     text_one_line(text, example->id, sizeof example->id);
-    example->line = node_line(node);
+    example->line = node->line;
     for (int f = 0; f < CASE_FIELDS && code == 0; f++)
         code = read_field(node, (enum case_field)f, example, st);
     if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0 ||
@@ -190,12 +190,12 @@ int cases_load(struct cases *cases, const char *path, struct status *st)
     *cases = (struct cases){0};
     int code = document_load(&document, path, st);
     if (code == 0 && (code = node_is_sequence(document.root, "a file of cases", st)) == 0) {
-        int count = node_count(document.root);
+        int count = document.root->count;
         cases->item = calloc((size_t)count + 1, sizeof *cases->item);
         code = cases->item ? 0 : status_nomem(st);
         for (int i = 0; i < count && code == 0; i++) {
             cases->count = i + 1; /* a case that fails half-way is freed with the others */
-            code = read_case(node_child(document.root, i), &cases->item[i], st);
+            code = read_case(document.root->child[i], &cases->item[i], st);
         }
     }
     document_free(&document);

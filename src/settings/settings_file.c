@@ -18,11 +18,11 @@ static int read_map(struct settings *settings, const struct option_row *option, 
     if (!out)
         return status_nomem(st);
     int code = 0;
-    for (int i = 0; i < node_count(node) && code == 0; i++) {
+    for (int i = 0; i < node->count && code == 0; i++) {
         const char *value;
-        code = node_text(node_child(node, i), node_name(node, i), &value, st);
+        code = node_text(node->child[i], node->name[i], &value, st);
         if (code == 0)
-            fprintf(out, "%s%s=%s", i ? "," : "", node_name(node, i), value);
+            fprintf(out, "%s%s=%s", i ? "," : "", node->name[i], value);
     }
     if (!text_end(out, &text) && code == 0)
         code = status_nomem(st);
@@ -36,7 +36,7 @@ static int read_item(struct settings *settings, const struct option_row *option,
                      struct status *st)
 {
     const char *text;
-    if (option->map && node_kind(node) == NODE_MAPPING)
+    if (option->map && node->kind == NODE_MAPPING)
         return read_map(settings, option, node, st);
     int code = node_text(node, option->name, &text, st);
     return code < 0 ? code : node_prefix(node, st, settings_add(settings, option, text, st));
@@ -46,9 +46,9 @@ static int read_item(struct settings *settings, const struct option_row *option,
 static int read_key(struct settings *settings, const struct option_row *option, const struct node *node,
                     struct status *st)
 {
-    bool list = node_kind(node) == NODE_SEQUENCE;
-    for (int i = 0; i < (list ? node_count(node) : 1); i++) {
-        const struct node *item = list ? node_child(node, i) : node;
+    bool list = node->kind == NODE_SEQUENCE;
+    for (int i = 0; i < (list ? node->count : 1); i++) {
+        const struct node *item = list ? node->child[i] : node;
         int code = read_item(settings, option, item, st);
         if (code < 0)
             return code;
@@ -66,7 +66,7 @@ static int keep_place(struct setting *setting, const struct node *node, struct s
 /* Keys that are no options: `about` is for people. What else a model says is read by its front end (model/read.c). */
 static bool is_model(const struct node *root)
 {
-    return node_kind(root) == NODE_MAPPING && (node_get(root, "model") || node_get(root, "parts"));
+    return root->kind == NODE_MAPPING && (node_get(root, "model") || node_get(root, "parts"));
 }
 
 static int read_keys(struct settings *settings, const struct node *root, struct status *st)
@@ -83,14 +83,14 @@ static int read_keys(struct settings *settings, const struct node *root, struct 
         code = node_fail(node_get(root, "meshes"), st, STATUS_INPUT, "write parts: instead of meshes:");
     if (code == 0 && !is_model(root))
         code = node_only(root, names, st);
-    for (int i = 0; code == 0 && i < node_count(root); i++) {
-        const struct option_row *option = option_by_name(node_name(root, i));
+    for (int i = 0; code == 0 && i < root->count; i++) {
+        const struct option_row *option = option_by_name(root->name[i]);
         bool own = option && option->of_model && is_model(root);
         if (!option || own || settings->of[option_index(option)].count > 0)
             continue;
-        code = read_key(settings, option, node_child(root, i), st);
+        code = read_key(settings, option, root->child[i], st);
         if (code == 0)
-            code = keep_place(&settings->of[option_index(option)], node_child(root, i), st);
+            code = keep_place(&settings->of[option_index(option)], root->child[i], st);
     }
     return code;
 }

@@ -104,8 +104,8 @@ static int read_part(struct parts *s, int which, const struct node *list, struct
                                     {"time", FRONT_TIME, .to = &part->given_s},
                                     {"mesh", FRONT_TEXT, .to = &mesh},
                                     {"on", FRONT_TEXT, .to = &on}};
-    snprintf(part->name, sizeof part->name, "%s", node_name(list, which));
-    int code = front_mapping(list, node_name(list, which), names, &node, st);
+    snprintf(part->name, sizeof part->name, "%s", list->name[which]);
+    int code = front_mapping(list, list->name[which], names, &node, st);
     if (code == 0)
         code = FRONT_READ(node, key, st);
     if (code == 0)
@@ -133,11 +133,11 @@ static int read_parts(struct parts *s, const struct node *root, struct status *s
         code = node_is_mapping(list, "parts", st);
     if (code < 0)
         return code;
-    s->part = calloc((size_t)node_count(list) + 1, sizeof *s->part);
-    s->order = calloc((size_t)node_count(list) + 1, sizeof *s->order);
+    s->part = calloc((size_t)list->count + 1, sizeof *s->part);
+    s->order = calloc((size_t)list->count + 1, sizeof *s->order);
     if (!s->part || !s->order)
         return status_nomem(st);
-    for (s->parts = 0; s->parts < node_count(list);)
+    for (s->parts = 0; s->parts < list->count;)
         s->part[s->parts++].given_s = NAN;
     if (s->parts == 0)
         return node_fail(list, st, STATUS_INPUT, "there are no parts; give one or more");
@@ -323,8 +323,8 @@ static int read_transfers(struct parts *s, const struct node *root, struct statu
         return 0;
     if (node_need(root, "transfers", &list, st) < 0)
         return st->code;
-    bool chain = node_kind(list) == NODE_MAPPING;
-    size_t room = (size_t)(chain ? s->parts : node_count(list)) + 1;
+    bool chain = list->kind == NODE_MAPPING;
+    size_t room = (size_t)(chain ? s->parts : list->count) + 1;
     s->transfer = calloc(room, sizeof *s->transfer);
     s->handover = calloc(room, sizeof *s->handover);
     int code = s->transfer && s->handover ? 0 : status_nomem(st);
@@ -332,8 +332,8 @@ static int read_transfers(struct parts *s, const struct node *root, struct statu
         return read_chain(s, list, st);
     if (code == 0)
         code = node_is_sequence(list, "transfers", st);
-    for (int i = 0; code == 0 && i < node_count(list); i++)
-        code = read_transfer(s, node_child(list, i), st);
+    for (int i = 0; code == 0 && i < list->count; i++)
+        code = read_transfer(s, list->child[i], st);
     return code;
 }
 

@@ -25,9 +25,9 @@ bool is_fitted_on(const struct chip *chip, const char *id)
 {
     for (int i = 0; i < chip->facts; i++) {
         const struct node *rows = chip->fact[i].measured ? chip->fact[i].fitted_on : NULL;
-        for (int r = 0; rows && r < node_count(rows); r++) {
+        for (int r = 0; rows && r < rows->count; r++) {
             const char *text;
-            if (node_text(node_child(rows, r), "fitted_on", &text, NULL) == 0 && strcmp(text, id) == 0)
+            if (node_text(rows->child[r], "fitted_on", &text, NULL) == 0 && strcmp(text, id) == 0)
                 return true;
         }
     }

@@ -11,11 +11,11 @@ static int64_t count_nodes(const struct node *node, struct status *st)
     int64_t nodes = 1;
     double real;
     struct status own = {0};
-    fuzz_promise(node_line(node) >= 1 && node_column(node) >= 1, "a node has a place", st);
-    if (node_kind(node) == NODE_SCALAR && node_real(node, "x", &real, &own) < 0)
+    fuzz_promise(node->line >= 1 && node->column >= 1, "a node has a place", st);
+    if (node->kind == NODE_SCALAR && node_real(node, "x", &real, &own) < 0)
         fuzz_refused(&own);
-    for (int i = 0; i < node_count(node); i++)
-        nodes += count_nodes(node_child(node, i), st);
+    for (int i = 0; i < node->count; i++)
+        nodes += count_nodes(node->child[i], st);
     return nodes;
 }
 

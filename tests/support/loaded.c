@@ -15,7 +15,7 @@ void loaded_read(struct loaded *l, const struct program *program, const struct t
     fclose(out);
     CU_ASSERT_FATAL(document_parse(&l->document, "trace.json", l->text, l->bytes, &l->st) == 0);
     l->events = node_get(l->document.root, "traceEvents");
-    CU_ASSERT_FATAL(l->events != NULL && node_kind(l->events) == NODE_SEQUENCE);
+    CU_ASSERT_FATAL(l->events != NULL && l->events->kind == NODE_SEQUENCE);
 }
 
 void loaded_free(struct loaded *l)
@@ -64,7 +64,7 @@ long event_number(const struct node *event, const char *key)
 
 int loaded_events(const struct loaded *l)
 {
-    return node_count(l->events);
+    return l->events->count;
 }
 
 /* Rows that events lie on have been named, before any event that is not metadata, and only once. */
@@ -72,7 +72,7 @@ static void check_metadata(const struct loaded *l)
 {
     bool named[64][512] = {{false}}, begun = false;
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         long pid = event_number(event, "pid"), tid = event_number(event, "tid");
         CU_ASSERT_FATAL(pid >= 0 && pid < 64 && tid < 512);
         if (event_is(event, "M")) {
@@ -95,7 +95,7 @@ static void check_order(const struct loaded *l)
 {
     long long last[3] = {-1, -1, -1};
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         if (event_is(event, "M"))
             continue;
         long long now[3] = {event_ps(event, "ts"), event_number(event, "pid"), event_number(event, "tid")};
@@ -119,7 +119,7 @@ static void check_nesting(const struct loaded *l)
     static long long end[64][512][DEEP];
     int depth[64][512] = {{0}};
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         if (!event_is(event, "X"))
             continue;
         long pid = event_number(event, "pid"), tid = event_number(event, "tid");
@@ -137,7 +137,7 @@ static void check_nesting(const struct loaded *l)
 static bool lies_on(const struct loaded *l, const struct node *arrow, bool begins)
 {
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         if (!event_is(event, "X") || event_number(event, "pid") != event_number(arrow, "pid") ||
             event_number(event, "tid") != event_number(arrow, "tid"))
             continue;
@@ -156,7 +156,7 @@ static int check_arrows(const struct loaded *l)
     memset(seen, 0, sizeof seen);
     int starts = 0, ends = 0;
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         bool start = event_is(event, "s");
         if (!start && !event_is(event, "f"))
             continue;
@@ -184,7 +184,7 @@ int loaded_check(const struct loaded *l)
 static const char *row_of(const struct loaded *l, const struct node *event)
 {
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *meta = node_child(l->events, e);
+        const struct node *meta = l->events->child[e];
         if (event_is(meta, "M") && strcmp(event_text(meta, "name"), "thread_name") == 0 &&
             event_number(meta, "pid") == event_number(event, "pid") &&
             event_number(meta, "tid") == event_number(event, "tid"))
@@ -199,7 +199,7 @@ const struct node *loaded_find(const struct loaded *l, int pid, const char *row,
 {
     const struct node *found = NULL;
     for (int e = 0; e < loaded_events(l); e++) {
-        const struct node *event = node_child(l->events, e);
+        const struct node *event = l->events->child[e];
         if (!event_is(event, "X") || event_number(event, "pid") != pid ||
             strcmp(event_text(event, "name"), name) != 0 || strcmp(row_of(l, event), row) != 0)
             continue;
