@@ -204,7 +204,7 @@ static void same_numbers(const struct model *m, const struct module *module, con
     arrays_free(got, OUTPUTS);
 }
 
-/* Whatever is gathered again, decomposed or left out, it stays the same step. */
+/* Whatever is recomputed, decomposed or left out, it stays the same step. */
 static void passes_change_nothing(void)
 {
     static const char *const meshes[] = {"a=2,b=3", "a=4,b=3", "a=2,b=2,c=3", "a=6", "a=12"};

@@ -14,7 +14,7 @@
 #include "settings/option.h"
 #include "study/model_eval.h"
 
-/* A set-up as it runs: gathers are done again in the backward pass. */
+/* A set-up as it runs: gathers are recomputed in the backward pass. */
 static void load(const char *name, const char *mesh, struct model *model, struct module *module)
 {
     char path[128];
@@ -41,7 +41,7 @@ struct row {
     const char *phase, *op, *axes;
     int group;
     const char *what;
-    bool again;
+    bool recomputed;
     double count, in_bytes, out_bytes;
 };
 
@@ -105,7 +105,7 @@ static bool is_row(const struct tally_row *got, const struct row *want)
 {
     return strcmp(got->phase, want->phase) == 0 && strcmp(opcode_info(got->opcode)->name, want->op) == 0 &&
            strcmp(got->axes, want->axes) == 0 && got->group == want->group &&
-           strcmp(got->what, want->what) == 0 && got->again == want->again && got->count == want->count &&
+           strcmp(got->what, want->what) == 0 && got->recomputed == want->recomputed && got->count == want->count &&
            got->in_bytes == want->in_bytes && got->out_bytes == want->out_bytes;
 }
 
@@ -129,7 +129,7 @@ static void collectives_issued(void)
                 found = found || is_row(got, &setups[s].row[w]);
             if (!found)
                 fprintf(stderr, "%s: not in the table: %s %s%s %s %d %s %g: %g to %g\n", setups[s].name,
-                        got->phase, opcode_info(got->opcode)->name, got->again ? " (again)" : "", got->axes,
+                        got->phase, opcode_info(got->opcode)->name, got->recomputed ? " (again)" : "", got->axes,
                         got->group, got->what, got->count, got->in_bytes, got->out_bytes);
             CU_ASSERT(found);
         }

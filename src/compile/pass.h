@@ -32,12 +32,12 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
 /* Leaves out what nothing needs: instructions that the root does not depend on, computations that nobody calls. */
 int pass_prune(const struct module *in, struct module *out, struct status *st);
 
-/* What the backward pass finds again rather than keeps:
+/* What is recomputed for the backward pass rather than kept:
  *   none      what was gathered: it is gathered again
- *   products  also what is cheap: all but results of products and of other collectives; kernels run again, as with JAX's
+ *   products  also what is cheap: all but results of products and of other collectives; kernels are recomputed too, as with JAX's
  *             checkpoint_dots
  *   full      also all of a layer but its inputs and what is labelled keep="true", from them
- * What is found again is labelled again="true", and stands before its first use. */
+ * What is recomputed is labelled again="true", and stands before its first use. */
 enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);

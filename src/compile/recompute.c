@@ -24,10 +24,10 @@ int pass_remat_by_name(const char *name, struct status *st)
 /* What the pass knows of each instruction of the entry. */
 struct fact {
     bool backward;
-    bool gathered; /* by all-gathers, maybe in another type or shape, or beside each other */
-    bool keep;     /* labelled so */
-    int32_t layer; /* 0: none */
-    int32_t again; /* in the new module: found again, or -1 */
+    bool gathered;      /* by all-gathers, maybe in another type or shape, or beside each other */
+    bool keep;          /* labelled so */
+    int32_t layer;      /* 0: none */
+    int32_t recomputed; /* in the new module, or -1 */
 };
 
 struct recompute {
@@ -60,7 +60,7 @@ static void find_facts(struct recompute *c)
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         struct fact *fact = fact_of(c, at);
         char text[8];
-        *fact = (struct fact){.again = -1};
+        *fact = (struct fact){.recomputed = -1};
         fact->backward = module_is_backward(from, at);
         fact->layer = module_layer(from, at);
         fact->keep = module_label(from, at, "keep", text, sizeof text);
@@ -85,7 +85,7 @@ static bool is_kept(struct recompute *c, int32_t at, int32_t layer)
 }
 
 /* {layer="3",phase="fwd",what="w"} as {layer="3",phase="bwd",what="w",again="true"}; rows that run time knows stay. */
-static void label_again(struct recompute *c, int32_t at)
+static void label_recomputed(struct recompute *c, int32_t at)
 {
     static const char *const keys[] = {"layer", "phase", "what", RAGGED_ROWS_LABEL, "again"};
     const struct module *from = c->edit.from;
@@ -103,7 +103,7 @@ static void label_again(struct recompute *c, int32_t at)
     free(value);
 }
 
-static int32_t find_again(struct recompute *c, int32_t at, int32_t layer);
+static int32_t recompute(struct recompute *c, int32_t at, int32_t layer);
 
 /* The same instruction of what a user of some layer finds, under a name. */
 static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const char *name)
@@ -111,24 +111,24 @@ static int32_t write_again(struct recompute *c, int32_t at, int32_t layer, const
     const struct module *from = c->edit.from;
     const struct instruction *i = module_at(from, at);
     for (int o = 0; o < i->operands; o++)
-        edit_push(&c->edit, find_again(c, module_operand(from, at, o), layer));
+        edit_push(&c->edit, recompute(c, module_operand(from, at, o), layer));
     return edit_add(&c->edit, i->opcode, name, edit_shape(&c->edit, i->shape), i->operands);
 }
 
-/* The value for a user of some layer in the backward pass: as it was kept, or found again from what was. */
-static int32_t find_again(struct recompute *c, int32_t at, int32_t layer)
+/* The value for a user of some layer in the backward pass: as it was kept, or recomputed from what was. */
+static int32_t recompute(struct recompute *c, int32_t at, int32_t layer)
 {
     struct fact *fact = fact_of(c, at);
     if (is_kept(c, at, layer))
         return c->edit.now[at];
-    if (fact->again >= 0)
-        return fact->again;
+    if (fact->recomputed >= 0)
+        return fact->recomputed;
     char name[160];
     snprintf(name, sizeof name, "%.140s.remat", module_word(c->edit.from, module_at(c->edit.from, at)->name));
-    fact->again = write_again(c, at, layer, name);
+    fact->recomputed = write_again(c, at, layer, name);
     edit_attributes(&c->edit, at, false);
-    label_again(c, at);
-    return fact->again;
+    label_recomputed(c, at);
+    return fact->recomputed;
 }
 
 static void copy_backward(struct recompute *c, int32_t at)

@@ -32,7 +32,7 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
     char again[TALLY_WORD] = "";
     module_label(module, at, "phase", row->phase, sizeof row->phase);
     module_label(module, at, "what", row->what, sizeof row->what);
-    row->again = module_label(module, at, "again", again, sizeof again);
+    row->recomputed = module_label(module, at, "again", again, sizeof again);
     tally_axes(module, at, row->axes);
     if (row->opcode != HLO_COLLECTIVE_PERMUTE) {
         if (module_groups_of(module, at, &groups, st) < 0)
@@ -52,7 +52,7 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
 
 static bool alike(const struct tally_row *a, const struct tally_row *b)
 {
-    return a->opcode == b->opcode && a->again == b->again && a->group == b->group && a->groups == b->groups &&
+    return a->opcode == b->opcode && a->recomputed == b->recomputed && a->group == b->group && a->groups == b->groups &&
            strcmp(a->phase, b->phase) == 0 && strcmp(a->what, b->what) == 0 && strcmp(a->axes, b->axes) == 0;
 }
 

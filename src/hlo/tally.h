@@ -21,7 +21,7 @@ enum { TALLY_WORD = 24, TALLY_AXES = 64 };
 struct tally_row {
     char phase[TALLY_WORD], what[TALLY_WORD]; /* labels, "" if there are none */
     enum opcode opcode;                       /* of the whole collective */
-    bool again;                               /* what was let go is communicated a second time */
+    bool recomputed;                          /* communicated a second time, as the result was not kept */
     char axes[TALLY_AXES];             /* "dp,tp" where the groups are over mesh axes; else as written */
     int groups, group;                 /* how many, of how many devices; of permutes 0 and 0 */
     double count, in_bytes, out_bytes; /* of all of them together */

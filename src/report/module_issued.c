@@ -20,7 +20,8 @@ int module_print_issued(const struct module *module, FILE *out, struct status *s
         for (int r = 0; r < tally.rows; r++) {
             const struct tally_row *row = &tally.row[r];
             char name[2 * TALLY_WORD];
-            snprintf(name, sizeof name, "%s%s", opcode_info(row->opcode)->name, row->again ? " (again)" : "");
+            snprintf(name, sizeof name, "%s%s", opcode_info(row->opcode)->name,
+                     row->recomputed ? " (again)" : "");
             table_row(&table, row->phase, name, row->axes, (double)row->group, row->what, row->count,
                       row->in_bytes, row->out_bytes);
         }

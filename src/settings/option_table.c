@@ -183,7 +183,7 @@ const struct option_row option_table[] = {
     {.name = "remat", .argument = "NAME", .fallback = "none", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(schedule.remat), .by_name = pass_remat_by_name, .values = "none products full", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL | ON_PARTS,
-     .doc = "model: what the backward pass finds again: none (but gathers), products (all but these), full"},
+     .doc = "model: what is recomputed for the backward pass: none (but gathers), products (all but these), full"},
     {.name = "combine", .argument = "on|off", .fallback = "off", .kind = OPTION_FLAG, .list = LIST_COMMA,
      FIELD(schedule.combine), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MODEL,
      .doc = "model: gathers of one layer's weights are one collective; off: one for each weight"},
