@@ -40,18 +40,13 @@ static int run(const struct model *model, const struct module *module, const cha
 /* A model may be of another size on another mesh: then there is nothing to hold it against. */
 static int check_shapes(const struct model_eval *eval, const struct model_step *step, struct status *st)
 {
-    for (int o = 0; o < eval->outputs; o++) {
-        const struct array *a = &eval->out[o], *b = &eval->right[o];
-        bool same = a->dims == b->dims;
-        for (int d = 0; same && d < a->dims; d++)
-            same = a->shape[d] == b->shape[d];
-        if (!same)
+    for (int o = 0; o < eval->outputs; o++)
+        if (!array_same_shape(&eval->out[o], &eval->right[o]))
             return status_fail(
                 st, STATUS_INPUT,
                 "%s has another shape on one device; give sizes that do not depend on how many "
                 "there are",
                 step->model.output[o].name);
-    }
     return 0;
 }
 

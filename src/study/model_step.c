@@ -93,6 +93,13 @@ int model_step_base(const struct point *point, const struct module *model, struc
     return code < 0 ? code : go_on(base, &fuse, 1, 0, st);
 }
 
+static int reserve(struct model_step *step, struct status *st)
+{
+    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
+    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
+    return step->way && step->ahead ? 0 : status_nomem(st);
+}
+
 int model_step_open(struct model_step *step, const struct point *point, const struct model_options *options,
                     const struct mesh *mesh, struct status *st)
 {
@@ -105,14 +112,10 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = model_step_base(point, &step->model.module, &step->base, st);
     module_free(&step->model.module);
-    if (code < 0)
+    if (code == 0)
+        code = reserve(step, st);
+    if (code < 0 || point->schedule.prefetch == 0)
         return code;
-    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
-    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
-    if (!step->way || !step->ahead)
-        return status_nomem(st);
-    if (point->schedule.prefetch == 0)
-        return 0;
     code = pass_find_prefetched(&step->base, step->ahead, st);
     return code < 0 ? code : pass_find_postponed(&step->base, step->ahead, st);
 }
@@ -126,9 +129,7 @@ int model_step_open_chain(struct model_step *step, const struct point *point, co
     if (way < 0 || check_chunks(point, st) < 0)
         return st->code;
     step->asked = (enum overlap_way)way;
-    step->way = calloc((size_t)step->base.instructions + 1, sizeof *step->way);
-    step->ahead = calloc((size_t)step->base.instructions + 1, sizeof *step->ahead);
-    return step->way && step->ahead ? 0 : status_nomem(st);
+    return reserve(step, st);
 }
 
 void model_step_free(struct model_step *step)
@@ -279,43 +280,38 @@ static int try_way(struct model_step *step, struct trial *trial, bool *better, s
     return code;
 }
 
-/* One way for the whole step, the simpler one on a tie. */
-static int choose_for_all(struct model_step *step, struct trial *trial, enum overlap_way *best,
-                          struct status *st)
+/* The best way of all collectives that are like one, of the whole step where that is negative; the others are as they are.
+ * Ways are tried in turn, but the one that has been tried (OVERLAP_WAYS: none), and the simpler one is taken on a tie. */
+static int choose_way(struct model_step *step, struct trial *trial, int32_t like, enum overlap_way tried,
+                      enum overlap_way *best, struct status *st)
 {
     int code = 0;
-    *best = OVERLAP_NAIVE;
+    *best = tried == OVERLAP_WAYS ? OVERLAP_NAIVE : tried;
     for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
         bool better = false;
-        set_way(step, -1, way);
+        if (way == tried)
+            continue;
+        set_way(step, like, way);
         code = try_way(step, trial, &better, st);
         *best = better ? way : *best;
     }
-    set_way(step, -1, *best);
+    set_way(step, like, *best);
     return code;
 }
 
-/* Each class by itself, the others as they are. */
-static int choose_by_class(struct model_step *step, struct trial *trial, enum overlap_way whole, bool *mixed,
-                           struct status *st)
+/* One way for the whole step, then each class by itself. */
+static int choose_ways(struct model_step *step, struct trial *trial, enum overlap_way *whole, bool *mixed,
+                       struct status *st)
 {
-    int code = 0, classes = 0;
+    int code = choose_way(step, trial, -1, OVERLAP_WAYS, whole, st), classes = 0;
     for (int32_t at = 0; at < step->base.instructions; at++)
         classes += leads_class(step, at);
     for (int32_t at = 0; at < step->base.instructions && code == 0 && classes > 1; at++) {
-        enum overlap_way best = whole;
+        enum overlap_way best;
         if (!leads_class(step, at))
             continue;
-        for (enum overlap_way way = OVERLAP_NAIVE; way < OVERLAP_WAYS && code == 0; way++) {
-            bool better = false;
-            if (way == whole)
-                continue;
-            set_way(step, at, way);
-            code = try_way(step, trial, &better, st);
-            best = better ? way : best;
-        }
-        set_way(step, at, best);
-        *mixed = *mixed || best != whole;
+        code = choose_way(step, trial, at, *whole, &best, st);
+        *mixed = *mixed || best != *whole;
     }
     return code;
 }
@@ -327,9 +323,7 @@ static int choose(struct model_step *step, const struct model_step_timer *timer,
     struct trial trial = {.timer = timer, .least_s = INFINITY};
     enum overlap_way whole;
     bool mixed = false;
-    int code = choose_for_all(step, &trial, &whole, st);
-    if (code == 0)
-        code = choose_by_class(step, &trial, whole, &mixed, st);
+    int code = choose_ways(step, &trial, &whole, &mixed, st);
     snprintf(step->strategy, sizeof step->strategy, "auto:%s", mixed ? "mixed" : pass_way_name(whole));
     step->least_s = trial.least_s;
     *module = trial.best;
