@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/chain.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/random.h"
+#include "hlo/tally.h"
+#include "model/numbers.h"
 
 /* An operand's own name, unless an earlier one has it; else a letter and its number. */
 static void name_operand(const struct expr *expr, int i, char name[static TENSOR_NAME])
@@ -127,4 +133,175 @@ int chain_build(const struct expr *expr, const struct axes *axes, unsigned after
     chain->model.builder.layer = 0;
     const char *name = expr->has_output && expr->output.name[0] ? expr->output.name : "product";
     return model_end(&chain->model, name, &out, false, st);
+}
+
+/* A chain's module in words: from each product back through what its operands have gone through. */
+
+struct words {
+    const struct module *module;
+    char *text;
+    size_t used, room;
+    bool begun; /* of this product */
+};
+
+static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(struct words *w, const char *format, ...)
+{
+    if (w->used >= w->room)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    w->used += (size_t)vsnprintf(w->text + w->used, w->room - w->used, format, arguments);
+    va_end(arguments);
+}
+
+static enum opcode opcode_of(const struct words *w, int32_t at)
+{
+    return module_at(w->module, at)->opcode;
+}
+
+/* " columns", " dim 1"; of what has no dim "". */
+static void say_dim(struct words *w, int32_t at)
+{
+    int64_t dim = module_number(w->module, at, ATTR_DIMENSIONS, -1);
+    if (dim >= 0 && module_shape_of(w->module, at)->count == 2)
+        say(w, dim ? " columns" : " rows");
+    else if (dim >= 0)
+        say(w, " dim %lld", (long long)dim);
+}
+
+/* One collective, or the own part: "all-gather left columns over Y". What only renames or reorders a value says nothing. */
+static void say_move(struct words *w, int32_t at, const char *whose)
+{
+    char axes[TALLY_AXES];
+    enum opcode opcode = opcode_of(w, at);
+    bool moves = opcode_info(opcode)->class == CLASS_COLLECTIVE;
+    if (!moves && opcode != HLO_DYNAMIC_SLICE)
+        return;
+    say(w, "%s%s", w->begun ? ", then " : "", moves ? opcode_info(opcode)->name : "take the own part of");
+    w->begun = true;
+    if (opcode != HLO_REDUCE_SCATTER && opcode != HLO_ALL_REDUCE) /* which only the output is */
+        say(w, " %s", whose);
+    if (!moves)
+        return;
+    say_dim(w, at);
+    tally_axes(w->module, at, axes);
+    if (*axes)
+        say(w, strchr(axes, ',') ? " over (%s)" : " over %s", axes);
+}
+
+/* What a value has gone through since it was a parameter or a product: the oldest first. */
+static void say_moves(struct words *w, int32_t at, const char *whose)
+{
+    enum opcode opcode = opcode_of(w, at);
+    if (opcode == HLO_PARAMETER || opcode == HLO_DOT || module_at(w->module, at)->operands < 1)
+        return;
+    say_moves(w, module_operand(w->module, at, 0), whose);
+    say_move(w, at, whose);
+}
+
+static void say_shape(struct words *w, int32_t at)
+{
+    const struct shape *shape = module_shape_of(w->module, at);
+    for (int32_t d = 0; d < shape->count; d++)
+        say(w, "%s%lld", d ? "x" : "", (long long)w->module->number[shape->first + d]);
+}
+
+char *chain_explain(const struct module *module, char *text, size_t room)
+{
+    struct words w = {.module = module, .text = text, .room = room};
+    const struct computation *entry = &module->computation[module->entry];
+    *text = '\0';
+    for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
+        if (opcode_of(&w, at) != HLO_DOT)
+            continue;
+        if (w.used)
+            say(&w, "; ");
+        w.begun = false;
+        say_moves(&w, module_operand(module, at, 0), "left");
+        say_moves(&w, module_operand(module, at, 1), "right");
+        say(&w, "%smultiply ", w.begun ? ", then " : "");
+        say_shape(&w, module_operand(module, at, 0));
+        say(&w, " . ");
+        say_shape(&w, module_operand(module, at, 1));
+        w.begun = true;
+    }
+    say_moves(&w, module_operand(module, entry->root, 0), "output");
+    return text;
+}
+
+/* Numbers through a chain's module, against the plain product. */
+
+/* Small whole numbers: sums stay exact. */
+static int draw(const struct tensor *tensor, uint64_t *state, struct array *array, struct status *st)
+{
+    int64_t shape[TENSOR_DIMS];
+    for (int d = 0; d < tensor->dims; d++)
+        shape[d] = tensor->dim[d].n;
+    if (array_init(array, tensor->dims, shape, true, st) < 0)
+        return st->code;
+    int64_t elements = array_elements(array);
+    for (int64_t i = 0; i < elements; i++)
+        array->data[i] = (double)random_below(state, 19) - 9;
+    return 0;
+}
+
+/* out[.., j ..] = sum over k of a[.., k] b[k, j ..] */
+static int plain_product(const struct array *a, const struct array *b, struct array *out, struct status *st)
+{
+    int64_t shape[ARRAY_DIMS], k = b->shape[0], rows = array_elements(a) / k, cols = array_elements(b) / k;
+    int dims = 0;
+    for (int d = 0; d < a->dims - 1; d++)
+        shape[dims++] = a->shape[d];
+    for (int d = 1; d < b->dims; d++)
+        shape[dims++] = b->shape[d];
+    if (array_init(out, dims, shape, true, st) < 0)
+        return st->code;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t c = 0; c < k; c++)
+            for (int64_t j = 0; j < cols; j++)
+                out->data[i * cols + j] += a->data[i * k + c] * b->data[c * cols + j];
+    return 0;
+}
+
+static int define(const struct array operand[], int operands, struct array *out, struct status *st)
+{
+    int code = array_copy(&operand[0], out, st);
+    for (int i = 1; i < operands && code == 0; i++) {
+        struct array left = *out;
+        code = plain_product(&left, &operand[i], out, st);
+        array_free(&left);
+    }
+    return code;
+}
+
+static int compare(const struct array *got, const struct array *want, struct status *st)
+{
+    int64_t at;
+    if (array_near(got, want, 0, &at))
+        return 0;
+    return status_fail(st, STATUS_CHECK, "the product's element %lld is %.9g, by the definition %.9g",
+                       (long long)at, at < 0 ? 0 : got->data[at], at < 0 ? 0 : want->data[at]);
+}
+
+int chain_verify(const struct chain *chain, const struct module *module, uint64_t seed, struct status *st)
+{
+    const struct model *model = &chain->model;
+    struct array operand[EXPR_OPERANDS] = {{0}}, got = {0}, want = {0};
+    uint64_t state = seed;
+    int code = 0;
+    for (int i = 0; i < model->inputs && code == 0; i++)
+        code = draw(&model->input[i].tensor, &state, &operand[i], st);
+    if (code == 0)
+        code = define(operand, model->inputs, &want, st);
+    if (code == 0)
+        code = numbers_run(model, module, operand, 0, &got, st);
+    if (code == 0)
+        code = compare(&got, &want, st);
+    for (int i = 0; i < model->inputs; i++)
+        array_free(&operand[i]);
+    array_free(&got);
+    array_free(&want);
+    return code;
 }

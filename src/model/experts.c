@@ -32,44 +32,36 @@
 
 #include "model/experts.h"
 
-/* What a lone layer has beside experts. */
-struct lone {
-    struct experts x;
-    bool backward;
-    int64_t at_once; /* exchange: loop: rows that a device sends in a trip */
-};
-
-static int read_exchange(struct lone *l, struct status *st)
+static int read_exchange(struct experts *x, struct status *st)
 {
     static const char *const names[] = {"ragged", "gather", "weights", "loop", NULL};
-    struct experts *x = &l->x;
     const struct node *node = node_get(x->root, "exchange");
     const struct front_key exchange[] = {{"exchange", FRONT_WORD, .to = &x->exchange, .words = names}};
     if (FRONT_READ(x->root, exchange, st) < 0)
         return st->code;
     if (x->exchange == EXCHANGE_RAGGED)
         return 0;
-    if (x->top_k > 1 || l->backward || x->router)
+    if (x->top_k > 1 || x->backward || x->router)
         return node_fail(node, st, STATUS_INPUT,
                          "exchange: %s is of one expert a token, forward only; write top-k: 1 and backward: "
                          "false, without a router",
                          names[x->exchange]);
     if (x->exchange != EXCHANGE_LOOP)
         return 0;
-    const struct front_key chunk[] = {{"chunk-tokens", FRONT_COUNT, &l->at_once,
+    const struct front_key chunk[] = {{"chunk-tokens", FRONT_COUNT, &x->at_once,
                                        "the rows that a device sends at once, such as 128",
                                        .most = (double)(x->tokens * x->peers)}};
     if (FRONT_READ(x->root, chunk, st) < 0)
         return st->code;
-    if (l->at_once % x->peers)
+    if (x->at_once % x->peers)
         return node_fail(node_get(x->root, "chunk-tokens"), st, STATUS_INPUT,
                          "%lld rows do not divide among %d devices; the next number that does is %lld",
-                         (long long)l->at_once, x->peers,
-                         (long long)((l->at_once / x->peers + 1) * x->peers));
+                         (long long)x->at_once, x->peers,
+                         (long long)((x->at_once / x->peers + 1) * x->peers));
     return 0;
 }
 
-static int read_all(struct lone *l, const struct front_source *source, struct status *st)
+static int read_all(struct experts *x, const struct front_source *source, struct status *st)
 {
     static const struct front_sizes sizes = {.has = "an expert has",
                                              .whose = "its",
@@ -77,16 +69,15 @@ static int read_all(struct lone *l, const struct front_source *source, struct st
                                              .size = "a size of layers",
                                              .layers_most = EXPERTS_LAYERS,
                                              .size_most = INT64_C(1) << 31};
-    struct experts *x = &l->x;
     const struct front_key tokens[] = {
         {"tokens", FRONT_COUNT, &x->tokens, "those of a device, such as 1024", .most = 0x1p31}};
     const struct front_key keys[] = {{"activation", FRONT_FUNCTION, .to = &x->activation},
                                      {"router", FRONT_BOOL, .to = &x->router},
-                                     {"backward", FRONT_BOOL, .to = &l->backward}};
+                                     {"backward", FRONT_BOOL, .to = &x->backward}};
     return experts_read_axis(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
                    experts_read_counts(x, source->axes, st) < 0 ||
                    front_sizes(x->root, &sizes, &x->layers, x->size, st) < 0 ||
-                   FRONT_READ(x->root, keys, st) < 0 || read_exchange(l, st) < 0
+                   FRONT_READ(x->root, keys, st) < 0 || read_exchange(x, st) < 0
                ? st->code
                : experts_read_routing(x, &x->all, source->point, st);
 }
@@ -120,9 +111,8 @@ static struct given declare_all(struct experts *x)
 }
 
 /* Outputs: y, and of a loop what is left to send, which is 0. */
-static int write(struct lone *l, struct status *st)
+static int write(struct experts *x, struct status *st)
 {
-    struct experts *x = &l->x;
     struct given given = declare_all(x);
     struct tensor y = {0}, left = {0};
     if (x->exchange == EXCHANGE_RAGGED)
@@ -132,10 +122,10 @@ static int write(struct lone *l, struct status *st)
     y = x->model->input[0].tensor;
     y.dim[1].n = x->size[x->layers];
     y.value = x->exchange == EXCHANGE_RAGGED ? experts_forward(x, &given)
-              : x->exchange == EXCHANGE_LOOP ? experts_by_loop(x, &given, l->at_once, &left.value)
+              : x->exchange == EXCHANGE_LOOP ? experts_by_loop(x, &given, &left.value)
                                              : experts_without_rows(x, &given);
     if (x->exchange != EXCHANGE_LOOP)
-        return model_end(x->model, "y", &y, l->backward, st);
+        return model_end(x->model, "y", &y, x->backward, st);
     model_output(x->model, "y", &y, NULL);
     model_output(x->model, "left", &left, NULL);
     return model_close(x->model, st);
@@ -143,20 +133,22 @@ static int write(struct lone *l, struct status *st)
 
 static int build(const struct front_source *source, struct model *model, struct status *st)
 {
-    struct lone l = {
-        .x = {.root = source->root, .model = model, .dtype = source->dtype, .layers_with = 1, .every = 1},
-        .backward = true};
-    struct experts *x = &l.x;
+    struct experts x = {.root = source->root,
+                        .model = model,
+                        .dtype = source->dtype,
+                        .layers_with = 1,
+                        .every = 1,
+                        .backward = true};
     model->axes = *source->axes;
-    int code = read_all(&l, source, st);
+    int code = read_all(&x, source, st);
     if (code == 0) {
-        model_begin(model, "experts", source->axes, (enum dtype_id[]){x->dtype, DTYPE_S32, x->key}, 3, st);
-        x->b = &model->builder;
-        x->b->layer = 1;
-        x->b->phase = "fwd";
-        code = write(&l, st);
+        model_begin(model, "experts", source->axes, (enum dtype_id[]){x.dtype, DTYPE_S32, x.key}, 3, st);
+        x.b = &model->builder;
+        x.b->layer = 1;
+        x.b->phase = "fwd";
+        code = write(&x, st);
     }
-    experts_free(x);
+    experts_free(&x);
     return code;
 }
 

@@ -41,7 +41,8 @@ struct experts {
     struct model *model;
     enum dtype_id dtype;
     int layers, activation, exchange; /* exchange: enum exchange */
-    bool gated, router;
+    bool gated, router, backward; /* backward: of a lone layer */
+    int64_t at_once;              /* of exchange: loop: rows that a device sends in a trip */
     int64_t size[EXPERTS_LAYERS + 1], tokens;
     struct axis_list over;  /* the experts' axis */
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
@@ -93,9 +94,8 @@ struct arrived experts_sort(struct experts *x, int32_t local);
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine);
 
-/* The other ways, with their inputs. at_once: of exchange: loop, rows that a device sends in a trip. *left: of a loop, the
- * flag after its last trip. */
+/* The other ways, with their inputs. *left: of a loop, the flag after its last trip. */
 int32_t experts_without_rows(struct experts *x, const struct given *g);
-int32_t experts_by_loop(struct experts *x, const struct given *g, int64_t at_once, int32_t *left);
+int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left);
 
 #endif

@@ -13,17 +13,12 @@ static int32_t softmax_gates(struct experts *x, const struct given *g, int32_t l
 {
     static const struct dot_dims matmul = {.contracted = 1, .contract = {{1}, {0}}};
     struct builder *b = x->b;
-    int64_t chosen[] = {x->tokens, x->top_k}, rows = 0;
+    int64_t chosen[] = {x->tokens, x->top_k};
     b->what = "router";
     int32_t logits = build_dot(b, g->x, g->router, &matmul, x->dtype);
     logits = build_reshape(b, logits, &(int64_t){x->tokens * x->experts}, 1);
     logits = build_reshape(b, build_take(b, logits, logit), chosen, 2);
-    int32_t most = build_reduce(b, HLO_MAXIMUM, logits, (int64_t[]){1}, 1);
-    most = build_broadcast(b, most, chosen, 2, &rows);
-    int32_t power = build_unary(b, HLO_EXPONENTIAL, build_binary(b, HLO_SUBTRACT, logits, most));
-    int32_t sum = build_reduce(b, HLO_ADD, power, (int64_t[]){1}, 1);
-    power = build_binary(b, HLO_DIVIDE, power, build_broadcast(b, sum, chosen, 2, &rows));
-    return build_reshape(b, power, &x->entries, 1);
+    return build_reshape(b, front_softmax(b, logits), &x->entries, 1);
 }
 
 /* The sum of all that stand before: of s32[n], out[i] = sum of in[j] for j < i. */
@@ -77,28 +72,21 @@ struct arrived experts_sort(struct experts *x, int32_t local)
     return made;
 }
 
-/* A product of each expert's rows with its matrix. */
-static int32_t multiply(struct experts *x, int32_t rows, int32_t weight, int32_t groups,
-                        const struct ragged_rows *mine)
-{
-    x->b->what = "experts";
-    return build_ragged_dot(x->b, rows, weight, groups, x->dtype, mine);
-}
-
 /* The experts' products, of rows in the order of experts. */
 int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
                          const struct ragged_rows *mine)
 {
     struct tensor h = {.value = rows};
     for (int i = 0; i < x->layers; i++) {
-        bool gate = x->gated && i == 0;
         int32_t in = h.value;
-        h.value = multiply(x, in, g->weight[i], groups, mine);
+        x->b->what = "experts";
+        h.value = build_ragged_dot(x->b, in, g->weight[i], groups, x->dtype, mine);
         if (i < x->layers - 1)
             front_apply(x->b, x->activation, &h);
-        if (gate)
-            h.value =
-                build_binary(x->b, HLO_MULTIPLY, h.value, multiply(x, in, g->weight[++i], groups, mine));
+        if (x->gated && i == 0) {
+            int32_t up = build_ragged_dot(x->b, in, g->weight[++i], groups, x->dtype, mine);
+            h.value = build_binary(x->b, HLO_MULTIPLY, h.value, up);
+        }
     }
     return h.value;
 }

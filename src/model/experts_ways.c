@@ -132,7 +132,7 @@ int32_t experts_without_rows(struct experts *x, const struct given *g)
 }
 
 struct loop {
-    int64_t at_once, each;         /* rows that a device sends in a trip, and of them to each peer */
+    int64_t each;                  /* rows that a device sends to each peer in a trip */
     int32_t tokens, experts, more; /* inputs: of all trips */
     int trips;
 };
@@ -151,7 +151,7 @@ static void count_trips(const struct experts *x, struct loop *l)
 static void fill_places(const struct experts *x, const struct loop *l, double *token, double *expert)
 {
     const struct routing *r = experts_routing(x);
-    int64_t places = l->trips * l->at_once;
+    int64_t places = l->trips * x->at_once;
     for (int64_t i = 0; i < r->devices * places; i++) {
         token[i] = (double)x->entries;
         expert[i] = x->local;
@@ -162,7 +162,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
                 int32_t to = r->expert[d * x->entries + t];
                 if (to / x->local != j)
                     continue;
-                int64_t at = d * places + n / l->each * l->at_once + j * l->each + n % l->each;
+                int64_t at = d * places + n / l->each * x->at_once + j * l->each + n % l->each;
                 token[at] = (double)t;
                 expert[at] = to % x->local;
                 n++;
@@ -181,7 +181,7 @@ static void fill_more(const struct experts *x, const struct loop *l, double *mor
 
 static void declare(struct experts *x, struct loop *l)
 {
-    int64_t places = l->trips * l->at_once;
+    int64_t places = l->trips * x->at_once;
     double *token = experts_give(x, "token", "order", places, DTYPE_S32, &l->tokens);
     double *expert = experts_give(x, "expert", "experts of tokens", places, DTYPE_S32, &l->experts);
     double *more = experts_give(x, "more", "more", l->trips + 1, DTYPE_S32, &l->more);
@@ -205,7 +205,7 @@ static int32_t write_trip(struct experts *x, const struct given *g, const struct
                           int32_t padded)
 {
     struct builder *b = x->b;
-    int64_t low = trip * l->at_once, high = low + l->at_once;
+    int64_t low = trip * x->at_once, high = low + x->at_once;
     int32_t more = ask(x, l, trip);
     b->what = "tokens";
     int32_t token = build_slice(b, l->tokens, 0, low, high);
@@ -214,21 +214,21 @@ static int32_t write_trip(struct experts *x, const struct given *g, const struct
     int32_t local = build_all_to_all(b, build_slice(b, l->experts, 0, low, high), &x->over, 0);
     int32_t none = build_fill(b, x->local, local);
     int32_t some = build_compare(b, "GT", more, build_fill(b, 0, more));
-    some = build_broadcast(b, some, &l->at_once, 1, NULL);
+    some = build_broadcast(b, some, &x->at_once, 1, NULL);
     struct arrived arrived = experts_sort(x, build_select(b, some, local, none));
     int32_t made = multiply(x, g, l->each, trip, build_take(b, rows, arrived.order), arrived.groups);
     b->what = "results";
-    made = build_put(b, made, arrived.order, l->at_once);
+    made = build_put(b, made, arrived.order, x->at_once);
     made = build_all_to_all(b, made, &x->over, 0);
     return build_slice(b, build_put(b, made, token, x->tokens + 1), 0, 0, x->tokens);
 }
 
-int32_t experts_by_loop(struct experts *x, const struct given *g, int64_t at_once, int32_t *left)
+int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left)
 {
-    struct loop l = {.at_once = at_once, .each = at_once / x->peers};
+    struct loop l = {.each = x->at_once / x->peers};
     int32_t sum = -1;
     count_trips(x, &l);
-    x->buffer = at_once;
+    x->buffer = x->at_once;
     declare(x, &l);
     x->b->what = "tokens";
     int32_t padded = build_pad(x->b, g->x, 0, 0, 1);

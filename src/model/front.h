@@ -81,4 +81,7 @@ int front_path(const struct node *node, const char *file, const char *number, ch
 int front_function(const char *name, struct status *st);
 void front_apply(struct builder *b, int function, struct tensor *tensor);
 
+/* exp(x - max x) / its sum, over the last dim of a value. */
+int32_t front_softmax(struct builder *b, int32_t x);
+
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "model/reshard.h"
+#include "model/tensor.h"
 
 struct matmul {
     struct builder *b;
@@ -83,16 +83,14 @@ static bool keep_cuts(struct matmul *m)
     return true;
 }
 
-/* Gathers of the operands, the left one's first, and of an operand from its last dim to its first. */
+/* Gathers of the operands, the left one's first. */
 static void gather_operands(struct matmul *m)
 {
     for (int s = 0; s < 2; s++) {
-        char room[TENSOR_NAME];
-        const char *what = reshard_label(m->b, &m->side[s], room);
-        for (int d = m->side[s].dims - 1; d >= 0; d--)
-            if (m->keep[s][d] < m->side[s].dim[d].shard.count)
-                reshard_gather(m->b, &m->side[s], d, m->keep[s][d]);
-        m->b->what = what;
+        struct tensor gathered = m->side[s];
+        for (int d = 0; d < gathered.dims; d++)
+            gathered.dim[d].shard.count = m->keep[s][d];
+        m->side[s] = tensor_reshard(m->b, &m->side[s], &gathered);
     }
 }
 
@@ -109,18 +107,14 @@ static bool in_use(struct matmul *m, int axis)
 static void cut_operands(struct matmul *m, const struct tensor *wanted)
 {
     for (int o = 0; o < m->out.dims; o++) {
-        char room[TENSOR_NAME];
-        struct tensor *side = &m->side[m->from[o].side];
+        struct tensor *side = &m->side[m->from[o].side], own = *side;
         const struct axis_list *cut = cut_of(m, o), *want = &wanted->dim[o].shard;
-        struct axis_list more = {0};
-        for (int i = cut->count;
-             axis_list_common(want, cut) == cut->count && i < want->count && !in_use(m, want->axis[i]); i++)
-            more.axis[more.count++] = want->axis[i];
-        if (more.count == 0)
+        struct axis_list *more = &own.dim[m->from[o].dim].shard;
+        if (axis_list_common(want, cut) < cut->count)
             continue;
-        const char *what = reshard_label(m->b, side, room);
-        reshard_own(m->b, side, m->from[o].dim, &more);
-        m->b->what = what;
+        for (int i = cut->count; i < want->count && !in_use(m, want->axis[i]); i++)
+            more->axis[more->count++] = want->axis[i];
+        *side = tensor_reshard(m->b, side, &own);
     }
 }
 

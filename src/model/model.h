@@ -18,7 +18,7 @@
 #include "compile/pass.h"
 #include "hlo/builder.h"
 #include "hlo/module.h"
-#include "model/dispatch.h"
+#include "model/routing.h"
 #include "model/tensor.h"
 #include "notation/axes.h"
 #include "numbers/array.h"

@@ -8,31 +8,18 @@
  *   reorder   the axes of a dim, those that stay first, so that those that leave it are last: a permute
  *   exchange, own  to the end of the dim that is to be cut, whatever stands there: the next round reorders it
  */
-#include "model/reshard.h"
+#include "model/tensor.h"
 
 #include <stdlib.h>
 
-const char *reshard_label(struct builder *b, const struct tensor *t, char room[static TENSOR_NAME])
-{
-    const char *before = b->what;
-    if (module_label(b->module, t->value, "what", room, TENSOR_NAME))
-        b->what = room;
-    return before;
-}
-
-void reshard_gather(struct builder *b, struct tensor *t, int dim, int keep)
+/* Gathers a dim over all but its first `keep` axes. */
+static void gather(struct builder *b, struct tensor *t, int dim, int keep)
 {
     struct axis_list *shard = &t->dim[dim].shard, over = {0};
     for (int i = keep; i < shard->count; i++)
         over.axis[over.count++] = shard->axis[i];
     t->value = build_all_gather(b, t->value, &over, dim);
     shard->count = keep;
-}
-
-void reshard_own(struct builder *b, struct tensor *t, int dim, const struct axis_list *more)
-{
-    t->value = build_own_block(b, t->value, more, dim);
-    axis_list_append(&t->dim[dim].shard, more);
 }
 
 /* Moves the last axis of one dim to the end of another one's. On one device, over n devices of an axis:
@@ -125,7 +112,7 @@ static bool gather_one(struct builder *b, struct tensor *t, const struct tensor 
         while (keep > 0 && owner_of(wanted, have->axis[keep - 1]) < 0)
             keep--;
         if (keep < have->count) {
-            reshard_gather(b, t, d, keep);
+            gather(b, t, d, keep);
             return true;
         }
     }
@@ -165,7 +152,8 @@ static bool own_one(struct builder *b, struct tensor *t, const struct tensor *wa
             else if (!anywhere)
                 break;
         if (next.count > 0) {
-            reshard_own(b, t, d, &next);
+            t->value = build_own_block(b, t->value, &next, d);
+            axis_list_append(&t->dim[d].shard, &next);
             return true;
         }
     }
@@ -200,7 +188,9 @@ struct tensor tensor_reshard(struct builder *b, const struct tensor *from, const
         target.dim[d].shard = wanted->dim[d].shard;
     if (tensor_check(&target, b->axes, "resharding", &why) < 0)
         tensor_fail_as(b, &why);
-    const char *what = reshard_label(b, &t, room);
+    const char *what = b->what;
+    if (module_label(b->module, t.value, "what", room, sizeof room)) /* a gathered weight is labelled as the weight is */
+        b->what = room;
     while (b->module->error == 0 && (gather_one(b, &t, &target) || exchange_one(b, &t, &target, false) ||
                                      own_one(b, &t, &target, false) || reorder_one(b, &t, &target) ||
                                      exchange_one(b, &t, &target, true) || own_one(b, &t, &target, true)))

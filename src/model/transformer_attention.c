@@ -33,21 +33,11 @@ static int32_t mask(struct builder *b, int32_t scores)
     return build_select(b, build_compare(b, "GE", from, to), scores, build_fill(b, -1e30, scores));
 }
 
-/* Over the last dim; sums in f32. */
+/* In f32, whatever the scores are. */
 static int32_t softmax(struct builder *b, int32_t scores)
 {
-    int64_t dim[BUILDER_DIMS], at[BUILDER_DIMS];
-    int dims = builder_dims(b, scores, dim);
-    enum dtype_id dtype = builder_dtype(b, scores);
-    int32_t wide = build_convert(b, scores, DTYPE_F32);
-    for (int d = 0; d < dims; d++)
-        at[d] = d;
-    int32_t most = build_reduce(b, HLO_MAXIMUM, wide, &(int64_t){dims - 1}, 1);
-    wide = build_binary(b, HLO_SUBTRACT, wide, build_broadcast(b, most, dim, dims, at));
-    wide = build_unary(b, HLO_EXPONENTIAL, wide);
-    int32_t sum = build_reduce(b, HLO_ADD, wide, &(int64_t){dims - 1}, 1);
-    wide = build_binary(b, HLO_DIVIDE, wide, build_broadcast(b, sum, dim, dims, at));
-    return build_convert(b, wide, dtype);
+    int32_t wide = front_softmax(b, build_convert(b, scores, DTYPE_F32));
+    return build_convert(b, wide, builder_dtype(b, scores));
 }
 
 /* scores[b, kv, s, group, t] = q[b, s, kv, group, w] . k[b, t, kv, w];  y[b, kv, s, group, w] = softmax . v[b, t, kv, w] */

@@ -2,14 +2,16 @@
 /* A transformer's block on one device: which weights it gathers, multiplies with, and what it communicates of activations. */
 #include <string.h>
 
-#include "model/reshard.h"
 #include "model/transformer_step.h"
 
 enum { PRODUCTS = 3 }; /* of one input */
 
-struct tensor step_norm(struct transformer_step *s, const struct tensor *x, const struct tensor *scale)
+/* y = x / rms(x) * scale */
+static struct tensor norm(struct transformer_step *s, int64_t layer, enum weight_id id,
+                          const struct tensor *x)
 {
     struct builder *b = s->b;
+    const struct tensor scale = step_weight(s, layer, id);
     struct tensor wide = *x, square, rms, y;
     wide.value = build_convert(b, x->value, DTYPE_F32);
     square = wide;
@@ -20,7 +22,7 @@ struct tensor step_norm(struct transformer_step *s, const struct tensor *x, cons
     rms.value = build_unary(b, HLO_RSQRT, rms.value);
     y = tensor_zip(b, HLO_MULTIPLY, &wide, &rms);
     y.value = build_convert(b, y.value, s->t->compute);
-    return tensor_zip(b, HLO_MULTIPLY, &y, scale);
+    return tensor_zip(b, HLO_MULTIPLY, &y, &scale);
 }
 
 static struct tensor multiply(struct transformer_step *s, const struct tensor *x, const struct tensor *w,
@@ -94,14 +96,11 @@ static struct tensor multiply_onto(struct transformer_step *s, const struct tens
     return tensor_zip(s->b, HLO_ADD, x, &sum);
 }
 
-/* What products of a part of the block read: the norm of x; all tokens of the devices of tp, and so the input of products whose
- * weights tp cuts by columns. */
-static struct tensor read_norm(struct transformer_step *s, int64_t layer, enum weight_id id,
-                               const struct tensor *x)
+struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x)
 {
-    struct tensor scale = step_weight(s, layer, id), h = step_norm(s, x, &scale);
-    reshard_gather(s->b, &h, 0, h.dim[0].shard.count - s->t->tp.count);
-    return h;
+    struct tensor h = norm(s, layer, id, x), gathered = h;
+    gathered.dim[0].shard.count -= s->t->tp.count;
+    return tensor_reshard(s->b, &h, &gathered);
 }
 
 static struct tensor attend(struct transformer_step *s, int64_t layer, const struct tensor *h)
@@ -128,19 +127,18 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
 /* The feed-forward part of a layer with experts: each device sends its own tokens. */
 static struct tensor ask_experts(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor scale = step_weight(s, layer, WEIGHT_NORM_2), h = step_norm(s, x, &scale);
-    struct tensor y = step_experts(s, layer, &h);
+    struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = step_experts(s, layer, &h);
     return tensor_zip(s->b, HLO_ADD, x, &y);
 }
 
 static struct tensor in_turn(struct transformer_step *s, int64_t layer, const struct tensor *before)
 {
-    struct tensor h = read_norm(s, layer, WEIGHT_NORM_1, before), y = attend(s, layer, &h);
+    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, before), y = attend(s, layer, &h);
     struct tensor w = step_weight(s, layer, WEIGHT_O);
     struct tensor x = multiply_onto(s, &y, &w, is_kept(s, WEIGHT_O), before);
     if (transformer_has_experts(s->t, layer))
         return ask_experts(s, layer, &x);
-    h = read_norm(s, layer, WEIGHT_NORM_2, &x);
+    h = step_norm(s, layer, WEIGHT_NORM_2, &x);
     y = feed_forward(s, layer, &h);
     w = step_weight(s, layer, WEIGHT_DOWN);
     return multiply_onto(s, &y, &w, is_kept(s, WEIGHT_DOWN), &x);
@@ -149,7 +147,7 @@ static struct tensor in_turn(struct transformer_step *s, int64_t layer, const st
 /* o and down are one product of both parts beside each other, whose sums are handed out once. */
 static struct tensor in_parallel(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor h = read_norm(s, layer, WEIGHT_NORM_1, x), y[2], w[2];
+    struct tensor h = step_norm(s, layer, WEIGHT_NORM_1, x), y[2], w[2];
     y[0] = attend(s, layer, &h);
     y[1] = feed_forward(s, layer, &h);
     w[0] = step_weight(s, layer, WEIGHT_O);
@@ -163,4 +161,132 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
     s->b->layer = (int)layer + 1;
     s->b->what = "activations";
     return (s->t->parallel ? in_parallel : in_turn)(s, layer, x);
+}
+
+/* Layers of a transformer whose feed-forward part is a mixture of experts. */
+
+int transformer_read_experts(const struct node *root, struct transformer *t, struct status *st)
+{
+    static const char *const names[] = {"experts", "top-k",       "capacity-factor", "d-ff",
+                                        "every",   "expert-axis", "routing",         NULL};
+    const struct front_key keys[] = {
+        {"d-ff", FRONT_COUNT, .to = &t->expert_ff, .most = 0x1p32},
+        {"every", FRONT_COUNT, .to = &t->every, .most = (double)t->layers},
+    };
+    struct experts x = {0};
+    t->expert_ff = t->ff;
+    t->every = 1;
+    if (front_mapping(root, "moe", names, &x.root, st) < 0 || !x.root)
+        return st->code;
+    if (experts_read_axis(&x, &t->axes, st) < 0)
+        return st->code;
+    if (t->parallel)
+        return node_fail(x.root, st, STATUS_INPUT,
+                         "experts have a norm of their own; write parallel: false, or leave out moe");
+    if (experts_read_counts(&x, &t->axes, st) < 0)
+        return st->code;
+    t->ep = x.over;
+    t->experts = x.experts;
+    t->top_k = x.top_k;
+    return FRONT_READ(x.root, keys, st);
+}
+
+int step_open_experts(struct transformer_step *s, const struct node *moe, int64_t built,
+                      const struct point *point, struct status *st)
+{
+    const struct transformer *t = s->t;
+    struct experts *x = &s->experts;
+    *x = (struct experts){.root = moe,
+                          .model = s->model,
+                          .dtype = t->compute,
+                          .layers = t->gated ? 3 : 2,
+                          .gated = t->gated,
+                          .activation = t->activation,
+                          .tokens = transformer_device_tokens(t),
+                          .over = t->ep,
+                          .router = true,
+                          .layers_with = (int)(built / t->every),
+                          .every = (int)t->every};
+    x->size[0] = x->size[x->layers] = t->d;
+    return experts_read_counts(x, &t->axes, st) < 0
+               ? st->code
+               : experts_read_routing(x, &s->activations.dim[0].shard, point, st);
+}
+
+void step_declare_experts(struct transformer_step *s)
+{
+    s->experts.b = s->b;
+    s->b->layer = 0;
+    s->b->phase = NULL;
+    experts_declare_plans(&s->experts);
+}
+
+/* Those of a device, matrix by matrix. */
+static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    int32_t w = step_weight(s, layer, id).value;
+    int64_t dim[BUILDER_DIMS], local = s->experts.local;
+    builder_dims(s->b, w, dim);
+    return build_reshape(s->b, w, (int64_t[]){local, dim[0] / local, dim[1]}, 3);
+}
+
+struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h)
+{
+    static const enum weight_id gated[] = {WEIGHT_EXPERT_GATE, WEIGHT_EXPERT_UP, WEIGHT_EXPERT_DOWN};
+    const enum weight_id *id = s->t->gated ? gated : gated + 1;
+    const char *what = s->b->what;
+    struct experts *x = &s->experts;
+    struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
+    x->at = x->plans > 1 ? (int)(layer / s->t->every) : 0;
+    for (int i = 0; i < x->layers; i++)
+        g.weight[i] = matrices(s, layer, id[i]);
+    struct tensor y = *h;
+    y.value = experts_forward(x, &g);
+    s->b->what = what;
+    return y;
+}
+
+/* Weights as they are used, which are gathered from where they are held. */
+
+static struct held *held_of(const struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    return id < BLOCK_WEIGHTS ? &s->held[layer * BLOCK_WEIGHTS + id]
+                              : &s->held[s->t->layers * BLOCK_WEIGHTS + id - BLOCK_WEIGHTS];
+}
+
+/* Gradients come in their own type. */
+static void use(struct transformer_step *s, struct held *held)
+{
+    const struct transformer *t = s->t;
+    if (held->micro > s->micro)
+        return;
+    held->micro = s->micro + 1;
+    held->whole = build_convert(s->b, held->value, t->gradients);
+    if (axis_list_size(&t->dp, &t->axes) * axis_list_size(&held->weight.copies, &t->axes) > 1)
+        held->whole = build_alias(s->b, held->whole);
+    held->parts = build_vary(s->b, held->whole, &t->dp);
+    held->parts = build_vary(s->b, held->parts, &held->weight.copies);
+}
+
+/* Gathered in the compute type; what fills the last chunk is cut off. */
+struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    struct held *held = held_of(s, layer, id);
+    const struct weight *w = &held->weight;
+    const char *before = s->b->what;
+    int64_t elements = w->dims == 2 ? w->local[0] * w->local[1] : w->local[0];
+    struct tensor t = {.dims = w->dims};
+    s->b->what = w->name;
+    use(s, held);
+    int32_t value = build_convert(s->b, held->parts, s->t->compute);
+    value = build_all_gather(s->b, value, &w->shared, 0);
+    value = build_slice(s->b, value, 0, 0, elements);
+    t.value = build_reshape(s->b, value, w->local, w->dims);
+    for (int d = 0; d < w->dims; d++)
+        t.dim[d] =
+            (struct tensor_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
+    if (w->dims == 1)
+        strcpy(t.dim[0].name, "d");
+    s->b->what = before;
+    return t;
 }

@@ -6,7 +6,6 @@
  * over tp hands rows out by tokens. Of logits it has the columns of its own part: the largest, the sum of exponentials and the
  * target's logit are put together over tp.
  */
-#include "model/reshard.h"
 #include "model/transformer_step.h"
 
 /* [tokens] of the first number of the device's part of the vocabulary. */
@@ -84,8 +83,7 @@ struct tensor step_loss(struct transformer_step *s, const struct tensor *x, cons
     struct builder *b = s->b;
     b->layer = 0;
     b->what = "logits";
-    struct tensor scale = step_weight(s, 0, WEIGHT_NORM), h = step_norm(s, x, &scale);
-    reshard_gather(b, &h, 0, h.dim[0].shard.count - t->tp.count);
+    struct tensor h = step_norm(s, 0, WEIGHT_NORM, x);
     struct tensor table = step_weight(s, 0, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED), wanted = h;
     wanted.dim[1] = table.dim[0];
     int32_t logits = tensor_matmul(b, &h, &table, 1, &wanted, DTYPE_F32).value;

@@ -8,9 +8,11 @@
 enum { LAYERS_MOST = 1024, MICRO_BATCHES_MOST = 1024 };
 #define SIZE_MOST 0x1p32
 
-static int read_sizes(const struct node *root, struct transformer *t, struct status *st)
+static int read_keys(const struct node *root, struct transformer *t, struct status *st)
 {
-    const struct front_key sizes[] = {
+    static const char *const attentions[] = {"none", "full", "causal", NULL};
+    static const char *const kernels[] = {"plain", "flash", "ideal", NULL};
+    const struct front_key keys[] = {
         {"d-model", FRONT_COUNT, &t->d, "the width of the residual stream, such as 4096", .most = SIZE_MOST},
         {"d-ff", FRONT_COUNT, &t->ff, "the width of the feed-forward part, such as 14336", .most = SIZE_MOST},
         {"heads", FRONT_COUNT, &t->heads, "how many heads attention has, such as 32", .most = SIZE_MOST},
@@ -21,13 +23,22 @@ static int read_sizes(const struct node *root, struct transformer *t, struct sta
         {"layers", FRONT_COUNT, &t->layers, "how many blocks there are, such as 32", .most = LAYERS_MOST},
         {"vocabulary", FRONT_COUNT, &t->vocabulary,
          "how many tokens there are to choose from, such as 128256", .most = SIZE_MOST},
-    };
-    if (FRONT_READ(root, sizes, st) < 0)
+        {"gated", FRONT_BOOL, .to = &t->gated},
+        {"tied", FRONT_BOOL, .to = &t->tied},
+        {"fused", FRONT_BOOL, .to = &t->fused},
+        {"parallel", FRONT_BOOL, .to = &t->parallel},
+        {"keep-on-host", FRONT_BOOL, .to = &t->host},
+        {"attention", FRONT_WORD, .to = &t->attention, .words = attentions},
+        {"kernel", FRONT_WORD, .to = &t->kernel, .words = kernels},
+        {"activation", FRONT_FUNCTION, .to = &t->activation}};
+    if (FRONT_READ(root, keys, st) < 0)
         return st->code;
     if (t->heads % t->kv_heads)
         return node_fail(node_get(root, "kv-heads"), st, STATUS_INPUT,
                          "%lld key-value heads do not divide %lld heads; write 1, or what divides them",
                          (long long)t->kv_heads, (long long)t->heads);
+    if (t->activation < 0)
+        t->activation = front_function(t->gated ? "silu" : "gelu", st);
     return 0;
 }
 
@@ -70,29 +81,6 @@ static int read_keep(const struct node *root, struct transformer *t, struct stat
             return node_prefix(list->child[i], st, text_unknown("keep", text, names, st));
         t->keep |= bits[which];
     }
-    return 0;
-}
-
-static int read_kinds(const struct node *root, struct transformer *t, struct status *st)
-{
-    static const char *const attentions[] = {"none", "full", "causal", NULL};
-    static const char *const kernels[] = {"plain", "flash", "ideal", NULL};
-    const struct front_key keys[] = {{"gated", FRONT_BOOL, .to = &t->gated},
-                                     {"tied", FRONT_BOOL, .to = &t->tied},
-                                     {"fused", FRONT_BOOL, .to = &t->fused},
-                                     {"parallel", FRONT_BOOL, .to = &t->parallel},
-                                     {"keep-on-host", FRONT_BOOL, .to = &t->host},
-                                     {"attention", FRONT_WORD, .to = &t->attention, .words = attentions},
-                                     {"kernel", FRONT_WORD, .to = &t->kernel, .words = kernels},
-                                     {"activation", FRONT_FUNCTION, .to = &t->activation}};
-    t->gated = true;
-    t->attention = ATTENTION_CAUSAL;
-    t->kernel = KERNEL_FLASH;
-    t->activation = -1;
-    if (FRONT_READ(root, keys, st) < 0 || read_keep(root, t, st) < 0)
-        return st->code;
-    if (t->activation < 0)
-        t->activation = front_function(t->gated ? "silu" : "gelu", st);
     return 0;
 }
 
@@ -233,14 +221,20 @@ int transformer_read(const struct front_source *source, struct transformer *t, s
 {
     const struct node *root = source->root;
     const struct point_work *work = &source->point->work;
-    *t = (struct transformer){.axes = *source->axes, .compute = source->dtype, .head = work->head};
-    if (read_sizes(root, t, st) < 0)
+    *t = (struct transformer){.axes = *source->axes,
+                              .compute = source->dtype,
+                              .head = work->head,
+                              .gated = true,
+                              .attention = ATTENTION_CAUSAL,
+                              .kernel = KERNEL_FLASH,
+                              .activation = -1};
+    if (read_keys(root, t, st) < 0)
         return st->code;
     if (work->layers > LAYERS_MOST)
         return status_fail(st, STATUS_INPUT, "--layers %d: write 1 to %d", work->layers, LAYERS_MOST);
     if (work->layers > 0)
         t->layers = work->layers;
-    return read_dtypes(root, t, st) < 0 || read_kinds(root, t, st) < 0 ||
+    return read_dtypes(root, t, st) < 0 || read_keep(root, t, st) < 0 ||
                    transformer_read_experts(root, t, st) < 0 || read_parts(root, t, st) < 0 ||
                    read_copies(root, t, st) < 0
                ? st->code

@@ -34,8 +34,9 @@ struct transformer_step {
 /* A weight as it is used: gathered, as a matrix in the compute type. */
 struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight_id id);
 
-/* y = x / rms(x) * scale */
-struct tensor step_norm(struct transformer_step *s, const struct tensor *x, const struct tensor *scale);
+/* What the products of a part read: x / rms(x) * scale, of all tokens of the devices of tp, and so the input of products whose
+ * weights tp cuts by columns. */
+struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_id id, const struct tensor *x);
 
 /* The block of a layer, from 0: x [tokens, d], cut over dp, fsdp and tp. */
 struct tensor step_block(struct transformer_step *s, int64_t layer, const struct tensor *x);

@@ -135,13 +135,9 @@ static void of_broadcast(struct vjp_rule *r)
     int64_t dim[BUILDER_DIMS], over[BUILDER_DIMS], order[BUILDER_DIMS];
     int dims = builder_dims(r->b, r->c, dim), from, overs = 0;
     const int64_t *at = module_numbers(r->b->module, r->at, ATTR_DIMENSIONS, &from);
-    for (int d = 0; d < dims; d++) {
-        int i = 0;
-        while (i < from && at[i] != d)
-            i++;
-        if (i == from)
+    for (int d = 0; d < dims; d++)
+        if (module_dim_in(at, from, d) < 0)
             over[overs++] = d;
-    }
     for (int i = 0; i < from; i++) {
         order[i] = 0;
         for (int j = 0; j < from; j++)
@@ -159,13 +155,9 @@ static void of_reduce(struct vjp_rule *r)
     int32_t body = (int32_t)module_number(r->b->module, r->at, ATTR_TO_APPLY, -1);
     if (body != r->b->sum[builder_dtype(r->b, r->at)])
         return; /* a maximum */
-    for (int d = 0; d < dims; d++) {
-        int i = 0;
-        while (i < overs && over[i] != d)
-            i++;
-        if (i == overs)
+    for (int d = 0; d < dims; d++)
+        if (module_dim_in(over, overs, d) < 0)
             at[left++] = d;
-    }
     vjp_give(r, 0, build_broadcast(r->b, r->c, dim, dims, at));
 }
 
