@@ -105,8 +105,8 @@ static bool is_row(const struct tally_row *got, const struct row *want)
 {
     return strcmp(got->phase, want->phase) == 0 && strcmp(opcode_info(got->opcode)->name, want->op) == 0 &&
            strcmp(got->axes, want->axes) == 0 && got->group == want->group &&
-           strcmp(got->what, want->what) == 0 && got->recomputed == want->recomputed && got->count == want->count &&
-           got->in_bytes == want->in_bytes && got->out_bytes == want->out_bytes;
+           strcmp(got->what, want->what) == 0 && got->recomputed == want->recomputed &&
+           got->count == want->count && got->in_bytes == want->in_bytes && got->out_bytes == want->out_bytes;
 }
 
 static void collectives_issued(void)
@@ -129,8 +129,8 @@ static void collectives_issued(void)
                 found = found || is_row(got, &setups[s].row[w]);
             if (!found)
                 fprintf(stderr, "%s: not in the table: %s %s%s %s %d %s %g: %g to %g\n", setups[s].name,
-                        got->phase, opcode_info(got->opcode)->name, got->recomputed ? " (again)" : "", got->axes,
-                        got->group, got->what, got->count, got->in_bytes, got->out_bytes);
+                        got->phase, opcode_info(got->opcode)->name, got->recomputed ? " (again)" : "",
+                        got->axes, got->group, got->what, got->count, got->in_bytes, got->out_bytes);
             CU_ASSERT(found);
         }
         tally_free(&tally);

@@ -52,8 +52,9 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
 
 static bool alike(const struct tally_row *a, const struct tally_row *b)
 {
-    return a->opcode == b->opcode && a->recomputed == b->recomputed && a->group == b->group && a->groups == b->groups &&
-           strcmp(a->phase, b->phase) == 0 && strcmp(a->what, b->what) == 0 && strcmp(a->axes, b->axes) == 0;
+    return a->opcode == b->opcode && a->recomputed == b->recomputed && a->group == b->group &&
+           a->groups == b->groups && strcmp(a->phase, b->phase) == 0 && strcmp(a->what, b->what) == 0 &&
+           strcmp(a->axes, b->axes) == 0;
 }
 
 static int add(struct tally *tally, const struct tally_row *one, double times, struct status *st)

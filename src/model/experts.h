@@ -41,8 +41,8 @@ struct experts {
     struct model *model;
     enum dtype_id dtype;
     int layers, activation, exchange; /* exchange: enum exchange */
-    bool gated, router, backward; /* backward: of a lone layer */
-    int64_t at_once;              /* of exchange: loop: rows that a device sends in a trip */
+    bool gated, router, backward;     /* backward: of a lone layer */
+    int64_t at_once;                  /* of exchange: loop: rows that a device sends in a trip */
     int64_t size[EXPERTS_LAYERS + 1], tokens;
     struct axis_list over;  /* the experts' axis */
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */

@@ -40,20 +40,14 @@ int experts_read_counts(struct experts *x, const struct axes *axes, struct statu
                                         .most = experts < EXPERTS_TOP ? (double)experts : EXPERTS_TOP}};
     if (FRONT_READ(x->root, second, st) < 0)
         return st->code;
-    for (int a = 0; a < axes->count; a++)
-        x->all.axis[x->all.count++] = a;
     x->peers = axis_list_size(&x->over, axes);
     x->experts = (int)experts;
     x->top_k = (int)top_k;
-    x->entries = x->tokens * top_k;
     x->local = x->experts / x->peers;
     if (x->experts % x->peers)
         return node_fail(node_get(x->root, "experts"), st, STATUS_INPUT,
                          "%d experts do not divide among %d devices; the next number that does is %d",
                          x->experts, x->peers, (x->local + 1) * x->peers);
-    if (x->entries > INT32_MAX)
-        return node_fail(x->root, st, STATUS_LIMIT, "%lld tokens with %d experts each are more than %d rows",
-                         (long long)x->tokens, x->top_k, INT32_MAX);
     return 0;
 }
 
@@ -159,6 +153,12 @@ int experts_read_routing(struct experts *x, const struct axis_list *tokens, cons
                          struct status *st)
 {
     int64_t capacity;
+    x->entries = x->tokens * x->top_k;
+    if (x->entries > INT32_MAX)
+        return node_fail(x->root, st, STATUS_LIMIT, "%lld tokens with %d experts each are more than %d rows",
+                         (long long)x->tokens, x->top_k, INT32_MAX);
+    for (int a = 0; a < x->model->axes.count; a++)
+        x->all.axis[x->all.count++] = a;
     struct model_experts *e = x->model->experts = calloc(1, sizeof *e);
     if (!e)
         return status_nomem(st);

@@ -189,7 +189,8 @@ struct tensor tensor_reshard(struct builder *b, const struct tensor *from, const
     if (tensor_check(&target, b->axes, "resharding", &why) < 0)
         tensor_fail_as(b, &why);
     const char *what = b->what;
-    if (module_label(b->module, t.value, "what", room, sizeof room)) /* a gathered weight is labelled as the weight is */
+    if (module_label(b->module, t.value, "what", room,
+                     sizeof room)) /* a gathered weight is labelled as the weight is */
         b->what = room;
     while (b->module->error == 0 && (gather_one(b, &t, &target) || exchange_one(b, &t, &target, false) ||
                                      own_one(b, &t, &target, false) || reorder_one(b, &t, &target) ||

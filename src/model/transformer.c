@@ -36,7 +36,7 @@ static bool is_there(const struct transformer *t, enum weight_id id)
 {
     bool gate = id == WEIGHT_GATE || id == WEIGHT_EXPERT_GATE;
     return !(gate && !t->gated) && !(id == WEIGHT_NORM_2 && t->parallel) &&
-           !(id == WEIGHT_UNEMBED && t->tied) && !(weights[id].where == OF_EXPERTS && t->experts == 0);
+           !(id == WEIGHT_UNEMBED && t->tied) && !(weights[id].where == OF_EXPERTS && t->moe.experts == 0);
 }
 
 static void set_shape(const struct transformer *t, enum weight_id id, struct weight *w)
@@ -45,9 +45,9 @@ static void set_shape(const struct transformer *t, enum weight_id id, struct wei
                                    [Q] = t->heads * t->head_dim,
                                    [KV] = t->kv_heads * t->head_dim,
                                    [FF] = t->ff,
-                                   [EXPERTS] = t->experts,
-                                   [EXPERTS_D] = t->experts * t->d,
-                                   [EXPERTS_FF] = t->experts * t->expert_ff,
+                                   [EXPERTS] = t->moe.experts,
+                                   [EXPERTS_D] = t->moe.experts * t->d,
+                                   [EXPERTS_FF] = t->moe.experts * t->expert_ff,
                                    [EXPERT_FF] = t->expert_ff,
                                    [VOCABULARY] = t->vocabulary};
     if (!is_there(t, id))
@@ -74,7 +74,7 @@ static bool is_of_experts(enum weight_id id)
 
 bool transformer_has_experts(const struct transformer *t, int64_t layer)
 {
-    return t->experts > 0 && (layer + 1) % t->every == 0;
+    return t->moe.experts > 0 && (layer + 1) % t->every == 0;
 }
 
 bool transformer_has(enum weight_id id, bool experts)
@@ -84,7 +84,7 @@ bool transformer_has(enum weight_id id, bool experts)
 
 int64_t transformer_layers_with(const struct transformer *t, enum weight_id id)
 {
-    int64_t with = t->experts > 0 ? t->layers / t->every : 0;
+    int64_t with = t->moe.experts > 0 ? t->layers / t->every : 0;
     const int64_t layers[] = {
         [EVERYWHERE] = t->layers, [DENSE] = t->layers - with, [OF_EXPERTS] = with, [NO_BLOCK] = 1};
     return layers[weights[id].where];
@@ -96,7 +96,7 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
     set_shape(t, id, &w);
     bool of_kv = id == WEIGHT_K || id == WEIGHT_V;
     if (w.cut >= 0)
-        w.over = of_kv ? t->kv : is_of_experts(id) ? t->ep : t->tp;
+        w.over = of_kv ? t->kv : is_of_experts(id) ? t->moe.over : t->tp;
     if (w.cut < 0 ? w.dims > 0 : is_of_experts(id))
         share(&w, &t->tp); /* no dim of it is of tp, so that all chips share it */
     share(&w, &t->fsdp);
@@ -158,6 +158,6 @@ double transformer_block_flops(const struct transformer *t, bool experts)
     double used = (double)transformer_block_parameters(t, experts);
     for (enum weight_id id = 0; id < BLOCK_WEIGHTS && experts; id++)
         if (is_of_experts(id))
-            used -= (double)elements(t, id) * (t->experts - t->top_k) / t->experts;
+            used -= (double)elements(t, id) * (t->moe.experts - t->moe.top_k) / t->moe.experts;
     return 2 * used + transformer_attention_flops(t);
 }

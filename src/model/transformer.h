@@ -18,7 +18,7 @@
 #ifndef ICISIM_TRANSFORMER_H
 #define ICISIM_TRANSFORMER_H
 
-#include "model/front.h"
+#include "model/experts.h"
 
 /* What attention does: not at all, each token to all of its sequence, or to those before it. */
 enum attention { ATTENTION_NONE, ATTENTION_FULL, ATTENTION_CAUSAL };
@@ -62,10 +62,8 @@ struct transformer {
     enum dtype_id params, compute, gradients, state, momentum; /* momentum: of the state's first moment */
     bool master;                   /* a copy of the parameters in the state's type */
     int64_t micro_batches, tokens; /* of a step, on all chips */
-    int experts, top_k;            /* 0: no layer has any */
+    struct experts moe;            /* of layers that have them; moe.root is NULL where none has */
     int64_t expert_ff, every;      /* every so many layers have experts, the last of these first */
-    int64_t expert_rows;           /* of a layer, that a device makes room for */
-    struct axis_list ep;           /* experts are cut by these */
     struct axes axes;              /* the mesh's; an axis of which a part cuts key-value heads is two */
     struct axis_list dp, fsdp, tp, kv,
         copies; /* kv: the axes of tp that cut key-value heads, copies: the others */

@@ -109,10 +109,10 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
             used[axis] = true;
         }
     }
-    for (int i = 0; i < t->ep.count && code == 0; i++)
-        if (!used[t->ep.axis[i]]) {
-            used[t->ep.axis[i]] = true;
-            t->dp.axis[t->dp.count++] = t->ep.axis[i];
+    for (int i = 0; i < t->moe.over.count && code == 0; i++)
+        if (!used[t->moe.over.axis[i]]) {
+            used[t->moe.over.axis[i]] = true;
+            t->dp.axis[t->dp.count++] = t->moe.over.axis[i];
         }
     for (int a = 0; a < t->axes.count && code == 0; a++)
         if (!used[a] && t->axes.axis[a].n > 1)
@@ -127,7 +127,7 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
 static int split_axis(struct transformer *t, int axis, int n, struct status *st)
 {
     struct axes before = t->axes;
-    struct axis_list *list[] = {&t->dp, &t->fsdp, &t->tp, &t->ep};
+    struct axis_list *list[] = {&t->dp, &t->fsdp, &t->tp, &t->moe.over};
     const char *name = before.axis[axis].name;
     int rest = before.axis[axis].n / n, code = 0;
     t->axes = (struct axes){0};

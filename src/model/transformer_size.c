@@ -53,7 +53,8 @@ static struct kept kept_bytes(const struct transformer *t, enum remat remat, boo
 static double experts_bytes(const struct transformer *t, enum remat remat)
 {
     double of_type = dtype_info(t->compute)->bytes, d = (double)t->d, ff = (double)t->expert_ff;
-    double rows = (double)t->expert_rows, entries = (double)transformer_device_tokens(t) * t->top_k;
+    double rows = (double)(t->moe.buffer * t->moe.chunks),
+           entries = (double)transformer_device_tokens(t) * t->moe.top_k;
     if (remat == REMAT_FULL)
         return 0;
     if (remat == REMAT_PRODUCTS)

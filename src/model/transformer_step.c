@@ -193,7 +193,7 @@ static void write_step(struct transformer_step *s)
     int n = held_count(t);
     for (int i = 0; i < n; i++)
         declare(s, i);
-    if (t->experts)
+    if (t->moe.root)
         step_declare_experts(s);
     for (; s->micro < t->micro_batches && s->b->module->error == 0; s->micro++)
         (t->head ? run_whole : run_headless)(s);
@@ -209,10 +209,9 @@ static void write_step(struct transformer_step *s)
 }
 
 /* A few may stand for all, unless they are as different as their routings are. One at least has experts. */
-static int64_t built_layers(const struct transformer *t, const struct node *moe,
-                            const struct model_options *options)
+static int64_t built_layers(const struct transformer *t, const struct model_options *options)
 {
-    const struct node *routing = moe ? node_get(moe, "routing") : NULL;
+    const struct node *routing = t->moe.root ? node_get(t->moe.root, "routing") : NULL;
     int64_t most = options->layers_most > t->every ? options->layers_most : t->every;
     if (options->layers_most <= 0 || most > t->layers ||
         (options->same_time && routing && routing_differs(routing)))
@@ -224,17 +223,15 @@ static int build(const struct front_source *source, struct model *model, struct 
 {
     struct transformer t;
     const struct point *point = source->point;
-    const struct node *moe = node_get(source->root, "moe");
     if (transformer_read(source, &t, st) < 0)
         return st->code;
     struct transformer_step s = {.t = &t, .model = model, .activations = activations(&t)};
-    const int64_t built = built_layers(&t, moe, &model->options);
+    const int64_t built = built_layers(&t, &model->options);
     model->axes = t.axes;
-    int code = t.experts ? step_open_experts(&s, moe, built, point, st) : 0;
+    int code = t.moe.root ? step_open_experts(&s, built, point, st) : 0;
     if (code == 0) {
-        enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32, s.experts.key};
-        t.expert_rows = s.experts.buffer * s.experts.chunks;
-        model_begin(model, "transformer", &t.axes, summed, t.experts ? 5 : 3, st);
+        enum dtype_id summed[] = {t.compute, t.gradients, DTYPE_F32, DTYPE_S32, t.moe.key};
+        model_begin(model, "transformer", &t.axes, summed, t.moe.root ? 5 : 3, st);
         s.b = &model->builder;
         transformer_size(&t, point->schedule.prefetch, &model->size);
         model->layers = (int)t.layers;
@@ -249,7 +246,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         }
     }
     free(s.held);
-    experts_free(&s.experts);
+    experts_free(&t.moe);
     return code;
 }
 

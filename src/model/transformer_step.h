@@ -7,7 +7,6 @@
 #ifndef TRANSFORMER_STEP_H
 #define TRANSFORMER_STEP_H
 
-#include "model/experts.h"
 #include "model/transformer.h"
 
 /* A weight of the step. In each micro-batch gradients are asked of it where it is used first, so that they are summed over
@@ -22,13 +21,12 @@ struct held {
 };
 
 struct transformer_step {
-    const struct transformer *t;
+    struct transformer *t;
     struct model *model;
     struct builder *b;
     struct held *held;         /* [layers * BLOCK_WEIGHTS], then those of no block */
     struct tensor activations; /* between blocks: [tokens, d], cut over dp, fsdp and tp */
     int micro;                 /* from 0 */
-    struct experts experts;    /* of layers that have them */
 };
 
 /* A weight as it is used: gathered, as a matrix in the compute type. */
@@ -42,8 +40,8 @@ struct tensor step_norm(struct transformer_step *s, int64_t layer, enum weight_i
 struct tensor step_block(struct transformer_step *s, int64_t layer, const struct tensor *x);
 
 /* Whom tokens go to in the layers that are built; then, once the step has begun, what it is given of that. */
-int step_open_experts(struct transformer_step *s, const struct node *moe, int64_t built,
-                      const struct point *point, struct status *st);
+int step_open_experts(struct transformer_step *s, int64_t built, const struct point *point,
+                      struct status *st);
 void step_declare_experts(struct transformer_step *s);
 /* The feed-forward part of a layer with experts, on h [tokens, d], which is cut as x is: y, cut alike. */
 struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h);

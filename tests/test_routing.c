@@ -180,5 +180,4 @@ static void exercise_collectives(void)
     exercise_issues("workloads/moe-exercise-loop.yaml", looped, 4);
 }
 
-SUITE("dispatch", TEST(worked_example), TEST(capacities), TEST(collectives_issued),
-      TEST(exercise_collectives))
+SUITE("routing", TEST(worked_example), TEST(capacities), TEST(collectives_issued), TEST(exercise_collectives))
