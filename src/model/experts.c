@@ -74,8 +74,7 @@ static int read_all(struct experts *x, const struct front_source *source, struct
     const struct front_key keys[] = {{"activation", FRONT_FUNCTION, .to = &x->activation},
                                      {"router", FRONT_BOOL, .to = &x->router},
                                      {"backward", FRONT_BOOL, .to = &x->backward}};
-    return experts_read_axis(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
-                   experts_read_counts(x, source->axes, st) < 0 ||
+    return experts_read(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
                    front_sizes(x->root, &sizes, &x->layers, x->size, st) < 0 ||
                    FRONT_READ(x->root, keys, st) < 0 || read_exchange(x, st) < 0
                ? st->code

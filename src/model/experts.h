@@ -3,8 +3,8 @@
  * experts: mixtures of experts, as they are appended to a step: alone (model: experts, experts.c) or as the feed-forward part
  * of layers of a transformer (transformer_experts.c).
  *
- * Both say how many experts there are, how tokens are cut and what an expert is; experts_read() reads what they have in
- * common, which is whom tokens go to and how many of them an expert takes. From that follows a plan of each layer: tables that
+ * Both say how many experts there are, how tokens are cut and what an expert is; experts_read() and experts_read_routing() read
+ * what they have in common, which is whom tokens go to and how many of them an expert takes. From that follows a plan of each layer: tables that
  * the step is given, of what each device sends where (experts_plan.c). With them experts_forward() makes y of x by rows that
  * are sent to their experts and back (experts_step.c). Three other ways to the same sums, of a lone layer, are in
  * experts_ways.c.
@@ -58,10 +58,9 @@ struct experts {
     int plans, at;     /* `at` is the one of the layer at hand */
 };
 
-/* The axis of the experts; how many there are, and how many each token goes to; whom tokens go to, and what an expert takes
- * of them, where `tokens` are the axes that cut them. In this order; what a front end says must be there before the second. */
-int experts_read_axis(struct experts *x, const struct axes *axes, struct status *st);
-int experts_read_counts(struct experts *x, const struct axes *axes, struct status *st);
+/* The axis of the experts, how many there are, and how many each token goes to. Then, once the front end has said the rest, whom
+ * tokens go to, and what an expert takes of them, where `tokens` are the axes that cut them. */
+int experts_read(struct experts *x, const struct axes *axes, struct status *st);
 int experts_read_routing(struct experts *x, const struct axis_list *tokens, const struct point *point,
                          struct status *st);
 /* Once the step has begun, what the exchange of rows is told in each plan: orders, sizes, offsets; gates or logits. */

@@ -17,24 +17,18 @@ int experts_position(const struct experts *x, int device)
     return axis_list_position(&x->over, &x->model->axes, device);
 }
 
-int experts_read_axis(struct experts *x, const struct axes *axes, struct status *st)
+int experts_read(struct experts *x, const struct axes *axes, struct status *st)
 {
-    const char *text = "ep";
+    const char *axis = "ep";
     const struct node *node = node_get(x->root, "expert-axis");
-    const struct front_key key[] = {{"expert-axis", FRONT_TEXT, .to = &text}};
-    if (FRONT_READ(x->root, key, st) < 0)
-        return st->code;
-    int code = axis_list_parse(text, axes, &x->over, st);
-    return code < 0 ? node_prefix(node ? node : x->root, st, code) : 0;
-}
-
-int experts_read_counts(struct experts *x, const struct axes *axes, struct status *st)
-{
     int64_t experts = 0, top_k = 0;
     const struct front_key first[] = {
+        {"expert-axis", FRONT_TEXT, .to = &axis},
         {"experts", FRONT_COUNT, &experts, "how many there are, such as 8", .most = EXPERTS_MOST}};
     if (FRONT_READ(x->root, first, st) < 0)
         return st->code;
+    if (axis_list_parse(axis, axes, &x->over, st) < 0)
+        return node_prefix(node ? node : x->root, st, st->code);
     const struct front_key second[] = {{"top-k", FRONT_COUNT, &top_k,
                                         "how many experts a token goes to, such as 2",
                                         .most = experts < EXPERTS_TOP ? (double)experts : EXPERTS_TOP}};

@@ -150,15 +150,6 @@ int routing_join(struct routing *one, const struct routing *of, const int device
     return 0;
 }
 
-int64_t routing_dropped(const struct routing *r, int device)
-{
-    int64_t dropped = 0;
-    for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
-        if (device < 0 || i / r->experts == device)
-            dropped += r->routed[i] - r->kept[i];
-    return dropped;
-}
-
 static int reserve(struct dispatch *d, bool order, struct status *st)
 {
     size_t devices = (size_t)d->devices, slots = devices * (size_t)d->peers + 1;

@@ -68,8 +68,6 @@ static inline int64_t routing_entries(const struct routing *routing)
 {
     return routing->tokens * routing->top_k;
 }
-/* Entries that were dropped: of a device, or of all (-1). */
-int64_t routing_dropped(const struct routing *routing, int device);
 
 /*
  * A dispatch is what each device sends to the experts' devices: in which order the entries of its routing go, how many rows to

@@ -112,29 +112,6 @@ struct weight transformer_weight(const struct transformer *t, enum weight_id id)
     return w;
 }
 
-static int64_t elements(const struct transformer *t, enum weight_id id)
-{
-    struct weight w = transformer_weight(t, id);
-    return w.dims == 0 ? 0 : w.dims == 1 ? w.dim[0] : w.dim[0] * w.dim[1];
-}
-
-int64_t transformer_block_parameters(const struct transformer *t, bool experts)
-{
-    int64_t sum = 0;
-    for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++)
-        if (transformer_weight(t, id).dims == 2 && transformer_has(id, experts))
-            sum += elements(t, id);
-    return sum;
-}
-
-int64_t transformer_parameters(const struct transformer *t)
-{
-    int64_t sum = 0;
-    for (enum weight_id id = 0; id < WEIGHTS; id++)
-        sum += elements(t, id) * transformer_layers_with(t, id);
-    return sum;
-}
-
 int64_t transformer_local_tokens(const struct transformer *t)
 {
     return t->tokens / t->micro_batches / axis_list_size(&t->dp, &t->axes) /
@@ -155,9 +132,11 @@ double transformer_attention_flops(const struct transformer *t)
 
 double transformer_block_flops(const struct transformer *t, bool experts)
 {
-    double used = (double)transformer_block_parameters(t, experts);
-    for (enum weight_id id = 0; id < BLOCK_WEIGHTS && experts; id++)
-        if (is_of_experts(id))
-            used -= (double)elements(t, id) * (t->moe.experts - t->moe.top_k) / t->moe.experts;
+    double used = 0;
+    for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++) {
+        struct weight w = transformer_weight(t, id);
+        double n = w.dims == 2 && transformer_has(id, experts) ? (double)w.dim[0] * (double)w.dim[1] : 0;
+        used += is_of_experts(id) && n > 0 ? n - n * (t->moe.experts - t->moe.top_k) / t->moe.experts : n;
+    }
     return 2 * used + transformer_attention_flops(t);
 }

@@ -92,10 +92,6 @@ struct weight {
 };
 struct weight transformer_weight(const struct transformer *t, enum weight_id id);
 
-/* Parameters of a block without its norms, with experts or not, and of the model, with all. */
-int64_t transformer_block_parameters(const struct transformer *t, bool experts);
-int64_t transformer_parameters(const struct transformer *t);
-
 /* Tokens of a micro-batch on the devices that have the same. */
 int64_t transformer_local_tokens(const struct transformer *t);
 /* The same that one device has between products. */

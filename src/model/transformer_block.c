@@ -124,10 +124,35 @@ static struct tensor feed_forward(struct transformer_step *s, int64_t layer, con
     return gated ? tensor_zip(s->b, HLO_MULTIPLY, &both[1], &both[0]) : both[0];
 }
 
+/* Those of a device, matrix by matrix. */
+static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
+{
+    int32_t w = step_weight(s, layer, id).value;
+    int64_t dim[BUILDER_DIMS], local = s->t->moe.local;
+    builder_dims(s->b, w, dim);
+    return build_reshape(s->b, w, (int64_t[]){local, dim[0] / local, dim[1]}, 3);
+}
+
+static struct tensor run_experts(struct transformer_step *s, int64_t layer, const struct tensor *h)
+{
+    static const enum weight_id gated[] = {WEIGHT_EXPERT_GATE, WEIGHT_EXPERT_UP, WEIGHT_EXPERT_DOWN};
+    const enum weight_id *id = s->t->gated ? gated : gated + 1;
+    const char *what = s->b->what;
+    struct experts *x = &s->t->moe;
+    struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
+    x->at = x->plans > 1 ? (int)(layer / s->t->every) : 0;
+    for (int i = 0; i < x->layers; i++)
+        g.weight[i] = matrices(s, layer, id[i]);
+    struct tensor y = *h;
+    y.value = experts_forward(x, &g);
+    s->b->what = what;
+    return y;
+}
+
 /* The feed-forward part of a layer with experts: each device sends its own tokens. */
 static struct tensor ask_experts(struct transformer_step *s, int64_t layer, const struct tensor *x)
 {
-    struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = step_experts(s, layer, &h);
+    struct tensor h = norm(s, layer, WEIGHT_NORM_2, x), y = run_experts(s, layer, &h);
     return tensor_zip(s->b, HLO_ADD, x, &y);
 }
 
@@ -178,12 +203,10 @@ int transformer_read_experts(const struct node *root, struct transformer *t, str
     t->every = 1;
     if (front_mapping(root, "moe", names, &x->root, st) < 0 || !x->root)
         return st->code;
-    if (experts_read_axis(x, &t->axes, st) < 0)
-        return st->code;
     if (t->parallel)
         return node_fail(x->root, st, STATUS_INPUT,
                          "experts have a norm of their own; write parallel: false, or leave out moe");
-    return experts_read_counts(x, &t->axes, st) < 0 ? st->code : FRONT_READ(x->root, keys, st);
+    return experts_read(x, &t->axes, st) < 0 ? st->code : FRONT_READ(x->root, keys, st);
 }
 
 int step_open_experts(struct transformer_step *s, int64_t built, const struct point *point, struct status *st)
@@ -209,31 +232,6 @@ void step_declare_experts(struct transformer_step *s)
     s->b->layer = 0;
     s->b->phase = NULL;
     experts_declare_plans(&s->t->moe);
-}
-
-/* Those of a device, matrix by matrix. */
-static int32_t matrices(struct transformer_step *s, int64_t layer, enum weight_id id)
-{
-    int32_t w = step_weight(s, layer, id).value;
-    int64_t dim[BUILDER_DIMS], local = s->t->moe.local;
-    builder_dims(s->b, w, dim);
-    return build_reshape(s->b, w, (int64_t[]){local, dim[0] / local, dim[1]}, 3);
-}
-
-struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h)
-{
-    static const enum weight_id gated[] = {WEIGHT_EXPERT_GATE, WEIGHT_EXPERT_UP, WEIGHT_EXPERT_DOWN};
-    const enum weight_id *id = s->t->gated ? gated : gated + 1;
-    const char *what = s->b->what;
-    struct experts *x = &s->t->moe;
-    struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
-    x->at = x->plans > 1 ? (int)(layer / s->t->every) : 0;
-    for (int i = 0; i < x->layers; i++)
-        g.weight[i] = matrices(s, layer, id[i]);
-    struct tensor y = *h;
-    y.value = experts_forward(x, &g);
-    s->b->what = what;
-    return y;
 }
 
 /* Weights as they are used, which are gathered from where they are held. */

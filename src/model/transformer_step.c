@@ -69,12 +69,12 @@ static void declare(struct transformer_step *s, int i)
                                                                 .parts = axis_list_size(&w->over, &t->axes)};
 }
 
-static void number_name(const struct transformer_step *s, const char *stem, char name[static TENSOR_NAME])
+/* "x"; of several micro-batches "x1", "x2" ... */
+static const char *number_name(const struct transformer_step *s, const char *stem,
+                               char name[static TENSOR_NAME])
 {
-    if (s->t->micro_batches > 1)
-        snprintf(name, TENSOR_NAME, "%s%d", stem, s->micro + 1);
-    else
-        snprintf(name, TENSOR_NAME, "%s", stem);
+    snprintf(name, TENSOR_NAME, s->t->micro_batches > 1 ? "%s%d" : "%s", stem, s->micro + 1);
+    return name;
 }
 
 /* Activations of a micro-batch: tokens by d. */
@@ -92,11 +92,10 @@ static struct tensor add_input(struct transformer_step *s, const char *stem, con
                                enum dtype_id dtype)
 {
     char name[TENSOR_NAME];
-    number_name(s, stem, name);
     s->b->layer = 0;
     s->b->phase = NULL;
     s->b->what = dtype == DTYPE_S32 ? stem : "activations";
-    struct tensor made = model_input(s->model, name, x, dtype, false);
+    struct tensor made = model_input(s->model, number_name(s, stem, name), x, dtype, false);
     if (dtype == DTYPE_S32 && s->b->module->error == 0)
         s->model->input[s->model->inputs - 1].below = s->t->vocabulary;
     return made;
@@ -105,8 +104,7 @@ static struct tensor add_input(struct transformer_step *s, const char *stem, con
 static void add_output(struct transformer_step *s, const char *stem, const struct tensor *y)
 {
     char name[TENSOR_NAME];
-    number_name(s, stem, name);
-    model_output(s->model, name, y, NULL);
+    model_output(s->model, number_name(s, stem, name), y, NULL);
 }
 
 static struct tensor run_blocks(struct transformer_step *s, const struct tensor *x)

@@ -43,8 +43,6 @@ struct tensor step_block(struct transformer_step *s, int64_t layer, const struct
 int step_open_experts(struct transformer_step *s, int64_t built, const struct point *point,
                       struct status *st);
 void step_declare_experts(struct transformer_step *s);
-/* The feed-forward part of a layer with experts, on h [tokens, d], which is cut as x is: y, cut alike. */
-struct tensor step_experts(struct transformer_step *s, int64_t layer, const struct tensor *h);
 
 /* Rows of the embedding for tokens, s32[tokens] cut over dp and fsdp; and the mean cross entropy of what the logits of x say of
  * targets, cut alike. */

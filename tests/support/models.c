@@ -189,3 +189,12 @@ const char *transformer_with(const char *more)
     snprintf(text, sizeof text, "%s%s%s", small, strstr(more, "layers:") ? "" : "layers: 2\n", more);
     return text;
 }
+
+int64_t routing_dropped(const struct routing *r, int device)
+{
+    int64_t dropped = 0;
+    for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
+        if (device < 0 || i / r->experts == device)
+            dropped += r->routed[i] - r->kept[i];
+    return dropped;
+}

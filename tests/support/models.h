@@ -40,4 +40,7 @@ void transformer_same_as_one_chip(const char *text, const char *mesh, enum remat
 /* A small transformer with more keys. */
 const char *transformer_with(const char *more);
 
+/* Entries that were dropped: of a device, or of all (-1). */
+int64_t routing_dropped(const struct routing *routing, int device);
+
 #endif
