@@ -34,9 +34,6 @@ struct collective_spec collective_job_spec(const struct job *job);
 int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
                           int32_t *after, struct status *st);
 
-/* Rings, or targets of a permute, or sizes of the pairs, as the point asks. */
-int participants_open(struct collective_job *c, const struct job *job, struct status *st);
-
 /* The collective as formulas see it; the job's program is there already. */
 int collective_case(const struct collective_job *c, const struct job *job, struct formula_case *formula,
                     struct status *st);
