@@ -44,11 +44,11 @@ END
 
 "$icisim" run all-gather --slice 4 --size 1MiB --ring uni --trace - --engine event | python3 -c 'import json, sys; json.load(sys.stdin)'
 
-# What is shown is the same whether one chip is run for all that are alike or not; "folded" stands in the heading.
+# What is shown is the same whether one chip is run for all that are alike or not; the heading says how many were.
 alike() {
     for fold in on off; do
         "$icisim" run "$@" --engine event --fold $fold --steps --critical-path --trace "$folder/$fold.json" |
-            sed 's/, folded [0-9x]* -> [0-9x]*//' >"$folder/$fold.txt"
+            sed 's/, simulated [0-9]* of [0-9]* equivalent chips//' >"$folder/$fold.txt"
     done
     cmp "$folder/on.txt" "$folder/off.txt" || fail "folded, it looks different: $*"
     cmp "$folder/on.json" "$folder/off.json" || fail "folded, the trace is different: $*"

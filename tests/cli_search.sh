@@ -38,7 +38,7 @@ for row, full in zip(found, every):
     assert kind != "slower" or float(row["least_s"]) >= best[-1] * 1.01 * (1 - 1e-8), (row["mesh"], row["least_s"], best[-1])
 print(kinds)
 line = open(sys.argv[3]).readline()
-for kind, words in (("memory", "do not fit memory"), ("sequences", "have no whole sequences"), ("slower", "are not as fast"), ("invalid", "are invalid")):
+for kind, words in (("memory", "exceed HBM"), ("sequences", "cannot split the batch evenly"), ("slower", "pruned by bound"), ("invalid", "are invalid")):
     assert (f"; {kinds[kind]} {words}" in line) == (kinds[kind] > 0), (kind, kinds[kind], line)
 PY
 }

@@ -113,7 +113,7 @@ static void tables_have_what_applies(void)
         "7\n"
         "   2385000  bidi  11.70   38.25       -    11.70  0.00     -     -      -      87.7          -      "
         "7\n"
-        "# formula: none; rule of thumb: none; diff = time / formula - 1\n");
+        "# formula: none; rule of thumb: none; diff: time against the column to its left, minus 1\n");
     free(text);
     result[0].size_bytes = 0;
     result[0].formula_exact_s = NAN;

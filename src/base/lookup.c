@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where memory ends, an entry is not added, and that is said; by itself uthash would end the process. */
+/* Out of memory: the entry is not added, and the caller is told. By itself, uthash would end the process. */
 #define HASH_NONFATAL_OOM          1
 #define uthash_nonfatal_oom(entry) (no_memory = true)
 #include <uthash.h>

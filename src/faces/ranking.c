@@ -69,10 +69,10 @@ static void print_left(const struct ranking *ranking, FILE *out)
     const struct {
         int64_t points;
         const char *why;
-    } left[] = {{ranking->unfit, "do not fit memory"},
-                {ranking->uneven, "have no whole sequences on a shard of the batch"},
+    } left[] = {{ranking->unfit, "exceed HBM"},
+                {ranking->uneven, "cannot split the batch evenly"},
                 {ranking->refused, "are invalid"},
-                {ranking->slower, "are not as fast, by what their links have to carry"}};
+                {ranking->slower, "pruned by bound"}};
     for (size_t i = 0; i < sizeof left / sizeof *left && ranking->searched; i++)
         if (left[i].points > 0)
             fprintf(out, "; %" PRId64 " %s", left[i].points, left[i].why);

@@ -89,7 +89,8 @@ void slice_free(struct slice *slice)
     slice->chip_frac = NULL;
 }
 
-char *slice_print_lengths(const int len[], int axes, char *text)
+/* Lengths of axes, "4x4x8"; returns where they end. */
+static char *print_lengths(const int len[], int axes, char *text)
 {
     for (int a = 0; a < axes; a++)
         text += sprintf(text, a > 0 ? "x%d" : "%d", len[a]);
@@ -98,7 +99,7 @@ char *slice_print_lengths(const int len[], int axes, char *text)
 
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT])
 {
-    char *end = slice_print_lengths(slice->span, slice->axes, text);
+    char *end = print_lengths(slice->span, slice->axes, text);
     if (slice->topology && slice->topology != topologies[0])
         snprintf(end, (size_t)(SLICE_TEXT - (end - text)), "_%s", slice->topology->name);
     return text;

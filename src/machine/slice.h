@@ -70,8 +70,6 @@ int slice_set_speed(struct slice *slice, double link_Bps, double hop_latency_s, 
 /* "4x4x8" and "x,z" ("all", "none"): what slice_parse_shape() and --wrap read. Returns `text`. */
 enum { SLICE_TEXT = 40 };
 char *slice_print_shape(const struct slice *slice, char text[static SLICE_TEXT]);
-/* Lengths of axes, "4x4x8", into a text with room for them; returns where they end. */
-char *slice_print_lengths(const int len[], int axes, char *text);
 char *slice_print_wrap(const struct slice *slice, char text[static SLICE_TEXT]);
 
 /* The letter of an axis, and back (-1 if it is none). */

@@ -298,7 +298,9 @@ int fold_moved(const struct fold *fold, int from, int to, int chip)
 
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT])
 {
-    char *end = slice_print_lengths(fold->span, fold->axes, text);
-    slice_print_lengths(fold->period, fold->axes, stpcpy(end, " -> "));
+    int chips = 1;
+    for (int axis = 0; axis < fold->axes; axis++)
+        chips *= fold->span[axis];
+    snprintf(text, FOLD_TEXT, "%d of %d", fold->slice.chips, chips);
     return text;
 }

@@ -46,7 +46,7 @@ int fold_first(const struct fold *fold, int chip);
  * which the same one stands. */
 int fold_moved(const struct fold *fold, int from, int to, int chip);
 
-/* "16x16x16 -> 1x1x1". Returns `text`. */
+/* How many chips are simulated, of how many: "1 of 4096". Returns `text`. */
 enum { FOLD_TEXT = 72 };
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT]);
 

@@ -141,7 +141,7 @@ static int end(struct table *table, const struct result result[], int results, b
     if (sized) {
         print_ids(result, results, offsetof(struct result, exact_id), "# formula: ", out);
         print_ids(result, results, offsetof(struct result, rule_id), "; rule of thumb: ", out);
-        fputs("; diff = time / formula - 1\n", out);
+        fputs("; diff: time against the column to its left, minus 1\n", out);
     }
     print_bracket(result, results, out);
     print_agreement(result, results, out);

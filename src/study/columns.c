@@ -96,7 +96,7 @@ const struct column columns[] = {
      .meaning = "what binds the products, MXU, HBM or launch, by the share of their time"},
 
     {TEXT(gather), .place = 35, .heading = "gather", .common = "gather %s,",
-     .meaning = "matmul: what the output has cut less is gathered before the product, after it, or mixed; empty without a choice"},
+     .meaning = "matmul: where the output is sharded less than an operand, whether the all-gather stands before the matmul, after it, or mixed; empty without a choice"},
 
     {REAL(mfu_half_frac), .meaning = "model: the same with attention counted half, as if each token met those before it only"},
     {REAL(mfu_full_frac), .meaning = "model: the same with attention counted in full"},
@@ -109,7 +109,7 @@ const struct column columns[] = {
     {TEXT(busy), .place = 71, .when = WHEN_KNOWN, .heading = "busy (share)",
      .meaning = "parts: how much of the time of a batch each is at work"},
 
-    {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "folded", .common = "folded %s,"},
+    {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_FORMULA, .heading = "diff", IN_PERCENT,
      .decimals = 2},
     {.kind = COLUMN_OFF, OF(formula_rule_s), .place = 46, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

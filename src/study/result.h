@@ -65,7 +65,7 @@ struct result {
     /* For tables, not in the CSV */
     char exact_id[RESULT_ID], rule_id[RESULT_ID]; /* E3, F2 */
     double engines_off_frac;                      /* with engine both: how far its two are apart (trace.h) */
-    char fold[FOLD_TEXT];                         /* "16x16x16 -> 1x1x1"; "" if not folded */
+    char fold[FOLD_TEXT];                         /* "1 of 4096" chips simulated; "" if not folded */
     char schedule[RESULT_LINE];                   /* of a workload of parts: who works on what, in order */
     char rerouted[RESULT_LINE];                   /* what dead links change; "" if none is dead */
     char warning[RESULT_LINE];                    /* a sentence: what cannot work although it was timed; "" */
