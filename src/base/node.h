@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to base/. */
 /*
  * node: the values that a document (document.h) is made of, and how they are read.
  *

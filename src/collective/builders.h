@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to collective/. */
 /* The builders, each a row of the tables in collectives.c. */
 #ifndef BUILDERS_H
 #define BUILDERS_H

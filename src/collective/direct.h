@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to collective/. */
 /*
  * direct: what all-to-alls of equal and of ragged blocks share: every pair of a group at once, offset by offset, each
  * on its shortest routes.

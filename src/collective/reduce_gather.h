@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to collective/. */
 /* What a broadcast has of all-gathers and reduce-scatters. */
 #ifndef REDUCE_GATHER_H
 #define REDUCE_GATHER_H

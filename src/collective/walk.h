@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to collective/. */
 /*
  * walk: what the builders of collectives share. A walk is a collective that is being written: its rings with
  * more than one chip, their variables and routes, the stage that its ops belong to. Its phases are written

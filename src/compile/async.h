@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * async: collectives in two parts, for passes that start them early or wait for them late. A pass says which collectives of
  * the entry are split, then starts them where it wants to; what is written brings what it needs before it, of a collective

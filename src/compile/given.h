@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * given: gathers of what the step was given: of parameters, in other types or shapes, or gathered before. They can stand
  * anywhere before their first use.

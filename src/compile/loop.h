@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * loop: one collective and the products beside it, as the steps of an unrolled loop. What overlap.c and the writers share.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * lower_own: what the files of the lowering share. lower_walk.c goes through instructions in the order of execution,
  * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and branches.

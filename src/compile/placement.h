@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * placement: on which chip each of a module's devices is, and what its groups of devices look like there.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /* The rows of the engine table (engine.c), each defined in the file of its engine, and how one is run. */
 #ifndef ENGINES_H
 #define ENGINES_H

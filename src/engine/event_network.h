@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * event_network: flows on links, and the rates that plain max-min fair sharing gives them.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * event_plan: what of a program can be known before time starts, laid out for the event engine.
  *

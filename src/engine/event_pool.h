@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * event_pool: items of one size, taken and given back all the time, named by an index that never moves.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * event_queue: what happens next, for programs in which thousands of things happen at the same instant.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * event_run: a program on its way through the event engine.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /*
  * lanes: what SimGrid must be told of a program before it runs: every way from a chip along a route that a
  * send takes (a lane), the platform that holds them, and the scales that keep its arithmetic exact.

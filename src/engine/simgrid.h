@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to engine/. */
 /* The one function of the module icisim_simgrid.so, and the name that simgrid_load.c finds it by. */
 #ifndef ENGINE_SIMGRID_H
 #define ENGINE_SIMGRID_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * api: the public library (include/icisim/): handles around the structs of the other folders, and no logic of
  * its own.

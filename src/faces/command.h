@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * command: a subcommand of the program: a const struct in a file of its own, and a row in command.c.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c and
  * eval_steps.c show it, eval_cases.c runs a file of them; eval_model.c runs the step of a model. */
 #ifndef CLI_EVAL_H

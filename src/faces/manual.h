@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * manual: a program of the build, icisim_manual TEMPLATE FILE, which writes manual pages and shell completions from tables:
  * options, commands, collectives, columns, closed forms, chips.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * outputs: the points of a grid, run one after the other, and all that a run may write of them: rows of a CSV, and of each
  * point its steps, the critical path, a trace, its links, a module's instructions, or the program itself.

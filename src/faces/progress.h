@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * progress: a bar on stderr, with the time that is left, where stderr is a terminal.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * ranking: the fastest points of many, kept as they come, in whatever order.
  *

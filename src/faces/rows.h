@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * rows: the grid of points that settings are, the files that options name, and the rows that a CSV has for the points.
  *

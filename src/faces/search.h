@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * search: the fastest of many meshes of a model, without simulating all of them.
  *

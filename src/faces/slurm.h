@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * slurm: a sweep as a job array of the Slurm scheduler: a script that runs each shard as a task of the array, and, when
  * all of them are done, a job that merges their files.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to faces/. */
 /*
  * sweep_file: the CSV of a sweep: which points of the grid it has, and how it is written and read.
  *

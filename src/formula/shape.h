@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to formula/. */
 /* What the closed forms ask of a case: which op, how many rings that count, alike or not. */
 #ifndef ICISIM_FORMULA_SHAPE_H
 #define ICISIM_FORMULA_SHAPE_H

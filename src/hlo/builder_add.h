@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /* builder_add: what the files of the builder share. */
 #ifndef BUILDER_ADD_H
 #define BUILDER_ADD_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /*
  * hlo_lexer: the tokens of HLO text, and where a fault is.
  *

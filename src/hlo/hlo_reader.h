@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /*
  * hlo_reader: what the files that read HLO text share: the lexer, the module that is built, names seen so far.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /*
  * module_check: the invariants of a module, which all that reads one may rely on.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /*
  * opcode: HLO's opcodes, each with its class, which says what a reader, a cost model and an interpreter have to know of it.
  *

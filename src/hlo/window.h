@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to hlo/. */
 /*
  * window: convolutions as HLO writes them: window={size=3x3 stride=2x2 pad=1_1x0_0 lhs_dilate=2x2 rhs_dilate=1x1} and
  * dim_labels=b01f_01io->b01f, which name batch, features and spatial dims of both operands and the result.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to machine/. */
 /* Values of a chip file: chip_read.c reads them, chip_load.c says from which files. */
 #ifndef CHIP_READ_H
 #define CHIP_READ_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to machine/. */
 /*
  * mesh_layout: which physical axes of a slice, or which parts of them, each logical axis of a mesh takes.
  *

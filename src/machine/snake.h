@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to machine/. */
 /* snake: an order of the points of a box in which neighbours stay neighbours, closed to a cycle where we know
  * how.
  */

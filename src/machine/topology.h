@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to machine/. */
 /*
  * topology: what the wires of a slice look like, as a const struct of functions.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * experts: mixtures of experts, as they are appended to a step: alone (model: experts, experts.c) or as the feed-forward part
  * of layers of a transformer (transformer_experts.c).

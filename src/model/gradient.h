@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * gradient: the backward pass of a step, appended to it.
  *

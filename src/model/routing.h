@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * routing: which experts the tokens of each device go to, with what gates, and which of these entries are dropped.
  *

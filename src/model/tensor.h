@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * tensor: a global array of a step, how mesh axes cut it, and the value that a device holds of it.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * transformer: what a workload file says of a transformer and of how it is trained, and its weights.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * transformer_step: the parts of a transformer's step, as they are appended to the module.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to model/. */
 /*
  * vjp: vector-Jacobian products, the rules that the backward pass consists of (gradient.h).
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to notation/. */
 /*
  * groups_mesh: replica groups by the axes of a mesh, and lists of devices: what the reader of groups is made of.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * cases: a whole example of a collective: mesh, specs, call, local step, input, and what must come out.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * definition: each collective by its definition, in slices, sums and joins of whole blocks, as JAX's documentation and XLA's
  * operation semantics write it, without program, ring or chunk.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /* The program of an evaluation: its rings, its chunks and the collective on them. */
 #ifndef EVALUATE_BUILD_H
 #define EVALUATE_BUILD_H

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * execute: the data executor, which moves real numbers along a program's sends and combines them.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * frame: one run of a computation on the devices that take part in it; and the three kinds of instructions.
  *

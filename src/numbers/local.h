@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * local: a step that every device does on its own block, before a collective or alone; nothing is sent.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * pack: the layout changes at the two ends of a program, between a JAX block and a buffer of chunks.
  *

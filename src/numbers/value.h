@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to numbers/. */
 /*
  * value: what an instruction has made on all devices: an array on each, or a tuple of values. Values are shared and counted,
  * so that tuples and calls copy no numbers.

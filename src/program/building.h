@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to program/. */
 /* What the builders of a program's arrays share: the first fault sticks, and arrays grow. */
 #ifndef PROGRAM_BUILDING_H
 #define PROGRAM_BUILDING_H

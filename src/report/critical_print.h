@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to report/. */
 /*
  * critical_print: the critical path, its waits and what of the communication hides, for people.
  *

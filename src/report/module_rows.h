@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to report/. */
 /*
  * module_rows: what a module's run took, a row an instruction: all its executions together.
  *

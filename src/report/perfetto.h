@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to report/. */
 /*
  * perfetto: a traced program as Chrome trace events, the JSON that ui.perfetto.dev and chrome://tracing open.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to report/. */
 /*
  * perfetto_events: what happens in a traced program, event by event, before it is written (perfetto.c).
  *

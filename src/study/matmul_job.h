@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /*
  * matmul_job: the workload "matmul": a chain of sharded products, as a module.
  *

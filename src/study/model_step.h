@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /*
  * model_step: the step of a model as it runs: the model's module, passed through what the options ask for.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /*
  * parts: a workload of several programs at a time, each on chips of its own, with transfers between them.
  *

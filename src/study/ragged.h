@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /*
  * ragged: how much each pair of a ragged all-to-all moves.
  *

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /*
  * ring_choice: by which rings a collective goes over its mesh axes.
  *

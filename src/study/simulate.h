@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to study/. */
 /* One simulation for a check, written as the arguments of `icisim run`. */
 #ifndef ICISIM_SIMULATE_H
 #define ICISIM_SIMULATE_H

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Holds the folders of src/ against the ordered table in src/README.md: layers.py SRC BUILD [LIZARD]
 
-A row of the table is a folder: `name/`, what it does, and the headers that other folders may include. A folder may use
-only folders above it, by includes and by symbols; a header that its row does not list is its own; a file name stands in one
-folder only. There are at most 16 folders of at most 32 sources; in a folder at most three concepts (a header with its
+A row of the table is a folder: `name/`, and what it does. A folder may use only folders above it, by includes and by symbols;
+a header that says "Private to NAME/." is included there only, and one that nobody else includes says so; a file name stands in
+one folder only. There are at most 16 folders of at most 32 sources; in a folder at most three concepts (a header with its
 source) include each other in a circle. LIZARD, a program that measures functions, says how long they are: nine in ten have
 at most 24 lines, none more than 60, and none has more than 6 parameters. Prints each fault on a line and exits with 1 if
 there are any.
@@ -23,9 +23,13 @@ NINE_IN_TEN_LINES, LINES_MOST, PARAMETERS_MOST = 24, 60, 6
 
 
 def read_table(path):
-    """[(folder, headers)] in the order of the table."""
-    rows = re.findall(r"^\| `(\w+)/` \|[^|]*\|([^|]*)\|$", open(path).read(), re.M)
-    return [(name, re.findall(r"`(\w+\.h)`", headers)) for name, headers in rows]
+    """The folders in the order of the table."""
+    return re.findall(r"^\| `(\w+)/` \|[^|]*\|$", open(path).read(), re.M)
+
+
+def is_private(src, folder, header):
+    path = "%s/%s/%s" % (src, folder, header)
+    return os.path.exists(path) and "/* Private to %s/. */" % folder in open(path).read()
 
 
 def includes(src):
@@ -117,25 +121,21 @@ def faults(src, build, lizard):
     if lizard:
         yield from long_functions(src, lizard)
     table = read_table(src + "/README.md")
-    order = {name: at for at, (name, _) in enumerate(table)}
-    public = dict(table)
+    order = {name: at for at, name in enumerate(table)}
     folders = {path.split("/")[-2] for path in glob.glob(src + "/*/*.[ch]")}
     for name in sorted(folders ^ set(order)):
         yield "%s/: %s" % (name, "is in the table, but not there" if name in order else "is not in the table of src/README.md")
-    for name, headers in table:
-        for header in headers:
-            if not os.path.exists("%s/%s/%s" % (src, name, header)):
-                yield "%s/%s: is in the table, but not there" % (name, header)
     used = collections.defaultdict(set)
     for folder, name, other, header in includes(src):
         used[other].add(header)
         if order.get(other, len(order)) > order.get(folder, -1):
             yield "%s/%s: includes %s/%s, which stands above it" % (folder, name, other, header)
-        elif header not in public.get(other, ()):
+        elif is_private(src, other, header):
             yield "%s/%s: includes %s/%s, a header of that folder's own" % (folder, name, other, header)
-    for name, headers in table:
-        for header in sorted(set(headers) - used[name]):
-            yield "%s/%s: no other folder includes it; take it out of the table" % (name, header)
+    for path in sorted(glob.glob(src + "/*/*.h")):
+        folder, header = path.split("/")[-2:]
+        if header not in used[folder] and not is_private(src, folder, header):
+            yield "%s/%s: no other folder includes it; let it say /* Private to %s/. */" % (folder, header, folder)
     count = 0
     for folder, name, other, symbol in symbols(src, build):
         count += 1
