@@ -98,7 +98,7 @@ static void what_is_alike_still_folds(void)
     struct point point = gather("4x3", RING_UNI, "1,0:x+=0.5 1,1:x+=0.5 1,2:x+=0.5");
     point.machine.wrap = "all";
     OKAY(job_result(&point, &catalog, &result, &st), st);
-    CU_ASSERT_STRING_EQUAL(result.fold, "4x3 -> 4x1");
+    CU_ASSERT_STRING_EQUAL(result.fold, "4 of 12");
     /* uni: every chunk passes the slow link but one, which ends there: 3 steps of 2c, and latencies. The first step of
      * the slow link ends at a + 2c, and from then on it is never idle; the last chunk has to be passed on no more. */
     NEAR(result.time_s, 3 * (a + 2 * 4194304 / w), 1e-9);
