@@ -142,7 +142,7 @@ void network_join_path(struct network *network, uint32_t flow, int32_t links, co
     network->crossings += links;
     if (network->crossings > NETWORK_CROSSINGS_MAX)
         network->code = STATUS_LIMIT;
-    else if (!link || (!network->code && !network->group && !start_paths(network)))
+    else if (!link || (!network->group && !start_paths(network)))
         network->code = STATUS_NOMEM;
     if (network->code) {
         free(link);
