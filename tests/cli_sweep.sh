@@ -100,7 +100,7 @@ grep -q -e '--resume needs a file' err || fail "$(cat err)"
 slow=(all-to-all --slice 8x8 --size 1MiB:6000MiB:+1MiB --engine event --fold off -j 2 --csv slow.csv)
 env --default-signal=INT "$program" sweep "${slow[@]}" 2>err &
 sweep=$!
-while [ "$(cat slow.csv 2>/dev/null | wc -l)" -lt 20 ]; do sleep 0.05; done
+while [ "$(cat slow.csv 2>/dev/null | wc -l)" -lt 20 ] && kill -0 $sweep; do sleep 0.05; done
 kill -INT $sweep
 wait $sweep
 [ $? -eq 130 ] || fail 'Ctrl-C: no exit 130'
