@@ -137,11 +137,9 @@ const char *algorithm_name(enum algorithm algorithm);
 int algorithm_by_name(const char *name, struct status *st);
 
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
- * for each ring of two chips or more, and one for the parts that walk the rings in different orders). And the view of
- * a chip's own chunk of it: what it gathers from, or has when it has scattered. */
+ * for each ring of two chips or more, and one for the parts that walk the rings in different orders). */
 int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
                           int64_t rows, int64_t cols, bool by_cols);
-struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer);
 
 /* Targets of a collective-permute, for every chip of the slice, -1 for those out of the mesh; `chip` is scratch of [chips].
  * permute_shift(): what is at position k over the axes listed, in the order listed, goes to position k +

@@ -151,8 +151,15 @@ int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_R
     return ways * k;
 }
 
-int walk_directions(const struct walk *walk, const struct part *part, int ring,
-                    struct direction direction[static 2])
+/* One direction of a phase: so many steps by + or by -. On a line only the chips that have something to send, and a
+ * chip to send it to, take part in a step. */
+struct direction {
+    int sign, steps;
+    bool line;
+};
+
+static int directions_of(const struct walk *walk, const struct part *part, int ring,
+                         struct direction direction[static 2])
 {
     int n = walk->ring[ring]->n;
     if (walk->spec->kind == RING_UNI) {
@@ -194,12 +201,15 @@ static int32_t phase_payload(const struct walk *walk, const struct phase *phase,
     return walk_payload(walk, &payload);
 }
 
-int32_t direction_offset(const struct direction *direction, bool gather, int t)
+/* The chip at position p sends chunk p + offset at step t. A gather passes on what started t steps ago; a scatter is its
+ * time reverse: what is sent at step t has steps - t still to go. */
+static int32_t offset_at(const struct direction *direction, bool gather, int t)
 {
     return gather ? -direction->sign * t : direction->sign * (direction->steps - t);
 }
 
-int32_t direction_where(struct walk *walk, int ring, const struct direction *direction, bool gather, int t)
+/* Which chips send at step t. */
+static int32_t senders_at(struct walk *walk, int ring, const struct direction *direction, bool gather, int t)
 {
     int n = walk->ring[ring]->n;
     if (!direction->line)
@@ -266,8 +276,8 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
                       .setup_s = phase->setup_s,
                       .stage = walk->stage};
     for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
-        send.where = direction_where(walk, ring, direction, gather, t);
-        send.payload = phase_payload(walk, phase, direction_offset(direction, gather, t));
+        send.where = senders_at(walk, ring, direction, gather, t);
+        send.payload = phase_payload(walk, phase, offset_at(direction, gather, t));
         send.step = t;
         int32_t before_it = last;
         last = program_add(program, send);
@@ -290,7 +300,7 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
 struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before)
 {
     struct direction direction[PHASE_ENDS];
-    struct ends ends = {.count = walk_directions(walk, phase->part, phase->part->order[phase->m], direction)};
+    struct ends ends = {.count = directions_of(walk, phase->part, phase->part->order[phase->m], direction)};
     int32_t first = walk->program->ops;
     bool all_ordered = true, ordered;
     for (int i = 0; i < ends.count; i++) {
@@ -322,14 +332,4 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
     if (spec_has_shares(spec) && parts > 1)
         program_share(program, buffer, share);
     return buffer;
-}
-
-struct view collective_own(const struct collective_spec *spec, struct program *program, int32_t buffer)
-{
-    struct walk walk;
-    struct view own = {.buffer = buffer};
-    choose_rings(&walk, spec, program);
-    for (int r = 0; r < walk.rings; r++)
-        own.pick[r] = pick_var(walk.var[r], 0);
-    return own;
 }

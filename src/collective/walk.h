@@ -72,19 +72,6 @@ struct part {
 };
 int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS]);
 
-/* One direction of a phase: so many steps by + or by -. On a line only the chips that have something to send, and a
- * chip to send it to, take part in a step. */
-struct direction {
-    int sign, steps;
-    bool line;
-};
-int walk_directions(const struct walk *walk, const struct part *part, int ring,
-                    struct direction direction[static 2]);
-/* Step t: the chip at position p sends chunk p + offset; and who sends. A gather passes on what started t steps
- * ago; a scatter is its time reverse: what is sent at step t has steps - t still to go. */
-int32_t direction_offset(const struct direction *direction, bool gather, int t);
-int32_t direction_where(struct walk *walk, int ring, const struct direction *direction, bool gather, int t);
-
 /* One phase of a part: round one ring. `m` counts the part's phases in gathering order. */
 struct phase {
     const struct part *part;

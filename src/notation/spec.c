@@ -15,7 +15,8 @@ bool spec_names_axis(const struct spec *spec, int axis)
     return false;
 }
 
-int spec_add(struct spec *spec, const struct axes *axes, const char *name, struct status *st)
+/* Appends the axis to the last entry's list. Errors also say when another entry has the axis. */
+static int add_axis(struct spec *spec, const struct axes *axes, const char *name, struct status *st)
 {
     int axis = axes_find(axes, name);
     if (axis >= 0 && spec_names_axis(spec, axis))
@@ -40,7 +41,7 @@ static int parse_entry(struct cursor *c, const struct axes *axes, struct spec *s
         if ((strcmp(name, "None") == 0 || strcmp(name, "null") == 0) && *start != '\'' && *start != '"') {
             if (tuple)
                 return cursor_fail(c, "None inside a list of axes; write the axes only");
-        } else if ((code = spec_add(spec, axes, name, c->st)) < 0) {
+        } else if ((code = add_axis(spec, axes, name, c->st)) < 0) {
             return code;
         }
         if (!tuple || !cursor_accept(c, ","))

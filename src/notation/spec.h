@@ -22,9 +22,6 @@ struct spec {
     struct axis_list dim[SPEC_DIMS];
 };
 
-/* Appends the axis to the last entry's list. Errors also say when another entry has the axis. */
-int spec_add(struct spec *spec, const struct axes *axes, const char *name, struct status *st);
-
 /* Reads "P(None, tp)", "P((dp, tp), None)", "P()", with the names in quotes or not, the P left out or
  * written PartitionSpec. */
 int spec_parse(const char *text, const struct axes *axes, struct spec *spec, struct status *st);

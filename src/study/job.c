@@ -32,11 +32,6 @@ unsigned workload_kind(const char *op)
 static const struct workload *const workloads[] = {&workload_module, &workload_collective, &workload_matmul,
                                                    &workload_parts, NULL};
 
-const struct workload *const *workload_list(void)
-{
-    return workloads;
-}
-
 const struct workload *workload_of(const struct point *point, struct status *st)
 {
     for (const struct workload *const *w = workloads; *w && point->work.op; w++)
@@ -89,7 +84,9 @@ int64_t job_batch(const struct grid *grid, int64_t index)
     return grid_with(grid, grid_with(grid, index, option_by_name("size"), 0), option_by_name("strategy"), 0);
 }
 
-int job_vary(struct job *job, struct status *st)
+/* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built
+ * again, in which it takes what it has. */
+static int vary(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
     struct catalog *catalog = job->catalog;
@@ -282,7 +279,8 @@ void run_free(struct run *run)
     timing_free(&run->timing);
 }
 
-void job_fail(const struct job *job, struct result *result, const struct status *why)
+/* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run. */
+static void fail(const struct job *job, struct result *result, const struct status *why)
 {
     identify(result, job->point, job);
     snprintf(result->status, sizeof result->status, "%s%s", status_is_refusal(why->code) ? "" : RESULT_FAILED,
@@ -315,7 +313,7 @@ void job_result_failed(const struct point *point, struct catalog *catalog, struc
     struct status own = {0};
     struct job job = {0};
     job_open(&job, point, catalog, &own); /* for the names; it need not succeed */
-    job_fail(&job, result, why);
+    fail(&job, result, why);
     job_close(&job);
 }
 
@@ -327,7 +325,7 @@ int batch_open(struct batch *batch, int64_t number, const struct point *point, s
         batch_close(batch);
     batch->number = number;
     batch->point = *point;
-    int code = again ? job_vary(&batch->job, st) : job_open(&batch->job, &batch->point, catalog, st);
+    int code = again ? vary(&batch->job, st) : job_open(&batch->job, &batch->point, catalog, st);
     batch->holds = code == 0;
     return code;
 }
@@ -344,7 +342,7 @@ int batch_result(struct batch *batch, int64_t number, const struct point *point,
     if (code == 0)
         *result = batch->run.result;
     else
-        job_fail(&batch->job, result, st);
+        fail(&batch->job, result, st);
     if (code < 0)
         batch_close(batch);
     return code;

@@ -5,7 +5,7 @@
  *     point -> machine -> workload: rings, program -> engine: trace -> metrics -> result
  *
  * What a point's op text means is known by workloads: a workload is a const struct of functions in a file of
- * its own, and a row in workload_list(). The first one that says that a text is its own opens the job, which
+ * its own, and a row in the list of job.c. The first one that says that a text is its own opens the job, which
  * is cheap and finds every fault of the input, and then builds its program.
  *
  * A batch is the points of a grid that share what they have in common. Neighbours in a grid often differ in their size alone.
@@ -101,7 +101,6 @@ struct workload {
 
 /* To add one: a line here, and one in the list. */
 extern const struct workload workload_collective, workload_matmul, workload_module, workload_parts;
-const struct workload *const *workload_list(void);
 
 /* The workload of a point, or a failure that names the nearest ops. */
 const struct workload *workload_of(const struct point *point, struct status *st);
@@ -109,10 +108,7 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 /* Checks the point of a job that is zeroed but for its options: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
-/* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built again,
- * in which it takes what it has. */
-int job_vary(struct job *job, struct status *st);
-/* The points of a grid that differ like that are a batch, whose number is the index of the first of them. */
+/* The points of a grid that differ in their size and their strategy alone are a batch, whose number is the index of the first of them. */
 int64_t job_batch(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
@@ -143,8 +139,7 @@ int job_result(const struct point *point, struct catalog *catalog, struct result
 int job_result_with(const struct point *point, const struct job_options *options, struct catalog *catalog,
                     struct result *result, struct status *st);
 
-/* A result that has no numbers, and a status that says why; of a job that could not be opened, built or run, or of a point. */
-void job_fail(const struct job *job, struct result *result, const struct status *why);
+/* A result that has no numbers, and a status that says why, of a point that could not be run. */
 void job_result_failed(const struct point *point, struct catalog *catalog, struct result *result,
                        const struct status *why);
 
