@@ -36,8 +36,7 @@ double formula_time_s(const struct formula *form, const struct formula_case *c)
     return is_in_scope(form->scope, c, &shape) ? form->time_s(c, &shape) : NAN;
 }
 
-/* The first form of a list that speaks of the case. */
-static const char *find(const struct formula list[], const struct formula_case *c, double *time_s)
+const char *formula_find(const struct formula list[], const struct formula_case *c, double *time_s)
 {
     for (const struct formula *form = list; form->id && !c->uneven; form++) {
         *time_s = formula_time_s(form, c);
@@ -48,31 +47,9 @@ static const char *find(const struct formula list[], const struct formula_case *
     return "";
 }
 
-const char *formula_exact_find(const struct formula_case *c, double *time_s)
-{
-    return find(formula_exact, c, time_s);
-}
-
-const char *formula_rule_find(const struct formula_case *c, double *time_s)
-{
-    return find(formula_rules, c, time_s);
-}
-
 double formula_exact_s(const struct formula_case *c)
 {
     double time_s;
-    formula_exact_find(c, &time_s);
+    formula_find(formula_exact, c, &time_s);
     return time_s;
-}
-
-double formula_rule_s(const struct formula_case *c)
-{
-    double time_s;
-    formula_rule_find(c, &time_s);
-    return time_s;
-}
-
-double formula_latency_bound_bytes(double hop_latency_s, double link_Bps)
-{
-    return hop_latency_s * link_Bps;
 }

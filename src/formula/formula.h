@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * formula: closed forms of collectives: exact times of our schedules (E0 to E8s) and textbook rules (F1 to F11). Never sees
+ * formula: closed forms of collectives: exact times of our schedules (E0 to E8s) and textbook rules (F1 to F10). Never sees
  * an engine.
  *
  * V bytes of the whole array, N chips in the ring, w one-way link bandwidth, W = 2w, a latency of one hop. An
@@ -42,18 +42,9 @@ struct formula_case {
     int route_links, routes;
 };
 
-/* The form that fits a case best: its id, "E3" or "F2", and its time; "" and NaN where there is none. Or its time alone. */
-const char *formula_exact_find(const struct formula_case *c, double *time_s);
-const char *formula_rule_find(const struct formula_case *c, double *time_s);
-double formula_exact_s(const struct formula_case *c);
-double formula_rule_s(const struct formula_case *c);
-
 /* How a broadcast goes: in so many chunks that follow each other along the rings, or 0: scattered, then gathered. What its
  * builder asks, so that it is never slower than an all-reduce. `kind`, rings, sizes, links and `root` count. */
 int formula_broadcast_chunks(const struct formula_case *c);
-
-/* F11: the bytes below which a hop costs more latency than transfer. */
-double formula_latency_bound_bytes(double hop_latency_s, double link_Bps);
 
 struct shape;
 
@@ -73,5 +64,10 @@ double formula_time_s(const struct formula *form, const struct formula_case *c);
 /* All of them, in the order in which a case looks for its form; a row without an id ends each list. */
 extern const struct formula formula_exact[];
 extern const struct formula formula_rules[];
+
+/* The form of a list that fits a case best: its id, "E3" or "F2", and its time; "" and NaN where there is none. Or the exact
+ * time alone. */
+const char *formula_find(const struct formula list[], const struct formula_case *c, double *time_s);
+double formula_exact_s(const struct formula_case *c);
 
 #endif

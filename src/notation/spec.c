@@ -9,9 +9,8 @@
 bool spec_names_axis(const struct spec *spec, int axis)
 {
     for (int d = 0; d < spec->dims; d++)
-        for (int i = 0; i < spec->dim[d].count; i++)
-            if (spec->dim[d].axis[i] == axis)
-                return true;
+        if (axis_list_has(&spec->dim[d], axis))
+            return true;
     return false;
 }
 

@@ -91,6 +91,19 @@ int array_reshape(struct array *array, int dims, const int64_t shape[], struct s
     return 0;
 }
 
+void array_insert_dim(struct array *array, int dim)
+{
+    memmove(array->shape + dim + 1, array->shape + dim, (size_t)(array->dims - dim) * sizeof *array->shape);
+    array->shape[dim] = 1;
+    array->dims++;
+}
+
+void array_remove_dim(struct array *array, int dim)
+{
+    array->dims--;
+    memmove(array->shape + dim, array->shape + dim + 1, (size_t)(array->dims - dim) * sizeof *array->shape);
+}
+
 static int check_dim(const struct array *array, int dim, struct status *st)
 {
     char text[ARRAY_TEXT];

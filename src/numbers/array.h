@@ -89,6 +89,10 @@ int array_slice(const struct array *array, int dim, int64_t low, int64_t high, s
 /* The dims reversed, as .T does. */
 int array_transpose(const struct array *array, struct array *out, struct status *st);
 
+/* A dim of 1 is put in or taken out, for whoever owns the struct: no element moves. */
+void array_insert_dim(struct array *array, int dim);
+void array_remove_dim(struct array *array, int dim);
+
 /* n arrays one after another along `dim`: alike in all other dims. */
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st);
 

@@ -220,13 +220,6 @@ static struct spec spec_of(const struct example *example, const struct spec *spe
     return example->pmap ? rows : *spec;
 }
 
-/* ... and does not see the dim. */
-static void drop_rows(struct array *block)
-{
-    block->dims--;
-    memmove(block->shape, block->shape + 1, (size_t)block->dims * sizeof *block->shape);
-}
-
 int case_blocks(const struct example *example, struct array block[], struct status *st)
 {
     const struct array *input = &example->input;
@@ -240,8 +233,8 @@ int case_blocks(const struct example *example, struct array block[], struct stat
     int code = spec_shard(&spec, &example->axes, input, block, st);
     for (int i = 0; i < devices && code == 0; i++) {
         struct array cut = block[i];
-        if (example->pmap)
-            drop_rows(&cut);
+        if (example->pmap) /* and they do not see it */
+            array_remove_dim(&cut, 0);
         code = local_apply(&example->local, &cut, &block[i], st);
         array_free(&cut);
     }
@@ -260,9 +253,7 @@ static int add_rows(const struct example *example, const struct array block[], s
         if (row[i].dims == ARRAY_DIMS)
             return status_fail(st, STATUS_LIMIT,
                                "pmap's result has a dim more than its blocks; at most %d fit", ARRAY_DIMS);
-        memmove(row[i].shape + 1, row[i].shape, (size_t)row[i].dims * sizeof *row[i].shape);
-        row[i].shape[0] = 1;
-        row[i].dims++;
+        array_insert_dim(&row[i], 0);
     }
     return 0;
 }

@@ -6,24 +6,20 @@
 #include "numbers/definition.h"
 #include "numbers/frame.h"
 
-static enum opcode whole_of(enum opcode opcode)
+/* The call of JAX's that a collective is; CALL_NONE if it has no definition here. */
+static enum call_op call_of(const struct frame *frame, int32_t at)
 {
-    return opcode_info(opcode)->whole;
-}
-
-bool communicate_knows(enum opcode opcode)
-{
-    switch (whole_of(opcode)) {
-    case HLO_ALL_GATHER:
-    case HLO_ALL_REDUCE:
-    case HLO_ALL_TO_ALL:
-    case HLO_COLLECTIVE_PERMUTE:
-    case HLO_REDUCE_SCATTER:
-    case HLO_RAGGED_ALL_TO_ALL:
-        return true;
-    default:
-        return false;
-    }
+    static const struct {
+        enum opcode whole;
+        enum call_op op;
+    } calls[] = {{HLO_ALL_GATHER, CALL_ALL_GATHER},    {HLO_ALL_REDUCE, CALL_PSUM},
+                 {HLO_ALL_TO_ALL, CALL_ALL_TO_ALL},    {HLO_COLLECTIVE_PERMUTE, CALL_PPERMUTE},
+                 {HLO_RAGGED_ALL_TO_ALL, CALL_RAGGED}, {HLO_REDUCE_SCATTER, CALL_PSUM_SCATTER}};
+    enum opcode whole = opcode_info(module_at(frame->module, at)->opcode)->whole;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (calls[i].whole == whole)
+            return calls[i].op;
+    return CALL_NONE;
 }
 
 /* psum, pmax or pmin, by what is applied. */
@@ -38,20 +34,10 @@ static int reduction(const struct frame *frame, int32_t at, enum call_op *op)
     return interpret_fail(frame->module, at, frame->st, "only sums, maxima and minima are interpreted");
 }
 
-/* One group of all devices, for permutes: pairs are positions in it. */
-static int all_devices(const struct frame *frame, struct groups *groups)
-{
-    int code = groups_init(groups, 1, frame->devices, frame->st);
-    for (int i = 0; code == 0 && i < frame->devices; i++)
-        groups->member[i] = i;
-    return code;
-}
-
 static int permute_pairs(const struct frame *frame, int32_t at, struct call *call)
 {
     int count;
     const int64_t *pair = module_numbers(frame->module, at, ATTR_SOURCE_TARGET_PAIRS, &count);
-    call->op = CALL_PPERMUTE;
     call->pairs = count / 2;
     call->pair = malloc(((size_t)call->pairs + 1) * sizeof *call->pair);
     if (!call->pair)
@@ -61,36 +47,25 @@ static int permute_pairs(const struct frame *frame, int32_t at, struct call *cal
     return 0;
 }
 
-/* The call of JAX that the instruction is, and its groups. */
+/* The call of JAX that the instruction is, and its groups: one of all devices for permutes, whose pairs are positions in it. */
 static int find_call(const struct frame *frame, int32_t at, struct call *call, struct groups *groups)
 {
     const struct module *module = frame->module;
-    *call = (struct call){.tiled = true};
+    *call = (struct call){.op = call_of(frame, at), .tiled = true};
     *groups = (struct groups){0};
     call->dim = call->split_axis = call->concat_axis = (int)module_number(module, at, ATTR_DIMENSIONS, 0);
-    switch (whole_of(module_at(module, at)->opcode)) {
-    case HLO_ALL_GATHER:
-        call->op = CALL_ALL_GATHER;
-        break;
-    case HLO_ALL_REDUCE:
-        if (reduction(frame, at, &call->op) < 0)
-            return frame->st->code;
-        break;
-    case HLO_REDUCE_SCATTER:
-        if (reduction(frame, at, &call->op) < 0)
-            return frame->st->code;
-        if (call->op != CALL_PSUM)
-            return interpret_fail(module, at, frame->st, "only sums are scattered");
-        call->op = CALL_PSUM_SCATTER;
-        break;
-    case HLO_ALL_TO_ALL:
-        call->op = CALL_ALL_TO_ALL;
-        if (!module_find(module, at, ATTR_DIMENSIONS))
-            return interpret_fail(module, at, frame->st, "only all-to-alls along a dim are interpreted");
-        break;
-    default:
-        return permute_pairs(frame, at, call) < 0 ? frame->st->code : all_devices(frame, groups);
-    }
+    if (call->op == CALL_PPERMUTE)
+        return permute_pairs(frame, at, call) < 0 ? frame->st->code
+                                                  : groups_parse("{}", frame->devices, groups, frame->st);
+    enum call_op op = call->op;
+    if (call_reduces(op) && reduction(frame, at, &op) < 0)
+        return frame->st->code;
+    if (call->op == CALL_PSUM)
+        call->op = op;
+    else if (call->op == CALL_PSUM_SCATTER && op != CALL_PSUM)
+        return interpret_fail(module, at, frame->st, "only sums are scattered");
+    if (op == CALL_ALL_TO_ALL && !module_find(module, at, ATTR_DIMENSIONS))
+        return interpret_fail(module, at, frame->st, "only all-to-alls along a dim are interpreted");
     return module_groups_of(module, at, groups, frame->st);
 }
 
@@ -180,7 +155,7 @@ static int apply(struct frame *frame, int32_t at, struct value *part[])
     int operands = module_at(frame->module, at)->operands, code = 0;
     struct call call;
     struct groups groups;
-    if (whole_of(module_at(frame->module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL)
+    if (call_of(frame, at) == CALL_RAGGED)
         return (part[0] = value_new(frame->devices, frame->st)) ? exchange_rows(frame, at, part[0])
                                                                 : frame->st->code;
     code = find_call(frame, at, &call, &groups);
@@ -198,7 +173,7 @@ static int apply(struct frame *frame, int32_t at, struct value *part[])
 static struct value *wrap(const struct frame *frame, int32_t at, struct value *const part[])
 {
     bool start = opcode_info(module_at(frame->module, at)->opcode)->class == CLASS_START;
-    bool rows = whole_of(module_at(frame->module, at)->opcode) == HLO_RAGGED_ALL_TO_ALL;
+    bool rows = call_of(frame, at) == CALL_RAGGED;
     int operands = module_at(frame->module, at)->operands;
     struct value *result =
         operands == 1 || rows ? value_keep(part[0]) : value_tuple(part, operands, frame->st);
@@ -212,6 +187,9 @@ static struct value *wrap(const struct frame *frame, int32_t at, struct value *c
 int communicate(struct frame *frame, int32_t at)
 {
     int operands = module_at(frame->module, at)->operands;
+    if (call_of(frame, at) == CALL_NONE)
+        return interpret_fail(frame->module, at, frame->st, "%s has no definition here",
+                              opcode_info(module_at(frame->module, at)->opcode)->name);
     for (int d = 0; d < frame->devices; d++)
         if (!frame->active[d])
             return interpret_fail(frame->module, at, frame->st, "device %d does not come to it, others do",

@@ -5,14 +5,6 @@
 
 #include "numbers/frame.h"
 
-static bool has(const int64_t dim[], int dims, int64_t d)
-{
-    for (int i = 0; i < dims; i++)
-        if (dim[i] == d)
-            return true;
-    return false;
-}
-
 /* Copies an operand of a dot as [batch][own][contracted] (the left one), or [batch][contracted][own]. */
 static int lay_out(const struct operation *op, int side, struct array *out)
 {
@@ -31,7 +23,8 @@ static int lay_out(const struct operation *op, int side, struct array *out)
         bool of_own = part == 1 + side;
         for (int d = 0; d < (of_own ? in->dims : contracted); d++) {
             int64_t dim = of_own ? d : contract[d];
-            if (of_own && (has(batch, batches, d) || has(contract, contracted, d)))
+            if (of_own &&
+                (module_dim_in(batch, batches, d) >= 0 || module_dim_in(contract, contracted, d) >= 0))
                 continue;
             order[n++] = dim;
             size[part] *= in->shape[dim];
@@ -91,7 +84,7 @@ static int apply_reduce(const struct operation *op, struct array *out)
     int64_t order[ARRAY_DIMS], results = array_elements(out), all = array_elements(in);
     for (int goes = 0; goes < 2; goes++)
         for (int d = 0; d < in->dims; d++)
-            if (has(over, overs, d) == goes)
+            if ((module_dim_in(over, overs, d) >= 0) == goes)
                 order[n++] = d;
     int code = array_init(&turned, 1, &all, in->integer, op->st);
     if (code < 0)

@@ -13,19 +13,6 @@ struct group {
     const struct array *in; /* [devices] */
 };
 
-static void remove_dim(struct array *array, int dim)
-{
-    array->dims--;
-    memmove(array->shape + dim, array->shape + dim + 1, (size_t)(array->dims - dim) * sizeof *array->shape);
-}
-
-static void insert_dim(struct array *array, int dim)
-{
-    memmove(array->shape + dim + 1, array->shape + dim, (size_t)(array->dims - dim) * sizeof *array->shape);
-    array->shape[dim] = 1;
-    array->dims++;
-}
-
 /* Part p of n of a block along a dim. Not tiled, the dim is n long and goes away. */
 static int cut(const struct group *g, const struct array *block, int dim, struct array *part,
                struct status *st)
@@ -33,7 +20,7 @@ static int cut(const struct group *g, const struct array *block, int dim, struct
     int64_t length = block->shape[dim] / g->n;
     int code = array_slice(block, dim, g->position * length, (g->position + 1) * length, part, st);
     if (code == 0 && !g->call->tiled)
-        remove_dim(part, dim);
+        array_remove_dim(part, dim);
     return code;
 }
 
@@ -104,7 +91,7 @@ static int join(const struct group *g, struct array *out, struct status *st)
     for (int k = 0; k < g->n && code == 0; k++) {
         code = take_part(g, k, &part[k], st);
         if (code == 0 && !g->call->tiled && op != CALL_RAGGED)
-            insert_dim(&part[k], dim);
+            array_insert_dim(&part[k], dim);
     }
     if (code == 0)
         code = array_concat(g->n, part, dim, out, st);

@@ -80,7 +80,7 @@ static void fill_one(const struct evaluation *e, int i, const struct memory *mem
 {
     const struct call *call = &e->example->call;
     int n = e->groups.size;
-    const struct array *block = &e->start[e->groups.member[i]];
+    struct array *block = &e->start[e->groups.member[i]];
     int64_t elements = array_elements(block);
     double *in = buffer_of(e, i, memory, "in", call->op == CALL_ALL_GATHER ? elements : 0);
     double *out = buffer_of(e, i, memory, "out", 0);
@@ -99,7 +99,7 @@ static int read_one(struct evaluation *e, int i, const struct memory *memory, st
     const struct array *want = &e->want[device];
     struct array *got = &e->got[device];
     int64_t chunk = call->op == CALL_PSUM_SCATTER ? array_elements(want) : 0;
-    const double *out = buffer_of(e, i, memory, "out", chunk);
+    double *out = buffer_of(e, i, memory, "out", chunk);
     if (!out)
         out = buffer_of(e, i, memory, "in", chunk);
     int code = array_init(got, want->dims, want->shape, want->integer, st);

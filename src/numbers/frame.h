@@ -40,7 +40,7 @@ struct operation {
     const struct operation_rule *rule;
     const struct module *module;
     int32_t instruction;
-    int operands;
+    int device, operands;
     const struct array *const *operand;
     struct status *st;
 };
@@ -58,9 +58,8 @@ double elementwise_binary(enum opcode opcode, double a, double b);
 /* The opcode by which the root of a computation of two scalars combines them: add, maximum ...; HLO_OPCODES if it is no such. */
 enum opcode elementwise_combine(const struct module *module, int32_t computation);
 
-/* Sets the value of a collective, or of its start. */
+/* Sets the value of a collective, or of its start. Any other opcode has no definition, and fails. */
 int communicate(struct frame *frame, int32_t instruction);
-bool communicate_knows(enum opcode opcode);
 
 /* The kernels of attention; any other custom call has no definition. */
 bool attention_knows(const struct module *module, int32_t instruction);

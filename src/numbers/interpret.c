@@ -47,7 +47,7 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
 {
     const struct instruction *i = module_at(frame->module, at);
     const struct array **operand = malloc(((size_t)i->operands + 1) * sizeof *operand);
-    struct operation op = {rule, frame->module, at, i->operands, operand, frame->st};
+    struct operation op = {rule, frame->module, at, 0, i->operands, operand, frame->st};
     struct value *value = *frame_slot(frame, at) = value_new(frame->devices, frame->st);
     int code = operand && value ? 0 : status_nomem(frame->st);
     for (int d = 0; d < frame->devices && code == 0; d++) {
@@ -55,6 +55,7 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
             continue;
         for (int o = 0; o < i->operands; o++)
             operand[o] = &frame_operand(frame, at, o)->array[d];
+        op.device = d;
         code = interpret_array(frame->module, i->shape, &value->array[d], frame->st);
         if (code == 0)
             code = rule->apply(&op, &value->array[d]);
@@ -63,16 +64,22 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
     return code;
 }
 
+/* The values of an instruction's operands, in memory of the caller's; NULL if memory is out. */
+static struct value **operands_of(const struct frame *frame, int32_t at)
+{
+    int operands = module_at(frame->module, at)->operands;
+    struct value **value = calloc((size_t)operands + 1, sizeof *value);
+    for (int o = 0; value && o < operands; o++)
+        value[o] = frame_operand(frame, at, o);
+    return value;
+}
+
 /* Runs a computation on the operands of an instruction. */
 static int run_called(struct frame *frame, int32_t at, int32_t computation)
 {
-    int operands = module_at(frame->module, at)->operands;
-    struct value **argument = calloc((size_t)operands + 1, sizeof *argument);
-    if (!argument)
-        return status_nomem(frame->st);
-    for (int o = 0; o < operands; o++)
-        argument[o] = frame_operand(frame, at, o);
-    int code = run(frame, computation, frame->active, argument, frame_slot(frame, at));
+    struct value **argument = operands_of(frame, at);
+    int code = argument ? run(frame, computation, frame->active, argument, frame_slot(frame, at))
+                        : status_nomem(frame->st);
     free(argument);
     return code;
 }
@@ -164,35 +171,19 @@ static int run_conditional(struct frame *frame, int32_t at)
     return code;
 }
 
-static struct value *make_tuple(struct frame *frame, int32_t at)
+static struct value *make_tuple(const struct frame *frame, int32_t at)
 {
-    int operands = module_at(frame->module, at)->operands;
-    struct value **part = malloc(((size_t)operands + 1) * sizeof *part), *made = NULL;
-    if (!part)
-        status_nomem(frame->st);
-    for (int o = 0; part && o < operands; o++)
-        part[o] = frame_operand(frame, at, o);
+    struct value **part = operands_of(frame, at), *made = NULL;
     if (part)
-        made = value_tuple(part, operands, frame->st);
+        made = value_tuple(part, module_at(frame->module, at)->operands, frame->st);
+    else
+        status_nomem(frame->st);
     free(part);
     return made;
 }
 
-static struct value *make_partition_ids(struct frame *frame)
-{
-    struct value *value = value_new(frame->devices, frame->st);
-    for (int d = 0; value && d < frame->devices; d++) {
-        if (array_init(&value->array[d], 0, NULL, true, frame->st) < 0) {
-            value_drop(value);
-            return NULL;
-        }
-        value->array[d].data[0] = d;
-    }
-    return value;
-}
-
 /* Instructions that only hand values on. */
-static struct value *hand_on(struct frame *frame, int32_t at)
+static struct value *hand_on(const struct frame *frame, int32_t at)
 {
     struct value *from;
     switch (module_at(frame->module, at)->opcode) {
@@ -202,18 +193,10 @@ static struct value *hand_on(struct frame *frame, int32_t at)
         return make_tuple(frame, at);
     case HLO_GET_TUPLE_ELEMENT:
         return value_keep(frame_operand(frame, at, 0)->part[module_number(frame->module, at, ATTR_INDEX, 0)]);
-    case HLO_PARTITION_ID:
-        return make_partition_ids(frame);
     default: /* a done: of what was given and what came, what came */
         from = frame_operand(frame, at, 0);
         return value_keep(from->parts >= 2 ? from->part[1] : from);
     }
-}
-
-static bool hands_on(enum opcode opcode)
-{
-    return opcode == HLO_PARAMETER || opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT ||
-           opcode == HLO_PARTITION_ID || opcode_info(opcode)->class == CLASS_DONE;
 }
 
 static int run_instruction(struct frame *frame, int32_t at)
@@ -224,7 +207,8 @@ static int run_instruction(struct frame *frame, int32_t at)
         (int32_t)module_number(frame->module, at, opcode == HLO_CALL ? ATTR_TO_APPLY : ATTR_CALLS, -1);
     if (rule)
         return run_local(frame, at, rule);
-    if (hands_on(opcode))
+    if (opcode == HLO_PARAMETER || opcode == HLO_TUPLE || opcode == HLO_GET_TUPLE_ELEMENT ||
+        opcode_info(opcode)->class == CLASS_DONE)
         return (*frame_slot(frame, at) = hand_on(frame, at)) ? 0 : frame->st->code;
     if (attention_knows(frame->module, at))
         return attention_run(frame, at);
@@ -232,12 +216,7 @@ static int run_instruction(struct frame *frame, int32_t at)
         return run_loop(frame, at);
     if (opcode == HLO_CONDITIONAL)
         return run_conditional(frame, at);
-    if (called >= 0)
-        return run_called(frame, at, called);
-    if (communicate_knows(opcode))
-        return communicate(frame, at);
-    return interpret_fail(frame->module, at, frame->st, "%s has no definition here",
-                          opcode_info(opcode)->name);
+    return called >= 0 ? run_called(frame, at, called) : communicate(frame, at);
 }
 
 /* Does anything use the instruction? What nobody uses needs no meaning: a kernel that is there for its time. */

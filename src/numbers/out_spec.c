@@ -4,14 +4,6 @@
 
 #include "numbers/evaluate.h"
 
-static bool has_axis(const struct axis_list *list, int axis)
-{
-    for (int i = 0; i < list->count; i++)
-        if (list->axis[i] == axis)
-            return true;
-    return false;
-}
-
 static bool names_any(const struct spec *spec, const struct axis_list *axes)
 {
     for (int i = 0; i < axes->count; i++)
@@ -26,7 +18,7 @@ static void leave_out(struct spec *spec, const struct axis_list *axes)
         struct axis_list *entry = &spec->dim[d];
         int kept = 0;
         for (int i = 0; i < entry->count; i++)
-            if (!has_axis(axes, entry->axis[i]))
+            if (!axis_list_has(axes, entry->axis[i]))
                 entry->axis[kept++] = entry->axis[i];
         entry->count = kept;
     }
@@ -37,8 +29,8 @@ static void cut_too(struct spec *spec, int d, const struct axis_list *axes)
 {
     while (spec->dims <= d && spec->dims < ARRAY_DIMS)
         spec->dim[spec->dims++] = (struct axis_list){0};
-    for (int i = 0; i < axes->count && d < spec->dims; i++)
-        spec->dim[d].axis[spec->dim[d].count++] = axes->axis[i];
+    if (d < spec->dims)
+        axis_list_append(&spec->dim[d], axes);
 }
 
 static void remove_entry(struct spec *spec, int d)

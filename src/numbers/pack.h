@@ -27,11 +27,10 @@
 #include "numbers/call.h"
 
 /* The block of a device among n as its input buffer. */
-void pack_block(const struct call *call, int n, const int32_t order[], const struct array *block,
-                double buffer[]);
+void pack_block(const struct call *call, int n, const int32_t order[], struct array *block, double buffer[]);
 
 /* Its output buffer as its result, whose shape is there. */
-void unpack_block(const struct call *call, int n, const int32_t order[], const double buffer[],
+void unpack_block(const struct call *call, int n, const int32_t order[], double buffer[],
                   struct array *result);
 
 #endif

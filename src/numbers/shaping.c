@@ -181,6 +181,12 @@ static int apply_constant(const struct operation *op, struct array *out)
     return 0;
 }
 
+static int apply_partition_id(const struct operation *op, struct array *out)
+{
+    out->data[0] = op->device;
+    return 0;
+}
+
 const struct operation_rule shaping_rules[] = {
     {HLO_BITCAST, .apply = apply_same},
     {HLO_RESHAPE, .apply = apply_same},
@@ -196,5 +202,6 @@ const struct operation_rule shaping_rules[] = {
     {HLO_PAD, .apply = apply_pad},
     {HLO_IOTA, .apply = apply_iota},
     {HLO_CONSTANT, .apply = apply_constant},
+    {HLO_PARTITION_ID, .apply = apply_partition_id},
     {HLO_OPCODES, .apply = NULL},
 };

@@ -276,8 +276,8 @@ static int collective_describe(const struct job *job, const struct trace *trace,
         result->algbw_Bps = bytes / result->time_s;
         result->busbw_Bps = result->algbw_Bps * collective_busbw_factor(c->collective, c->group_chips);
     }
-    RESULT_PUT(result->exact_id, formula_exact_find(&formula, &result->formula_exact_s));
-    RESULT_PUT(result->rule_id, formula_rule_find(&formula, &result->formula_rule_s));
+    RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
+    RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
     return 0;
 }
 

@@ -33,7 +33,7 @@ static void check_in(struct exact *exact, const char *arguments, bool simgrid)
         return;
     struct check check = {
         .part = "exact", .simulated = simulation.result.time_s, .tolerance_frac = simgrid ? 1e-6 : 1e-9};
-    snprintf(id, sizeof id, "%s%s", formula_exact_find(&simulation.formula, &check.expected),
+    snprintf(id, sizeof id, "%s%s", formula_find(formula_exact, &simulation.formula, &check.expected),
              simgrid ? " simgrid" : "");
     checks_add(exact->checks, check, id, what, "", exact->st);
 }
