@@ -10,7 +10,7 @@
 
 struct cursor cursor_of(const char *what, const char *text, struct status *st)
 {
-    return (struct cursor){what, text, text, st};
+    return (struct cursor){what, text, text, st, 0};
 }
 
 static void skip_spaces(struct cursor *c)
@@ -25,17 +25,19 @@ int cursor_fail(struct cursor *c, const char *format, ...)
     enum { SHOWN = 60 };
     char why[256];
     va_list args;
+    if (c->code < 0)
+        return c->code;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
-    return status_fail(c->st, STATUS_INPUT, "%s '%.*s%s', column %td: %s", c->what, SHOWN, c->text,
-                       strlen(c->text) > SHOWN ? "..." : "", c->at - c->text + 1, why);
+    return c->code = status_fail(c->st, STATUS_INPUT, "%s '%.*s%s', column %td: %s", c->what, SHOWN, c->text,
+                                 strlen(c->text) > SHOWN ? "..." : "", c->at - c->text + 1, why);
 }
 
 bool cursor_sees(struct cursor *c, const char *token)
 {
     skip_spaces(c);
-    return strncmp(c->at, token, strlen(token)) == 0;
+    return c->code == 0 && strncmp(c->at, token, strlen(token)) == 0;
 }
 
 bool cursor_accept(struct cursor *c, const char *token)
@@ -53,6 +55,8 @@ int cursor_expect(struct cursor *c, const char *token)
 
 int cursor_integer(struct cursor *c, const char *noun, int64_t least, int64_t most, int64_t *value)
 {
+    if (c->code < 0)
+        return c->code;
     skip_spaces(c);
     const char *digits = c->at + (*c->at == '-' || *c->at == '+');
     if (!isdigit((unsigned char)*digits))
@@ -70,6 +74,8 @@ int cursor_integer(struct cursor *c, const char *noun, int64_t least, int64_t mo
 
 int cursor_number(struct cursor *c, double *value, bool *whole)
 {
+    if (c->code < 0)
+        return c->code;
     skip_spaces(c);
     const char *digits = c->at + (*c->at == '-' || *c->at == '+');
     digits += *digits == '.';
@@ -84,6 +90,8 @@ int cursor_number(struct cursor *c, double *value, bool *whole)
 
 int cursor_name(struct cursor *c, const char *noun, char name[], size_t room)
 {
+    if (c->code < 0)
+        return c->code;
     skip_spaces(c);
     char quote = *c->at == '\'' || *c->at == '"' ? *c->at : '\0';
     const char *start = c->at + (quote != '\0');
@@ -106,5 +114,5 @@ int cursor_name(struct cursor *c, const char *noun, char name[], size_t room)
 int cursor_end(struct cursor *c)
 {
     skip_spaces(c);
-    return *c->at == '\0' ? 0 : cursor_fail(c, "nothing may follow here");
+    return *c->at == '\0' ? c->code : cursor_fail(c, "nothing may follow here");
 }

@@ -3,7 +3,8 @@
  * cursor: reads the small notations of the data modules (arrays, specs, meshes, groups) token by token.
  *
  * Every fault says which notation, the text, the column and what would have been right there. Spaces between
- * tokens are skipped.
+ * tokens are skipped. After a fault nothing is read any more, and no token is there: who reads several tokens looks at the code
+ * of the last one. A fault that is found outside is kept by setting `code`.
  *
  * Errors: STATUS_INPUT through the cursor's status. Ownership: the text is borrowed.
  */
@@ -21,6 +22,7 @@ struct cursor {
     const char *text;
     const char *at;
     struct status *st;
+    int code; /* of the first fault, 0 if none */
 };
 
 struct cursor cursor_of(const char *what, const char *text, struct status *st);

@@ -30,18 +30,15 @@ int axes_add(struct axes *axes, const char *name, int n, struct status *st)
 int axes_parse(const char *text, struct axes *axes, struct status *st)
 {
     struct cursor c = cursor_of("mesh", text, st);
-    int code = 0;
     *axes = (struct axes){0};
     do {
-        char name[AXIS_NAME];
+        char name[AXIS_NAME] = "";
         int64_t n = 0;
-        if ((code = cursor_name(&c, "an axis, as in dp=4,tp=2", name, sizeof name)) < 0)
-            return code;
+        cursor_name(&c, "an axis, as in dp=4,tp=2", name, sizeof name);
         if (!cursor_accept(&c, "="))
             return cursor_fail(&c, "expected '=' and the size of axis %s, as in dp=4,tp=2", name);
-        if ((code = cursor_integer(&c, "the size of an axis", 1, AXES_DEVICES_MAX, &n)) < 0 ||
-            (code = axes_add(axes, name, (int)n, st)) < 0)
-            return code;
+        if (cursor_integer(&c, "the size of an axis", 1, AXES_DEVICES_MAX, &n) == 0)
+            c.code = axes_add(axes, name, (int)n, st);
     } while (cursor_accept(&c, ","));
     return cursor_end(&c);
 }
@@ -125,15 +122,14 @@ int axis_list_parse(const char *text, const struct axes *axes, struct axis_list 
     bool empty = parentheses ? cursor_sees(&c, ")") : *c.at == '\0';
     while (!empty) {
         char name[AXIS_NAME];
-        int code = cursor_name(&c, "a mesh axis", name, sizeof name);
-        if (code < 0 || (code = axis_list_add(list, axes, name, st)) < 0)
-            return code;
+        if (cursor_name(&c, "a mesh axis", name, sizeof name) == 0)
+            c.code = axis_list_add(list, axes, name, st);
         /* Python writes a tuple of one as (tp,). */
         if (!cursor_accept(&c, ",") || (parentheses && cursor_sees(&c, ")")))
             break;
     }
-    int code = cursor_expect(&c, close);
-    return code < 0 ? code : cursor_end(&c);
+    cursor_expect(&c, close);
+    return cursor_end(&c);
 }
 
 bool axis_list_has(const struct axis_list *list, int axis)
@@ -199,26 +195,25 @@ int axis_list_position(const struct axis_list *list, const struct axes *axes, in
     return position;
 }
 
-/* The axes in the order in which they vary, the list last. */
-static struct axis_list axis_list_last(const struct axis_list *list, const struct axes *axes)
+/* Digit by digit: each place so far becomes as many as the digit has, from the last to the first, which is where it was. */
+void axes_count(const struct axes_digit digit[], int digits, int32_t number[])
+{
+    int64_t places = 1;
+    number[0] = 0;
+    for (int i = 0; i < digits; places *= digit[i++].n)
+        for (int64_t at = places - 1; at >= 0; at--)
+            for (int64_t k = digit[i].n - 1; k >= 0; k--)
+                number[at * digit[i].n + k] = (int32_t)(number[at] + k * digit[i].step);
+}
+
+void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[])
 {
     struct axis_list order = axis_list_of_set(((1u << axes->count) - 1) & ~axis_list_set(list));
     axis_list_append(&order, list);
-    return order;
-}
-
-/* Axis by axis: each place so far becomes as many as the axis has, from the last to the first, which is where it was. */
-void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[])
-{
-    struct axis_list order = axis_list_last(list, axes);
-    int step[AXES_MAX];
+    struct axes_digit of_axis[AXES_MAX], digit[AXES_MAX];
     for (int a = axes->count - 1, devices = 1; a >= 0; devices *= axes->axis[a--].n)
-        step[a] = devices;
-    device[0] = 0;
-    for (int i = 0, places = 1; i < order.count; places *= axes->axis[order.axis[i++]].n) {
-        int n = axes->axis[order.axis[i]].n, apart = step[order.axis[i]];
-        for (int at = places - 1; at >= 0; at--)
-            for (int k = n - 1; k >= 0; k--)
-                device[at * n + k] = device[at] + k * apart;
-    }
+        of_axis[a] = (struct axes_digit){axes->axis[a].n, devices};
+    for (int i = 0; i < order.count; i++)
+        digit[i] = of_axis[order.axis[i]];
+    axes_count(digit, order.count, device);
 }

@@ -78,6 +78,13 @@ char *axis_list_print(const struct axis_list *list, const struct axes *axes, cha
 int axis_list_size(const struct axis_list *list, const struct axes *axes);
 int axis_list_position(const struct axis_list *list, const struct axes *axes, int device);
 
+/* A number is written in digits, the last of which varies fastest; `step` is how far apart two numbers are that a digit tells
+ * apart by one. Writes the numbers of all digits in that order: number[product of all n]. */
+struct axes_digit {
+    int64_t n, step;
+};
+void axes_count(const struct axes_digit digit[], int digits, int32_t number[]);
+
 /* All devices, in groups of those that differ only along the list, in each by their position there: device[axes_devices()].
  * Groups are ordered by what their devices have in common. */
 void axis_list_groups(const struct axis_list *list, const struct axes *axes, int32_t device[]);

@@ -47,9 +47,10 @@ int expr_read_sizes(const char *text, struct expr_sizes *sizes, struct status *s
     char name[EXPR_NAME];
     int64_t n;
     do {
-        if (cursor_name(&c, "the name of a dim", name, sizeof name) < 0 || cursor_expect(&c, "=") < 0 ||
-            cursor_integer(&c, "its size", 1, dim_most, &n) < 0 || set_size(&c, sizes, name, n) < 0)
-            return st->code;
+        cursor_name(&c, "the name of a dim", name, sizeof name);
+        cursor_expect(&c, "=");
+        if (cursor_integer(&c, "its size", 1, dim_most, &n) == 0)
+            set_size(&c, sizes, name, n);
     } while (cursor_accept(&c, ","));
     return cursor_end(&c);
 }
@@ -59,11 +60,10 @@ static int parse_shard(struct cursor *c, const struct axes *axes, struct axis_li
     char name[AXIS_NAME];
     bool list = cursor_accept(c, "(");
     do {
-        int code = cursor_name(c, "a mesh axis", name, sizeof name);
-        if (code < 0 || (code = axis_list_add(shard, axes, name, c->st)) < 0)
-            return code;
+        if (cursor_name(c, "a mesh axis", name, sizeof name) == 0)
+            c->code = axis_list_add(shard, axes, name, c->st);
     } while (list && cursor_accept(c, ","));
-    return list ? cursor_expect(c, ")") : 0;
+    return list ? cursor_expect(c, ")") : c->code;
 }
 
 int expr_check_sizes(const struct expr_sizes *sizes, int given, struct status *st)
@@ -81,31 +81,26 @@ static int parse_dim(struct cursor *c, const struct axes *axes, struct expr_size
 {
     *dim = (struct expr_dim){.n = 0};
     cursor_sees(c, ""); /* skips blanks */
-    bool number = *c->at >= '0' && *c->at <= '9';
-    int code = 0;
-    if (!number) {
-        code = cursor_name(c, "a size or the name of a dim", dim->name, sizeof dim->name);
-        number = code >= 0 && cursor_accept(c, "=");
-        if (code >= 0 && !number) {
-            const int64_t *known = find_size(sizes, dim->name);
-            if (!known)
-                return cursor_fail(c, "dim %s has no size; write %s=1024, or --dims %s=1024", dim->name,
-                                   dim->name, dim->name);
-            dim->n = *known;
-        }
+    if (*c->at < '0' || *c->at > '9')
+        cursor_name(c, "a size or the name of a dim", dim->name, sizeof dim->name);
+    if (!dim->name[0] || cursor_accept(c, "=")) {
+        cursor_integer(c, "the size of a dim", 1, dim_most, &dim->n);
+        if (c->code == 0 && dim->name[0])
+            set_size(c, sizes, dim->name, dim->n);
+    } else {
+        const int64_t *known = find_size(sizes, dim->name);
+        if (!known)
+            return cursor_fail(c, "dim %s has no size; write %s=1024, or --dims %s=1024", dim->name,
+                               dim->name, dim->name);
+        dim->n = *known;
     }
-    if (code >= 0 && number) {
-        code = cursor_integer(c, "the size of a dim", 1, dim_most, &dim->n);
-        if (code >= 0 && dim->name[0])
-            code = set_size(c, sizes, dim->name, dim->n);
-    }
-    if (code >= 0 && cursor_accept(c, "@"))
-        code = parse_shard(c, axes, &dim->shard);
-    int parts = code < 0 ? 1 : axis_list_size(&dim->shard, axes);
-    if (code >= 0 && dim->n % parts != 0)
+    if (cursor_accept(c, "@"))
+        parse_shard(c, axes, &dim->shard);
+    int parts = axis_list_size(&dim->shard, axes);
+    if (dim->n % parts != 0)
         return cursor_fail(c, "a dim of %lld does not divide into %d shards; the next size that does is %lld",
                            (long long)dim->n, parts, (long long)((dim->n / parts + 1) * parts));
-    return code < 0 ? code : 0;
+    return c->code;
 }
 
 /* "1024x2048"; returns `text`. */

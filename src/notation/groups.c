@@ -68,51 +68,42 @@ static int parse_listed(struct cursor *c, const char *open, const char *close, i
 {
     int most = devices ? devices : GROUPS_DEVICES_MAX, members = 0;
     int room = devices ? devices : count_commas(c->at) + 1;
-    int code = groups_init(groups, 1, room, c->st);
+    c->code = groups_init(groups, 1, room, c->st);
     groups->count = 0;
-    while (code == 0) {
+    do {
         int first = members;
-        code = cursor_expect(c, open);
-        while (code == 0) {
+        cursor_expect(c, open);
+        do {
             int64_t device = 0;
-            if ((code = cursor_integer(c, "a device", 0, most - 1, &device)) < 0)
-                break;
+            if (cursor_integer(c, "a device", 0, most - 1, &device) < 0)
+                return c->code;
             if (members == room)
                 return cursor_fail(c, "more than %d members for %d devices; groups must not overlap", devices,
                                    devices);
             groups->member[members++] = (int)device;
-            if (!cursor_accept(c, ","))
-                break;
-        }
-        if (code == 0 && (code = cursor_expect(c, close)) == 0) {
-            if (groups->count++ == 0)
-                groups->size = members;
-            else if (members - first != groups->size)
-                code = cursor_fail(c, "a group of %d after groups of %d; all must have the same size",
-                                   members - first, groups->size);
-        }
-        if (code < 0 || !cursor_accept(c, ","))
-            break;
-    }
-    return code < 0 ? code : cursor_expect(c, close);
+        } while (cursor_accept(c, ","));
+        cursor_expect(c, close);
+        if (groups->count++ == 0)
+            groups->size = members;
+        else if (members - first != groups->size)
+            cursor_fail(c, "a group of %d after groups of %d; all must have the same size", members - first,
+                        groups->size);
+    } while (cursor_accept(c, ","));
+    return cursor_expect(c, close);
 }
 
 /* "[2,4]": writes the dims and their product, which may not exceed `most`. */
 static int parse_dims(struct cursor *c, const char *open, const char *close, int64_t least, int most,
                       int64_t dim[IOTA_DIMS], int *dims)
 {
-    int code = cursor_expect(c, open);
     *dims = 0;
-    while (code == 0) {
+    cursor_expect(c, open);
+    do {
         if (*dims == IOTA_DIMS)
             return cursor_fail(c, "more than %d dims", IOTA_DIMS);
-        if ((code = cursor_integer(c, "a dim", least, most, &dim[*dims])) < 0)
-            return code;
-        ++*dims;
-        if (!cursor_accept(c, ","))
-            break;
-    }
-    return code < 0 ? code : cursor_expect(c, close);
+        cursor_integer(c, "a dim", least, most, &dim[(*dims)++]);
+    } while (cursor_accept(c, ","));
+    return cursor_expect(c, close);
 }
 
 static int64_t product(const int64_t dim[], int dims)
@@ -123,49 +114,33 @@ static int64_t product(const int64_t dim[], int dims)
     return n;
 }
 
-/* Writes 0..n-1, shaped `dim`, in the order of its transpose: dim turn[i] of the source is dim i of it. */
-static void transpose_iota(const int64_t dim[], const int64_t turn[], int dims, int member[], int64_t n)
-{
-    int64_t stride[IOTA_DIMS] = {0};
-    for (int d = dims - 1, step = 1; d >= 0; d--) {
-        stride[d] = step;
-        step *= (int)dim[d];
-    }
-    for (int64_t i = 0; i < n; i++) {
-        int64_t rest = i, value = 0;
-        for (int d = dims - 1; d >= 0; d--) {
-            int from = (int)turn[d];
-            value += rest % dim[from] * stride[from];
-            rest /= dim[from];
-        }
-        member[i] = (int)value;
-    }
-}
-
 int groups_parse_order(struct cursor *c, int devices, int **member, int *members)
 {
     int64_t dim[IOTA_DIMS] = {0}, turn[IOTA_DIMS] = {0};
-    int most = devices ? devices : GROUPS_DEVICES_MAX, dims, turns, code;
-    if ((code = parse_dims(c, "[", "]", 1, most, dim, &dims)) < 0)
-        return code;
-    for (int d = 0; d < dims; d++)
-        turn[d] = d;
-    if (cursor_accept(c, "T")) {
-        unsigned seen = 0;
-        if ((code = parse_dims(c, "(", ")", 0, dims - 1, turn, &turns)) < 0)
-            return code;
-        for (int d = 0; d < turns; d++)
-            seen |= 1u << turn[d];
-        if (turns != dims || seen != (1u << dims) - 1)
-            return cursor_fail(c, "T(...) must name each of the dims 0 to %d once", dims - 1);
-    }
+    struct axes_digit of_dim[IOTA_DIMS], digit[IOTA_DIMS];
+    int most = devices ? devices : GROUPS_DEVICES_MAX, dims, turns;
+    unsigned seen = 0;
+    if (parse_dims(c, "[", "]", 1, most, dim, &dims) < 0)
+        return c->code;
+    for (turns = 0; turns < dims; turns++)
+        turn[turns] = turns;
+    if (cursor_accept(c, "T") && parse_dims(c, "(", ")", 0, dims - 1, turn, &turns) < 0)
+        return c->code;
+    for (int d = 0; d < turns; d++)
+        seen |= 1u << turn[d];
+    if (turns != dims || seen != (1u << dims) - 1)
+        return cursor_fail(c, "T(...) must name each of the dims 0 to %d once", dims - 1);
     int64_t n = product(dim, dims);
     if (devices ? n != devices : n > GROUPS_DEVICES_MAX)
         return cursor_fail(c, "the dims must multiply to the number of devices, %d%s", most,
                            devices ? "" : " at most");
     if (!(*member = malloc((size_t)n * sizeof **member)))
-        return status_nomem(c->st);
-    transpose_iota(dim, turn, dims, *member, n);
+        return c->code = status_nomem(c->st);
+    for (int64_t d = dims - 1, step = 1; d >= 0; step *= dim[d--])
+        of_dim[d] = (struct axes_digit){dim[d], step};
+    for (int d = 0; d < dims; d++)
+        digit[d] = of_dim[turn[d]];
+    axes_count(digit, dims, *member);
     *members = (int)n;
     return 0;
 }
@@ -174,11 +149,11 @@ int groups_parse_order(struct cursor *c, int devices, int **member, int *members
 static int parse_iota(struct cursor *c, int devices, struct groups *groups)
 {
     int64_t shape[IOTA_DIMS] = {0};
-    int shapes, members, code;
-    if ((code = parse_dims(c, "[", "]", 1, devices ? devices : GROUPS_DEVICES_MAX, shape, &shapes)) < 0 ||
-        (code = cursor_expect(c, "<=")) < 0 ||
-        (code = groups_parse_order(c, devices, &groups->member, &members)) < 0)
-        return code;
+    int shapes, members;
+    parse_dims(c, "[", "]", 1, devices ? devices : GROUPS_DEVICES_MAX, shape, &shapes);
+    cursor_expect(c, "<=");
+    if (groups_parse_order(c, devices, &groups->member, &members) < 0)
+        return c->code;
     if (shapes != 2)
         return cursor_fail(c, "expected [groups,size] before '<=', as in [2,4]<=[8]");
     if (product(shape, shapes) != members)

@@ -34,19 +34,18 @@ static int parse_entry(struct cursor *c, const struct axes *axes, struct spec *s
     spec->dims++;
     while (!tuple || !cursor_sees(c, ")")) {
         const char *start = c->at;
-        int code = cursor_name(c, "None, an axis or (axes)", name, sizeof name);
-        if (code < 0)
-            return code;
+        if (cursor_name(c, "None, an axis or (axes)", name, sizeof name) < 0)
+            return c->code;
         if ((strcmp(name, "None") == 0 || strcmp(name, "null") == 0) && *start != '\'' && *start != '"') {
             if (tuple)
                 return cursor_fail(c, "None inside a list of axes; write the axes only");
-        } else if ((code = add_axis(spec, axes, name, c->st)) < 0) {
-            return code;
+        } else {
+            c->code = add_axis(spec, axes, name, c->st);
         }
         if (!tuple || !cursor_accept(c, ","))
             break;
     }
-    return tuple ? cursor_expect(c, ")") : 0;
+    return tuple ? cursor_expect(c, ")") : c->code;
 }
 
 int spec_parse(const char *text, const struct axes *axes, struct spec *spec, struct status *st)
@@ -55,14 +54,13 @@ int spec_parse(const char *text, const struct axes *axes, struct spec *spec, str
     *spec = (struct spec){0};
     if (!cursor_accept(&c, "PartitionSpec"))
         (void)cursor_accept(&c, "P");
-    int code = cursor_expect(&c, "(");
-    while (code == 0 && !cursor_sees(&c, ")")) {
-        code = parse_entry(&c, axes, spec);
-        if (code < 0 || !cursor_accept(&c, ","))
+    cursor_expect(&c, "(");
+    while (c.code == 0 && !cursor_sees(&c, ")")) {
+        parse_entry(&c, axes, spec);
+        if (!cursor_accept(&c, ","))
             break;
     }
-    if (code < 0 || (code = cursor_expect(&c, ")")) < 0)
-        return code;
+    cursor_expect(&c, ")");
     return cursor_end(&c);
 }
 

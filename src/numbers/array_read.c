@@ -98,14 +98,11 @@ static int parse_shape(struct cursor *c, int64_t least, struct shape *shape)
     while (!cursor_sees(c, ")")) {
         if (shape->dims == ARRAY_DIMS)
             return cursor_fail(c, "more than %d dims", ARRAY_DIMS);
-        int code = cursor_integer(c, "a dim", least, ARRAY_ELEMENTS, &shape->n[shape->dims]);
-        if (code < 0)
-            return code;
-        shape->dims++;
+        cursor_integer(c, "a dim", least, ARRAY_ELEMENTS, &shape->n[shape->dims++]);
         if (!cursor_accept(c, ","))
             break;
     }
-    return tuple ? cursor_expect(c, ")") : 0;
+    return tuple ? cursor_expect(c, ")") : c->code;
 }
 
 static int make_arange(struct cursor *c, struct array *array)
@@ -114,10 +111,9 @@ static int make_arange(struct cursor *c, struct array *array)
     bool whole = false, integer = true;
     int given = 0;
     do {
-        int code = given == 3 ? cursor_fail(c, "arange takes (stop), (start, stop) or (start, stop, step)")
-                              : cursor_number(c, &value[given], &whole);
-        if (code < 0)
-            return code;
+        if (given == 3)
+            return cursor_fail(c, "arange takes (stop), (start, stop) or (start, stop, step)");
+        cursor_number(c, &value[given], &whole);
         integer = integer && whole;
         given++;
     } while (cursor_accept(c, ","));
@@ -131,34 +127,34 @@ static int make_arange(struct cursor *c, struct array *array)
     if (!(n <= (double)ARRAY_ELEMENTS))
         return cursor_fail(c, "more than %lld elements", (long long)ARRAY_ELEMENTS);
     int64_t length = (int64_t)n;
-    int code = array_init(array, 1, &length, integer, c->st);
-    for (int64_t i = 0; code == 0 && i < length; i++)
+    c->code = c->code < 0 ? c->code : array_init(array, 1, &length, integer, c->st);
+    for (int64_t i = 0; c->code == 0 && i < length; i++)
         array->data[i] = value[0] + (double)i * value[2];
-    return code;
+    return c->code;
 }
 
 static int fill(struct cursor *c, const struct shape *shape, double value, bool integer, struct array *array)
 {
-    int code = array_init(array, shape->dims, shape->n, integer, c->st);
-    int64_t n = code < 0 ? 0 : array_elements(array);
+    if (c->code == 0)
+        c->code = array_init(array, shape->dims, shape->n, integer, c->st);
+    int64_t n = c->code < 0 ? 0 : array_elements(array);
     for (int64_t i = 0; i < n; i++)
         array->data[i] = value;
-    return code;
+    return c->code;
 }
 
-static int make_alike(struct cursor *c, double value, struct array *array)
-{
-    struct shape shape;
-    int code = parse_shape(c, 0, &shape);
-    return code < 0 ? code : fill(c, &shape, value, false, array);
-}
 static int make_zeros(struct cursor *c, struct array *array)
 {
-    return make_alike(c, 0, array);
+    struct shape shape;
+    parse_shape(c, 0, &shape);
+    return fill(c, &shape, 0, false, array);
 }
+
 static int make_ones(struct cursor *c, struct array *array)
 {
-    return make_alike(c, 1, array);
+    struct shape shape;
+    parse_shape(c, 0, &shape);
+    return fill(c, &shape, 1, false, array);
 }
 
 static int make_full(struct cursor *c, struct array *array)
@@ -166,23 +162,24 @@ static int make_full(struct cursor *c, struct array *array)
     struct shape shape = {.dims = 1};
     double value = 0;
     bool whole = false;
-    int code = cursor_sees(c, "(") ? parse_shape(c, 0, &shape)
-                                   : cursor_integer(c, "a dim", 0, ARRAY_ELEMENTS, &shape.n[0]);
-    if (code < 0 || (code = cursor_expect(c, ",")) < 0 || (code = cursor_number(c, &value, &whole)) < 0)
-        return code;
+    if (cursor_sees(c, "("))
+        parse_shape(c, 0, &shape);
+    else
+        cursor_integer(c, "a dim", 0, ARRAY_ELEMENTS, &shape.n[0]);
+    cursor_expect(c, ",");
+    cursor_number(c, &value, &whole);
     return fill(c, &shape, value, whole, array);
 }
 
 static int make_eye(struct cursor *c, struct array *array)
 {
     struct shape shape = {.dims = 2};
-    int code = cursor_integer(c, "the size of eye", 0, 8192, &shape.n[0]);
+    cursor_integer(c, "the size of eye", 0, 8192, &shape.n[0]);
     shape.n[1] = shape.n[0];
-    if (code < 0 || (code = fill(c, &shape, 0, false, array)) < 0)
-        return code;
-    for (int64_t i = 0; i < shape.n[0]; i++)
+    fill(c, &shape, 0, false, array);
+    for (int64_t i = 0; c->code == 0 && i < shape.n[0]; i++)
         array->data[i * (shape.n[0] + 1)] = 1;
-    return 0;
+    return c->code;
 }
 
 /* Numerical Recipes' 64-bit hash (Press et al., 3rd ed., 7.1.4) of seed and index: no state to carry. */
@@ -203,14 +200,13 @@ static int make_random(struct cursor *c, struct array *array)
 {
     int64_t seed = 0;
     struct shape shape;
-    int code = cursor_integer(c, "the seed", 0, exact, &seed);
-    if (code < 0 || (code = cursor_expect(c, ",")) < 0 || (code = parse_shape(c, 0, &shape)) < 0 ||
-        (code = fill(c, &shape, 0, true, array)) < 0)
-        return code;
-    int64_t n = array_elements(array);
+    cursor_integer(c, "the seed", 0, exact, &seed);
+    cursor_expect(c, ",");
+    parse_shape(c, 0, &shape);
+    int64_t n = fill(c, &shape, 0, true, array) < 0 ? 0 : array_elements(array);
     for (int64_t i = 0; i < n; i++)
         array->data[i] = (double)(hash(hash((uint64_t)seed) + (uint64_t)i) % 100);
-    return 0;
+    return c->code;
 }
 
 static int parse_maker(struct cursor *c, struct array *array)
@@ -224,13 +220,12 @@ static int parse_maker(struct cursor *c, struct array *array)
         (void)cursor_accept(c, "np.");
     const char *start = c->at;
     char name[16];
-    int code = cursor_name(c, "a list or a maker of arrays", name, sizeof name);
-    if (code < 0)
-        return code;
+    if (cursor_name(c, "a list or a maker of arrays", name, sizeof name) < 0)
+        return c->code;
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
         if (strcmp(name, makers[i].name) == 0) {
-            if ((code = cursor_expect(c, "(")) < 0 || (code = makers[i].make(c, array)) < 0)
-                return code;
+            cursor_expect(c, "(");
+            makers[i].make(c, array);
             return cursor_expect(c, ")");
         }
     c->at = start;
@@ -264,23 +259,20 @@ static int infer_dim(struct cursor *c, const struct array *array, struct shape *
 static int apply_reshape(struct cursor *c, struct array *array)
 {
     struct shape shape;
-    int code = cursor_expect(c, "(");
-    if (code < 0 || (code = parse_shape(c, -1, &shape)) < 0 || (code = infer_dim(c, array, &shape)) < 0 ||
-        (code = array_reshape(array, shape.dims, shape.n, c->st)) < 0)
-        return code;
+    cursor_expect(c, "(");
+    if (parse_shape(c, -1, &shape) == 0 && infer_dim(c, array, &shape) == 0)
+        c->code = array_reshape(array, shape.dims, shape.n, c->st);
     return cursor_expect(c, ")");
 }
 
 static int apply_astype(struct cursor *c, struct array *array)
 {
     char name[16];
-    int code = cursor_expect(c, "(");
-    if (code < 0)
-        return code;
+    cursor_expect(c, "(");
     if (!cursor_accept(c, "jnp."))
         (void)cursor_accept(c, "np.");
-    if ((code = cursor_name(c, "a type", name, sizeof name)) < 0)
-        return code;
+    if (cursor_name(c, "a type", name, sizeof name) < 0)
+        return c->code;
     array->integer = strncmp(name, "int", 3) == 0;
     if (!array->integer && strncmp(name, "float", 5) != 0 && strcmp(name, "bfloat16") != 0)
         return cursor_fail(c, "no type '%s'; write int or float", name);
@@ -292,23 +284,22 @@ static int apply_astype(struct cursor *c, struct array *array)
 
 static int parse_methods(struct cursor *c, struct array *array)
 {
-    int code = 0;
-    while (code == 0 && cursor_accept(c, ".")) {
+    while (cursor_accept(c, ".")) {
         if (cursor_accept(c, "reshape")) {
-            code = apply_reshape(c, array);
+            apply_reshape(c, array);
         } else if (cursor_accept(c, "astype")) {
-            code = apply_astype(c, array);
+            apply_astype(c, array);
         } else if (cursor_accept(c, "T")) {
             struct array turned;
-            if ((code = array_transpose(array, &turned, c->st)) < 0)
+            if ((c->code = array_transpose(array, &turned, c->st)) < 0)
                 break;
             array_free(array);
             *array = turned;
         } else {
-            code = cursor_fail(c, "expected reshape(...), T or astype(...)");
+            cursor_fail(c, "expected reshape(...), T or astype(...)");
         }
     }
-    return code;
+    return c->code;
 }
 
 int array_parse(const char *text, struct array *array, struct status *st)
@@ -317,8 +308,9 @@ int array_parse(const char *text, struct array *array, struct status *st)
     *array = (struct array){0};
     bool nested = cursor_sees(&c, "[") || strchr("-+.0123456789", *c.at);
     int code = nested ? parse_nested(&c, array) : parse_maker(&c, array);
-    if (code == 0 && (code = parse_methods(&c, array)) == 0)
-        code = cursor_end(&c);
+    if (code == 0 && parse_methods(&c, array) == 0)
+        cursor_end(&c);
+    code = code < 0 ? code : c.code;
     if (code < 0)
         array_free(array);
     return code;

@@ -43,22 +43,23 @@ bool call_reduces(enum call_op op)
            op == CALL_PSUM_SCATTER;
 }
 
-static int add_pair(struct cursor *c, struct call *call)
+static void add_pair(struct cursor *c, struct call *call)
 {
     int64_t from = 0, to = 0;
     const char *close = cursor_accept(c, "(") ? ")" : cursor_accept(c, "[") ? "]" : "";
-    int code = cursor_integer(c, "a source", 0, AXES_DEVICES_MAX, &from);
-    if (code < 0 || (code = cursor_expect(c, *close ? "," : "-")) < 0 ||
-        (code = cursor_integer(c, "a destination", 0, AXES_DEVICES_MAX, &to)) < 0 ||
-        (code = cursor_expect(c, close)) < 0)
-        return code;
+    cursor_integer(c, "a source", 0, AXES_DEVICES_MAX, &from);
+    cursor_expect(c, *close ? "," : "-");
+    cursor_integer(c, "a destination", 0, AXES_DEVICES_MAX, &to);
+    if (cursor_expect(c, close) < 0)
+        return;
     int(*moved)[2] = realloc(call->pair, (size_t)(call->pairs + 1) * sizeof *moved);
-    if (!moved)
-        return status_nomem(c->st);
+    if (!moved) {
+        c->code = status_nomem(c->st);
+        return;
+    }
     call->pair = moved;
     moved[call->pairs][0] = (int)from;
     moved[call->pairs++][1] = (int)to;
-    return 0;
 }
 
 int call_parse_pairs(const char *text, struct call *call, struct status *st)
@@ -68,13 +69,11 @@ int call_parse_pairs(const char *text, struct call *call, struct status *st)
     call->pairs = 0;
     if (*close && cursor_accept(&c, close))
         return cursor_end(&c);
-    do {
-        int code = add_pair(&c, call);
-        if (code < 0)
-            return code;
-    } while (cursor_accept(&c, ","));
-    int code = cursor_expect(&c, close);
-    return code < 0 ? code : cursor_end(&c);
+    do
+        add_pair(&c, call);
+    while (cursor_accept(&c, ","));
+    cursor_expect(&c, close);
+    return cursor_end(&c);
 }
 
 /* A permutation may leave positions out on either side, but use none twice. */

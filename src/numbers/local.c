@@ -8,25 +8,24 @@ static const int64_t far = (int64_t)1 << 40;
 int local_parse(const char *text, struct local *local, struct status *st)
 {
     struct cursor c = cursor_of("local step", text, st);
-    int code = 0;
     *local = (struct local){0};
     if (cursor_accept(&c, "mean")) {
         local->kind = LOCAL_MEAN;
     } else if (cursor_accept(&c, "roll:")) {
         local->kind = LOCAL_ROLL;
-        code = cursor_integer(&c, "the roll", -far, far, &local->low);
+        cursor_integer(&c, "the roll", -far, far, &local->low);
     } else if (cursor_accept(&c, "slice:")) {
         local->kind = LOCAL_SLICE;
-        if ((code = cursor_integer(&c, "the first row", 0, far, &local->low)) == 0 &&
-            (code = cursor_expect(&c, ":")) == 0)
-            code = cursor_integer(&c, "the row after the last", local->low, far, &local->high);
+        cursor_integer(&c, "the first row", 0, far, &local->low);
+        cursor_expect(&c, ":");
+        cursor_integer(&c, "the row after the last", local->low, far, &local->high);
     } else if (cursor_accept(&c, "add:")) {
         local->kind = LOCAL_ADD;
-        code = cursor_number(&c, &local->add, &local->whole);
+        cursor_number(&c, &local->add, &local->whole);
     } else if (*c.at) {
-        code = cursor_fail(&c, "expected mean, roll:N, slice:LO:HI or add:K");
+        cursor_fail(&c, "expected mean, roll:N, slice:LO:HI or add:K");
     }
-    return code < 0 ? code : cursor_end(&c);
+    return cursor_end(&c);
 }
 
 static int apply_mean(const struct array *block, struct array *out, struct status *st)
