@@ -96,22 +96,9 @@ static int apply_sort(const struct operation *op, struct array *out)
     return 0;
 }
 
-/* Rows low to high of a[m,k] meet one matrix: out[i][j] += sum over k of a[i][k] c[k][j]; or, outer, its rows meet those of
- * c[m,n] and make one: out[k][j] += sum over i of a[i][k] c[i][j]. */
-static void multiply(const struct array *a, const double c[], double out[], int64_t columns,
-                     const int64_t rows[2], bool outer)
-{
-    int64_t inner = a->shape[1];
-    for (int64_t i = rows[0]; i < rows[1]; i++)
-        for (int64_t k = 0; k < inner; k++) {
-            const double *from = c + (outer ? i : k) * columns;
-            double *to = out + (outer ? k : i) * columns;
-            for (int64_t j = 0; j < columns; j++)
-                to[j] += a->data[i * inner + k] * from[j];
-        }
-}
-
-/* Rows of operand 0 in groups of the sizes in operand 2; what stands after them meets nothing. */
+/* Rows of operand 0 in groups of the sizes in operand 2; what stands after them meets nothing. The rows of a group meet one
+ * matrix of c: out[i][j] += sum over k of a[i][k] c[k][j]; or, outer, those of c, and make one: out[k][j] += sum over i of
+ * a[i][k] c[i][j]. */
 static int apply_ragged_dot(const struct operation *op, struct array *out)
 {
     const struct array *a = op->operand[0], *c = op->operand[1], *size = op->operand[2];
@@ -122,12 +109,17 @@ static int apply_ragged_dot(const struct operation *op, struct array *out)
         size->shape[0] != (outer ? out->shape[0] : c->shape[0]))
         return interpret_fail(op->module, op->instruction, op->st,
                               "only [m,k] . [groups,k,n] and [m,k] . [m,n] are interpreted");
-    int64_t low = 0, columns = out->shape[out->dims - 1], matrix = a->shape[1] * columns;
+    int64_t low = 0, columns = out->shape[out->dims - 1], inner = a->shape[1];
     for (int64_t g = 0; g < size->shape[0]; g++) {
         int64_t high = low + (int64_t)size->data[g];
         high = high < a->shape[0] ? high : a->shape[0];
-        multiply(a, c->data + (outer ? 0 : g * matrix), out->data + (outer ? g * matrix : 0), columns,
-                 (int64_t[]){low, high}, outer);
+        int64_t rows = high > low ? high - low : 0, matrix = g * inner * columns;
+        if (outer)
+            contract_add((int64_t[]){inner, rows, columns}, a->data + low * inner, (int64_t[]){1, inner},
+                         c->data + low * columns, out->data + matrix);
+        else
+            contract_add((int64_t[]){rows, inner, columns}, a->data + low * inner, (int64_t[]){inner, 1},
+                         c->data + matrix, out->data + low * columns);
         low = high;
     }
     return 0;

@@ -36,20 +36,15 @@ static int lay_out(const struct operation *op, int side, struct array *out)
     return code;
 }
 
-/* out[b][i][j] = sum over k of left[b][i][k] right[b][k][j] */
-static void multiply(const struct array *left, const struct array *right, double out[])
+void contract_add(const int64_t size[static 3], const double left[], const int64_t step[static 2],
+                  const double right[], double out[])
 {
-    int64_t batches = left->shape[0], rows = left->shape[1], inner = left->shape[2],
-            columns = right->shape[2];
-    for (int64_t b = 0; b < batches; b++)
-        for (int64_t i = 0; i < rows; i++) {
-            double *row = out + (b * rows + i) * columns;
-            for (int64_t k = 0; k < inner; k++) {
-                double a = left->data[(b * rows + i) * inner + k];
-                const double *of_k = right->data + (b * inner + k) * columns;
-                for (int64_t j = 0; j < columns; j++)
-                    row[j] += a * of_k[j];
-            }
+    int64_t rows = size[0], inner = size[1], columns = size[2];
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t k = 0; k < inner; k++) {
+            double a = left[i * step[0] + k * step[1]];
+            for (int64_t j = 0; j < columns; j++)
+                out[i * columns + j] += a * right[k * columns + j];
         }
 }
 
@@ -62,8 +57,10 @@ static int apply_dot(const struct operation *op, struct array *out)
     if (code == 0 && (left.shape[0] != right.shape[0] || left.shape[2] != right.shape[1] ||
                       left.shape[0] * left.shape[1] * right.shape[2] != array_elements(out)))
         code = interpret_fail(op->module, op->instruction, op->st, "its operands do not fit");
-    if (code == 0)
-        multiply(&left, &right, out->data);
+    int64_t rows = left.shape[1], inner = left.shape[2], columns = right.shape[2];
+    for (int64_t b = 0; b < left.shape[0] && code == 0; b++)
+        contract_add((int64_t[]){rows, inner, columns}, left.data + b * rows * inner, (int64_t[]){inner, 1},
+                     right.data + b * inner * columns, out->data + b * rows * columns);
     array_free(&left);
     array_free(&right);
     return code;

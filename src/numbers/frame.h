@@ -53,6 +53,10 @@ struct operation_rule {
 /* Each ends with a rule without apply. */
 extern const struct operation_rule elementwise_rules[], shaping_rules[], contract_rules[], rows_rules[];
 
+/* out[rows][columns] += left . right, where left[i][k] stands at i * step[0] + k * step[1] and right is [inner][columns]. */
+void contract_add(const int64_t size[static 3], const double left[], const int64_t step[static 2],
+                  const double right[], double out[]);
+
 /* Two numbers combined by an elementwise opcode. */
 double elementwise_binary(enum opcode opcode, double a, double b);
 /* The opcode by which the root of a computation of two scalars combines them: add, maximum ...; HLO_OPCODES if it is no such. */
