@@ -228,7 +228,7 @@ static void other_exchanges(void)
         for (int t = 0; t < 54; t++)
             for (int j = 0; j < 3; j++)
                 CU_ASSERT_EQUAL(out[0].data[t * 3 + j],
-                                of_expert(in, t, model.experts->of[0].routing.expert[t], j));
+                                of_expert(in, t, model.experts->of[0].routing.entry[t].expert, j));
         CU_ASSERT_EQUAL(model.outputs, way < 2 ? 1 : 2);
         if (way >= 2)
             CU_ASSERT_EQUAL(out[1].data[0], 0);

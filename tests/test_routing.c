@@ -37,7 +37,7 @@ static void worked_example(void)
         }
         for (int i = 0; i < 12; i++) {
             CU_ASSERT_EQUAL(plan->order[12 * d + i], order[d][i]);
-            CU_ASSERT_EQUAL(routing->dropped[12 * d + i], n < 3 && dropped[d][n] == i);
+            CU_ASSERT_EQUAL(routing->entry[12 * d + i].dropped, n < 3 && dropped[d][n] == i);
             n += n < 3 && dropped[d][n] == i;
         }
         CU_ASSERT_EQUAL(routing_dropped(routing, d), 3);

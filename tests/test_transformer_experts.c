@@ -44,8 +44,10 @@ static bool layers_differ(const struct model_experts *experts)
     bool differ = experts->count > 1;
     for (int i = 1; i < experts->count; i++) {
         const struct routing *a = &experts->of[i - 1].routing, *b = &experts->of[i].routing;
-        differ = differ && memcmp(a->expert, b->expert,
-                                  (size_t)(a->devices * a->tokens * a->top_k) * sizeof *a->expert) != 0;
+        bool other = false;
+        for (int64_t e = 0; e < a->devices * routing_entries(a); e++)
+            other = other || a->entry[e].expert != b->entry[e].expert;
+        differ = differ && other;
     }
     return differ;
 }

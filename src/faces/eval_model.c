@@ -73,7 +73,7 @@ static void print_dropped(const struct routing *r, FILE *out)
         const char *between = "";
         fprintf(out, "%s{", i ? ", " : "");
         for (int64_t e = 0; e < entries; e++)
-            if (r->dropped[i * entries + e]) {
+            if (r->entry[i * entries + e].dropped) {
                 fprintf(out, "%s%lld", between, (long long)e);
                 between = ",";
             }
@@ -104,7 +104,7 @@ static int show_experts(const struct point *point, const struct module_job *m, F
 {
     const struct model *model = &m->step.model;
     const struct routing *r = &model->experts->of[0].routing;
-    if (!r->expert)
+    if (!r->entry)
         return status_fail(st, STATUS_INPUT,
                            "counts do not say which tokens go to which expert; eval needs a routing "
                            "with device,token,expert,gate, or one that is drawn");

@@ -188,7 +188,7 @@ double *experts_give(struct experts *x, const char *name, const char *what, int6
     struct tensor t = {.dims = 1, .dim = {{.n = axes_devices(&model->axes) * each, .shard = x->all}}};
     x->b->what = what;
     *made = model_input(model, name, &t, dtype, false).value;
-    if (!experts_routing(x)->expert || model->module.error)
+    if (!experts_routing(x)->entry || model->module.error)
         return NULL;
     struct array *given = &model->input[model->inputs - 1].given;
     if (array_init(given, 1, &t.dim[0].n, dtype_is_whole(dtype), &why) < 0)
@@ -225,7 +225,7 @@ static void declare_chunk(struct experts *x, int c, const struct dispatch *part)
     number_name(x, "local", c, name);
     double *local = experts_give(x, name, "local experts", rows, DTYPE_S32, &chunk->local);
     for (int64_t i = 0; local && i < part->devices * rows; i++)
-        local[i] = r->expert[i / rows * x->entries + part->order[i]] % x->local;
+        local[i] = r->entry[i / rows * x->entries + part->order[i]].expert % x->local;
     number_name(x, "size", c, name);
     fill(experts_give(x, name, "sizes", part->peers, DTYPE_S32, &chunk->size), part->size, slots);
     number_name(x, "offset", c, name);
@@ -261,7 +261,7 @@ static void declare_gates(struct experts *x)
     if (!x->router && x->model->module.error == 0)
         x->model->input[x->model->inputs - 1].trained = true;
     for (int64_t i = 0; table && i < r->devices * x->entries; i++)
-        table[i] = x->router ? (double)(i % x->entries / x->top_k) * x->experts + r->expert[i] : r->gate[i];
+        table[i] = x->router ? (double)(i % x->entries / x->top_k) * x->experts + r->entry[i].expert : r->entry[i].gate;
 }
 
 static int declare_plan(struct experts *x, const struct groups *groups, struct status *st)

@@ -120,7 +120,7 @@ int32_t experts_without_rows(struct experts *x, const struct given *g)
     x->buffer = x->tokens * x->peers;
     double *table = experts_give(x, "expert", "experts of tokens", x->entries, DTYPE_S32, &expert);
     for (int64_t i = 0; table && i < r->devices * x->entries; i++)
-        table[i] = r->expert[i];
+        table[i] = r->entry[i].expert;
     int64_t each = gather ? 1 : x->experts;
     table = gather ? experts_give(x, "first", "experts of tokens", each, DTYPE_S32, &own)
                    : experts_give(x, "holds", "w", each, x->dtype, &own);
@@ -159,7 +159,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
     for (int64_t d = 0; d < r->devices; d++)
         for (int j = 0; j < x->peers; j++)
             for (int64_t t = 0, n = 0; t < x->entries; t++) {
-                int32_t to = r->expert[d * x->entries + t];
+                int32_t to = r->entry[d * x->entries + t].expert;
                 if (to / x->local != j)
                     continue;
                 int64_t at = d * places + n / l->each * x->at_once + j * l->each + n % l->each;

@@ -9,12 +9,10 @@ int routing_init(struct routing *routing, struct status *st)
 {
     size_t entries = (size_t)routing->devices * (size_t)routing_entries(routing) + 1;
     size_t loads = (size_t)routing->devices * (size_t)routing->experts + 1;
-    routing->expert = calloc(entries, sizeof *routing->expert);
-    routing->gate = calloc(entries, sizeof *routing->gate);
-    routing->dropped = calloc(entries, sizeof *routing->dropped);
+    routing->entry = calloc(entries, sizeof *routing->entry);
     routing->routed = calloc(loads, sizeof *routing->routed);
     routing->kept = calloc(loads, sizeof *routing->kept);
-    if (routing->expert && routing->gate && routing->dropped && routing->routed && routing->kept)
+    if (routing->entry && routing->routed && routing->kept)
         return 0;
     routing_free(routing);
     return status_nomem(st);
@@ -30,12 +28,8 @@ void routing_free(struct routing *routing)
 
 void routing_forget_entries(struct routing *routing)
 {
-    free(routing->expert);
-    free(routing->gate);
-    free(routing->dropped);
-    routing->expert = NULL;
-    routing->gate = NULL;
-    routing->dropped = NULL;
+    free(routing->entry);
+    routing->entry = NULL;
 }
 
 /* "1.25" as 125 / 100. */
@@ -104,16 +98,16 @@ int routing_limit(struct routing *r, int64_t capacity, struct status *st)
     r->capacity = capacity;
     for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
         r->kept[i] = r->routed[i] < capacity ? r->routed[i] : capacity;
-    struct ranked *ranked = r->expert ? malloc(((size_t)entries + 1) * sizeof *ranked) : NULL;
-    if (r->expert && !ranked)
+    struct ranked *ranked = r->entry ? malloc(((size_t)entries + 1) * sizeof *ranked) : NULL;
+    if (r->entry && !ranked)
         return status_nomem(st);
     for (int64_t first = 0; ranked && first < r->devices * entries; first += entries) {
         for (int64_t i = 0; i < entries; i++)
-            ranked[i] = (struct ranked){i, r->expert[first + i], r->gate[first + i]};
+            ranked[i] = (struct ranked){i, r->entry[first + i].expert, r->entry[first + i].gate};
         qsort(ranked, (size_t)entries, sizeof *ranked, by_rank);
         for (int64_t i = 0; i < entries; i++) {
             rank = i > 0 && ranked[i].block == ranked[i - 1].block ? rank + 1 : 0;
-            r->dropped[first + ranked[i].entry] = rank >= capacity;
+            r->entry[first + ranked[i].entry].dropped = rank >= capacity;
         }
     }
     free(ranked);
@@ -129,17 +123,15 @@ int routing_join(struct routing *one, const struct routing *of, const int device
                             .peers = 1,
                             .tokens = of->tokens * of->devices,
                             .capacity = 1};
-    if (!of->expert)
+    if (!of->entry)
         return status_fail(st, STATUS_INPUT,
                            "counts do not say which tokens go to which expert; eval needs a routing with "
                            "device,token,expert,gate, or one that is drawn");
     if (routing_init(one, st) < 0)
         return st->code;
     for (int b = 0; b < of->devices; b++) {
-        size_t from = (size_t)device[b] * entries, to = (size_t)b * entries;
-        memcpy(one->expert + to, of->expert + from, entries * sizeof *one->expert);
-        memcpy(one->gate + to, of->gate + from, entries * sizeof *one->gate);
-        memcpy(one->dropped + to, of->dropped + from, entries * sizeof *one->dropped);
+        const struct routing_entry *from = of->entry + (size_t)device[b] * entries;
+        memcpy(one->entry + (size_t)b * entries, from, entries * sizeof *from);
     }
     for (int i = 0; i < of->devices * of->experts; i++) {
         one->routed[i % of->experts] += of->routed[i];
@@ -194,8 +186,8 @@ static int order_entries(struct dispatch *d, const struct routing *r, struct sta
         return status_nomem(st);
     for (int64_t first = 0; first < r->devices * d->rows; first += d->rows) {
         for (int64_t i = 0; i < d->rows; i++) {
-            int expert = r->expert[first + i];
-            int block = (expert / each * 2 + r->dropped[first + i]) * each + expert % each;
+            int expert = r->entry[first + i].expert;
+            int block = (expert / each * 2 + r->entry[first + i].dropped) * each + expert % each;
             placed[i] = (struct ranked){.entry = i, .block = block};
         }
         qsort(placed, (size_t)d->rows, sizeof *placed, by_rank);
@@ -209,10 +201,10 @@ static int order_entries(struct dispatch *d, const struct routing *r, struct sta
 int dispatch_init(struct dispatch *d, const struct routing *r, struct status *st)
 {
     *d = (struct dispatch){.devices = r->devices, .peers = r->peers, .rows = routing_entries(r)};
-    if (reserve(d, r->expert != NULL, st) < 0)
+    if (reserve(d, r->entry != NULL, st) < 0)
         return st->code;
     count_rows(d, r);
-    if (!r->expert || order_entries(d, r, st) == 0)
+    if (!r->entry || order_entries(d, r, st) == 0)
         return 0;
     dispatch_free(d);
     return st->code;

@@ -28,15 +28,18 @@
 #include "base/document.h"
 #include "base/status.h"
 
+struct routing_entry {
+    int32_t expert;
+    bool dropped;
+    double gate;
+};
+
 struct routing {
     int devices, experts, top_k, peers;
     int64_t tokens; /* of a device */
     int64_t capacity;
-    int32_t
-        *expert;   /* [devices][tokens * top_k]; NULL where only `routed` is known, as are gate and dropped */
-    double *gate;  /* the same */
-    bool *dropped; /* the same */
-    int64_t *routed, *kept; /* [devices][experts]: entries */
+    struct routing_entry *entry; /* [devices][tokens * top_k]; NULL where only `routed` is known */
+    int64_t *routed, *kept;      /* [devices][experts]: entries */
 };
 
 /* Fills a routing whose numbers are set, but for the capacity, from the workload's `routing:`, {draw: zipf, exponent: 1.2,

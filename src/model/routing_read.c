@@ -8,7 +8,7 @@
 #include "base/csv.h"
 #include "base/distribution.h"
 #include "base/text.h"
-#include "model/front.h"
+#include "model/experts.h"
 #include "model/routing.h"
 
 /* The first three columns of a row: whole numbers from 0 to most. */
@@ -54,12 +54,11 @@ static int read_entry(struct routing *r, const struct csv_table *table, int row,
                               "token %lld of device %lld has more than its %d experts", (long long)whole[1],
                               (long long)whole[0], r->top_k);
     for (int slot = 0; slot < taken[token]; slot++)
-        if (r->expert[first + slot] == whole[2])
+        if (r->entry[first + slot].expert == whole[2])
             return csv_table_fail(table, row, column[2], st, STATUS_INPUT,
                                   "token %lld of device %lld has expert %lld twice", (long long)whole[1],
                                   (long long)whole[0], (long long)whole[2]);
-    r->expert[first + taken[token]] = (int32_t)whole[2];
-    r->gate[first + taken[token]++] = gate;
+    r->entry[first + taken[token]++] = (struct routing_entry){.expert = (int32_t)whole[2], .gate = gate};
     return 0;
 }
 
@@ -111,7 +110,7 @@ static void count_entries(struct routing *r)
 {
     int64_t entries = routing_entries(r);
     for (int64_t i = 0; i < r->devices * entries; i++)
-        r->routed[i / entries * r->experts + r->expert[i]]++;
+        r->routed[i / entries * r->experts + r->entry[i].expert]++;
 }
 
 static int read_file(struct routing *r, const struct node *node, const char *file, int layer, bool counts,
@@ -191,18 +190,18 @@ static int read_law(struct law *law, const struct node *root, const struct routi
 /* Experts of one token, none twice: one is drawn again until it is another. If the weights do not have as many, the first
  * that are left. */
 static void draw_experts(const struct routing *r, const struct categorical *categorical,
-                         struct generator *generator, int32_t expert[])
+                         struct generator *generator, struct routing_entry entry[])
 {
     enum { TRIES = 1000 };
     for (int slot = 0; slot < r->top_k; slot++) {
         int tries = 0, e = 0, other = 0;
         do {
             e = tries < TRIES ? categorical_draw(categorical, generator) : tries - TRIES;
-            for (other = 0; other < slot && expert[other] != e; other++)
+            for (other = 0; other < slot && entry[other].expert != e; other++)
                 ;
             tries++;
         } while (other < slot);
-        expert[slot] = e;
+        entry[slot].expert = e;
     }
 }
 
@@ -213,16 +212,16 @@ static int rises(const void *a, const void *b)
 }
 
 /* The softmax of top_k normal numbers, the largest first. */
-static void draw_gates(int top_k, struct generator *generator, double gate[])
+static void draw_gates(int top_k, struct generator *generator, struct routing_entry entry[])
 {
-    double sum = 0;
+    double gate[EXPERTS_TOP], sum = 0;
     for (int slot = 0; slot < top_k; slot++)
         gate[slot] = -generator_normal(generator);
     qsort(gate, (size_t)top_k, sizeof *gate, rises);
     for (int slot = 0; slot < top_k; slot++)
         sum += gate[slot] = exp(-gate[slot]);
     for (int slot = 0; slot < top_k; slot++)
-        gate[slot] /= sum;
+        entry[slot].gate = gate[slot] / sum;
 }
 
 static int draw_device(struct routing *r, struct law *law, int device, struct generator *generator,
@@ -238,13 +237,13 @@ static int draw_device(struct routing *r, struct law *law, int device, struct ge
     if (categorical_init(&categorical, law->weight, r->experts, st) < 0)
         return st->code;
     for (int64_t t = 0; t < r->tokens; t++) {
-        int64_t first = (device * r->tokens + t) * r->top_k;
+        struct routing_entry *first = r->entry + (device * r->tokens + t) * r->top_k;
         if (law->draw == DRAW_EVEN)
             for (int slot = 0; slot < r->top_k; slot++)
-                r->expert[first + slot] = (int32_t)((t * r->top_k + slot) % r->experts);
+                first[slot].expert = (int32_t)((t * r->top_k + slot) % r->experts);
         else
-            draw_experts(r, categorical, generator, r->expert + first);
-        draw_gates(r->top_k, generator, r->gate + first);
+            draw_experts(r, categorical, generator, first);
+        draw_gates(r->top_k, generator, first);
     }
     categorical_free(categorical);
     return 0;
