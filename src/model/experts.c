@@ -147,7 +147,6 @@ static int build(const struct front_source *source, struct model *model, struct 
         x.b->phase = "fwd";
         code = write(&x, st);
     }
-    experts_free(&x);
     return code;
 }
 

@@ -10,7 +10,7 @@
  * are sent to their experts and back (experts_step.c). Three other ways to the same sums, of a lone layer, are in
  * experts_ways.c.
  *
- * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: experts_free(), safe when zeroed.
+ * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: what is allocated is the model's.
  */
 #ifndef EXPERTS_H
 #define EXPERTS_H
@@ -20,20 +20,6 @@
 enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
 
 enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
-
-/* A part of the rows, which is sent by itself: what the step is told of it, and how many rows go from device to position, the
- * other way, and to each device's matmuls. */
-struct chunk {
-    int64_t rows;
-    struct ragged_rows sent, back, mine;
-    int32_t order, local, size, offset; /* inputs */
-};
-
-/* What is sent by one routing. */
-struct plan {
-    struct chunk *chunk;
-    int32_t gate, logit; /* inputs: gates, or where the logits of those chosen stand */
-};
 
 struct experts {
     /* what a front end says: the mapping with the keys, of numbers their type; sizes of an expert's layers, of which the first
@@ -49,14 +35,14 @@ struct experts {
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
 
     /* what follows */
+    struct routing like; /* without entries: what all routings have in common */
     struct builder *b;
     enum dtype_id key; /* of the numbers that rows are sorted by */
     int experts, top_k, peers, local;
     int64_t entries, buffer; /* of a device; rows of a receiver, of one chunk */
     struct axis_list all;    /* all axes */
     int chunks;
-    struct plan *plan; /* of each layer with experts, or one for all */
-    int plans, at;     /* `at` is the one of the layer at hand */
+    int at; /* which of the model's routings is that of the layer at hand */
 };
 
 /* The axis of the experts, how many there are, and how many each token goes to. Then, once the front end has said the rest, whom
@@ -66,12 +52,11 @@ int experts_read_routing(struct experts *x, const struct axis_list *tokens, cons
                          struct status *st);
 /* Once the step has begun, what the exchange of rows is told in each plan: orders, sizes, offsets; gates or logits. */
 void experts_declare_plans(struct experts *x);
-void experts_free(struct experts *x);
 
-/* The routing of the layer at hand. */
-const struct routing *experts_routing(const struct experts *x);
-/* A device's place on the experts' axis. */
-int experts_position(const struct experts *x, int device);
+/* The routing of the layer at hand, and what is sent by it. */
+struct routed *experts_routed(const struct experts *x);
+/* Of a chunk, once it is known what is sent, what goes back and what each device multiplies. */
+int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct status *st);
 
 /* An input of `each` numbers a device that follow from the routing; returns where they are to be written, device after device,
  * or NULL where the routing has no tokens. */

@@ -31,9 +31,9 @@ static void count_routing(struct experts_loads *l, int at)
     for (int i = 0; i < l->devices; i++)
         device[i] = (struct load){.index = i, .layer = layer};
     for (int i = 0; i < l->devices; i++) {
-        const int *member = l->groups.member + i / d->peers * d->peers;
+        const int *member = l->experts->groups.member + i / d->peers * d->peers;
         for (int e = 0; e < l->each; e++) {
-            int64_t slot = (int64_t)l->groups.member[i] * l->each + e;
+            int64_t slot = (int64_t)l->experts->groups.member[i] * l->each + e;
             double routed = (double)of->routing.routed[slot], kept = (double)of->routing.kept[slot];
             add(&expert[e], routed, kept);
             add(&device[member[e / (l->each / d->peers)]], routed, kept);
@@ -41,18 +41,14 @@ static void count_routing(struct experts_loads *l, int at)
     }
 }
 
-int experts_loads_count(struct experts_loads *l, const struct model_experts *experts, const struct axes *axes,
-                        struct status *st)
+int experts_loads_count(struct experts_loads *l, const struct model_experts *experts, struct status *st)
 {
     *l = (struct experts_loads){.experts = experts,
                                 .routings = experts->count,
                                 .each = experts->of[0].routing.experts,
                                 .devices = experts->of[0].routing.devices};
-    int code = groups_over_axes(axes, &experts->over, &l->groups, st);
-    if (code == 0)
-        code = reserve(l, st);
-    if (code < 0)
-        return code;
+    if (reserve(l, st) < 0)
+        return st->code;
     for (int at = 0; at < l->routings; at++)
         count_routing(l, at);
     for (int i = 0; i < l->routings * l->devices; i++) {
@@ -69,7 +65,6 @@ int experts_loads_count(struct experts_loads *l, const struct model_experts *exp
 
 void experts_loads_free(struct experts_loads *l)
 {
-    groups_free(&l->groups);
     free(l->expert);
     free(l->in_layer);
     free(l->device);

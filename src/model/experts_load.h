@@ -10,7 +10,6 @@
 #define ICISIM_EXPERTS_LOAD_H
 
 #include "model/model.h"
-#include "notation/groups.h"
 
 struct load {
     int index, layer; /* of an expert, or a device; layer 0: all together */
@@ -19,7 +18,6 @@ struct load {
 
 struct experts_loads {
     const struct model_experts *experts;
-    struct groups groups; /* of the experts' axis */
     int routings, each, devices;
     struct load *expert;    /* [routings][each], of all devices together */
     struct load *in_layer;  /* [routings][devices] */
@@ -28,8 +26,7 @@ struct experts_loads {
     double mean;            /* rows that come to a device, of all routings */
 };
 
-int experts_loads_count(struct experts_loads *loads, const struct model_experts *experts,
-                        const struct axes *axes, struct status *st);
+int experts_loads_count(struct experts_loads *loads, const struct model_experts *experts, struct status *st);
 void experts_loads_free(struct experts_loads *loads);
 
 /* The one with most rows, of several the first. */

@@ -135,7 +135,7 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
 int32_t experts_forward(struct experts *x, const struct given *g)
 {
     struct trip trip[OVERLAP_CHUNKS];
-    const struct plan *plan = &x->plan[x->at];
+    const struct routed *plan = experts_routed(x);
     int32_t gate = x->router ? softmax_gates(x, g, plan->logit) : plan->gate, sum = -1;
     for (int c = 0; c < x->chunks; c++)
         exchange_sizes(x, &plan->chunk[c], &trip[c]);

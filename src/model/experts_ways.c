@@ -16,7 +16,7 @@
 /* Rows from a device to position j. */
 static int64_t rows_to(const struct experts *x, int device, int j)
 {
-    const int64_t *routed = experts_routing(x)->routed + (int64_t)device * x->experts;
+    const int64_t *routed = experts_routed(x)->routing.routed + (int64_t)device * x->experts;
     int64_t rows = 0;
     for (int e = j * x->local; e < (j + 1) * x->local; e++)
         rows += routed[e];
@@ -34,23 +34,16 @@ static int64_t rows_in(const struct experts *x, int64_t each, int trip, int devi
 static int32_t multiply(struct experts *x, const struct given *g, int64_t each, int trip, int32_t rows,
                         int32_t groups_of_rows)
 {
-    int devices = experts_routing(x)->devices;
-    struct groups groups = {0};
-    struct ragged_rows mine = {0};
+    int devices = x->like.devices;
+    struct chunk chunk = {0};
     struct status why = {0};
-    int32_t made = 0;
-    if (groups_over_axes(&x->model->axes, &x->over, &groups, &why) < 0 ||
-        ragged_rows_init(&mine, devices, 1, &why) < 0)
+    int code = ragged_rows_init(&chunk.sent, devices, x->peers, &why);
+    for (int i = 0; code == 0 && i < devices * x->peers; i++)
+        chunk.sent.row[i] = rows_in(x, each, trip, i / x->peers, i % x->peers);
+    if (code < 0 || experts_count_chunk(x, &chunk, &why) < 0)
         tensor_fail_as(x->b, &why);
-    for (int at = 0; mine.row && at < devices * x->peers; at++) {
-        const int *member = groups.member + at / x->peers / x->peers * x->peers;
-        int j = at % x->peers;
-        mine.row[member[j]] += rows_in(x, each, trip, groups.member[at / x->peers], j);
-    }
-    if (mine.row)
-        made = experts_multiply(x, g, rows, groups_of_rows, &mine);
-    ragged_rows_free(&mine);
-    groups_free(&groups);
+    int32_t made = experts_multiply(x, g, rows, groups_of_rows, &chunk.mine);
+    chunk_free(&chunk);
     return made;
 }
 
@@ -114,7 +107,7 @@ static int32_t send_weights(struct experts *x, const struct given *g, int32_t ex
  * them, or which of all it has. */
 int32_t experts_without_rows(struct experts *x, const struct given *g)
 {
-    const struct routing *r = experts_routing(x);
+    const struct routing *r = &experts_routed(x)->routing;
     int32_t expert, own;
     bool gather = x->exchange == EXCHANGE_GATHER;
     x->buffer = x->tokens * x->peers;
@@ -125,7 +118,7 @@ int32_t experts_without_rows(struct experts *x, const struct given *g)
     table = gather ? experts_give(x, "first", "experts of tokens", each, DTYPE_S32, &own)
                    : experts_give(x, "holds", "w", each, x->dtype, &own);
     for (int64_t i = 0; table && i < r->devices * each; i++) {
-        int position = experts_position(x, (int)(i / each));
+        int position = axis_list_position(&x->over, &x->model->axes, (int)(i / each));
         table[i] = gather ? position * x->local : i % each / x->local == position;
     }
     return gather ? gather_tokens(x, g, expert, own) : send_weights(x, g, expert, own);
@@ -139,7 +132,7 @@ struct loop {
 
 static void count_trips(const struct experts *x, struct loop *l)
 {
-    for (int d = 0; d < experts_routing(x)->devices; d++)
+    for (int d = 0; d < x->like.devices; d++)
         for (int j = 0; j < x->peers; j++) {
             int64_t trips = (rows_to(x, d, j) + l->each - 1) / l->each;
             l->trips = trips > l->trips ? (int)trips : l->trips;
@@ -150,7 +143,7 @@ static void count_trips(const struct experts *x, struct loop *l)
  * of the device that it goes to, or one more than there are. */
 static void fill_places(const struct experts *x, const struct loop *l, double *token, double *expert)
 {
-    const struct routing *r = experts_routing(x);
+    const struct routing *r = &experts_routed(x)->routing;
     int64_t places = l->trips * x->at_once;
     for (int64_t i = 0; i < r->devices * places; i++) {
         token[i] = (double)x->entries;
@@ -172,7 +165,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
 /* Before each trip: does the device still have rows to send? */
 static void fill_more(const struct experts *x, const struct loop *l, double *more)
 {
-    for (int d = 0; d < experts_routing(x)->devices; d++)
+    for (int d = 0; d < x->like.devices; d++)
         for (int trip = 0; trip <= l->trips; trip++)
             for (int j = 0; j < x->peers; j++)
                 if (rows_in(x, l->each, trip, d, j) > 0)

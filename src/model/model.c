@@ -17,6 +17,28 @@ void model_begin(struct model *model, const char *name, const struct axes *axes,
     model->builder.status = st;
 }
 
+void chunk_free(struct chunk *chunk)
+{
+    ragged_rows_free(&chunk->sent);
+    ragged_rows_free(&chunk->back);
+    ragged_rows_free(&chunk->mine);
+}
+
+static void free_experts(struct model_experts *experts)
+{
+    for (int i = 0; i < experts->count; i++) {
+        struct routed *of = &experts->of[i];
+        for (int c = 0; of->chunk && c < experts->chunks; c++)
+            chunk_free(&of->chunk[c]);
+        free(of->chunk);
+        routing_free(&of->routing);
+        dispatch_free(&of->dispatch);
+    }
+    groups_free(&experts->groups);
+    free(experts->of);
+    free(experts);
+}
+
 void model_free(struct model *model)
 {
     builder_free(&model->builder);
@@ -25,13 +47,8 @@ void model_free(struct model *model)
         array_free(&model->input[i].given);
     free(model->input);
     free(model->output);
-    for (int i = 0; model->experts && i < model->experts->count; i++) {
-        routing_free(&model->experts->of[i].routing);
-        dispatch_free(&model->experts->of[i].dispatch);
-    }
     if (model->experts)
-        free(model->experts->of);
-    free(model->experts);
+        free_experts(model->experts);
     *model = (struct model){0};
 }
 

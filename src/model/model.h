@@ -21,6 +21,7 @@
 #include "model/routing.h"
 #include "model/tensor.h"
 #include "notation/axes.h"
+#include "notation/groups.h"
 #include "numbers/array.h"
 #include "settings/point.h"
 
@@ -43,17 +44,27 @@ struct model_tensor {
     struct array given; /* of inputs whose numbers the front end knows; data is NULL of others */
 };
 
+/* A part of the rows that are sent to experts, which is sent by itself: what the step is told of it, and how many rows go from
+ * device to position, the other way, and to each device's matmuls. */
+struct chunk {
+    int64_t rows;
+    struct ragged_rows sent, back, mine;
+    int32_t order, local, size, offset; /* inputs */
+};
+
 /* The routings of a model with experts, and what is sent by them: one of each layer with experts that is built, or one for
  * all of them. */
 struct routed {
     int layer; /* from 1 */
     struct routing routing;
     struct dispatch dispatch;
+    struct chunk *chunk; /* NULL where no rows are sent */
+    int32_t gate, logit; /* inputs: gates, or where the logits of those chosen stand */
 };
 struct model_experts {
     int count;
     struct routed *of;
-    struct axis_list over;   /* the experts' axis */
+    struct groups groups;    /* of the experts' axis */
     struct axis_list tokens; /* the axes that cut the tokens, the major one first */
     bool drawn;              /* the routings were drawn, and can be again */
     int chunks;              /* parts of the rows that are sent */
@@ -121,6 +132,7 @@ bool model_file_has(const char *file, const char *key, const char *value);
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes, struct status *st);
 void model_free(struct model *model);
+void chunk_free(struct chunk *chunk);
 
 /* Adds an input whose dims and cuts are set, and have been checked; its value comes back. */
 struct tensor model_input(struct model *model, const char *name, const struct tensor *tensor,

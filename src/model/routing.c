@@ -92,10 +92,9 @@ static int by_rank(const void *left, const void *right)
     return (a->entry > b->entry) - (a->entry < b->entry);
 }
 
-int routing_limit(struct routing *r, int64_t capacity, struct status *st)
+int routing_limit(struct routing *r, struct status *st)
 {
-    int64_t entries = routing_entries(r), rank = 0;
-    r->capacity = capacity;
+    int64_t entries = routing_entries(r), capacity = r->capacity, rank = 0;
     for (int64_t i = 0; i < (int64_t)r->devices * r->experts; i++)
         r->kept[i] = r->routed[i] < capacity ? r->routed[i] : capacity;
     struct ranked *ranked = r->entry ? malloc(((size_t)entries + 1) * sizeof *ranked) : NULL;

@@ -54,8 +54,8 @@ bool routing_differs(const struct node *node);
 /* The capacity that a factor makes, ceil(tokens * top_k * peers / experts * factor), exactly; the factor is a decimal number
  * as it is written, "1.25". Errors: anything else, or a capacity of more than all entries of a group need. */
 int routing_capacity(const struct routing *routing, const char *factor, int64_t *capacity, struct status *st);
-/* Sets the capacity: what is kept and dropped. */
-int routing_limit(struct routing *routing, int64_t capacity, struct status *st);
+/* What is kept and dropped, by the capacity. */
+int routing_limit(struct routing *routing, struct status *st);
 
 /* Of a routing that knows its entries, the same on one device, which drops the same: its block b of tokens is that of
  * device[b]. */

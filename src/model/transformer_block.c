@@ -140,7 +140,7 @@ static struct tensor run_experts(struct transformer_step *s, int64_t layer, cons
     const char *what = s->b->what;
     struct experts *x = &s->t->moe;
     struct given g = {.x = h->value, .router = step_weight(s, layer, WEIGHT_ROUTER).value};
-    x->at = x->plans > 1 ? (int)(layer / s->t->every) : 0;
+    x->at = s->model->experts->count > 1 ? (int)(layer / s->t->every) : 0;
     for (int i = 0; i < x->layers; i++)
         g.weight[i] = matrices(s, layer, id[i]);
     struct tensor y = *h;

@@ -244,7 +244,6 @@ static int build(const struct front_source *source, struct model *model, struct 
         }
     }
     free(s.held);
-    experts_free(&t.moe);
     return code;
 }
 

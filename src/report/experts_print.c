@@ -78,7 +78,7 @@ static double own_rows(const struct experts_report *r, const struct dispatch *d,
 {
     int position = 0;
     for (int at = 0; at < d->devices; at++)
-        position = r->loads->groups.member[at] == device ? at % d->peers : position;
+        position = r->experts->groups.member[at] == device ? at % d->peers : position;
     return (double)d->size[(int64_t)device * d->peers + position];
 }
 
@@ -267,7 +267,7 @@ int experts_print(const struct job *job, const struct run *run, const struct mod
         return 0;
     struct experts_loads loads = {0};
     const struct experts_report r = {.job = job, .m = m, .experts = experts, .run = run, .loads = &loads};
-    int code = experts_loads_count(&loads, experts, &job->machine.mesh.axes, st);
+    int code = experts_loads_count(&loads, experts, st);
     if (code == 0)
         code = print_all(&r, rows, out, st);
     experts_loads_free(&loads);

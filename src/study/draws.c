@@ -28,12 +28,11 @@ static int time_exchange(struct module_job *m, int32_t at, double *time_s, struc
 }
 
 /* What comes to the experts' devices by the first routing. */
-static int count(const struct module_job *m, const struct mesh *mesh, struct draw_result *result,
-                 struct status *st)
+static int count(const struct module_job *m, struct draw_result *result, struct status *st)
 {
     struct experts_loads loads;
     double sum = 0, routed = 0;
-    int code = experts_loads_count(&loads, m->step.model.experts, &mesh->axes, st);
+    int code = experts_loads_count(&loads, m->step.model.experts, st);
     for (int i = 0; code == 0 && i < loads.devices; i++) {
         sum += loads.in_layer[i].kept;
         routed += loads.in_layer[i].routed;
@@ -68,7 +67,7 @@ int draws_one(const struct point *point, struct catalog *catalog, int draw, stru
                            "--draws: its routing stands in a file; give it a draw, such as routing: {draw: "
                            "uniform}");
     if (code == 0)
-        code = count(m, &job.machine.mesh, result, st);
+        code = count(m, result, st);
     if (code == 0) {
         result->bytes = lower_collective_bytes(&m->module, at, m->step.model.experts->of[0].dispatch.peers);
         code = time_exchange(m, at, &result->time_s, st);
