@@ -215,7 +215,7 @@ static void passes_change_nothing(void)
         struct model many, one;
         struct status st = {0};
         struct array in[INPUTS] = {0}, want[OUTPUTS] = {0};
-        struct module again, loops, pruned;
+        struct module again, loops;
         struct choices choices = {{recipe.seed}, round % 5 - 1};
         struct overlap_options options = {.context = &choices,
                                           .way = some_way,
@@ -231,11 +231,8 @@ static void passes_change_nothing(void)
         same_numbers(&many, &again, in, want, "recompute", round);
         OKAY(pass_overlap(&again, &options, &loops, &st), st);
         same_numbers(&many, &loops, in, want, "overlap", round);
-        OKAY(pass_prune(&loops, &pruned, &st), st);
-        same_numbers(&many, &pruned, in, want, "prune", round);
         module_free(&again);
         module_free(&loops);
-        module_free(&pruned);
         arrays_free(in, INPUTS);
         arrays_free(want, OUTPUTS);
         model_free(&one);

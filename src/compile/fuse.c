@@ -11,12 +11,17 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
+/* What is known of an instruction of the entry. */
+struct value {
+    bool kept;    /* in HBM */
+    int32_t seen; /* the root whose inputs were counted last: those are read once */
+    int32_t region;
+};
+
 struct fuse {
     const struct module *from;
     const struct computation *entry;
-    bool *kept;    /* [instructions of the entry] in HBM */
-    int32_t *seen; /* the root whose inputs were counted last: those are read once */
-    int32_t *region;
+    struct value *value; /* [instructions of the entry] */
 };
 
 static bool is_elementwise(const struct module *m, int32_t at)
@@ -54,16 +59,16 @@ static void find_kept(struct fuse *f)
 {
     const struct module *m = f->from;
     int32_t first = f->entry->first;
-    f->kept[f->entry->root - first] = true;
+    f->value[f->entry->root - first].kept = true;
     for (int32_t at = first + f->entry->count - 1; at >= first; at--) {
         bool elementwise = is_elementwise(m, at), passes = renames(m, at);
         bool reads = elementwise || module_at(m, at)->opcode == HLO_REDUCE;
-        f->kept[at - first] |= !elementwise;
+        f->value[at - first].kept |= !elementwise;
         for (int o = 0; o < module_at(m, at)->operands; o++) {
             int32_t of = module_operand(m, at, o) - first;
-            f->kept[of] |= !reads || (passes && f->kept[at - first]);
-            if (f->region[of] != f->region[at - first])
-                f->kept[made_of(m, of + first) - first] = true;
+            f->value[of].kept |= !reads || (passes && f->value[at - first].kept);
+            if (f->value[of].region != f->value[at - first].region)
+                f->value[made_of(m, of + first) - first].kept = true;
         }
     }
 }
@@ -75,10 +80,10 @@ static double read_bytes(struct fuse *f, int32_t at, int32_t root)
     double bytes = 0;
     for (int o = 0; o < module_at(m, at)->operands; o++) {
         int32_t operand = module_operand(m, at, o), of = operand - f->entry->first;
-        if (f->seen[of] == root)
+        if (f->value[of].seen == root)
             continue;
-        f->seen[of] = root;
-        if (!f->kept[of])
+        f->value[of].seen = root;
+        if (!f->value[of].kept)
             bytes += read_bytes(f, operand, root);
         else
             bytes +=
@@ -92,7 +97,7 @@ static void copy(struct fuse *f, struct edit *edit, int32_t at)
     const struct module *m = f->from;
     bool elementwise = is_elementwise(m, at);
     double was = module_cost(m, at).hbm_bytes, bytes = was;
-    if (elementwise && (!f->kept[at - f->entry->first] || renames(m, at)))
+    if (elementwise && (!f->value[at - f->entry->first].kept || renames(m, at)))
         bytes = 0;
     else if (elementwise || module_at(m, at)->opcode == HLO_REDUCE)
         bytes = read_bytes(f, at, at) + shape_hbm_bytes(m, module_at(m, at)->shape);
@@ -105,23 +110,16 @@ int pass_fuse(const struct module *in, struct module *out, struct status *st)
 {
     struct edit edit;
     struct fuse f = {.from = in, .entry = &in->computation[in->entry]};
-    size_t n = (size_t)f.entry->count + 1;
     int code = edit_open_entry(&edit, in, out, st);
-    f.kept = calloc(n, sizeof *f.kept);
-    f.seen = malloc(n * sizeof *f.seen);
-    f.region = malloc(n * sizeof *f.region);
-    if (code == 0 && (!f.kept || !f.seen || !f.region))
+    f.value = malloc(((size_t)f.entry->count + 1) * sizeof *f.value);
+    if (code == 0 && !f.value)
         code = status_nomem(st);
-    for (int32_t i = 0; i < f.entry->count && code == 0; i++) {
-        f.seen[i] = -1;
-        f.region[i] = module_region(in, f.entry->first + i);
-    }
+    for (int32_t i = 0; i < f.entry->count && code == 0; i++)
+        f.value[i] = (struct value){.seen = -1, .region = module_region(in, f.entry->first + i)};
     if (code == 0)
         find_kept(&f);
     for (int32_t i = 0; i < f.entry->count && code == 0; i++)
         copy(&f, &edit, f.entry->first + i);
-    free(f.kept);
-    free(f.seen);
-    free(f.region);
+    free(f.value);
     return edit_close(&edit, code, st);
 }

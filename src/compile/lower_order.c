@@ -12,63 +12,58 @@
 #include <string.h>
 
 /* A heap of instructions with the smallest key on top; equal keys in text order. */
+struct entry {
+    double key;
+    int32_t at;
+};
 struct heap {
     int32_t count;
-    struct {
-        double key;
-        int32_t at;
-    } * top;
+    struct entry *entry;
 };
 
-static bool before(const struct heap *heap, int32_t a, int32_t b)
+static bool before(struct entry a, struct entry b)
 {
-    return heap->top[a].key < heap->top[b].key ||
-           (heap->top[a].key <= heap->top[b].key && heap->top[a].at < heap->top[b].at);
-}
-
-static void swap(struct heap *heap, int32_t a, int32_t b)
-{
-    double key = heap->top[a].key;
-    int32_t at = heap->top[a].at;
-    heap->top[a] = heap->top[b];
-    heap->top[b].key = key;
-    heap->top[b].at = at;
+    return a.key < b.key || (a.key <= b.key && a.at < b.at);
 }
 
 static void push(struct heap *heap, double key, int32_t at)
 {
+    struct entry pushed = {key, at};
     int32_t i = heap->count++;
-    heap->top[i].key = key;
-    heap->top[i].at = at;
-    for (; i > 0 && before(heap, i, (i - 1) / 2); i = (i - 1) / 2)
-        swap(heap, i, (i - 1) / 2);
+    for (; i > 0 && before(pushed, heap->entry[(i - 1) / 2]); i = (i - 1) / 2)
+        heap->entry[i] = heap->entry[(i - 1) / 2];
+    heap->entry[i] = pushed;
 }
 
 static int32_t pop(struct heap *heap)
 {
-    int32_t at = heap->top[0].at, i = 0;
-    heap->top[0] = heap->top[--heap->count];
-    for (;;) {
-        int32_t least = i;
-        for (int32_t child = 2 * i + 1; child <= 2 * i + 2 && child < heap->count; child++)
-            least = before(heap, child, least) ? child : least;
-        if (least == i)
-            return at;
-        swap(heap, i, least);
-        i = least;
+    int32_t at = heap->entry[0].at, i = 0;
+    struct entry last = heap->entry[--heap->count];
+    for (int32_t child; (child = 2 * i + 1) < heap->count; i = child) {
+        child += child + 1 < heap->count && before(heap->entry[child + 1], heap->entry[child]);
+        if (!before(heap->entry[child], last))
+            break;
+        heap->entry[i] = heap->entry[child];
     }
+    heap->entry[i] = last;
+    return at;
 }
 
-/* By instruction of the computation, counted from its first. */
+/* What is known of an instruction; times are estimates. */
+struct scheduled {
+    double took_s, rank_s; /* what it takes, and from its start to the end of all */
+    double ready_s;        /* when its operands are there */
+    int32_t missing;       /* operands that are not scheduled yet */
+    int32_t first_user;    /* user[first_user ..), up to that of the next */
+};
+
 struct scheduler {
     const struct lower *lower;
     const struct module *module;
     const struct computation *computation;
-    double *took_s, *rank_s,
-        *ready_s;     /* estimates: what it takes, and from there to the end; when its operands are there */
-    int32_t *missing; /* operands that are not scheduled yet */
-    int32_t *first_user, *user; /* user[first_user[i] ..) */
-    struct heap now, later;     /* computes that could start, by rank; by when they can */
+    struct scheduled *of; /* [count + 2] by instruction of the computation, counted from its first */
+    int32_t *user;
+    struct heap now, later; /* computes that could start, by rank; by when they can */
     double core_s;
     int32_t *order, ordered;
 };
@@ -76,7 +71,7 @@ struct scheduler {
 static bool takes_queue(const struct scheduler *s, int32_t i)
 {
     int32_t at = s->computation->first + i;
-    return lower_collective_in(s->module, at) < 0 && s->took_s[i] > 0;
+    return lower_collective_in(s->module, at) < 0 && s->of[i].took_s > 0;
 }
 
 static double estimate_s(const struct scheduler *s, int32_t i)
@@ -116,52 +111,42 @@ static int scheduler_init(struct scheduler *s, const struct lower *lower, int32_
     const struct computation *c = &lower->module->computation[computation];
     size_t n = (size_t)c->count + 1;
     *s = (struct scheduler){.lower = lower, .module = lower->module, .computation = c, .order = order};
-    s->took_s = calloc(n, sizeof *s->took_s);
-    s->rank_s = calloc(n, sizeof *s->rank_s);
-    s->ready_s = calloc(n, sizeof *s->ready_s);
-    s->missing = calloc(n, sizeof *s->missing);
-    s->first_user = calloc(n + 1, sizeof *s->first_user);
-    s->now.top = malloc(n * sizeof *s->now.top);
-    s->later.top = malloc(n * sizeof *s->later.top);
-    if (!s->took_s || !s->rank_s || !s->ready_s || !s->missing || !s->first_user || !s->now.top ||
-        !s->later.top)
+    s->of = calloc(n + 1, sizeof *s->of);
+    s->now.entry = malloc(n * sizeof *s->now.entry);
+    s->later.entry = malloc(n * sizeof *s->later.entry);
+    if (!s->of || !s->now.entry || !s->later.entry)
         return status_nomem(st);
     for (int32_t i = 0; i < c->count; i++)
         for (int32_t k = 0, in; (in = input(s, i, k)) >= 0; k++) {
-            s->missing[i]++;
-            s->first_user[in + 1]++;
+            s->of[i].missing++;
+            s->of[in + 2].first_user++;
         }
     for (int32_t i = 0; i < c->count; i++)
-        s->first_user[i + 1] += s->first_user[i];
-    s->user = malloc(((size_t)s->first_user[c->count] + 1) * sizeof *s->user);
-    int32_t *filled = calloc(n, sizeof *filled);
-    for (int32_t i = 0; i < c->count && s->user && filled; i++)
+        s->of[i + 2].first_user += s->of[i + 1].first_user;
+    s->user = malloc(((size_t)s->of[c->count + 1].first_user + 1) * sizeof *s->user);
+    /* filling them in moves each first_user on to that of the next */
+    for (int32_t i = 0; i < c->count && s->user; i++)
         for (int32_t k = 0, in; (in = input(s, i, k)) >= 0; k++)
-            s->user[s->first_user[in] + filled[in]++] = i;
-    free(filled);
-    return s->user && filled ? 0 : status_nomem(st);
+            s->user[s->of[in + 1].first_user++] = i;
+    return s->user ? 0 : status_nomem(st);
 }
 
 static void scheduler_free(struct scheduler *s)
 {
-    free(s->took_s);
-    free(s->rank_s);
-    free(s->ready_s);
-    free(s->missing);
-    free(s->first_user);
+    free(s->of);
     free(s->user);
-    free(s->now.top);
-    free(s->later.top);
+    free(s->now.entry);
+    free(s->later.entry);
 }
 
 /* Rank: its own time and the longest way from its end to the end of all. Users come later in the text. */
 static void rank_all(struct scheduler *s)
 {
     for (int32_t i = s->computation->count - 1; i >= 0; i--) {
-        s->took_s[i] = estimate_s(s, i);
-        for (int32_t u = s->first_user[i]; u < s->first_user[i + 1]; u++)
-            s->rank_s[i] = fmax(s->rank_s[i], s->rank_s[s->user[u]]);
-        s->rank_s[i] += s->took_s[i];
+        s->of[i].took_s = estimate_s(s, i);
+        for (int32_t u = s->of[i].first_user; u < s->of[i + 1].first_user; u++)
+            s->of[i].rank_s = fmax(s->of[i].rank_s, s->of[s->user[u]].rank_s);
+        s->of[i].rank_s += s->of[i].took_s;
     }
 }
 
@@ -169,11 +154,11 @@ static void rank_all(struct scheduler *s)
 static void place(struct scheduler *s, int32_t i, double end_s)
 {
     s->order[s->ordered++] = s->computation->first + i;
-    for (int32_t u = s->first_user[i]; u < s->first_user[i + 1]; u++) {
+    for (int32_t u = s->of[i].first_user; u < s->of[i + 1].first_user; u++) {
         int32_t user = s->user[u];
-        s->ready_s[user] = fmax(s->ready_s[user], end_s);
-        if (--s->missing[user] == 0)
-            push(&s->later, s->ready_s[user], user);
+        s->of[user].ready_s = fmax(s->of[user].ready_s, end_s);
+        if (--s->of[user].missing == 0)
+            push(&s->later, s->of[user].ready_s, user);
     }
 }
 
@@ -184,20 +169,20 @@ int lower_order(const struct lower *lower, int32_t computation, int32_t order[],
     if (code == 0) {
         rank_all(&s);
         for (int32_t i = 0; i < s.computation->count; i++)
-            if (s.missing[i] == 0)
+            if (s.of[i].missing == 0)
                 push(&s.later, 0, i);
     }
     while (code == 0 && (s.now.count > 0 || s.later.count > 0)) {
-        if (s.later.count > 0 && (s.now.count == 0 || s.later.top[0].key <= s.core_s)) {
+        if (s.later.count > 0 && (s.now.count == 0 || s.later.entry[0].key <= s.core_s)) {
             int32_t i = pop(&s.later);
             if (takes_queue(&s, i))
-                push(&s.now, -s.rank_s[i], i);
+                push(&s.now, -s.of[i].rank_s, i);
             else
-                place(&s, i, s.ready_s[i] + s.took_s[i]);
+                place(&s, i, s.of[i].ready_s + s.of[i].took_s);
             continue;
         }
         int32_t i = pop(&s.now);
-        s.core_s = fmax(s.core_s, s.ready_s[i]) + s.took_s[i];
+        s.core_s = fmax(s.core_s, s.of[i].ready_s) + s.of[i].took_s;
         place(&s, i, s.core_s);
     }
     scheduler_free(&s);

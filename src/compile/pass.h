@@ -29,9 +29,6 @@
  * well. *found is how many were found; where that is none, `out` stays empty, and `in` is as it should be. */
 int pass_reduce_scatters(const struct module *in, struct module *out, int *found, struct status *st);
 
-/* Leaves out what nothing needs: instructions that the root does not depend on, computations that nobody calls. */
-int pass_prune(const struct module *in, struct module *out, struct status *st);
-
 /* What is recomputed for the backward pass rather than kept:
  *   none      what was gathered: it is gathered again
  *   products  also what is cheap: all but results of products and of other collectives; kernels are recomputed too, as with JAX's

@@ -5,14 +5,19 @@
 #include "hlo/edit.h"
 #include "hlo/scalar.h"
 
+/* What is known of an instruction. */
+struct disguise {
+    int32_t users; /* how many operands it is, and one more for a root */
+    int32_t slice; /* of an all-reduce the slice that goes with it, else -1; and the dim that is scattered */
+    int dim;
+    bool gone;     /* left out */
+    bool released; /* it has lost a user */
+};
+
 struct disguises {
     const struct module *module;
-    int32_t *users;    /* [instructions] how many operands it is, and one more for a root */
-    int32_t *slice_of; /* [instructions] of an all-reduce the slice that goes with it, else -1 */
-    int32_t *dim;      /* the same: the dim that is scattered */
-    bool *gone;        /* [instructions] left out */
-    bool *released;    /* [instructions] it has lost a user */
-    int64_t *offset;   /* [devices] what instruction `known` is on each; many slices share one offset */
+    struct disguise *of; /* [instructions] */
+    int64_t *offset;     /* [devices] what instruction `known` is on each; many slices share one offset */
     int32_t known;
 };
 
@@ -21,22 +26,18 @@ static int count_users(struct disguises *d, struct status *st)
     const struct module *module = d->module;
     size_t n = (size_t)module->instructions + 1,
            devices = (size_t)module->replicas * (size_t)module->partitions;
-    d->users = calloc(n, sizeof *d->users);
-    d->slice_of = malloc(n * sizeof *d->slice_of);
-    d->dim = calloc(n, sizeof *d->dim);
-    d->gone = calloc(n, sizeof *d->gone);
-    d->released = calloc(n, sizeof *d->released);
+    d->of = calloc(n, sizeof *d->of);
     d->offset = malloc(devices * sizeof *d->offset);
     d->known = -1;
-    if (!d->users || !d->slice_of || !d->dim || !d->gone || !d->released || !d->offset)
+    if (!d->of || !d->offset)
         return status_nomem(st);
     for (int32_t i = 0; i < module->instructions; i++) {
-        d->slice_of[i] = -1;
+        d->of[i].slice = -1;
         for (int o = 0; o < module_at(module, i)->operands; o++)
-            d->users[module_operand(module, i, o)]++;
+            d->of[module_operand(module, i, o)].users++;
     }
     for (int32_t c = 0; c < module->computations; c++)
-        d->users[module->computation[c].root]++;
+        d->of[module->computation[c].root].users++;
     return 0;
 }
 
@@ -97,7 +98,7 @@ static int examine(struct disguises *d, int32_t slice, int *found, struct status
     int32_t reduce = module_at(module, slice)->operands > 0 ? module_operand(module, slice, 0) : slice;
     struct groups groups;
     if (module_at(module, slice)->opcode != HLO_DYNAMIC_SLICE ||
-        module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->users[reduce] != 1)
+        module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->of[reduce].users != 1)
         return 0;
     int code = module_groups_of(module, reduce, &groups, st);
     if (code < 0)
@@ -105,9 +106,9 @@ static int examine(struct disguises *d, int32_t slice, int *found, struct status
     int dim = find_cut(module, slice, groups.size);
     if (dim >= 0 &&
         takes_own_part(d, slice, dim, &groups, module->number[module_shape_of(module, slice)->first + dim])) {
-        d->slice_of[reduce] = slice;
-        d->dim[reduce] = dim;
-        d->gone[slice] = true;
+        d->of[reduce].slice = slice;
+        d->of[reduce].dim = dim;
+        d->of[slice].gone = true;
         ++*found;
     }
     groups_free(&groups);
@@ -119,8 +120,8 @@ static void release(struct disguises *d, int32_t instruction, int first)
 {
     for (int o = first; o < module_at(d->module, instruction)->operands; o++) {
         int32_t operand = module_operand(d->module, instruction, o);
-        d->users[operand]--;
-        d->released[operand] = true;
+        d->of[operand].users--;
+        d->of[operand].released = true;
     }
 }
 
@@ -129,12 +130,12 @@ static void drop_offsets(struct disguises *d)
 {
     for (int32_t i = d->module->instructions - 1; i >= 0; i--) {
         enum opcode opcode = module_at(d->module, i)->opcode;
-        bool idle = d->released[i] && d->users[i] == 0 && opcode_is_cheap(opcode);
-        if (d->gone[i])
+        bool idle = d->of[i].released && d->of[i].users == 0 && opcode_is_cheap(opcode);
+        if (d->of[i].gone)
             release(d, i, 1);
         else if (idle)
             release(d, i, 0);
-        d->gone[i] |= idle;
+        d->of[i].gone |= idle;
     }
 }
 
@@ -142,15 +143,15 @@ static void drop_offsets(struct disguises *d)
 static void write_scatter(struct edit *edit, const struct disguises *d, int32_t reduce)
 {
     const struct module *from = edit->from;
-    const struct instruction *slice = module_at(from, d->slice_of[reduce]);
-    int64_t dim = d->dim[reduce];
+    const struct instruction *slice = module_at(from, d->of[reduce].slice);
+    int64_t dim = d->of[reduce].dim;
     int32_t operand = edit->now[module_operand(from, reduce, 0)];
     int32_t made = module_add(edit->to, HLO_REDUCE_SCATTER, module_word(from, slice->name),
                               edit_shape(edit, slice->shape), &operand, 1);
     module_attribute(edit->to, ATTR_DIMENSIONS, &dim, 1);
     edit_attributes(edit, reduce, true);
     edit_replace(edit, reduce, made);
-    edit_replace(edit, d->slice_of[reduce], made);
+    edit_replace(edit, d->of[reduce].slice, made);
 }
 
 static int write(const struct disguises *d, struct module *to, struct status *st)
@@ -162,9 +163,9 @@ static int write(const struct disguises *d, struct module *to, struct status *st
         const struct computation *computation = &from->computation[c];
         edit_begin(&edit, c);
         for (int32_t i = computation->first; i < computation->first + computation->count; i++)
-            if (d->slice_of[i] >= 0)
+            if (d->of[i].slice >= 0)
                 write_scatter(&edit, d, i);
-            else if (!d->gone[i])
+            else if (!d->of[i].gone)
                 edit_copy(&edit, i);
     }
     return edit_close(&edit, code, st);
@@ -182,11 +183,7 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
         drop_offsets(&d);
         code = write(&d, out, st);
     }
-    free(d.users);
-    free(d.slice_of);
-    free(d.dim);
-    free(d.gone);
-    free(d.released);
+    free(d.of);
     free(d.offset);
     return code;
 }
