@@ -155,6 +155,12 @@ int text_index(const char *name, const char *const names[])
     return -1;
 }
 
+int text_choice(const char *what, const char *name, const char *const names[], struct status *st)
+{
+    int index = text_index(name, names);
+    return index >= 0 ? index : text_unknown(what, name, names, st);
+}
+
 bool text_has_word(const char *words, const char *word)
 {
     size_t n = strlen(word);

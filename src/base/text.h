@@ -43,6 +43,9 @@ bool text_has_word(const char *words, const char *word);
 /* Index of a name in a list that ends with NULL, exactly as written; -1 if it is not there. */
 int text_index(const char *name, const char *const names[]);
 
+/* The same of a name that somebody gave; where it is not there, it fails as text_unknown(). */
+int text_choice(const char *what, const char *name, const char *const names[], struct status *st);
+
 /* Ends a stream of open_memstream(): is all that was written in its text? If not, memory was out, and *text is freed and
  * NULL; fclose() alone does not tell. */
 bool text_end(FILE *out, char **text);

@@ -107,8 +107,7 @@ int algorithm_by_name(const char *name, struct status *st)
     const char *names[ALGORITHMS + 1] = {NULL};
     for (int i = 0; i < ALGORITHMS; i++)
         names[i] = collective_algorithms[i].name;
-    int algorithm = text_index(name, names);
-    return algorithm >= 0 ? algorithm : text_unknown("algorithm", name, names, st);
+    return text_choice("algorithm", name, names, st);
 }
 
 const struct collective *collective_by_name(const char *name, struct status *st)

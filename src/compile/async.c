@@ -6,20 +6,13 @@
 
 #include "compile/pass.h"
 
-static const struct {
-    enum opcode whole, start, done;
-} parts[] = {{HLO_ALL_GATHER, HLO_ALL_GATHER_START, HLO_ALL_GATHER_DONE},
-             {HLO_REDUCE_SCATTER, HLO_REDUCE_SCATTER_START, HLO_REDUCE_SCATTER_DONE},
-             {HLO_ALL_REDUCE, HLO_ALL_REDUCE_START, HLO_ALL_REDUCE_DONE},
-             {HLO_ALL_TO_ALL, HLO_ALL_TO_ALL_START, HLO_ALL_TO_ALL_DONE},
-             {HLO_RAGGED_ALL_TO_ALL, HLO_RAGGED_ALL_TO_ALL_START, HLO_RAGGED_ALL_TO_ALL_DONE}};
-
-static enum opcode part_of(enum opcode whole, bool done)
+/* all-gather-start of all-gather, or its done */
+static enum opcode part_of(enum opcode whole, enum opcode_class class)
 {
-    size_t p = 0;
-    while (parts[p].whole != whole)
-        p++;
-    return done ? parts[p].done : parts[p].start;
+    int part = 0;
+    while (opcode_info((enum opcode)part)->whole != whole || opcode_info((enum opcode)part)->class != class)
+        part++;
+    return (enum opcode)part;
 }
 
 /* (operands, result) of one operand; of several a tuple of each. Of an all-reduce the result. */
@@ -70,7 +63,8 @@ void async_start(struct async *async, int32_t at)
     snprintf(name, sizeof name, "%.140s.start", module_word(edit->from, i->name));
     for (int o = 0; o < i->operands; o++)
         edit_push(edit, edit->now[module_operand(edit->from, at, o)]);
-    async->start[at] = edit_add(edit, part_of(i->opcode, false), name, start_shape(edit, at), i->operands);
+    async->start[at] =
+        edit_add(edit, part_of(i->opcode, CLASS_START), name, start_shape(edit, at), i->operands);
     edit_attributes(edit, at, false);
     edit_attribute(edit, at, ATTR_FRONTEND_ATTRIBUTES);
 }
@@ -81,7 +75,7 @@ static void write_done(struct async *async, int32_t at)
     const struct instruction *i = module_at(edit->from, at);
     edit_push(edit, async->start[at]);
     edit_replace(edit, at,
-                 edit_add(edit, part_of(i->opcode, true), module_word(edit->from, i->name),
+                 edit_add(edit, part_of(i->opcode, CLASS_DONE), module_word(edit->from, i->name),
                           edit_shape(edit, i->shape), 1));
     edit_attribute(edit, at, ATTR_FRONTEND_ATTRIBUTES);
 }

@@ -5,9 +5,6 @@
  *
  * Pieces are numbered by positions of the group. A device stands at some place of the ring; piece k + offset is that of the
  * device `offset` places on, and `slot` says which piece that is.
- *
- * Computations have to be there before the entry calls them. So what each step multiplies is asked twice: to find which bodies
- * are needed, and when the entry is written.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -109,17 +106,8 @@ bool loop_is_chunked(const struct overlap *o, const struct loop *loop); /* no lo
 int loop_products(const struct overlap *o, const struct loop *loop, int t,
                   struct loop_product product[LOOP_LEGS]);
 
-/* Do all devices multiply? */
-static inline bool loop_all_multiply(const struct loop *loop, const struct loop_product *product)
-{
-    return product->first <= 0 && product->last >= loop->ring.size - 1;
-}
-
-/* A body by what it is; its index. */
+/* A body by what it is; its index. It is built when the entry is written anew. */
 int32_t loop_body(struct overlap *o, const struct body *wanted);
-/* Those that a product needs. */
-void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                      const struct loop_product *product);
 /* Builds them all in the new module. */
 void loop_build_bodies(struct overlap *o);
 
@@ -160,8 +148,6 @@ struct loop_send {
 int32_t loop_permute(struct overlap *o, const struct loop *loop, int32_t value, struct loop_send send);
 int32_t loop_arrived(struct overlap *o, int32_t start);
 
-/* The bodies that a loop calls; the loop. */
-void loop_find_bodies(struct overlap *o, const struct loop *loop);
 void loop_write(struct overlap *o, const struct loop *loop);
 
 #endif

@@ -159,17 +159,6 @@ static int32_t whole_of(struct under *u, enum opcode opcode, int32_t a, int32_t 
     return module_add(module, opcode, NULL, module_array(module, DTYPE_S32, NULL, 0), (int32_t[]){a, c}, 2);
 }
 
-/* table[index] */
-static int32_t look_up(struct under *u, const int64_t table[], int n, int32_t index)
-{
-    struct module *module = u->b->module;
-    int32_t operand[] = {build_table(u->b, table, n), index};
-    int32_t one = module_add(module, HLO_DYNAMIC_SLICE, NULL,
-                             module_array(module, DTYPE_S32, &(int64_t){1}, 1), operand, 2);
-    module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
-    return module_add(module, HLO_RESHAPE, NULL, module_array(module, DTYPE_S32, NULL, 0), &one, 1);
-}
-
 /* The first element of a chunk: slot[(place of self + offset) mod n] * piece, and half a piece more for the second half. */
 static int32_t chunk_start(struct under *u, int c)
 {
@@ -184,40 +173,22 @@ static int32_t chunk_start(struct under *u, int c)
         place[loop->ring.member[i]] = i % n;
     for (int k = 0; k < n; k++)
         slot[k] = loop->slot[k];
-    int32_t at = look_up(u, place, devices, u->self);
+    int32_t at = build_look_up(u->b, place, devices, u->self);
     at = whole_of(u, HLO_ADD, at, u->offset[c]);
     at = whole_of(u, HLO_REMAINDER, at, whole(u, n));
     if (!loop->straight)
-        at = look_up(u, slot, n, at);
+        at = build_look_up(u->b, slot, n, at);
     at = whole_of(u, HLO_MULTIPLY, at, whole(u, loop->piece));
     free(place);
     return u->body->half[c] == 1 ? whole_of(u, HLO_ADD, at, whole(u, loop->half[0])) : at;
 }
 
-/* The starts of a block of a value: `start` along `dim`, else 0. */
-static int starts(struct under *u, int32_t value, int dim, int32_t start, int32_t operand[])
-{
-    int dims = module_shape_of(u->b->module, value)->count;
-    for (int d = 0; d < dims; d++)
-        operand[d] = d == dim ? start : whole(u, 0);
-    return dims;
-}
-
 /* The blocks of an operand that belong to the chunks, joined along `dim`. */
 static int32_t take_blocks(struct under *u, int32_t operand, int dim, const int32_t start[])
 {
-    struct module *module = u->b->module;
-    int32_t part[LOOP_CHUNKS], of[1 + BUILDER_DIMS] = {operand};
-    int64_t size[BUILDER_DIMS];
-    for (int c = 0; c < u->body->chunks; c++) {
-        int dims = builder_dims(u->b, operand, size);
-        size[dim] = chunk_size(u->body, c);
-        starts(u, operand, dim, start[c], of + 1);
-        enum dtype_id dtype = builder_dtype(u->b, operand);
-        part[c] = module_add(module, HLO_DYNAMIC_SLICE, NULL, module_array(module, dtype, size, dims), of,
-                             1 + dims);
-        module_attribute(module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
-    }
+    int32_t part[LOOP_CHUNKS];
+    for (int c = 0; c < u->body->chunks; c++)
+        part[c] = build_block(u->b, operand, dim, chunk_size(u->body, c), start[c]);
     return build_concatenate(u->b, part, u->body->chunks, dim);
 }
 
@@ -251,7 +222,9 @@ static void put_blocks(struct under *u, int32_t product, const int32_t start[])
         into = loop_zeros(u->o, u->body->dot->dot, -1, 0);
     for (int c = 0; c < u->body->chunks; c++) {
         int32_t of[2 + BUILDER_DIMS] = {into, part_of(u, product, c)};
-        int dims = starts(u, into, u->body->dot->out_dim, start[c], of + 2);
+        int dims = module_shape_of(module, into)->count;
+        for (int d = 0; d < dims; d++)
+            of[2 + d] = d == u->body->dot->out_dim ? start[c] : whole(u, 0);
         into = module_add(module, HLO_DYNAMIC_UPDATE_SLICE, NULL, shape, of, 2 + dims);
     }
 }
@@ -302,10 +275,8 @@ static void build_calls(struct under *u)
         if (module_at(module, at)->opcode == HLO_PARAMETER)
             shape[parameters++] = module_at(module, at)->shape;
     int32_t all = parameter(u, module_tuple(module, shape, parameters));
-    for (int p = 0; p < parameters; p++) {
-        operand[p] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, shape[p], &all, 1);
-        module_attribute(module, ATTR_INDEX, &(int64_t){p}, 1);
-    }
+    for (int p = 0; p < parameters; p++)
+        operand[p] = build_element(u->b, all, p);
     module_add(module, HLO_FUSION, NULL, result, operand, parameters);
     module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
     module_attribute(module, ATTR_CALLS, &(int64_t){inner}, 1);

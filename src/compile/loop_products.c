@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* What the steps of a loop multiply, and the bodies that they call for it. */
+/* What the steps of a loop multiply. */
 #include "compile/loop.h"
 
 int loop_last_step(const struct loop *loop)
@@ -99,15 +99,4 @@ int loop_products(const struct overlap *o, const struct loop *loop, int t,
 {
     return loop->kind == LOOP_GATHER ? gathered_products(loop, t, product)
                                      : scattered_products(o, loop, t, product);
-}
-
-void loop_find_bodies(struct overlap *o, const struct loop *loop)
-{
-    struct loop_product product[LOOP_LEGS];
-    for (int t = 0; t <= loop_last_step(loop) && !loop_is_chunked(o, loop); t++) {
-        int products = loop_products(o, loop, t, product);
-        for (int d = 0; d < loop->dots; d++)
-            for (int p = 0; p < products; p++)
-                loop_need_bodies(o, loop, &loop->dot[d], &product[p]);
-    }
 }

@@ -94,11 +94,6 @@ struct step {
     int operands;
 };
 
-/* Bodies by index: of devices that take part, by themselves and as a branch, and of the others. */
-struct called {
-    int32_t step, calls, others;
-};
-
 static struct step begin(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
                          const struct loop_product *product)
 {
@@ -120,33 +115,18 @@ static struct step begin(struct overlap *o, const struct loop *loop, const struc
     return s;
 }
 
-static struct called find_called(struct overlap *o, const struct body *step,
-                                 const struct loop_product *product)
+/* The computation of a body of this kind; 0 where it is not built yet. */
+static int32_t computation_of(struct overlap *o, struct body body, enum body_kind kind, int32_t inner)
 {
-    struct called called = {.step = loop_body(o, step)};
-    if (loop_all_multiply(step->loop, product))
-        return called;
-    struct body branch = *step;
-    branch.kind = BODY_CALLS;
-    branch.inner = called.step;
-    called.calls = loop_body(o, &branch);
-    branch.kind = step->loop->kind == LOOP_GATHER ? BODY_KEEPS : BODY_ZEROS;
-    branch.inner = 0;
-    called.others = loop_body(o, &branch);
-    return called;
+    body.kind = kind;
+    body.inner = inner;
+    int32_t at = loop_body(o, &body);
+    return at < o->bodies ? o->body[at].computation : 0;
 }
 
-void loop_need_bodies(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
-                      const struct loop_product *product)
+static void run(struct module *module, enum attribute_key key, int32_t computation)
 {
-    struct step s = begin(o, loop, dot, product);
-    find_called(o, &s.body, product);
-}
-
-/* 0 where there was no memory for the body. */
-static int32_t computation_of(const struct overlap *o, int32_t body)
-{
-    return body < o->bodies ? o->body[body].computation : 0;
+    module_attribute(module, key, &(int64_t){computation}, 1);
 }
 
 /* fusion(operands), or on some devices only: conditional(takes part, (operands), other). */
@@ -155,11 +135,11 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
 {
     struct module *module = o->b.module;
     const struct loop *loop = s->body.loop;
-    struct called called = find_called(o, &s->body, product);
-    if (loop_all_multiply(loop, product)) {
-        int32_t made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
+    int32_t made, step = loop_body(o, &s->body);
+    if (product->first <= 0 && product->last >= loop->ring.size - 1) {
+        made = module_add(module, HLO_FUSION, NULL, s->result, s->operand, s->operands);
         module_attribute_text(module, ATTR_KIND, NULL, "kOutput");
-        module_attribute(module, ATTR_CALLS, &(int64_t){computation_of(o, called.step)}, 1);
+        run(module, ATTR_CALLS, computation_of(o, s->body, BODY_STEP, 0));
         loop_label(o, loop, s->body.dot->dot);
         if (s->body.hbm_bytes > 0)
             module_label_hbm_bytes(module, s->body.hbm_bytes);
@@ -167,9 +147,10 @@ static int32_t run_step(struct overlap *o, const struct step *s, const struct lo
     }
     int32_t operand[] = {takes_part(o, loop, product->first, product->last),
                          build_tuple(&o->b, s->operand, s->operands), other};
-    int32_t made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
-    module_attribute(module, ATTR_TRUE_COMPUTATION, &(int64_t){computation_of(o, called.calls)}, 1);
-    module_attribute(module, ATTR_FALSE_COMPUTATION, &(int64_t){computation_of(o, called.others)}, 1);
+    enum body_kind others = loop->kind == LOOP_GATHER ? BODY_KEEPS : BODY_ZEROS;
+    made = module_add(module, HLO_CONDITIONAL, NULL, s->result, operand, 3);
+    run(module, ATTR_TRUE_COMPUTATION, computation_of(o, s->body, BODY_CALLS, step));
+    run(module, ATTR_FALSE_COMPUTATION, computation_of(o, s->body, others, 0));
     loop_label(o, loop, s->body.dot->dot);
     return made;
 }
@@ -203,19 +184,13 @@ int32_t loop_gather_product(struct overlap *o, const struct loop *loop, const st
 void loop_scatter_product(struct overlap *o, const struct loop *loop, const struct loop_dot *dot,
                           const struct loop_product *product, int32_t partial[])
 {
-    struct module *module = o->b.module;
     struct step s = begin(o, loop, dot, product);
     for (int side = 0; side < 2; side++)
         push(&s, now(o, module_operand(o->from, dot->dot, side)));
     push_offsets(o, &s, product);
     int32_t made = run_step(o, &s, product, self(o));
-    for (int c = 0; c < product->chunks; c++) {
-        partial[c] = made;
-        if (product->chunks == 1)
-            break;
-        partial[c] = module_add(module, HLO_GET_TUPLE_ELEMENT, NULL, s.shape[c], &made, 1);
-        module_attribute(module, ATTR_INDEX, &(int64_t){c}, 1);
-    }
+    for (int c = 0; c < product->chunks; c++)
+        partial[c] = product->chunks == 1 ? made : build_element(&o->b, made, c);
 }
 
 /* Gives the permute that was added last its pairs. */

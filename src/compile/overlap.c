@@ -15,8 +15,7 @@ const char *pass_way_name(enum overlap_way way)
 
 int pass_way_by_name(const char *name, struct status *st)
 {
-    int index = text_index(name, ways);
-    return index >= 0 ? index : text_unknown("strategy", name, ways, st);
+    return text_choice("strategy", name, ways, st);
 }
 
 static const char *const reduces[] = {"scatter-gather", "chunks", NULL};
@@ -24,22 +23,19 @@ static const char *const loops[] = {"unrolled", "xla", NULL};
 
 int pass_reduce_by_name(const char *name, struct status *st)
 {
-    int index = text_index(name, reduces);
-    return index >= 0 ? index : text_unknown("way to all-reduce", name, reduces, st);
+    return text_choice("way to all-reduce", name, reduces, st);
 }
 
 static const char *const gathers[] = {"auto", "before", "after", NULL};
 
 int pass_gather_by_name(const char *name, struct status *st)
 {
-    int index = text_index(name, gathers);
-    return index >= 0 ? index : text_unknown("place of the gather", name, gathers, st);
+    return text_choice("place of the gather", name, gathers, st);
 }
 
 int pass_loop_by_name(const char *name, struct status *st)
 {
-    int index = text_index(name, loops);
-    return index >= 0 ? index : text_unknown("loop", name, loops, st);
+    return text_choice("loop", name, loops, st);
 }
 
 /* What the entry says of an instruction: how many users it has, the first few of them. */
@@ -292,15 +288,6 @@ static const struct loop *begins(const struct overlap *o, int32_t at)
     return loop && at == first_dot(loop) ? loop : NULL;
 }
 
-/* In the order in which the entry calls them. */
-static void find_bodies(struct overlap *o)
-{
-    const struct computation *entry = &o->from->computation[o->from->entry];
-    for (int32_t at = entry->first; at < entry->first + entry->count && o->b.module->error == 0; at++)
-        if (begins(o, at))
-            loop_find_bodies(o, begins(o, at));
-}
-
 static void write_entry(struct overlap *o)
 {
     const struct computation *entry = &o->from->computation[o->from->entry];
@@ -324,18 +311,26 @@ static int last_channel(const struct module *module)
     return (int)last;
 }
 
+/* Computations stand before what calls them: which bodies the entry calls is known when it has been written once. */
 static int write(struct overlap *o, struct module *out, struct status *st)
 {
-    int code = edit_open(&o->edit, o->from, out, st);
-    o->b = (struct builder){.module = out, .channels = last_channel(o->from)};
-    if (code == 0) {
-        edit_copy_called(&o->edit);
-        find_bodies(o);
-        loop_build_bodies(o);
-        write_entry(o);
-    }
-    builder_free(&o->b);
-    return edit_close(&o->edit, code, st);
+    int channels = last_channel(o->from), code;
+    int32_t built;
+    do {
+        built = o->bodies;
+        module_free(out);
+        memset(o->scalar, -1, sizeof o->scalar);
+        code = edit_open(&o->edit, o->from, out, st);
+        o->b = (struct builder){.module = out, .channels = channels};
+        if (code == 0) {
+            edit_copy_called(&o->edit);
+            loop_build_bodies(o);
+            write_entry(o);
+        }
+        builder_free(&o->b);
+        code = edit_close(&o->edit, code, st);
+    } while (code == 0 && o->bodies > built);
+    return code;
 }
 
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
@@ -344,7 +339,6 @@ int pass_overlap(const struct module *in, const struct overlap_options *options,
     struct overlap o = {.options = options, .from = in, .st = st};
     struct plan plan = {.o = &o, .entry = &in->computation[in->entry]};
     *out = (struct module){0};
-    memset(o.scalar, -1, sizeof o.scalar);
     o.loop_of = malloc(((size_t)in->instructions + 1) * sizeof *o.loop_of);
     int code = o.loop_of ? find_uses(&plan, st) : status_nomem(st);
     for (int32_t i = 0; i < in->instructions && code == 0; i++)

@@ -17,8 +17,7 @@ const char *pass_remat_name(enum remat remat)
 
 int pass_remat_by_name(const char *name, struct status *st)
 {
-    int index = text_index(name, remats);
-    return index >= 0 ? index : text_unknown("remat", name, remats, st);
+    return text_choice("remat", name, remats, st);
 }
 
 /* What the pass knows of each instruction of the entry. */

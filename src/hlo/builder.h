@@ -148,6 +148,10 @@ int32_t build_ragged_all_to_all(struct builder *b, int32_t in, int32_t out, cons
 /* What position p of the list has, position target[p] gets; or by pairs of devices, source and target. */
 int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[]);
 int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs);
+/* table[index] as an s32[], of an index without dims; of a negative one, by the device that it runs on. */
+int32_t build_look_up(struct builder *b, const int64_t table[], int n, int32_t index);
+/* So many elements of a dim from `start` on, an s32[], and all of the others. No label. */
+int32_t build_block(struct builder *b, int32_t a, int dim, int64_t length, int32_t start);
 /* The device's own block of a dim that all devices of the list have whole. */
 int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *over, int dim);
 

@@ -204,6 +204,30 @@ int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over
     return made;
 }
 
+int32_t build_block(struct builder *b, int32_t a, int dim, int64_t length, int32_t start)
+{
+    int64_t size[BUILDER_DIMS];
+    int32_t operand[1 + BUILDER_DIMS] = {a};
+    int dims = builder_dims(b, a, size);
+    size[dim] = length;
+    for (int d = 0; d < dims; d++)
+        operand[1 + d] = d == dim ? start : build_scalar(b, DTYPE_S32, 0);
+    int32_t made = builder_add(b, HLO_DYNAMIC_SLICE, builder_like(b, a, size, dims), operand, 1 + dims);
+    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
+    return made;
+}
+
+int32_t build_look_up(struct builder *b, const int64_t table[], int n, int32_t index)
+{
+    int32_t operand[] = {build_table(b, table, n), index};
+    if (index < 0)
+        operand[1] = builder_add(b, HLO_PARTITION_ID, builder_shape(b, DTYPE_U32, NULL, 0), NULL, 0);
+    int32_t one =
+        builder_add(b, HLO_DYNAMIC_SLICE, builder_shape(b, DTYPE_S32, &(int64_t){1}, 1), operand, 2);
+    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
+    return builder_add(b, HLO_RESHAPE, builder_shape(b, DTYPE_S32, NULL, 0), &one, 1);
+}
+
 /* The first element of the block of each device, by its position in the list. */
 static int32_t block_start(struct builder *b, const struct axis_list *over, int64_t block)
 {
@@ -215,30 +239,22 @@ static int32_t block_start(struct builder *b, const struct axis_list *over, int6
     }
     for (int d = 0; d < devices; d++)
         start[d] = block * axis_list_position(over, b->axes, d);
-    int32_t table = build_table(b, start, devices);
+    int32_t first = build_look_up(b, start, devices, -1);
     free(start);
-    int32_t self = builder_add(b, HLO_PARTITION_ID, builder_shape(b, DTYPE_U32, NULL, 0), NULL, 0);
-    int32_t one = builder_add(b, HLO_DYNAMIC_SLICE, builder_shape(b, DTYPE_S32, &(int64_t){1}, 1),
-                              (int32_t[]){table, self}, 2);
-    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, &(int64_t){1}, 1);
-    return builder_add(b, HLO_RESHAPE, builder_shape(b, DTYPE_S32, NULL, 0), &one, 1);
+    return first;
 }
 
 int32_t build_own_block(struct builder *b, int32_t a, const struct axis_list *list, int dim)
 {
     struct axis_list over = real_axes(b, list);
     int64_t size[BUILDER_DIMS];
-    int32_t operand[1 + BUILDER_DIMS] = {a};
-    int dims = builder_dims(b, a, size), parts = size_of(b, &over);
+    int parts = size_of(b, &over);
+    builder_dims(b, a, size);
     if (over.count == 0)
         return a;
     assert(size[dim] % parts == 0);
-    size[dim] /= parts;
-    int32_t start = block_start(b, &over, size[dim]);
-    for (int d = 0; d < dims; d++)
-        operand[1 + d] = d == dim ? start : build_scalar(b, DTYPE_S32, 0);
-    int32_t made = builder_add(b, HLO_DYNAMIC_SLICE, builder_like(b, a, size, dims), operand, 1 + dims);
-    module_attribute(b->module, ATTR_DYNAMIC_SLICE_SIZES, size, dims);
+    int64_t block = size[dim] / parts;
+    int32_t made = build_block(b, a, dim, block, block_start(b, &over, block));
     if (b->module->error < 0)
         return 0;
     b->note[made].over = over;

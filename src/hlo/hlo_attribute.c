@@ -38,11 +38,6 @@ static int read_braced(struct hlo_reader *r, int (*read_item)(struct hlo_reader 
     return code < 0 ? code : hlo_expect(&r->lexer, '}', "after a list");
 }
 
-static int read_list(struct hlo_reader *r)
-{
-    return read_braced(r, read_number);
-}
-
 static int read_device(struct hlo_reader *r)
 {
     int64_t device = 0;
@@ -56,11 +51,6 @@ static int read_pair(struct hlo_reader *r)
     const char *at = r->lexer.at;
     int code = read_braced(r, read_device);
     return code == 0 && r->numbers - before != 2 ? hlo_fail(&r->lexer, at, "expected {source,target}") : code;
-}
-
-static int read_pairs(struct hlo_reader *r)
-{
-    return read_braced(r, read_pair);
 }
 
 /* "0:8:2" or "1_2_0": the third number is `third` where it is not given. */
@@ -81,11 +71,6 @@ static int read_range(struct hlo_reader *r)
     if (code == 0)
         code = read_three(r, ':', (const char *const[]){"a start", "a limit", "a stride"}, "in a range", 1);
     return code < 0 ? code : hlo_expect(&r->lexer, ']', "after a range");
-}
-
-static int read_ranges(struct hlo_reader *r)
-{
-    return read_braced(r, read_range);
 }
 
 /* "0_1x2_0_3": low, high and interior, 0 where it is not given */
@@ -119,19 +104,9 @@ static int read_computation(struct hlo_reader *r)
                       "; one that is called stands before those that call it, and none calls itself");
 }
 
-static int read_computations(struct hlo_reader *r)
-{
-    return hlo_peek(&r->lexer) == '{' ? read_braced(r, read_computation) : read_computation(r);
-}
-
 static int read_predecessor(struct hlo_reader *r)
 {
     return read_above(r, "an instruction", hlo_find_instruction, " in this computation");
-}
-
-static int read_predecessors(struct hlo_reader *r)
-{
-    return read_braced(r, read_predecessor);
 }
 
 static int read_mesh_part(struct hlo_lexer *lexer, char open)
@@ -188,17 +163,29 @@ static int read_groups(struct hlo_reader *r)
     return code;
 }
 
-static int (*const readers[])(struct hlo_reader *r) = {
-    [VALUE_NUMBER] = read_number,
-    [VALUE_FLAG] = read_flag,
-    [VALUE_LIST] = read_list,
-    [VALUE_PAIRS] = read_pairs,
-    [VALUE_RANGES] = read_ranges,
-    [VALUE_PADS] = read_pads,
-    [VALUE_COMPUTATIONS] = read_computations,
-    [VALUE_INSTRUCTIONS] = read_predecessors,
-    [VALUE_GROUPS] = read_groups,
+/* What pushes the numbers of a kind, or those of an item where there are several in braces. */
+enum braces { BARE, BRACED, EITHER };
+static const struct {
+    int (*read_item)(struct hlo_reader *r);
+    enum braces braces;
+} readers[] = {
+    [VALUE_NUMBER] = {read_number, BARE},
+    [VALUE_FLAG] = {read_flag, BARE},
+    [VALUE_LIST] = {read_number, BRACED},
+    [VALUE_PAIRS] = {read_pair, BRACED},
+    [VALUE_RANGES] = {read_range, BRACED},
+    [VALUE_PADS] = {read_pads, BARE},
+    [VALUE_COMPUTATIONS] = {read_computation, EITHER},
+    [VALUE_INSTRUCTIONS] = {read_predecessor, BRACED},
+    [VALUE_GROUPS] = {read_groups, BARE},
 };
+
+static int read_numbers(struct hlo_reader *r, enum attribute_kind kind)
+{
+    bool bare =
+        readers[kind].braces == BARE || (readers[kind].braces == EITHER && hlo_peek(&r->lexer) != '{');
+    return bare ? readers[kind].read_item(r) : read_braced(r, readers[kind].read_item);
+}
 
 int hlo_read_attribute(struct hlo_reader *r)
 {
@@ -220,7 +207,7 @@ int hlo_read_attribute(struct hlo_reader *r)
         module_attribute_word(module, key, word, module_text(module, value.at, value.length));
         return 0;
     }
-    code = readers[attribute_info(key)->kind](r);
+    code = read_numbers(r, attribute_info(key)->kind);
     if (code == 0)
         module_attribute(module, key, r->number + base, r->numbers - base);
     r->numbers = base;

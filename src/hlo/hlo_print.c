@@ -68,24 +68,29 @@ static void print_argument(const struct module *module, int32_t instruction, FIL
                        out);
 }
 
-/* {{0,1},{1,2}} or {[0:8], [0:8:2]} */
-static void print_pairs(const int64_t number[], int count, FILE *out)
-{
-    for (int i = 0; i < count; i += 2)
-        fprintf(out, "%s{%" PRId64 ",%" PRId64 "}", i ? "," : "", number[i], number[i + 1]);
-}
+/* How the numbers of an attribute are written: so many an item, the third of which is left out where it says nothing. */
+static const struct form {
+    const char *open, *between, *next, *close;
+    int each;
+    int64_t third;
+} forms[] = {
+    [VALUE_NUMBER] = {"", "", ",", "", 1, 0},       [VALUE_LIST] = {"{", "", ",", "}", 1, 0},
+    [VALUE_PAIRS] = {"{{", ",", "},{", "}}", 2, 0}, [VALUE_RANGES] = {"{[", ":", "], [", "]}", 3, 1},
+    [VALUE_PADS] = {"", "_", "x", "", 3, 0},
+};
 
-/* Threes, such as 0:8:2 or 1_2_3: the third number is left out where it is `third`. */
-static void print_threes(const int64_t number[], int count, const char *format, int64_t third, FILE *out)
+static void print_numbers(const struct form *form, const int64_t number[], int count, FILE *out)
 {
-    for (int i = 0; i < count; i += 3) {
-        bool ranges = *format == ':';
-        fprintf(out, "%s%s%" PRId64 "%c%" PRId64, i ? format + 1 : "", ranges ? "[" : "", number[i], *format,
-                number[i + 1]);
-        if (number[i + 2] != third)
-            fprintf(out, "%c%" PRId64, *format, number[i + 2]);
-        fputs(ranges ? "]" : "", out);
-    }
+    if (count == 0)
+        fputs(*form->open ? "{}" : "", out);
+    for (int i = 0; i < count; i++)
+        if (i % form->each != 2 || number[i] != form->third)
+            fprintf(out, "%s%" PRId64,
+                    i == 0           ? form->open
+                    : i % form->each ? form->between
+                                     : form->next,
+                    number[i]);
+    fputs(count ? form->close : "", out);
 }
 
 /* Names, in braces unless it is one and `bare`. */
@@ -107,8 +112,6 @@ static void print_value(const struct module *module, const struct attribute *att
 {
     const int64_t *number = module->number + attribute->first;
     enum attribute_kind kind = attribute_info(attribute->key)->kind;
-    bool braces = kind == VALUE_LIST || kind == VALUE_PAIRS || kind == VALUE_RANGES;
-    fputs(braces ? "{" : "", out);
     switch (kind) {
     case VALUE_TEXT:
     case VALUE_ARGUMENT:
@@ -119,16 +122,10 @@ static void print_value(const struct module *module, const struct attribute *att
         break;
     case VALUE_NUMBER:
     case VALUE_LIST:
-        print_list(number, attribute->count, out);
-        break;
     case VALUE_PAIRS:
-        print_pairs(number, attribute->count, out);
-        break;
     case VALUE_RANGES:
-        print_threes(number, attribute->count, ":, ", 1, out);
-        break;
     case VALUE_PADS:
-        print_threes(number, attribute->count, "_x", 0, out);
+        print_numbers(&forms[kind], number, attribute->count, out);
         break;
     case VALUE_COMPUTATIONS:
     case VALUE_INSTRUCTIONS:
@@ -138,7 +135,6 @@ static void print_value(const struct module *module, const struct attribute *att
         fputs(module_word(module, module->groups[*number].text), out);
         break;
     }
-    fputs(braces ? "}" : "", out);
 }
 
 static void print_instruction(const struct module *module, int32_t instruction, bool root, FILE *out)

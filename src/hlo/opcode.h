@@ -35,6 +35,7 @@ enum opcode_class {
 };
 
 /* id, name, class; of a START or DONE, the whole collective's id */
+#define PARTS(X, id, name) X(id##_START, name "-start", START, id) X(id##_DONE, name "-done", DONE, id)
 #define OPCODES(X)                                                                                           \
     X(PARAMETER, "parameter", FREE, PARAMETER)                                                               \
     X(CONSTANT, "constant", FREE, CONSTANT)                                                                  \
@@ -129,8 +130,7 @@ enum opcode_class {
     X(SORT, "sort", MEMORY, SORT)                                                                            \
     X(TOPK, "topk", MEMORY, TOPK)                                                                            \
     X(TRANSPOSE, "transpose", MEMORY, TRANSPOSE)                                                             \
-    X(COPY_START, "copy-start", START, COPY)                                                                 \
-    X(COPY_DONE, "copy-done", DONE, COPY)                                                                    \
+    PARTS(X, COPY, "copy")                                                                                   \
     X(DOT, "dot", MATMUL, DOT)                                                                               \
     X(RAGGED_DOT, "ragged-dot", MATMUL, RAGGED_DOT)                                                          \
     X(SCALED_DOT, "scaled-dot", MATMUL, SCALED_DOT)                                                          \
@@ -142,35 +142,22 @@ enum opcode_class {
     X(COLLECTIVE_PERMUTE, "collective-permute", COLLECTIVE, COLLECTIVE_PERMUTE)                              \
     X(RAGGED_ALL_TO_ALL, "ragged-all-to-all", COLLECTIVE, RAGGED_ALL_TO_ALL)                                 \
     X(REDUCE_SCATTER, "reduce-scatter", COLLECTIVE, REDUCE_SCATTER)                                          \
-    X(ALL_GATHER_START, "all-gather-start", START, ALL_GATHER)                                               \
-    X(ALL_GATHER_DONE, "all-gather-done", DONE, ALL_GATHER)                                                  \
-    X(ALL_REDUCE_START, "all-reduce-start", START, ALL_REDUCE)                                               \
-    X(ALL_REDUCE_DONE, "all-reduce-done", DONE, ALL_REDUCE)                                                  \
-    X(COLLECTIVE_PERMUTE_START, "collective-permute-start", START, COLLECTIVE_PERMUTE)                       \
-    X(COLLECTIVE_PERMUTE_DONE, "collective-permute-done", DONE, COLLECTIVE_PERMUTE)                          \
-    X(REDUCE_SCATTER_START, "reduce-scatter-start", START, REDUCE_SCATTER)                                   \
-    X(REDUCE_SCATTER_DONE, "reduce-scatter-done", DONE, REDUCE_SCATTER)                                      \
-    X(ALL_TO_ALL_START, "all-to-all-start", START, ALL_TO_ALL)                                               \
-    X(ALL_TO_ALL_DONE, "all-to-all-done", DONE, ALL_TO_ALL)                                                  \
-    X(RAGGED_ALL_TO_ALL_START, "ragged-all-to-all-start", START, RAGGED_ALL_TO_ALL)                          \
-    X(RAGGED_ALL_TO_ALL_DONE, "ragged-all-to-all-done", DONE, RAGGED_ALL_TO_ALL)                             \
-    X(COLLECTIVE_BROADCAST_START, "collective-broadcast-start", START, COLLECTIVE_BROADCAST)                 \
-    X(COLLECTIVE_BROADCAST_DONE, "collective-broadcast-done", DONE, COLLECTIVE_BROADCAST)                    \
+    PARTS(X, ALL_GATHER, "all-gather")                                                                       \
+    PARTS(X, ALL_REDUCE, "all-reduce")                                                                       \
+    PARTS(X, COLLECTIVE_PERMUTE, "collective-permute")                                                       \
+    PARTS(X, REDUCE_SCATTER, "reduce-scatter")                                                               \
+    PARTS(X, ALL_TO_ALL, "all-to-all")                                                                       \
+    PARTS(X, RAGGED_ALL_TO_ALL, "ragged-all-to-all")                                                         \
+    PARTS(X, COLLECTIVE_BROADCAST, "collective-broadcast")                                                   \
     X(ASYNC_START, "async-start", START, ASYNC_START)                                                        \
     X(ASYNC_UPDATE, "async-update", UPDATE, ASYNC_START)                                                     \
     X(ASYNC_DONE, "async-done", DONE, ASYNC_START)                                                           \
-    X(SLICE_START, "slice-start", START, SLICE)                                                              \
-    X(SLICE_DONE, "slice-done", DONE, SLICE)                                                                 \
-    X(DYNAMIC_SLICE_START, "dynamic-slice-start", START, DYNAMIC_SLICE)                                      \
-    X(DYNAMIC_SLICE_DONE, "dynamic-slice-done", DONE, DYNAMIC_SLICE)                                         \
-    X(DYNAMIC_UPDATE_SLICE_START, "dynamic-update-slice-start", START, DYNAMIC_UPDATE_SLICE)                 \
-    X(DYNAMIC_UPDATE_SLICE_DONE, "dynamic-update-slice-done", DONE, DYNAMIC_UPDATE_SLICE)                    \
-    X(FUSION_START, "fusion-start", START, FUSION)                                                           \
-    X(FUSION_DONE, "fusion-done", DONE, FUSION)                                                              \
-    X(CALL_START, "call-start", START, CALL)                                                                 \
-    X(CALL_DONE, "call-done", DONE, CALL)                                                                    \
-    X(CUSTOM_CALL_START, "custom-call-start", START, CUSTOM_CALL)                                            \
-    X(CUSTOM_CALL_DONE, "custom-call-done", DONE, CUSTOM_CALL)                                               \
+    PARTS(X, SLICE, "slice")                                                                                 \
+    PARTS(X, DYNAMIC_SLICE, "dynamic-slice")                                                                 \
+    PARTS(X, DYNAMIC_UPDATE_SLICE, "dynamic-update-slice")                                                   \
+    PARTS(X, FUSION, "fusion")                                                                               \
+    PARTS(X, CALL, "call")                                                                                   \
+    PARTS(X, CUSTOM_CALL, "custom-call")                                                                     \
     X(CALL, "call", CALL, CALL)                                                                              \
     X(CONDITIONAL, "conditional", CALL, CONDITIONAL)                                                         \
     X(FUSION, "fusion", CALL, FUSION)                                                                        \

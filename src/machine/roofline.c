@@ -15,8 +15,7 @@ const char *bound_kind_name(enum bound_kind bound)
 int precision_by_name(const char *name, struct status *st)
 {
     static const char *const names[] = {"default", "high", "highest", NULL};
-    int index = text_index(name, names);
-    return index >= 0 ? index : text_unknown("precision", name, names, st);
+    return text_choice("precision", name, names, st);
 }
 
 int precision_passes(enum precision precision)

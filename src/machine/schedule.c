@@ -14,6 +14,5 @@ const char *ring_kind_name(enum ring_kind kind)
 
 int ring_kind_by_name(const char *name, struct status *st)
 {
-    int kind = text_index(name, ring_kinds);
-    return kind >= 0 ? kind : text_unknown("ring", name, ring_kinds, st);
+    return text_choice("ring", name, ring_kinds, st);
 }

@@ -186,8 +186,7 @@ int front_function(const char *name, struct status *st)
     const char *names[FUNCTIONS + 1] = {NULL};
     for (int i = 0; i < FUNCTIONS; i++)
         names[i] = functions[i].name;
-    int index = text_index(name, names);
-    return index >= 0 ? index : text_unknown("function", name, names, st);
+    return text_choice("function", name, names, st);
 }
 
 void front_apply(struct builder *b, int function, struct tensor *tensor)

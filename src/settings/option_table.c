@@ -18,15 +18,9 @@ const char *const option_group_titles[GROUP_OUTPUT + 1] = {
     [GROUP_OUTPUT] = "What is written:",
 };
 
-static int choice(const char *what, const char *name, const char *const names[], struct status *st)
-{
-    int index = text_index(name, names);
-    return index >= 0 ? index : text_unknown(what, name, names, st);
-}
-
 static int profile_by_name(const char *name, struct status *st)
 {
-    return choice("profile", name, chip_profile_names, st);
+    return text_choice("profile", name, chip_profile_names, st);
 }
 
 static int engine_index(const char *name, struct status *st)
@@ -36,7 +30,7 @@ static int engine_index(const char *name, struct status *st)
     int n = 0;
     for (const struct engine *const *e = engine_list(); *e && n < MOST; e++)
         names[n++] = (*e)->name;
-    return choice("engine", name, names, st);
+    return text_choice("engine", name, names, st);
 }
 
 #define FIELD(member) .of_point = true, .offset = offsetof(struct point, member)
