@@ -73,7 +73,6 @@ void csv_text(struct csv_writer *csv, const char *text);
 void csv_real(struct csv_writer *csv, double value);
 void csv_count(struct csv_writer *csv, int64_t value);
 void csv_bytes(struct csv_writer *csv, uint64_t bytes);
-void csv_empty(struct csv_writer *csv);
 void csv_end_row(struct csv_writer *csv);
 
 /* Names of columns as they are written, "op,size_bytes", and a whole row. For each letter of `kinds` there is a cell: t, a const

@@ -59,11 +59,6 @@ void csv_bytes(struct csv_writer *csv, uint64_t bytes)
     fprintf(next_cell(csv), "%" PRIu64, bytes);
 }
 
-void csv_empty(struct csv_writer *csv)
-{
-    next_cell(csv);
-}
-
 void csv_end_row(struct csv_writer *csv)
 {
     putc_unlocked('\n', csv->output.file);
