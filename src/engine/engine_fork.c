@@ -27,7 +27,7 @@ struct shared {
     bool done;
     struct status status;
     double total_s;
-    double times[]; /* the arrays of the trace, one after the other */
+    double time_s[]; /* of the trace */
 };
 
 /* A run in a child process. */
@@ -40,19 +40,6 @@ struct job {
     int words;
     pid_t parent;
 };
-
-/* Copies all times of a trace to `times`, or back; returns how many they are. NULL: only counts them. */
-static size_t pass_times(struct trace *trace, double times[], bool back)
-{
-    size_t ops = (size_t)trace->ops, chips = (size_t)trace->chips, at = 0;
-    double *const array[] = {trace->op_start_s,  trace->op_end_s, trace->chip_end_s,
-                             trace->chip_busy_s, trace->start_s,  trace->end_s};
-    const size_t n[] = {ops, ops, chips, chips, ops * chips, ops * chips};
-    for (size_t i = 0; i < sizeof n / sizeof *n && array[i]; at += n[i++])
-        if (times && n[i] > 0)
-            memcpy(back ? array[i] : times + at, back ? times + at : array[i], n[i] * sizeof *times);
-    return at;
-}
 
 /* Where the child's words go; what a sanitizer says is for the terminal. */
 static int open_words(void)
@@ -135,7 +122,7 @@ static _Noreturn void run_child(const struct job *job)
     struct shared *shared = job->shared;
     shared->code = job->engine->run(job->program, job->limits, job->trace, &shared->status);
     shared->total_s = job->trace->total_s;
-    pass_times(job->trace, shared->times, false);
+    memcpy(shared->time_s, job->trace->time_s, job->trace->times * sizeof *shared->time_s);
     shared->done = true;
     _exit(EXIT_SUCCESS);
 }
@@ -166,7 +153,7 @@ int engine_run_forked(const struct engine *engine, const struct program *program
                       const struct engine_limits *limits, struct trace *trace, struct status *st)
 {
     struct job job = {engine, program, limits, trace, .words = open_words(), .parent = getpid()};
-    size_t bytes = sizeof *job.shared + pass_times(trace, NULL, false) * sizeof(double);
+    size_t times_bytes = trace->times * sizeof *trace->time_s, bytes = sizeof *job.shared + times_bytes;
     job.shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zero */
     pid_t child = -1;
     int code = job.shared == MAP_FAILED ? status_nomem(st) : 0;
@@ -179,7 +166,7 @@ int engine_run_forked(const struct engine *engine, const struct program *program
                                        engine->name, strerror(errno))
                          : reap(&job, child, st);
         if (code == 0) {
-            pass_times(trace, job.shared->times, true);
+            memcpy(trace->time_s, job.shared->time_s, times_bytes);
             trace->total_s = job.shared->total_s;
         }
         munmap(job.shared, bytes);

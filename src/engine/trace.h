@@ -25,7 +25,9 @@ struct trace {
     double low_s,
         high_s; /* what it lies between, if it is the middle of two runs (engine.h); else equal to it */
     double
-        off_frac; /* how far engines that both ran it are apart, as a share of the total; NaN: one ran it */
+        off_frac;   /* how far engines that both ran it are apart, as a share of the total; NaN: one ran it */
+    size_t times;   /* that follow: */
+    double *time_s; /* [times] all the arrays below, one after the other */
     double *op_start_s, *op_end_s;    /* [ops]; first start, last end; NaN if no chip takes part */
     double *chip_end_s, *chip_busy_s; /* [chips]; last end of the ops it takes part in; busy compute time */
     double *start_s, *end_s;          /* [ops * chips], op by op; NaN where the chip takes no part; or NULL */

@@ -146,11 +146,6 @@ static int check_ops(struct check *check)
     return 0;
 }
 
-static bool same_s(double a_s, double b_s, double slack_s)
-{
-    return (isnan(a_s) && isnan(b_s)) || fabs(a_s - b_s) <= slack_s;
-}
-
 /* The summary must be what trace_note() makes of the single times. */
 static int check_summary(const struct check *check)
 {
@@ -163,13 +158,7 @@ static int check_summary(const struct check *check)
             if (!isnan(trace->start_s[cell(check, o, chip)]))
                 trace_note(&again, o, chip, check->program->op[o].kind == OP_COMPUTE,
                            trace->start_s[cell(check, o, chip)], trace->end_s[cell(check, o, chip)]);
-    bool same = same_s(again.total_s, trace->total_s, check->slack_s);
-    for (int32_t o = 0; o < trace->ops; o++)
-        same = same && same_s(again.op_start_s[o], trace->op_start_s[o], check->slack_s) &&
-               same_s(again.op_end_s[o], trace->op_end_s[o], check->slack_s);
-    for (int chip = 0; chip < trace->chips; chip++)
-        same = same && same_s(again.chip_end_s[chip], trace->chip_end_s[chip], check->slack_s) &&
-               same_s(again.chip_busy_s[chip], trace->chip_busy_s[chip], check->slack_s);
+    bool same = trace_difference_s(&again, trace) <= check->slack_s;
     trace_free(&again);
     return same ? 0 : status_fail(check->st, STATUS_CHECK, "the summary differs from the times of the ops");
 }
