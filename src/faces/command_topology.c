@@ -121,7 +121,7 @@ static int show(const struct machine *machine, const struct point *point, struct
     printf("slice      %s %s, %d chips (pod %s)\n", chip->name, slice_print_shape(slice, shape), slice->chips,
            print_lengths(chip->pod, chip->axes, pod));
     show_axes(slice);
-    printf("wrap       %s (by itself: %s)\n", slice_print_wrap(slice, wrap), chip_wrap_name(chip->wrap));
+    printf("wrap       %s (by itself: %s)\n", slice_print_wrap(slice, wrap), chip_wrap_names[chip->wrap]);
     show_links(chip, slice);
     defects_show(slice, stdout);
     show_hosts(chip, slice);

@@ -5,19 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_size(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return *x - *y;
-}
-
-/* Lengths in rising order. */
-static void sort(const int len[], int sorted[SLICE_AXES])
-{
-    memcpy(sorted, len, SLICE_AXES * sizeof *sorted);
-    qsort(sorted, SLICE_AXES, sizeof *sorted, by_size);
-}
-
 static bool is_multiple(const int len[], const int of[])
 {
     for (int a = 0; a < SLICE_AXES; a++)
@@ -33,7 +20,7 @@ static void look_up(const struct chip *chip, struct box *box)
     box->offered = offers->shapes == 0;
     for (int i = 0; i < offers->shapes && !box->offered; i++) {
         int sorted[SLICE_AXES];
-        sort(offers->len[i], sorted);
+        slice_sort_lengths(offers->len[i], SLICE_AXES, sorted);
         if (memcmp(sorted, box->len, sizeof sorted) == 0) {
             memcpy(box->len, offers->len[i], sizeof box->len);
             box->offered = true;
@@ -46,7 +33,7 @@ static void look_up(const struct chip *chip, struct box *box)
 bool box_is_offered(const struct chip *chip, const int len[SLICE_AXES])
 {
     struct box box;
-    sort(len, box.len);
+    slice_sort_lengths(len, SLICE_AXES, box.len);
     look_up(chip, &box);
     return box.offered;
 }
@@ -54,8 +41,8 @@ bool box_is_offered(const struct chip *chip, const int len[SLICE_AXES])
 static int by_cubicity(const void *a, const void *b)
 {
     int x[SLICE_AXES], y[SLICE_AXES], order = 0;
-    sort(((const struct box *)a)->len, x);
-    sort(((const struct box *)b)->len, y);
+    slice_sort_lengths(((const struct box *)a)->len, SLICE_AXES, x);
+    slice_sort_lengths(((const struct box *)b)->len, SLICE_AXES, y);
     for (int i = SLICE_AXES - 1; i >= 0 && order == 0; i--)
         order = x[i] - y[i];
     return order;
@@ -63,9 +50,8 @@ static int by_cubicity(const void *a, const void *b)
 
 int boxes_of(const struct chip *chip, int chips, struct box box[static BOXES_MAX])
 {
-    int pod[SLICE_AXES] = {1, 1, 1}, sorted[SLICE_AXES], boxes = 0;
-    memcpy(pod, chip->pod, (size_t)chip->axes * sizeof *pod);
-    sort(pod, sorted);
+    int sorted[SLICE_AXES], boxes = 0;
+    slice_sort_lengths(chip->pod, chip->axes, sorted);
     for (int i = 1; i <= sorted[0] && i <= chips; i++) {
         if (chips % i != 0)
             continue;

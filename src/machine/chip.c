@@ -5,18 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const wrap_names[] = {
-#define CHIP_WRAP_TEXT(id, text) text,
-    CHIP_WRAPS(CHIP_WRAP_TEXT)
-#undef CHIP_WRAP_TEXT
-        NULL,
-};
-
-const char *chip_wrap_name(enum chip_wrap wrap)
-{
-    return wrap_names[wrap];
-}
-
 const struct chip_fact *chip_fact(const struct chip *chip, const char *key)
 {
     for (int i = 0; i < chip->facts; i++)
@@ -73,51 +61,23 @@ double chip_hbm_efficiency(const struct chip *chip, double bytes)
     return efficiency_of(&chip->hbm_efficiency, bytes);
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return (*x < *y) - (*x > *y);
-}
-
-/* Lengths in falling order: a slice may be named in any order of its axes. */
-static void sort_lengths(const int len[], int axes, int sorted[SLICE_AXES])
-{
-    for (int a = 0; a < SLICE_AXES; a++)
-        sorted[a] = a < axes ? len[a] : 1;
-    qsort(sorted, SLICE_AXES, sizeof *sorted, by_length);
-}
-
-int chip_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES])
+/* Which axes of a slice wrap by the chip's rule; axes of length 1 and 2 have no ends to join. */
+static void find_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES])
 {
     int slice[SLICE_AXES], pod[SLICE_AXES];
-    sort_lengths(len, axes, slice);
-    sort_lengths(chip->pod, chip->axes, pod);
+    slice_sort_lengths(len, axes, slice);
+    slice_sort_lengths(chip->pod, chip->axes, pod);
     bool cubes = axes == SLICE_AXES, full_pod = memcmp(slice, pod, sizeof slice) == 0;
     for (int a = 0; a < axes; a++)
         cubes = cubes && len[a] % 4 == 0;
-    int wraps = 0;
     for (int a = 0; a < SLICE_AXES; a++) {
-        bool joined = false;
-        switch (chip->wrap) {
-        case CHIP_WRAP_FULL_POD:
-            joined = full_pod;
-            break;
-        case CHIP_WRAP_CUBES:
-            joined = cubes;
-            break;
-        case CHIP_WRAP_AXIS_16:
-            joined = a < axes && len[a] == 16;
-            break;
-        case CHIP_WRAP_ALWAYS:
-            joined = true;
-            break;
-        case CHIP_WRAP_NEVER:
-            break;
-        }
-        wrap[a] = joined && a < axes && len[a] > 2;
-        wraps += wrap[a];
+        const bool joined[] = {[CHIP_WRAP_FULL_POD] = full_pod,
+                               [CHIP_WRAP_CUBES] = cubes,
+                               [CHIP_WRAP_AXIS_16] = a < axes && len[a] == 16,
+                               [CHIP_WRAP_ALWAYS] = true,
+                               [CHIP_WRAP_NEVER] = false};
+        wrap[a] = joined[chip->wrap] && a < axes && len[a] > 2;
     }
-    return wraps;
 }
 
 /* Reads what --wrap takes: "none", "all", or the names of axes, "x,z". */
@@ -154,8 +114,8 @@ static int check_pod(const struct chip *chip, const char *shape, int axes, const
             st, STATUS_INPUT,
             "slice %s has %d axes, but %s has %d; write a shape such as 4x4, up to the pod of %s", shape,
             axes, chip->name, chip->axes, pod_text);
-    sort_lengths(len, axes, slice);
-    sort_lengths(chip->pod, chip->axes, pod);
+    slice_sort_lengths(len, axes, slice);
+    slice_sort_lengths(chip->pod, chip->axes, pod);
     for (int a = 0; a < SLICE_AXES; a++)
         if (slice[a] > pod[a])
             return status_fail(st, STATUS_INPUT,
@@ -175,7 +135,7 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
     int code = topology ? check_pod(chip, shape, axes, len, st) : st->code;
     if (code < 0)
         return code;
-    chip_wraps(chip, axes, len, joined);
+    find_wraps(chip, axes, len, joined);
     if (wrap)
         code = parse_wrap(wrap, axes, joined, st);
     if (code < 0)

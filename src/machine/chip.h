@@ -47,17 +47,7 @@
 enum chip_profile { CHIP_SPEC, CHIP_MEASURED };
 
 /* Which axes of a slice have their ends joined. */
-#define CHIP_WRAPS(X)                                                                                        \
-    X(CHIP_WRAP_FULL_POD, "full pod only")                                                                   \
-    X(CHIP_WRAP_CUBES, "multiples of 4x4x4")                                                                 \
-    X(CHIP_WRAP_AXIS_16, "axis of 16 only")                                                                  \
-    X(CHIP_WRAP_ALWAYS, "always")                                                                            \
-    X(CHIP_WRAP_NEVER, "never")
-enum chip_wrap {
-#define CHIP_WRAP_ENUM(id, text) id,
-    CHIP_WRAPS(CHIP_WRAP_ENUM)
-#undef CHIP_WRAP_ENUM
-};
+enum chip_wrap { CHIP_WRAP_FULL_POD, CHIP_WRAP_CUBES, CHIP_WRAP_AXIS_16, CHIP_WRAP_ALWAYS, CHIP_WRAP_NEVER };
 
 /* Where a value came from; empty texts where the file does not say. */
 enum { CHIP_KEY = 40, CHIP_FACTS = 64 };
@@ -128,7 +118,7 @@ void chip_free(struct chip *chip);
 enum { CHIP_BUILT_IN_MAX = 32 };
 void chip_names(const char *names[static CHIP_BUILT_IN_MAX]);
 extern const char *const chip_profile_names[];
-const char *chip_wrap_name(enum chip_wrap wrap);
+extern const char *const chip_wrap_names[];
 
 /* The fact behind a value, NULL if the file has none (then it is the default); its source, or NULL. */
 const struct chip_fact *chip_fact(const struct chip *chip, const char *key);
@@ -141,10 +131,6 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
  * `bytes`. */
 double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
-
-/* Which axes of a slice wrap by the chip's rule; axes of length 1 and 2 have no ends to join. Returns how
- * many. */
-int chip_wraps(const struct chip *chip, int axes, const int len[], bool wrap[static SLICE_AXES]);
 
 /* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"). Refused: more axes than the chip has,
  * more chips along them than the pod, in whatever order they are named. */

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "base/units.h"
+#include "machine/schedule.h"
 
 /* How a value is read, and where it goes. */
 enum field_kind {
@@ -25,29 +26,6 @@ enum field_kind {
     FIELD_EFFICIENCIES,
 };
 
-#define CHIP_FIELDS(X)                                                                                       \
-    X(pod, FIELD_SHAPE, pod)                                                                                 \
-    X(slices, FIELD_OFFERS, offers)                                                                          \
-    X(host, FIELD_SHAPE, host)                                                                               \
-    X(cores, FIELD_INT, cores)                                                                               \
-    X(wrap, FIELD_WRAP, wrap)                                                                                \
-    X(peak, FIELD_PEAKS, peak_flops)                                                                         \
-    X(matmul_efficiency, FIELD_EFFICIENCIES, efficiency)                                                     \
-    X(step_efficiency, FIELD_FRAC, step_efficiency)                                                          \
-    X(hbm_capacity, FIELD_BYTES, hbm_bytes)                                                                  \
-    X(hbm_bandwidth, FIELD_BANDWIDTH, hbm_Bps)                                                               \
-    X(hbm_efficiency, FIELD_SHARES, hbm_efficiency)                                                          \
-    X(link_bandwidth, FIELD_BANDWIDTH, link_Bps)                                                             \
-    X(link_nominal, FIELD_BANDWIDTH, link_nominal_Bps)                                                       \
-    X(reduce_rate, FIELD_BANDWIDTH, reduce_Bps)                                                              \
-    X(hop_latency, FIELD_TIME, hop_latency_s)                                                                \
-    X(pcie_bandwidth, FIELD_BANDWIDTH, pcie_Bps)                                                             \
-    X(dcn_bandwidth, FIELD_BANDWIDTH, dcn_Bps)                                                               \
-    X(setup, FIELD_TIME, setup_s)                                                                            \
-    X(launch_overhead, FIELD_TIME, launch_overhead_s)                                                        \
-    X(mxu_tile, FIELD_INT, mxu_tile)                                                                         \
-    X(ring, FIELD_RING, ring)
-
 struct field {
     const char *name;
     enum field_kind kind;
@@ -55,26 +33,36 @@ struct field {
 };
 
 static const struct field fields[] = {
-#define CHIP_FIELD_ROW(name, kind, member) {#name, kind, offsetof(struct chip, member)},
-    CHIP_FIELDS(CHIP_FIELD_ROW)
-#undef CHIP_FIELD_ROW
+    {"pod", FIELD_SHAPE, offsetof(struct chip, pod)},
+    {"slices", FIELD_OFFERS, offsetof(struct chip, offers)},
+    {"host", FIELD_SHAPE, offsetof(struct chip, host)},
+    {"cores", FIELD_INT, offsetof(struct chip, cores)},
+    {"wrap", FIELD_WRAP, offsetof(struct chip, wrap)},
+    {"peak", FIELD_PEAKS, offsetof(struct chip, peak_flops)},
+    {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},
+    {"step_efficiency", FIELD_FRAC, offsetof(struct chip, step_efficiency)},
+    {"hbm_capacity", FIELD_BYTES, offsetof(struct chip, hbm_bytes)},
+    {"hbm_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, hbm_Bps)},
+    {"hbm_efficiency", FIELD_SHARES, offsetof(struct chip, hbm_efficiency)},
+    {"link_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, link_Bps)},
+    {"link_nominal", FIELD_BANDWIDTH, offsetof(struct chip, link_nominal_Bps)},
+    {"reduce_rate", FIELD_BANDWIDTH, offsetof(struct chip, reduce_Bps)},
+    {"hop_latency", FIELD_TIME, offsetof(struct chip, hop_latency_s)},
+    {"pcie_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, pcie_Bps)},
+    {"dcn_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, dcn_Bps)},
+    {"setup", FIELD_TIME, offsetof(struct chip, setup_s)},
+    {"launch_overhead", FIELD_TIME, offsetof(struct chip, launch_overhead_s)},
+    {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
+    {"ring", FIELD_RING, offsetof(struct chip, ring)},
 };
+enum { FIELDS = sizeof fields / sizeof *fields };
 
-static const char *const field_names[] = {
-#define CHIP_FIELD_NAME(name, kind, member) #name,
-    CHIP_FIELDS(CHIP_FIELD_NAME)
-#undef CHIP_FIELD_NAME
-        NULL,
-};
-
-static const char *const wrap_names[] = {
-#define CHIP_WRAP_TEXT(id, text) text,
-    CHIP_WRAPS(CHIP_WRAP_TEXT)
-#undef CHIP_WRAP_TEXT
-        NULL,
-};
-
-static const char *const ring_names[] = {"uni", "bidi", "bidi-half", NULL};
+const char *const chip_wrap_names[] = {[CHIP_WRAP_FULL_POD] = "full pod only",
+                                       [CHIP_WRAP_CUBES] = "multiples of 4x4x4",
+                                       [CHIP_WRAP_AXIS_16] = "axis of 16 only",
+                                       [CHIP_WRAP_ALWAYS] = "always",
+                                       [CHIP_WRAP_NEVER] = "never",
+                                       NULL};
 
 /* Places a value under its key among the facts; a measured one takes the place of the book's. */
 static int note_fact(struct chip *chip, const struct node *node, struct chip_fact fact, struct status *st)
@@ -127,19 +115,19 @@ static int read_fact(struct chip *chip, const struct node *node, const char *key
     return code < 0 ? code : note_fact(chip, node, fact, st);
 }
 
-/* One of a list of names; its index. */
-static int read_choice(const struct node *node, const char *what, const char *text, const char *const names[],
-                       struct status *st)
-{
-    int i = text_index(text, names);
-    return i >= 0 ? i : node_prefix(node, st, text_unknown(what, text, names, st));
-}
+typedef int parse_quantity(const char *what, const char *text, double *value, struct status *st);
 
-/* Quantities that must be more than nothing: a link without bandwidth moves nothing, ever. */
-static int above_zero(const struct node *node, const char *what, const char *text, double value,
-                      struct status *st)
+/* Reads a quantity, which may have to be more than nothing: a link without bandwidth moves nothing, ever. */
+static int read_quantity(const struct node *node, const char *what, parse_quantity *parse, bool above_zero,
+                         double *value, struct status *st)
 {
-    return value > 0 ? 0 : node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0", what, text);
+    const char *text;
+    int code = node_text(node, what, &text, st);
+    if (code == 0)
+        code = node_prefix(node, st, parse(what, text, value, st));
+    if (code == 0 && above_zero && !(*value > 0))
+        code = node_fail(node, st, STATUS_INPUT, "%s '%s' must be above 0", what, text);
+    return code;
 }
 
 static int read_shape(struct chip *chip, const struct node *node, const char *text, int len[SLICE_AXES],
@@ -184,20 +172,17 @@ static int read_value(struct chip *chip, const struct field *field, const struct
 {
     void *to = (char *)chip + field->offset;
     const char *text;
-    double real = 0;
     int64_t whole = 0;
     int code = node_text(node, field->name, &text, st);
     if (code < 0)
         return code;
     switch (field->kind) {
     case FIELD_BANDWIDTH:
-        code = node_prefix(node, st, units_parse_bandwidth(field->name, text, &real, st));
-        *(double *)to = real;
-        return code < 0 ? code : above_zero(node, field->name, text, real, st);
+        return read_quantity(node, field->name, units_parse_bandwidth, true, to, st);
     case FIELD_TIME:
-        code = node_prefix(node, st, units_parse_time(field->name, text, &real, st));
-        *(double *)to = real;
-        return code;
+        return read_quantity(node, field->name, units_parse_time, false, to, st);
+    case FIELD_FRAC:
+        return read_quantity(node, field->name, units_parse_fraction, true, to, st);
     case FIELD_BYTES:
         return node_prefix(node, st, units_parse_bytes(field->name, text, to, st));
     case FIELD_INT:
@@ -211,43 +196,21 @@ static int read_value(struct chip *chip, const struct field *field, const struct
     case FIELD_OFFERS:
         return read_offers(node, text, to, st);
     case FIELD_WRAP:
-        code = read_choice(node, "wrap rule", text, wrap_names, st);
-        *(enum chip_wrap *)to = code < 0 ? CHIP_WRAP_NEVER : (enum chip_wrap)code;
-        return code < 0 ? code : 0;
+        code = text_index(text, chip_wrap_names);
+        if (code < 0)
+            return node_prefix(node, st, text_unknown("wrap rule", text, chip_wrap_names, st));
+        *(enum chip_wrap *)to = (enum chip_wrap)code;
+        return 0;
     case FIELD_RING:
-        code = read_choice(node, "ring", text, ring_names, st);
-        *(const char **)to = code < 0 ? NULL : ring_names[code];
-        return code < 0 ? code : 0;
+        code = ring_kind_by_name(text, st);
+        if (code < 0)
+            return node_prefix(node, st, code);
+        *(const char **)to = ring_kind_name((enum ring_kind)code);
+        return 0;
     default:
         return node_fail(node, st, STATUS_INPUT, "%s is a mapping by dtype", field->name);
     }
 }
-
-static int read_peak(struct chip *chip, const struct node *node, const char *key, int dtype,
-                     struct status *st)
-{
-    const char *text;
-    double flops = 0;
-    int code = node_text(node, key, &text, st);
-    if (code == 0)
-        code = node_prefix(node, st, units_parse_rate(key, text, &flops, st));
-    if (code == 0)
-        code = above_zero(node, key, text, flops, st);
-    chip->peak_flops[dtype] = flops;
-    return code;
-}
-
-static int read_frac(const struct node *node, const char *key, double *frac, struct status *st)
-{
-    const char *text;
-    int code = node_text(node, key, &text, st);
-    if (code == 0)
-        code = node_prefix(node, st, units_parse_fraction(key, text, frac, st));
-    return code < 0 ? code : above_zero(node, key, text, *frac, st);
-}
-
-/* What efficiencies are stepped by. */
-typedef int parse_work(const char *what, const char *text, double *work, struct status *st);
 
 static int parse_bytes(const char *what, const char *text, double *bytes, struct status *st)
 {
@@ -258,8 +221,8 @@ static int parse_bytes(const char *what, const char *text, double *bytes, struct
 }
 
 /* One step, [1Gflop, 0.5], above the step before it. */
-static int read_step(const struct node *step, const char *key, parse_work *parse, struct chip_efficiency *e,
-                     struct status *st)
+static int read_step(const struct node *step, const char *key, parse_quantity *parse,
+                     struct chip_efficiency *e, struct status *st)
 {
     const char *text;
     if (step->kind != NODE_SEQUENCE || step->count != 2)
@@ -272,7 +235,7 @@ static int read_step(const struct node *step, const char *key, parse_work *parse
     if (code == 0 && !(e->work[e->steps] > (e->steps ? e->work[e->steps - 1] : 0)))
         code = node_fail(work, st, STATUS_INPUT, "steps of %s must rise; '%s' does not", key, text);
     if (code == 0)
-        code = read_frac(step->child[1], key, &e->frac[e->steps], st);
+        code = read_quantity(step->child[1], key, units_parse_fraction, true, &e->frac[e->steps], st);
     if (code < 0)
         return code;
     int i = e->steps++;
@@ -283,13 +246,13 @@ static int read_step(const struct node *step, const char *key, parse_work *parse
     return 0;
 }
 
-static int read_efficiency(const struct node *node, const char *key, parse_work *parse,
+static int read_efficiency(const struct node *node, const char *key, parse_quantity *parse,
                            struct chip_efficiency *e, struct status *st)
 {
     *e = (struct chip_efficiency){0};
     if (node->kind == NODE_SCALAR) {
         *e = (struct chip_efficiency){.steps = 1, .work = {1}};
-        return read_frac(node, key, &e->frac[0], st);
+        return read_quantity(node, key, units_parse_fraction, true, &e->frac[0], st);
     }
     int n = node->count;
     if (n < 1 || n > CHIP_STEPS)
@@ -317,7 +280,7 @@ static int read_by_dtype(struct chip *chip, const struct field *field, const str
         code = read_fact(chip, value, key, measured, &value, st);
         if (code == 0)
             code = field->kind == FIELD_PEAKS
-                       ? read_peak(chip, value, key, dtype, st)
+                       ? read_quantity(value, key, units_parse_rate, true, &chip->peak_flops[dtype], st)
                        : read_efficiency(value, key, units_parse_work, &chip->efficiency[dtype], st);
         for (int d = 1; all && d < DTYPE_COUNT; d++)
             chip->efficiency[d] = chip->efficiency[0];
@@ -327,8 +290,11 @@ static int read_by_dtype(struct chip *chip, const struct field *field, const str
 
 int chip_read_section(struct chip *chip, const struct node *section, bool measured, struct status *st)
 {
-    int code = node_only(section, field_names, st);
-    for (size_t f = 0; f < sizeof fields / sizeof fields[0] && code == 0; f++) {
+    const char *names[FIELDS + 1] = {NULL};
+    for (int f = 0; f < FIELDS; f++)
+        names[f] = fields[f].name;
+    int code = node_only(section, names, st);
+    for (int f = 0; f < FIELDS && code == 0; f++) {
         const struct node *node = node_get(section, fields[f].name);
         if (!node)
             continue;
@@ -340,8 +306,6 @@ int chip_read_section(struct chip *chip, const struct node *section, bool measur
         void *to = (char *)chip + fields[f].offset;
         if (code == 0 && fields[f].kind == FIELD_SHARES)
             code = read_efficiency(node, fields[f].name, parse_bytes, to, st);
-        else if (code == 0 && fields[f].kind == FIELD_FRAC)
-            code = read_frac(node, fields[f].name, to, st);
         else if (code == 0)
             code = read_value(chip, &fields[f], node, st);
     }

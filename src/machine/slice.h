@@ -59,6 +59,9 @@ struct slice {
 int slice_parse_shape(const char *text, int len[SLICE_AXES], struct status *st);
 const struct topology *slice_parse_topology(const char *text, struct status *st);
 
+/* Lengths in rising order, 1 beyond `axes`: a slice may be named in any order of its axes. */
+void slice_sort_lengths(const int len[], int axes, int sorted[SLICE_AXES]);
+
 /* A torus of `axes` axes. `wrap` counts for axes of length 3 and more only: shorter ones never wrap.
  * Errors: lengths below 1, more than 2^24 chips, a bandwidth that is not above 0, a negative latency. */
 int slice_init(struct slice *slice, int axes, const int len[], const bool wrap[], double link_Bps,
@@ -149,9 +152,8 @@ int slice_period(const struct slice *slice, int axis);
 int slice_count_links(const struct slice *slice);
 int slice_count_ports(const struct slice *slice, int chip);
 
-/* Bandwidth one way over the plane below a coordinate of an axis (1 to len-1), wraps included; and over the
- * cheapest such plane through the middle of an axis (facts: Bisection), 0 for a single chip. */
-double slice_cut_Bps(const struct slice *slice, int axis, int plane);
+/* Bandwidth one way over the cheapest plane through the middle of an axis, wraps included (facts: Bisection); 0 for a single
+ * chip. */
 double slice_bisection_Bps(const struct slice *slice);
 
 /* Invariants: the table says what the topology says, every link's far end has a link back, counts agree. */

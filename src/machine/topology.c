@@ -18,15 +18,3 @@ const struct topology *slice_parse_topology(const char *text, struct status *st)
     text_unknown("topology", name + 1, known, st);
     return NULL;
 }
-
-void topology_fill(const struct slice *slice, struct slice_link row[])
-{
-    for (int id = 0; id < slice_link_ids(slice); id++) {
-        int from = slice_link_start(slice, id), axis = slice_link_axis(slice, id), sign = slice_link_sign(id);
-        bool named = sign > 0 || slice->span[axis] != 2;
-        int to = named ? slice->topology->neighbour(slice, from, axis, sign) : -1;
-        row[id] = (struct slice_link){.from = from, .to = from, .kind = LINK_NONE};
-        if (to >= 0)
-            row[id] = (struct slice_link){from, to, LINK_ICI, slice->link_Bps, slice->hop_latency_s};
-    }
-}

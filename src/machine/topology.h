@@ -22,8 +22,6 @@ struct topology {
     /* The chip that the link of a chip along an axis leads to, by + or by -; -1 where there is no link. An axis
      * of two chips is asked for + only. */
     int (*neighbour)(const struct slice *slice, int chip, int axis, int sign);
-    /* Writes the rows of all slice_link_ids() links; topology_fill() does where neighbour() knows them all. */
-    void (*fill)(const struct slice *slice, struct slice_link row[]);
     /* The ring along an axis: how many chips one passes by stepping + until one is back at the first; 0 where that comes
      * to an end, as it does on a line and on an axis of two chips. Where the ring is as long as the axis, or 0, the axis is
      * straight: its steps change no other coordinate, and the shortest routes between two chips of it stay on it, are
@@ -38,8 +36,6 @@ struct topology {
      * length, so that links come to lie on links, and routes on routes. The axis' length where there are none. */
     int (*period)(const struct slice *slice, int axis);
 };
-
-void topology_fill(const struct slice *slice, struct slice_link row[]);
 
 /* All of them, ended by NULL; the first is a slice's without a name. topologies.c has the list, and nothing else. */
 extern const struct topology *const topologies[];

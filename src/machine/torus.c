@@ -82,9 +82,5 @@ static int period(const struct slice *slice, int axis)
     return ring(slice, axis) > 0 || slice->span[axis] == 2 ? 1 : slice->len[axis];
 }
 
-const struct topology topology_torus = {.name = "torus",
-                                        .neighbour = neighbour,
-                                        .fill = topology_fill,
-                                        .ring = ring,
-                                        .routes = routes,
-                                        .period = period};
+const struct topology topology_torus = {
+    .name = "torus", .neighbour = neighbour, .ring = ring, .routes = routes, .period = period};

@@ -65,9 +65,5 @@ static int period(const struct slice *slice, int axis)
     return axis == 0 && twist(slice) ? slice->len[0] : topology_torus.period(slice, axis);
 }
 
-const struct topology topology_twisted = {.name = "twisted",
-                                          .neighbour = neighbour,
-                                          .fill = topology_fill,
-                                          .ring = ring,
-                                          .routes = routes,
-                                          .period = period};
+const struct topology topology_twisted = {
+    .name = "twisted", .neighbour = neighbour, .ring = ring, .routes = routes, .period = period};
