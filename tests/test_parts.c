@@ -154,57 +154,14 @@ static void a_schedule(void)
 {
     struct opened o;
     struct status st = {0};
-    struct turns turns;
     char text[RESULT_LINE];
     OKAY(open_text(&o, triangle, NULL, NULL, &st), st);
     const struct parts *parts = parts_of(&o.job);
     CU_ASSERT_PTR_NOT_NULL_FATAL(parts);
-    OKAY(turns_write(&turns, parts, 3, 2, &st), st);
-    CU_ASSERT_STRING_EQUAL(turns_print(&turns, parts, text),
+    CU_ASSERT_STRING_EQUAL(flow_print(parts, text),
                            "a 0, a sends 0, b 0, b sends 0, c 0, a 1, a sends 1, b 1, b sends 1, c 1, ...");
-    CU_ASSERT_EQUAL(turns.count, 15);
-    turns_free(&turns);
-    close_text(&o);
-}
-
-/* Turn 7 is b's step of batch 1. */
-static const struct {
-    int at, with; /* these two are exchanged; the same: the turn becomes the one before it */
-    int count;    /* of the turns that are left; 0: all */
-    const char *says;
-} wrong[] = {
-    {7, 6, 0, "turn 6, 'b 1', needs what comes after it"},       /* before a sends */
-    {0, 1, 0, "turn 0, 'a sends 0', needs what comes after it"}, /* before its own step */
-    {4, 10, 0, "turn 4, 'a 2', needs what comes after it"},      /* c 0 has not left yet */
-    {5, 5, 0, "turn 5, 'c 0', comes twice"},
-    {0, 0, 14, "schedule: 1 turns are missing"},
-};
-
-static void schedules_that_are_wrong(void)
-{
-    struct opened o;
-    struct status st = {0};
-    OKAY(open_text(&o, triangle, NULL, NULL, &st), st);
-    const struct parts *parts = parts_of(&o.job);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        struct turns turns;
-        OKAY(turns_write(&turns, parts, 3, 2, &st), st);
-        struct status own = {0};
-        struct turn moved = turns.turn[wrong[i].at];
-        if (wrong[i].at == wrong[i].with && wrong[i].at > 0)
-            moved = turns.turn[wrong[i].at - 1];
-        turns.turn[wrong[i].at] = turns.turn[wrong[i].with];
-        turns.turn[wrong[i].with] = moved;
-        turns.count = wrong[i].count ? wrong[i].count : turns.count;
-        struct program program;
-        program_init(&program, &o.job.machine.slice);
-        CU_ASSERT_EQUAL(turns_build(&turns, (struct parts *)parts, &program, &own), STATUS_CHECK);
-        program_free(&program);
-        CU_ASSERT_PTR_NOT_NULL(strstr(own.text, wrong[i].says));
-        turns_free(&turns);
-    }
     close_text(&o);
 }
 
 SUITE("parts", TEST(three_parts), TEST(a_chain), TEST(many_ends), TEST(one_part), TEST(bytes),
-      TEST(a_schedule), TEST(schedules_that_are_wrong))
+      TEST(a_schedule))

@@ -17,9 +17,7 @@
  * something to any others, as long as nothing comes back to where it began.
  *
  * A batch passes all parts and all transfers. Each of these works on one batch at a time; a transfer runs beside the parts, as
- * DMA engines do it. What works when is said by a schedule: a list of turns (part, batch, phase), which each part takes in the
- * order of the list. In the one that is written here a batch enters when the one `in_flight` before it has left. Where parts and
- * transfers share no links, the time from one batch to the next is
+ *XX the time from one batch to the next is
  *
  *     max(longest part or transfer, longest way of a batch through them / in_flight)
  *
@@ -94,36 +92,23 @@ void parts_close(struct parts *parts);
 /* Finds the order of the parts, when all transfers are known. */
 int parts_order(struct parts *parts, struct status *st);
 
-/* What a part does in a turn. */
-enum phase {
-    PHASE_STEP, /* its step */
-    PHASE_SEND, /* hands what has come out to the parts after it */
-};
-struct turn {
-    int part, batch;
-    enum phase phase;
-};
 /* The ops at which a part, or a transfer, begins a batch and ends it, in which all its chips take part. */
 struct passage {
     int32_t begin, end;
 };
-struct turns {
-    struct turn *turn; /* [count] */
-    int count, batches, in_flight;
+/* So many batches through all parts, of which so many are under way at once. */
+struct flow {
+    int batches, in_flight;
     struct passage *step,
         *sent; /* once it is built: [part * batches + batch], [transfer * batches + batch] */
 };
 
-/* Batch after batch, each part as soon as it has what it needs. turns_free() is safe after a failure. */
-int turns_write(struct turns *turns, const struct parts *parts, int batches, int in_flight,
-                struct status *st);
 /* "teacher 0, teacher sends 0, student 0, teacher 1, ...": the first two batches. Returns `text`. */
-char *turns_print(const struct turns *turns, const struct parts *parts, char text[static RESULT_LINE]);
+char *flow_print(const struct parts *parts, char text[static RESULT_LINE]);
 
-/* Appends what the turns do to a program. STATUS_CHECK where a turn is missing or comes twice, or needs something that comes after
- * it. */
-int turns_build(struct turns *turns, struct parts *parts, struct program *program, struct status *st);
-void turns_free(struct turns *turns);
+/* Appends what the batches do to a program: all parts on one, then on the next. flow_free() is safe after a failure. */
+int flow_build(struct flow *flow, struct parts *parts, struct program *program, struct status *st);
+void flow_free(struct flow *flow);
 
 /* What a part, or after the parts a transfer, takes by itself. */
 int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st);

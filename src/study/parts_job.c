@@ -9,7 +9,7 @@
 
 struct parts_job {
     struct parts parts;
-    struct turns turns;
+    struct flow flow;
     double *alone_s; /* [parts + transfers] by itself; NULL until it is asked for */
 };
 
@@ -21,9 +21,8 @@ static int parts_build(struct job *job, struct status *st)
     struct parts_job *p = job->state;
     struct parts *parts = &p->parts;
     int in_flight = parts->point->schedule.host_transfer ? 1 : parts->point->schedule.in_flight;
-    int batches = BURSTS * in_flight + FILL;
-    int code = turns_write(&p->turns, parts, batches, in_flight, st);
-    return code < 0 ? code : turns_build(&p->turns, parts, &job->program, st);
+    p->flow = (struct flow){.batches = BURSTS * in_flight + FILL, .in_flight = in_flight};
+    return flow_build(&p->flow, parts, &job->program, st);
 }
 
 static int time_all_alone(struct parts_job *p, struct status *st)
@@ -49,7 +48,7 @@ static int find_formula(const struct parts_job *p, double *time_s, struct status
     for (int i = 0; i < parts->parts; i++) {
         int part = parts->order[i];
         double end_s = way_s[part] + p->alone_s[part];
-        most_s = fmax(most_s, fmax(p->alone_s[part], end_s / p->turns.in_flight));
+        most_s = fmax(most_s, fmax(p->alone_s[part], end_s / p->flow.in_flight));
         for (int t = 0; t < parts->transfers; t++)
             if (parts->transfer[t].from == part) {
                 double sent_s = p->alone_s[parts->parts + t], *next_s = &way_s[parts->transfer[t].to];
@@ -68,22 +67,22 @@ static double left_s(const struct parts_job *p, const struct trace *trace, int b
     double end_s = 0;
     for (int i = 0; i < p->parts.parts; i++)
         if (!p->parts.part[i].gives)
-            end_s = fmax(end_s, trace->op_end_s[p->turns.step[i * p->turns.batches + batch].end]);
+            end_s = fmax(end_s, trace->op_end_s[p->flow.step[i * p->flow.batches + batch].end]);
     return end_s;
 }
 
 /* How long a part, or after the parts a transfer, was at work on a batch: a transfer from when it was free and had it. */
 static double took_s(const struct parts_job *p, const struct trace *trace, int which, int batch)
 {
-    int batches = p->turns.batches, parts = p->parts.parts;
+    int batches = p->flow.batches, parts = p->parts.parts;
     if (which < parts) {
-        const struct passage *step = &p->turns.step[which * batches + batch];
+        const struct passage *step = &p->flow.step[which * batches + batch];
         return trace->op_end_s[step->end] - trace->op_end_s[step->begin];
     }
     const struct transfer *t = &p->parts.transfer[which - parts];
-    const struct passage *sent = &p->turns.sent[(which - parts) * batches + batch];
+    const struct passage *sent = &p->flow.sent[(which - parts) * batches + batch];
     return trace->op_end_s[sent->end] -
-           fmax(trace->op_end_s[p->turns.step[t->from * batches + batch].end], trace->op_end_s[sent[-1].end]);
+           fmax(trace->op_end_s[p->flow.step[t->from * batches + batch].end], trace->op_end_s[sent[-1].end]);
 }
 
 /* "teacher=1.27e-05 teacher>student=4e-06 ...": a number for each part and each transfer, in the order in which a batch meets
@@ -120,22 +119,22 @@ static void print_meshes(const struct parts *parts, char *text, size_t room)
 
 static void print_schedule(const struct job *job, const struct parts_job *p, char text[static RESULT_LINE])
 {
-    char turns[RESULT_LINE];
+    char order[RESULT_LINE];
     if (!job->point->schedule.host_transfer)
-        turns_print(&p->turns, &p->parts, text);
+        flow_print(&p->parts, text);
     else
         snprintf(text, RESULT_LINE,
                  "through the hosts, up and down over %.4g GB/s of PCIe a chip: the loop blocks, so that one "
                  "batch is in flight; what PCIe takes to begin, and what the host does itself, are not known "
                  "and not in it: %.200s",
-                 job->machine.chip->pcie_Bps * 1e-9, turns_print(&p->turns, &p->parts, turns));
+                 job->machine.chip->pcie_Bps * 1e-9, flow_print(&p->parts, order));
 }
 
 /* The steady state: a batch follows the one before it after time_s. What counts ops or bytes is of all batches, and left out. */
 static int find_steady(const struct parts_job *p, const struct trace *trace, struct result *result,
                        struct status *st)
 {
-    int last = p->turns.batches - 1, over = MEASURED * p->turns.in_flight;
+    int last = p->flow.batches - 1, over = MEASURED * p->flow.in_flight;
     int all = p->parts.parts + p->parts.transfers;
     double *busy = calloc((size_t)all, sizeof *busy);
     if (!busy)
@@ -184,7 +183,7 @@ static void parts_job_close(struct job *job)
     if (!p)
         return;
     parts_close(&p->parts);
-    turns_free(&p->turns);
+    flow_free(&p->flow);
     free(p->alone_s);
     free(p);
     job->state = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The order in which batches flow through parts, and the program that it makes, turn by turn.
+ * The order in which batches flow through parts, and the program that it makes, batch by batch.
  *
- * Who is at work is in the program alone: a part's computes run on its chips' queues in the order of its turns; a transfer waits
+ * Who is at work is in the program alone: a part's computes run on its chips' queues in the order of the batches; a transfer waits
  * for the step before it and for itself, one batch before; a part that nobody hands anything to waits for the word that the
  * batch in_flight before has left, which each part at the end sends it.
  */
@@ -13,7 +13,7 @@
 #include "engine/timing.h"
 #include "study/parts.h"
 
-enum { PRINTED = 2, TURN_TEXT = PART_NAME + 24 }; /* batches */
+enum { PRINTED = 2 }; /* batches */
 
 /* A part comes after all that hand something to it, on the longest way. */
 int parts_order(struct parts *s, struct status *st)
@@ -33,39 +33,16 @@ int parts_order(struct parts *s, struct status *st)
                : status_fail(st, STATUS_INPUT, "transfers go round in a circle; a batch has to leave");
 }
 
-int turns_write(struct turns *turns, const struct parts *parts, int batches, int in_flight, struct status *st)
-{
-    *turns = (struct turns){.batches = batches, .in_flight = in_flight};
-    turns->turn = calloc(2 * (size_t)parts->parts * (size_t)batches + 1, sizeof *turns->turn);
-    if (!turns->turn)
-        return status_nomem(st);
-    for (int batch = 0; batch < batches; batch++)
-        for (int i = 0; i < parts->parts; i++) {
-            int part = parts->order[i];
-            turns->turn[turns->count++] = (struct turn){part, batch, PHASE_STEP};
-            if (parts->part[part].gives)
-                turns->turn[turns->count++] = (struct turn){part, batch, PHASE_SEND};
-        }
-    return 0;
-}
-
-/* What a turn is called in texts: "teacher 0", "teacher sends 0". */
-static const char *print_turn(const struct turn *turn, const struct parts *parts, char text[static TURN_TEXT])
-{
-    snprintf(text, TURN_TEXT, "%s%s %d", parts->part[turn->part].name,
-             turn->phase == PHASE_SEND ? " sends" : "", turn->batch);
-    return text;
-}
-
-char *turns_print(const struct turns *turns, const struct parts *parts, char text[static RESULT_LINE])
+char *flow_print(const struct parts *parts, char text[static RESULT_LINE])
 {
     size_t used = 0;
-    *text = '\0';
-    for (int i = 0; i < turns->count && turns->turn[i].batch < PRINTED && used < RESULT_LINE; i++) {
-        char turn[TURN_TEXT];
-        used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s, ",
-                                 print_turn(&turns->turn[i], parts, turn));
-    }
+    for (int batch = 0; batch < PRINTED; batch++)
+        for (int i = 0; i < parts->parts && used < RESULT_LINE; i++) {
+            const struct part *part = &parts->part[parts->order[i]];
+            used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s %d, ", part->name, batch);
+            if (part->gives && used < RESULT_LINE)
+                used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s sends %d, ", part->name, batch);
+        }
     if (used < RESULT_LINE)
         snprintf(text + used, RESULT_LINE - used, "...");
     return text;
@@ -225,99 +202,62 @@ static int write_transfer(struct writer *w, int which, int32_t before, int32_t a
 }
 
 /* The op after which a part may begin a batch: all that is handed to it is there; or, where a batch enters, an earlier one has
- * left. `needs` becomes true where one of these ops is not there yet. */
-static int32_t may_begin(struct writer *w, const struct turns *turns, const struct turn *turn, bool *needs)
+ * left. */
+static int32_t may_begin(struct writer *w, const struct flow *flow, int part, int batch)
 {
     const struct parts *parts = w->parts;
     int32_t *op = calloc((size_t)(parts->parts + parts->transfers), sizeof *op);
-    int ops = 0, left = turn->batch - turns->in_flight;
+    int ops = 0, left = batch - flow->in_flight;
     if (!op) {
         status_nomem(w->st);
         return -1;
     }
     for (int t = 0; t < parts->transfers; t++)
-        if (parts->transfer[t].to == turn->part)
-            op[ops++] = turns->sent[t * turns->batches + turn->batch].end;
-    for (int p = 0; p < parts->parts && !parts->part[turn->part].gets && left >= 0; p++) {
-        int32_t end = turns->step[p * turns->batches + left].end;
+        if (parts->transfer[t].to == part)
+            op[ops++] = flow->sent[t * flow->batches + batch].end;
+    for (int p = 0; p < parts->parts && !parts->part[part].gets && left >= 0; p++) {
+        int32_t end = flow->step[p * flow->batches + left].end;
+        const struct message message = {.name = "left", .from = p, .to = part, .before = end, .also = -1};
         if (!parts->part[p].gives)
-            op[ops++] =
-                p == turn->part || end < 0
-                    ? end
-                    : add_message(
-                          w, &(struct message){
-                                 .name = "left", .from = p, .to = turn->part, .before = end, .also = -1});
+            op[ops++] = p == part ? end : add_message(w, &message);
     }
-    for (int i = 0; i < ops; i++)
-        *needs = *needs || op[i] < 0;
-    int32_t before = *needs ? -1 : program_join_of(w->program, op, ops, w->where[turn->part], 0);
+    int32_t before = program_join_of(w->program, op, ops, w->where[part], 0);
     free(op);
     return before;
 }
 
-/* What a turn does. `twice`, `needs`: it was done already, or something that it needs was not. */
-static int write_turn(struct writer *w, struct turns *turns, const struct turn *turn, bool *twice,
-                      bool *needs)
+/* A batch through a part: its step, then all that it hands on. */
+static int write_batch(struct writer *w, struct flow *flow, int part, int batch)
 {
-    const struct parts *parts = w->parts;
-    struct passage *step = &turns->step[turn->part * turns->batches + turn->batch];
-    if (turn->phase == PHASE_STEP) {
-        *twice = step->end >= 0;
-        int32_t before = *twice ? -1 : may_begin(w, turns, turn, needs);
-        return *twice || *needs || w->st->code < 0 ? w->st->code : write_step(w, turn->part, before, step);
+    struct passage *step = &flow->step[part * flow->batches + batch];
+    int32_t before = may_begin(w, flow, part, batch);
+    int code = w->st->code ? w->st->code : write_step(w, part, before, step);
+    for (int t = 0; t < w->parts->transfers && code == 0; t++) {
+        struct passage *sent = &flow->sent[t * flow->batches + batch];
+        if (w->parts->transfer[t].from == part)
+            code = write_transfer(w, t, step->end, batch > 0 ? sent[-1].end : -1, sent);
     }
-    *needs = step->end < 0 || !parts->part[turn->part].gives;
-    for (int t = 0; t < parts->transfers && w->st->code == 0 && !*needs && !*twice; t++) {
-        struct passage *sent = &turns->sent[t * turns->batches + turn->batch];
-        if (parts->transfer[t].from != turn->part)
-            continue;
-        *twice = sent->end >= 0;
-        if (!*twice)
-            write_transfer(w, t, step->end, turn->batch > 0 ? sent[-1].end : -1, sent);
-    }
-    return w->st->code;
+    return code;
 }
 
-/* A passage for each batch, which nobody has made yet. */
-static struct passage *none_yet(int rows, int batches)
-{
-    size_t count = (size_t)rows * (size_t)batches;
-    struct passage *passage = malloc((count + 1) * sizeof *passage);
-    for (size_t i = 0; i < count && passage; i++)
-        passage[i] = (struct passage){-1, -1};
-    return passage;
-}
-
-int turns_build(struct turns *turns, struct parts *parts, struct program *program, struct status *st)
+int flow_build(struct flow *flow, struct parts *parts, struct program *program, struct status *st)
 {
     struct writer w = {0};
-    int missing = 0;
-    turns->step = none_yet(parts->parts, turns->batches);
-    turns->sent = none_yet(parts->transfers, turns->batches);
-    int code = turns->step && turns->sent ? open_writer(&w, parts, program, st) : status_nomem(st);
-    for (int p = 0; p < parts->parts; p++)
-        missing += turns->batches * (1 + parts->part[p].gives);
-    for (int i = 0; i < turns->count && code == 0; i++, missing--) {
-        char text[TURN_TEXT];
-        bool twice = false, needs = false;
-        code = write_turn(&w, turns, &turns->turn[i], &twice, &needs);
-        if (code == 0 && (twice || needs))
-            code = status_fail(st, STATUS_CHECK, "schedule: turn %d, '%s', %s", i,
-                               print_turn(&turns->turn[i], parts, text),
-                               twice ? "comes twice" : "needs what comes after it");
-    }
+    flow->step = calloc((size_t)parts->parts * (size_t)flow->batches, sizeof *flow->step);
+    flow->sent = calloc((size_t)parts->transfers * (size_t)flow->batches + 1, sizeof *flow->sent);
+    int code = flow->step && flow->sent ? open_writer(&w, parts, program, st) : status_nomem(st);
+    for (int batch = 0; batch < flow->batches; batch++)
+        for (int i = 0; i < parts->parts && code == 0; i++)
+            code = write_batch(&w, flow, parts->order[i], batch);
     free(w.where);
-    if (code == 0 && missing > 0)
-        code = status_fail(st, STATUS_CHECK, "schedule: %d turns are missing", missing);
     return code < 0 ? code : program_close(program, st);
 }
 
-void turns_free(struct turns *turns)
+void flow_free(struct flow *flow)
 {
-    free(turns->turn);
-    free(turns->step);
-    free(turns->sent);
-    *turns = (struct turns){0};
+    free(flow->step);
+    free(flow->sent);
+    *flow = (struct flow){0};
 }
 
 int parts_time_alone(struct parts *parts, int which, double *time_s, struct status *st)
