@@ -211,7 +211,9 @@ static int print_exchanges(const struct experts_report *r, const struct module_r
 static int print_cost(const struct experts_report *r, FILE *out, struct status *st)
 {
     double even_s = 0, time_s = r->run->result.time_s;
-    if (module_job_even_s(r->m, &even_s, st) < 0)
+    struct lower_options even = r->m->options;
+    even.rows_even = true;
+    if (module_job_time(r->m, &even, &even_s, st) < 0)
         return st->code;
     fprintf(out, "# imbalance: %.3f us if all loads were alike, so it costs %.3f us, %.1f %%\n", even_s * 1e6,
             (time_s - even_s) * 1e6, even_s > 0 ? 100 * (time_s - even_s) / even_s : 0);

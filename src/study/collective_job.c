@@ -59,7 +59,6 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     return 0;
 }
 
-/* "x,y", as --axis reads it. */
 /* Which chips do a collective together: the rings that they walk, whom each sends to, how much each pair moves. */
 static int open_axes(struct collective_job *c, const struct job *job, struct status *st)
 {
@@ -153,10 +152,7 @@ static void print_axes(struct collective_job *c, const struct job *job)
 static int collective_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
-    struct collective_job *c = calloc(1, sizeof *c);
-    if (!c)
-        return status_nomem(st);
-    job->state = c;
+    struct collective_job *c = job->state;
     if (!(c->collective = collective_by_name(point->work.op, st)))
         return st->code;
     if (option_check(point, (enum op_set)(1 << c->collective->id), c->collective->name, st) < 0)
@@ -184,16 +180,12 @@ static int collective_vary(struct job *job, struct status *st)
     return code < 0 ? code : 1;
 }
 
-static void collective_close(struct job *job)
+static void collective_close(void *state)
 {
-    struct collective_job *c = job->state;
-    if (!c)
-        return;
+    struct collective_job *c = state;
     ring_choice_close(&c->choice);
     free(c->target);
     free(c->pair_elements);
-    free(c);
-    job->state = NULL;
 }
 
 static enum combine combine_of(const char *op)
@@ -292,6 +284,7 @@ static const char *collective_variants(const struct point *point, const char **v
 }
 
 const struct workload workload_collective = {.name = "collective",
+                                             .state_bytes = sizeof(struct collective_job),
                                              .matches = collective_matches,
                                              .open = collective_open,
                                              .vary = collective_vary,

@@ -57,6 +57,9 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
         return st->code;
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);
+    job->state = calloc(1, job->workload->state_bytes);
+    if (!job->state)
+        return status_nomem(st);
     return code < 0 ? code : job->workload->open(job, st);
 }
 
@@ -101,8 +104,10 @@ static int vary(struct job *job, struct status *st)
 
 void job_close(struct job *job)
 {
-    if (job->workload)
-        job->workload->close(job);
+    if (job->state)
+        job->workload->close(job->state);
+    free(job->state);
+    job->state = NULL;
     program_free(&job->program);
     machine_close(&job->machine);
 }

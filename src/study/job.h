@@ -67,13 +67,14 @@ struct job {
     bool has_data;
     bool is_timed; /* set by whoever wants to know what a run takes (struct run) */
     struct program program;
-    void *state; /* the workload's own, from open() to close() */
+    void *state; /* the workload's own, of its state_bytes, zeroed before open() */
     /* Set by whoever wants to see how far a run is that takes long (engine.h); its context is the job. */
     void (*progress)(const void *job, double spent_s, double done_frac);
 };
 
 struct workload {
     const char *name;
+    size_t state_bytes;
     bool (*matches)(const struct point *point);
     unsigned
         ops; /* enum op_set: options that do not apply to it are refused before anything is opened; 0: by open() */
@@ -93,8 +94,8 @@ struct workload {
     /* What else is to be said of a run whose times are in the result already: names, formulas, bounds, bandwidths. */
     int (*describe)(const struct job *job, const struct trace *trace, struct result *result,
                     struct status *st);
-    enum record record; /* what describe() needs of the trace, at least */
-    void (*close)(struct job *job);
+    enum record record;         /* what describe() needs of the trace, at least */
+    void (*close)(void *state); /* frees what is in it */
     /* The option whose values compare puts side by side, and the ones it takes if none are given. */
     const char *(*variants)(const struct point *point, const char **values);
 };

@@ -134,8 +134,7 @@ static int add_other(struct matmul_job *m, const struct mesh *mesh, unsigned aft
         code = matmul_bound(&chain.model.module, mesh, &m->m.options.roofline, &bound_s, st);
     m->bound_s = fmin(m->bound_s, bound_s);
     if (code == 0 && keep) {
-        m->other[m->m.others] = after;
-        m->m.other[m->m.others++] = chain.model.module;
+        m->m.other[m->m.others++] = (struct other_base){.base = chain.model.module, .after = after};
         chain.model.module = (struct module){0};
     }
     model_free(&chain.model);
@@ -150,10 +149,8 @@ static int open_gathers(struct matmul_job *m, const struct mesh *mesh, struct st
     int code = matmul_bound(&m->m.step.base, mesh, &m->m.options.roofline, &m->bound_s, st);
     if (code < 0 || m->chain.choices == 0)
         return code;
-    m->other = calloc(SUBSETS, sizeof *m->other);
     m->m.other = calloc(SUBSETS, sizeof *m->m.other);
-    m->m.other_s = calloc(SUBSETS, sizeof *m->m.other_s);
-    if (!m->other || !m->m.other || !m->m.other_s)
+    if (!m->m.other)
         return status_nomem(st);
     for (unsigned after = m->chain.choices;; after = (after - 1) & m->chain.choices) {
         if (after != m->after && (code = add_other(m, mesh, after, keep, st)) < 0)
@@ -165,7 +162,7 @@ static int open_gathers(struct matmul_job *m, const struct mesh *mesh, struct st
 
 static unsigned taken(const struct matmul_job *m)
 {
-    return m->m.taken ? m->other[m->m.taken - 1] : m->after;
+    return m->m.taken ? m->m.taken->after : m->after;
 }
 
 static const char *gather_name(const struct matmul_job *m)
@@ -185,7 +182,7 @@ static void print_gathers(const struct matmul_job *m, char text[static RESULT_LI
         size_t used = strlen(text);
         double time_s = after[i] == m->after ? m->m.own_s : 0;
         for (int o = 0; o < m->m.others; o++)
-            time_s = m->other[o] == after[i] ? m->m.other_s[o] : time_s;
+            time_s = m->m.other[o].after == after[i] ? m->m.other[o].time_s : time_s;
         if (after[i] != taken(m))
             snprintf(text + used, RESULT_LINE - used, "; --gather %s %s", name[i],
                      time_s > 0 ? units_print_time(time_s, time) : "is possible, too");
@@ -196,10 +193,7 @@ static int matmul_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
     const struct mesh *mesh = &job->machine.mesh;
-    struct matmul_job *m = calloc(1, sizeof *m);
-    if (!m)
-        return status_nomem(st);
-    job->state = m;
+    struct matmul_job *m = job->state;
     m->m.of_model = true;
     if (read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
@@ -224,14 +218,11 @@ static int matmul_vary(struct job *job, struct status *st)
     return 1;
 }
 
-static void matmul_close(struct job *job)
+static void matmul_close(void *state)
 {
-    struct matmul_job *m = job->state;
-    if (m) {
-        model_free(&m->chain.model);
-        free(m->other);
-    }
-    module_job_close(job);
+    struct matmul_job *m = state;
+    model_free(&m->chain.model);
+    module_job_close(m);
 }
 
 /* The same schedule on a copy with small dims, with numbers. */
@@ -318,6 +309,7 @@ static const char *matmul_variants(const struct point *point, const char **value
 }
 
 const struct workload workload_matmul = {.name = "matmul",
+                                         .state_bytes = sizeof(struct matmul_job),
                                          .matches = matmul_matches,
                                          .ops = ON_MATMUL,
                                          .called = "a matmul",

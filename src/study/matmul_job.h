@@ -17,7 +17,6 @@ struct matmul_job {
     struct expr expr;
     struct chain chain; /* its module is the step's base */
     unsigned after;     /* of its choices, what that base gathers after the product */
-    unsigned *other;    /* [m.others] and what the other bases do */
     bool takes_passes;  /* f32 products are computed as passes of bf16 */
     double bound_s;     /* of all bases that there could be */
     char op[EXPR_TEXT], axes[AXES_TEXT];

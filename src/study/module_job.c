@@ -106,7 +106,6 @@ static int take_text(struct module_job *m, const struct job *job, struct status 
 
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
-    m->overlapped_s = NAN;
     int code = read_options(m, job, st);
     set_layers(m, job);
     if (code == 0)
@@ -119,10 +118,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
 int module_job_open(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
-    struct module_job *m = calloc(1, sizeof *m);
-    if (!m)
-        return status_nomem(st);
-    job->state = m;
+    struct module_job *m = job->state;
     m->of_model = document_is_path(point->work.op);
     int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
     if (code == 0)
@@ -130,24 +126,19 @@ int module_job_open(struct job *job, struct status *st)
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 
-void module_job_close(struct job *job)
+void module_job_close(void *state)
 {
-    struct module_job *m = job->state;
-    if (!m)
-        return;
+    struct module_job *m = state;
     lower_free(&m->lower);
     placement_free(&m->placement);
     if (!m->borrowed)
         module_free(&m->module);
     model_step_free(&m->step);
     for (int i = 0; i < m->others; i++)
-        module_free(&m->other[i]);
+        module_free(&m->other[i].base);
     free(m->other);
-    free(m->other_s);
     csv_table_free(&m->op_cost_table);
     free(m->op_cost);
-    free(m);
-    job->state = NULL;
 }
 
 /* A base, as it is fastest, with its lowering, if that was built. */
@@ -194,12 +185,11 @@ static int choice_write(struct choice *choice, struct status *st)
                             &choice->module, st);
 }
 
-int module_job_even_s(const struct module_job *m, double *time_s, struct status *st)
+int module_job_time(const struct module_job *m, const struct lower_options *options, double *time_s,
+                    struct status *st)
 {
-    struct lower_options options = m->options;
     struct lower lower = {0};
-    options.rows_even = true;
-    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
+    int code = lower_init(&lower, &m->module, &m->placement, options, st);
     if (code == 0)
         code = lower_time(&lower, time_s, st);
     lower_free(&lower);
@@ -212,15 +202,15 @@ static int try_others(struct module_job *m, struct choice *best, struct status *
     int code = 0;
     for (int i = 0; i < m->others && code == 0; i++) {
         struct choice other = {.m = m};
-        code = model_step_open_chain(&other.step, best->step.point, best->step.mesh, &m->other[i], st);
+        code = model_step_open_chain(&other.step, best->step.point, best->step.mesh, &m->other[i].base, st);
         if (code == 0)
             code = choice_write(&other, st);
-        m->other_s[i] = other.step.least_s;
+        m->other[i].time_s = other.step.least_s;
         if (code == 0 && other.step.least_s < best->step.least_s * (1 - 1e-9)) {
             struct choice slower = *best;
             *best = other;
             other = slower;
-            m->taken = i + 1;
+            m->taken = &m->other[i];
         }
         choice_free(&other);
     }

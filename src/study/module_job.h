@@ -27,13 +27,17 @@ struct module_job {
     struct op_cost *op_cost;
     struct lower_options options;
     /* Of a matmul whose gathers may stand after its product, too: bases that are tried beside the step's own where the
-     * strategy is auto, what each takes, and its own; the number of the one that was taken, from 1, 0: its own. */
-    struct module *other;
-    double *other_s, own_s;
-    int others, taken;
+     * strategy is auto, what each takes, and its own; the one that was taken, NULL: its own. */
+    struct other_base {
+        struct module base;
+        unsigned after; /* of the choices, what is gathered after the product */
+        double time_s;
+    } * other;
+    const struct other_base *taken;
+    int others;
+    double own_s;
     struct lower lower;
-    bool built;                    /* `lower` has its program already, from when the strategy was chosen */
-    double serial_s, overlapped_s; /* of a module that is not scheduled: the two bounds */
+    bool built; /* `lower` has its program already, from when the strategy was chosen */
 };
 
 /* Is what runs at the point a module? */
@@ -48,8 +52,9 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
 /* The job's module, NULL where it runs none. */
 const struct module_job *module_job_of(const struct job *job);
 
-/* What the module takes if the rows that differ from device to device were all alike. */
-int module_job_even_s(const struct module_job *m, double *time_s, struct status *st);
+/* What the module takes by other options than its own. */
+int module_job_time(const struct module_job *m, const struct lower_options *options, double *time_s,
+                    struct status *st);
 
 /* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
  * Reads the options and lays the devices (on a mesh, or NULL); the rest are a workload's functions. */
@@ -58,7 +63,7 @@ int module_job_open(struct job *job, struct status *st);
 int module_job_build(struct job *job, struct status *st);
 int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
                       struct status *st);
-void module_job_close(struct job *job);
+void module_job_close(void *state);
 /* Writes the module that runs, where the strategy is auto the one that is best, and opens its lowering; once. Of a model it
  * replaces the one that was opened. */
 int module_job_choose(struct module_job *m, struct status *st);

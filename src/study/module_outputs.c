@@ -111,23 +111,11 @@ static int module_outputs(const struct job *job, const struct trace *trace, stru
     return measure_model(job, m, result, st);
 }
 
-/* Text order with everything synchronous is one bound of a module that is not scheduled; this is the other. */
-static int find_overlapped(const struct module_job *m, double *time_s, struct status *st)
-{
-    struct lower_options options = m->options;
-    struct lower lower = {0};
-    options.overlapped = true;
-    int code = lower_init(&lower, &m->module, &m->placement, &options, st);
-    if (code == 0)
-        code = lower_time(&lower, time_s, st);
-    lower_free(&lower);
-    return code;
-}
-
 static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
                            struct status *st)
 {
     struct module_job *m = job->state;
+    struct lower_options overlapped = m->options;
     int64_t more_steps;
     module_job_binds(m, result->product_bound);
     RESULT_PUT(result->op, m->path);
@@ -138,9 +126,9 @@ static int module_describe(const struct job *job, const struct trace *trace, str
         RESULT_PUT(result->strategy, m->step.strategy);
     int code = lower_more_steps(&m->lower, &job->program, &more_steps, st);
     result->steps += code == 0 ? more_steps : 0;
+    overlapped.overlapped = true; /* text order with everything synchronous is one bound, this is the other */
     if (code == 0 && !m->module.scheduled)
-        code = find_overlapped(m, &m->overlapped_s, st);
-    result->overlapped_s = m->overlapped_s;
+        code = module_job_time(m, &overlapped, &result->overlapped_s, st);
     return code < 0 ? code : module_outputs(job, trace, result, st);
 }
 
@@ -152,6 +140,7 @@ static const char *module_variants(const struct point *point, const char **value
 }
 
 const struct workload workload_module = {.name = "module",
+                                         .state_bytes = sizeof(struct module_job),
                                          .matches = module_job_matches,
                                          .open = module_job_open,
                                          .build = module_job_build,

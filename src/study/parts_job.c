@@ -172,21 +172,16 @@ static int parts_describe(const struct job *job, const struct trace *trace, stru
 
 static int parts_job_open(struct job *job, struct status *st)
 {
-    struct parts_job *p = calloc(1, sizeof *p);
-    job->state = p;
-    return p ? parts_open(&p->parts, job->point, &job->machine, st) : status_nomem(st);
+    struct parts_job *p = job->state;
+    return parts_open(&p->parts, job->point, &job->machine, st);
 }
 
-static void parts_job_close(struct job *job)
+static void parts_job_close(void *state)
 {
-    struct parts_job *p = job->state;
-    if (!p)
-        return;
+    struct parts_job *p = state;
     parts_close(&p->parts);
     flow_free(&p->flow);
     free(p->alone_s);
-    free(p);
-    job->state = NULL;
 }
 
 static bool parts_match(const struct point *point)
@@ -207,6 +202,7 @@ const struct parts *parts_of(const struct job *job)
 }
 
 const struct workload workload_parts = {.name = "parts",
+                                        .state_bytes = sizeof(struct parts_job),
                                         .matches = parts_match,
                                         .ops = ON_PARTS,
                                         .called = "parts",
