@@ -35,8 +35,8 @@ static void test_own(void)
          st);
     CU_ASSERT_STRING_EQUAL(m.kind, "icisim");
     CU_ASSERT_EQUAL_FATAL(m.rows, 2); /* a row without a time is no measurement */
-    CU_ASSERT_EQUAL_FATAL(m.timeless_rows, 1);
-    CU_ASSERT_EQUAL(m.timeless[0], 3);
+    CU_ASSERT_EQUAL_FATAL(m.gaps, 1);
+    CU_ASSERT_EQUAL(m.gap[0].line, 3);
     CU_ASSERT_EQUAL(m.row[0].line, 2);
     NEAR(m.row[0].time_s, 1.53e-5, 1e-15);
     CU_ASSERT_EQUAL(m.row[0].point.work.size_bytes, 131072);

@@ -192,7 +192,7 @@ static void test_random_points(void)
                  algorithm, sizes[suite_random(&r, 6)]);
         struct simulation s;
         struct status st = {0};
-        OKAY(simulate(arguments, &catalog, &s, &st), st);
+        OKAY(simulate(NULL, arguments, &catalog, &s, &st), st);
         bool bounded = !(s.result.time_s < s.result.bound_s * (1 - 1e-9));
         bool as_formula = isnan(s.result.formula_exact_s) ||
                           fabs(s.result.time_s - s.result.formula_exact_s) <= 1e-9 * s.result.formula_exact_s;

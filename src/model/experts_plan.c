@@ -60,7 +60,7 @@ static int begin_routing(struct experts *x, struct status *st)
 /* One, unless the point says otherwise; the option's default is for loops of all-reduces. */
 static int read_chunks(struct experts *x, const struct point *point, struct status *st)
 {
-    x->chunks = point->given[option_index(option_by_name("chunks"))] ? point->schedule.chunks : 1;
+    x->chunks = option_is_given(point, "chunks") ? point->schedule.chunks : 1;
     return x->chunks >= 1 && x->chunks <= OVERLAP_CHUNKS
                ? 0
                : status_fail(st, STATUS_INPUT, "--chunks %d: write 1 to %d", x->chunks, OVERLAP_CHUNKS);

@@ -161,14 +161,17 @@ void fitting_print(const struct fitting *f, const uint64_t size_bytes[], int siz
 }
 
 /* "# left out for want of a time: lines 3, 8, 9" */
-static void print_lines(const char *reason, const int line[], int lines, FILE *out)
+static void print_gaps(const struct measured *m, const char *what, FILE *out)
 {
     enum { SHOWN = 20 };
-    for (int i = 0; i < lines && i < SHOWN; i++) {
-        if (i == 0)
-            fprintf(out, "# left out for want of a %s: line%s", reason, lines == 1 ? "" : "s");
-        fprintf(out, "%s %d", i ? "," : "", line[i]);
-    }
+    int lines = 0, shown = 0;
+    for (int i = 0; i < m->gaps; i++)
+        lines += strcmp(m->gap[i].what, what) == 0;
+    if (lines > 0)
+        fprintf(out, "# left out for want of a %s: line%s", what, lines == 1 ? "" : "s");
+    for (int i = 0; i < m->gaps && shown < SHOWN; i++)
+        if (strcmp(m->gap[i].what, what) == 0)
+            fprintf(out, "%s %d", shown++ ? "," : "", m->gap[i].line);
     if (lines > SHOWN)
         fprintf(out, " and %d more", lines - SHOWN);
     if (lines > 0)
@@ -177,8 +180,8 @@ static void print_lines(const char *reason, const int line[], int lines, FILE *o
 
 void fitting_print_dropped(const struct fitting *f, FILE *out)
 {
-    print_lines("time", f->measured.timeless, f->measured.timeless_rows, out);
-    print_lines("size", f->sizeless, f->sizeless_rows, out);
+    print_gaps(&f->measured, "time", out);
+    print_gaps(&f->measured, "size", out);
 }
 
 static void write_row(struct csv_writer *csv, const char *group, const struct fitting_row *row)

@@ -194,7 +194,7 @@ static int read_row(struct measured *m, int at, const struct kind *kind, const s
         csv_table_number(table, at, csv_table_column(table, kind->time), &row->time_s, st))
         return st->code;
     if (isnan(row->time_s)) {
-        m->timeless[m->timeless_rows++] = row->line;
+        m->gap[m->gaps++] = (struct measured_gap){row->line, "time"};
         return 0;
     }
     m->rows++;
@@ -225,8 +225,8 @@ static int read_rows(struct measured *m, const struct settings *base, struct sta
                            "%s: %d rows; %d measurements are the most at once: split the file", m->table.file,
                            m->table.rows, MEASURED_ROWS);
     m->row = calloc((size_t)m->table.rows + 1, sizeof *m->row);
-    m->timeless = calloc((size_t)m->table.rows + 1, sizeof *m->timeless);
-    if (!m->row || !m->timeless)
+    m->gap = calloc((size_t)m->table.rows + 1, sizeof *m->gap);
+    if (!m->row || !m->gap)
         return status_nomem(st);
     for (int at = 0; at < m->table.rows; at++) {
         int code = read_row(m, at, kind, base, st);
@@ -347,7 +347,7 @@ void measured_free(struct measured *measured)
     for (int i = 0; i < measured->rows; i++)
         settings_free(&measured->row[i].settings);
     free(measured->row);
-    free(measured->timeless);
+    free(measured->gap);
     csv_table_free(&measured->table);
     *measured = (struct measured){0};
 }

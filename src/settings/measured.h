@@ -44,8 +44,11 @@ struct measured {
     const char *kind; /* "icisim", "nccl-tests", "accelerator-microbenchmarks" */
     int rows;
     struct measured_row *row;
-    int timeless_rows; /* left out, as they have no time */
-    int *timeless;     /* their lines in the file */
+    int gaps; /* rows that are left out, ... */
+    struct measured_gap {
+        int line;         /* ... where in the file, ... */
+        const char *what; /* ... and what they have not: "time" */
+    } * gap;              /* with room for every row */
 };
 
 /* Reads a file ("-" is stdin). `base` may be NULL; what a row says itself counts more. */

@@ -31,6 +31,11 @@ int option_index(const struct option_row *option)
     return (int)(option - option_table);
 }
 
+bool option_is_given(const struct point *point, const char *name)
+{
+    return point->given[option_index(option_by_name(name))];
+}
+
 /* How messages call it. */
 static const char *title(const struct option_row *option, char text[static OPTION_NAME])
 {

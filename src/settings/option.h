@@ -118,6 +118,7 @@ extern const int option_count;
 const struct option_row *option_by_name(const char *name);
 const struct option_row *option_of_command(const char *name, unsigned command);
 int option_index(const struct option_row *option);
+bool option_is_given(const struct point *point, const char *name);
 
 /* Checks a value and puts it into the point, unless that is NULL (or has no such field). */
 int option_set(const struct option_row *option, const char *text, struct point *point, struct status *st);

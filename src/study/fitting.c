@@ -83,14 +83,13 @@ static int gather_rows(struct fitting *f, const struct setting *where, struct st
     f->row = calloc(n, sizeof *f->row);
     f->group = calloc(n, sizeof *f->group);
     f->chip = calloc(n, sizeof *f->chip);
-    f->sizeless = calloc(n, sizeof *f->sizeless);
-    if (!f->row || !f->group || !f->chip || !f->sizeless)
+    if (!f->row || !f->group || !f->chip)
         return status_nomem(st);
     for (int i = 0; i < f->measured.rows; i++) {
         struct measured_row *measured = &f->measured.row[i];
         int code = meets(&f->measured.table, measured->row, where, st);
         if (code == 1 && !(measured->size_bytes > 0)) {
-            f->sizeless[f->sizeless_rows++] = measured->line;
+            f->measured.gap[f->measured.gaps++] = (struct measured_gap){measured->line, "size"};
         } else if (code == 1) {
             struct fitting_row *row = &f->row[f->rows++];
             *row = (struct fitting_row){.measured = measured, .machine_s = NAN, .line = {NAN, NAN, NAN, NAN}};
@@ -334,7 +333,6 @@ void fitting_free(struct fitting *f)
     free(f->group);
     free(f->chip);
     free(f->row);
-    free(f->sizeless);
     measured_free(&f->measured);
     *f = (struct fitting){0};
 }

@@ -45,8 +45,6 @@ struct fitting {
     const char *file;
     struct measured measured;
     int rows, groups, chips;
-    int sizeless_rows; /* left out, as they have no size, and ... */
-    int *sizeless;     /* ... their lines in the file */
     struct fitting_row *row;
     struct fitting_group *group;
     struct fitting_chip *chip;

@@ -43,14 +43,12 @@ static void listing_free(struct listing *text)
 /* What a listing depends on, as one text: whether it is as written, its trip counts, its path. The caller's to free(). */
 static char *key_of(const struct point *point)
 {
-    char *key = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&key, &bytes);
-    if (!out)
-        return NULL;
-    fprintf(out, "%d %s %s", point->work.as_written, point->work.trip_count ? point->work.trip_count : "",
-            point->work.op);
-    return text_end(out, &key) ? key : NULL;
+    const struct point_work *work = &point->work;
+    char *key;
+    return asprintf(&key, "%d %s %s", work->as_written, work->trip_count ? work->trip_count : "", work->op) <
+                   0
+               ? NULL
+               : key;
 }
 
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st)

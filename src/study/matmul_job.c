@@ -16,11 +16,6 @@ static bool matmul_matches(const struct point *point)
     return expr_is(point->work.op);
 }
 
-static bool is_given(const struct point *point, const char *option)
-{
-    return point->given[option_index(option_by_name(option))];
-}
-
 /* Does the step have a collective of this kind that comes after a product of which no operand is gathered? */
 static bool ends_in(const struct module *base, int32_t at, enum opcode opcode)
 {
@@ -65,15 +60,15 @@ static int check_schedule(struct matmul_job *m, const struct point *point, const
         if (used[a])
             n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "",
                                   mesh->axes.axis[a].name);
-    if (is_given(point, "all-reduce") && !reduces)
+    if (option_is_given(point, "all-reduce") && !reduces)
         return status_fail(st, STATUS_INPUT, "--all-reduce does not apply: no product ends in an all-reduce");
-    if (is_given(point, "loop") && !reduces && !scatters)
+    if (option_is_given(point, "loop") && !reduces && !scatters)
         return status_fail(st, STATUS_INPUT, "--loop does not apply: no product ends in a reduce-scatter");
-    if (is_given(point, "gather") && m->chain.choices == 0)
+    if (option_is_given(point, "gather") && m->chain.choices == 0)
         return status_fail(
             st, STATUS_INPUT,
             "--gather does not apply: nothing could be gathered after the product as well as before");
-    if (is_given(point, "ring") && !communicates)
+    if (option_is_given(point, "ring") && !communicates)
         return status_fail(st, STATUS_INPUT, "--ring does not apply: nothing is communicated");
     return 0;
 }
@@ -98,7 +93,7 @@ static int check_rates(struct matmul_job *m, const struct point *point, struct s
     if (!applies)
         return status_fail(st, STATUS_INPUT, "--peak '%s' does not apply: the matmul is of %s",
                            point->machine.peak, dtype_info(first)->name);
-    if (st->code == 0 && is_given(point, "precision") && !m->takes_passes)
+    if (st->code == 0 && option_is_given(point, "precision") && !m->takes_passes)
         return status_fail(st, STATUS_INPUT,
                            "--precision does not apply: no product takes passes, as f32 does");
     return st->code;
@@ -112,7 +107,7 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
     if (dtype < 0 ||
         expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &m->expr, st) < 0)
         return st->code;
-    if (is_given(point, "dtype") && !m->expr.operand[0].name[0])
+    if (option_is_given(point, "dtype") && !m->expr.operand[0].name[0])
         return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
                            dtype_info(m->expr.operand[0].dtype)->name);
     m->after = point->schedule.gather == GATHER_AFTER ? ~0u : 0;

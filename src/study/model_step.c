@@ -9,11 +9,6 @@
 #include "hlo/tally.h"
 #include "settings/option.h"
 
-static bool is_given(const struct point *point, const char *name)
-{
-    return point->given[option_index(option_by_name(name))];
-}
-
 static int check_chunks(const struct point *point, struct status *st)
 {
     if (point->schedule.chunks >= 1 && point->schedule.chunks <= OVERLAP_CHUNKS)
@@ -34,15 +29,15 @@ static int refuse_loops(const char *option, struct status *st)
 static int read_strategy(struct model_step *step, struct status *st)
 {
     static const char *const loops[] = {"all-reduce", "loop"};
-    int way = is_given(step->point, "strategy") ? pass_way_by_name(step->point->schedule.strategy, st)
-                                                : OVERLAP_NAIVE;
+    int way = option_is_given(step->point, "strategy") ? pass_way_by_name(step->point->schedule.strategy, st)
+                                                       : OVERLAP_NAIVE;
     if (way < 0)
         return way;
     step->asked = (enum overlap_way)way;
     if (check_chunks(step->point, st) < 0)
         return st->code;
     for (size_t i = 0; i < sizeof loops / sizeof *loops && way == OVERLAP_NAIVE; i++)
-        if (is_given(step->point, loops[i]))
+        if (option_is_given(step->point, loops[i]))
             return refuse_loops(loops[i], st);
     return 0;
 }
@@ -50,7 +45,7 @@ static int read_strategy(struct model_step *step, struct status *st)
 /* Chunks are of all-reduces that are loops, or of what is sent to experts. */
 static int check_chunks_used(const struct model_step *step, struct status *st)
 {
-    if (!is_given(step->point, "chunks") || step->model.experts)
+    if (!option_is_given(step->point, "chunks") || step->model.experts)
         return 0;
     if (step->asked == OVERLAP_NAIVE)
         return refuse_loops("chunks", st);
@@ -274,7 +269,6 @@ static int try_way(struct model_step *step, struct trial *trial, bool *better, s
         trial->best = module;
         module = slower;
         trial->least_s = time_s;
-        trial->timer->keep(trial->timer->context);
     }
     module_free(&module);
     return code;

@@ -37,12 +37,10 @@ struct model_step {
     double least_s;                /* what it takes, where auto was found by simulation; else 0 */
 };
 
-/* Who says what a module takes, and is told when the one that was asked about last is the best so far; the context is the
- * caller's. */
+/* Who says what a module takes; the context is the caller's. */
 struct model_step_timer {
     void *context;
     int (*time)(void *context, const struct module *module, double *time_s, struct status *st);
-    void (*keep)(void *context);
 };
 
 /* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
@@ -58,8 +56,7 @@ int model_step_open_chain(struct model_step *step, const struct point *point, co
                           struct module *module, struct status *st);
 void model_step_free(struct model_step *step);
 
-/* Writes what is lowered. The timer is asked where the strategy is auto, and has kept what is written then; without one (NULL)
- * auto is naive. */
+/* Writes what is lowered. The timer is asked where the strategy is auto; without one (NULL) auto is naive. */
 int model_step_write(struct model_step *step, const struct model_step_timer *timer, struct module *module,
                      struct status *st);
 

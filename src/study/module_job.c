@@ -141,48 +141,33 @@ void module_job_close(void *state)
     free(m->op_cost);
 }
 
-/* A base, as it is fastest, with its lowering, if that was built. */
+/* A base, as it is fastest. */
 struct choice {
-    struct module_job *m;
     struct model_step step;
     struct module module;
-    struct lower timed, best; /* of the ways that were tried: the last one's, the fastest one's */
 };
 
 static void choice_free(struct choice *choice)
 {
-    lower_free(&choice->timed);
-    lower_free(&choice->best);
     module_free(&choice->module);
     model_step_free(&choice->step);
 }
 
 static int time_module(void *context, const struct module *module, double *time_s, struct status *st)
 {
-    struct choice *choice = context;
-    struct module_job *m = choice->m;
-    struct lower *timed = &choice->timed;
-    lower_free(timed);
-    int code = lower_init(timed, module, &m->placement, &m->options, st);
+    struct module_job *m = context;
+    struct lower lower = {0};
+    int code = lower_init(&lower, module, &m->placement, &m->options, st);
     if (code == 0)
-        code = lower_time(timed, time_s, st);
-    m->unsteady = m->unsteady || timed->unsteady;
-    timed->module = NULL; /* it is the caller's, who may move it */
+        code = lower_time(&lower, time_s, st);
+    m->unsteady = m->unsteady || lower.unsteady;
+    lower_free(&lower);
     return code;
 }
 
-static void keep_timed(void *context)
+static int choice_write(struct module_job *m, struct choice *choice, struct status *st)
 {
-    struct choice *choice = context;
-    lower_free(&choice->best);
-    choice->best = choice->timed;
-    choice->timed = (struct lower){0};
-}
-
-static int choice_write(struct choice *choice, struct status *st)
-{
-    return model_step_write(&choice->step, &(struct model_step_timer){choice, time_module, keep_timed},
-                            &choice->module, st);
+    return model_step_write(&choice->step, &(struct model_step_timer){m, time_module}, &choice->module, st);
 }
 
 int module_job_time(const struct module_job *m, const struct lower_options *options, double *time_s,
@@ -201,10 +186,10 @@ static int try_others(struct module_job *m, struct choice *best, struct status *
 {
     int code = 0;
     for (int i = 0; i < m->others && code == 0; i++) {
-        struct choice other = {.m = m};
+        struct choice other = {0};
         code = model_step_open_chain(&other.step, best->step.point, best->step.mesh, &m->other[i].base, st);
         if (code == 0)
-            code = choice_write(&other, st);
+            code = choice_write(m, &other, st);
         m->other[i].time_s = other.step.least_s;
         if (code == 0 && other.step.least_s < best->step.least_s * (1 - 1e-9)) {
             struct choice slower = *best;
@@ -221,28 +206,19 @@ int module_job_choose(struct module_job *m, struct status *st)
 {
     if (!m->of_model || m->step.strategy[0])
         return 0;
-    struct choice best = {.m = m, .step = m->step};
-    int code = choice_write(&best, st);
+    struct choice best = {.step = m->step};
+    int code = choice_write(m, &best, st);
     m->own_s = best.step.least_s;
     if (code == 0)
         code = try_others(m, &best, st);
+    lower_free(&m->lower);
+    module_free(&m->module);
     m->step = best.step;
-    best.step = (struct model_step){0};
-    struct module opened = m->module;
     m->module = best.module;
-    best.module = opened;
-    struct lower tried = m->lower;
-    m->lower = best.best;
-    best.best = tried;
-    m->built = m->lower.written != NULL;
-    if (code == 0 && !m->built)
-        code = lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
-    m->lower.module = &m->module;
-    choice_free(&best);
-    return code;
+    return code < 0 ? code : lower_init(&m->lower, &m->module, &m->placement, &m->options, st);
 }
 
-/* The program is lent to the job, which frees it. What was chosen for its time is built already. */
+/* The program is lent to the job, which frees it. */
 int module_job_build(struct job *job, struct status *st)
 {
     struct module_job *m = job->state;
@@ -254,14 +230,8 @@ int module_job_build(struct job *job, struct status *st)
     } while (code == 0 && m->unsteady);
     if (code < 0)
         return code;
-    struct program old = job->program;
-    if (m->built) {
-        program_free(&old);
-    } else {
-        m->lower.program = old;
-        code = lower_build(&m->lower, st);
-    }
-    m->built = false;
+    m->lower.program = job->program;
+    code = lower_build(&m->lower, st);
     job->program = m->lower.program;
     m->lower.program = (struct program){0};
     return code;

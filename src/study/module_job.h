@@ -37,7 +37,6 @@ struct module_job {
     int others;
     double own_s;
     struct lower lower;
-    bool built; /* `lower` has its program already, from when the strategy was chosen */
 };
 
 /* Is what runs at the point a module? */

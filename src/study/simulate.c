@@ -37,8 +37,8 @@ int simulate_read(const char *file, const char *arguments, struct settings *sett
     return code;
 }
 
-int simulate_workload(const char *file, const char *arguments, struct catalog *catalog,
-                      struct simulation *simulation, struct status *st)
+int simulate(const char *file, const char *arguments, struct catalog *catalog, struct simulation *simulation,
+             struct status *st)
 {
     struct settings settings;
     struct point point;
@@ -47,9 +47,4 @@ int simulate_workload(const char *file, const char *arguments, struct catalog *c
         code = simulate_point(&point, catalog, true, simulation, st);
     settings_free(&settings);
     return code ? status_prefix(st, "%s%s%s: ", file ? file : "", file ? " " : "", arguments) : 0;
-}
-
-int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation, struct status *st)
-{
-    return simulate_workload(NULL, arguments, catalog, simulation, st);
 }

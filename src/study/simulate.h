@@ -18,13 +18,10 @@ struct simulation {
 int simulate_point(const struct point *point, struct catalog *catalog, bool runs,
                    struct simulation *simulation, struct status *st);
 
-/* Runs "all-gather --chip v4 --slice 4x4x4 ..."; a fault names the arguments. */
-int simulate(const char *arguments, struct catalog *catalog, struct simulation *simulation,
+/* Runs "all-gather --chip v4 --slice 4x4x4 ..."; or a workload file, which the arguments change, unless that is NULL. A fault
+ * names both. */
+int simulate(const char *file, const char *arguments, struct catalog *catalog, struct simulation *simulation,
              struct status *st);
-
-/* The same of a workload file, which the arguments change. */
-int simulate_workload(const char *file, const char *arguments, struct catalog *catalog,
-                      struct simulation *simulation, struct status *st);
 
 /* The point of such arguments. It borrows from the settings, which the caller frees, after a fault too. */
 int simulate_read(const char *file, const char *arguments, struct settings *settings, struct point *point,

@@ -29,7 +29,7 @@ static void check_in(struct exact *exact, const char *arguments, bool simgrid)
     struct simulation simulation;
     snprintf(what, sizeof what, "%s --engine %s", arguments,
              (simgrid ? engine_reference() : engine_fastest())->name);
-    if (exact->st->code || simulate(what, &exact->catalog, &simulation, exact->st))
+    if (exact->st->code || simulate(NULL, what, &exact->catalog, &simulation, exact->st))
         return;
     struct check check = {
         .part = "exact", .simulated = simulation.result.time_s, .tolerance_frac = simgrid ? 1e-6 : 1e-9};

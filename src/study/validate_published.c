@@ -157,7 +157,7 @@ static int check_worked(struct checks *checks, struct catalog *catalog, const st
     for (int i = 0; i < 3; i++)
         if (csv_table_number(table, row, csv_table_column(table, names[i]), &number[i], st))
             return st->code;
-    if (simulate(run, catalog, &simulation, st))
+    if (simulate(NULL, run, catalog, &simulation, st))
         return status_prefix(st, "%s:%d: ", table->file, table->line[row]);
     const struct result *result = &simulation.result;
     double book_s = number[0];

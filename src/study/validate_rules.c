@@ -149,7 +149,7 @@ static int check_rule(struct checks *checks, struct catalog *catalog, const stru
     double bytes = 1 << 20;
     for (int turn = 0; turn < 2; turn++) {
         snprintf(arguments, sizeof arguments, "%s --engine event --size %.0fB", rule->arguments, bytes);
-        if (simulate(arguments, catalog, &simulation, st))
+        if (simulate(NULL, arguments, catalog, &simulation, st))
             return st->code;
         bytes = size_of(rule, &simulation.formula);
     }
@@ -200,7 +200,7 @@ static int check_fsdp(struct checks *checks, struct catalog *catalog, const stru
         snprintf(arguments, sizeof arguments,
                  "--chip v5p --wrap all --hop-latency 0s --layers 1 --engine event %s --tokens-per-chip %.0f",
                  c->arguments, tokens);
-        if (simulate_workload("workloads/llama-70b-products.yaml", arguments, catalog, &simulation, st))
+        if (simulate("workloads/llama-70b-products.yaml", arguments, catalog, &simulation, st))
             return st->code;
         tokens = round(tokens * simulation.result.comm_s / simulation.result.compute_s);
     }
@@ -219,7 +219,7 @@ static int check_tp(struct checks *checks, struct catalog *catalog, struct statu
         "'bf16[16384@Y,8192] . bf16[8192,%.0f@Y] -> bf16[16384,%.0f@Y]' --mesh Y=16 --slice 16 --wrap all "
         "--chip v5p --hop-latency 0s --ring bidi --strategy naive --engine event",
         width, width);
-    if (simulate(text, catalog, &simulation, st))
+    if (simulate(NULL, text, catalog, &simulation, st))
         return st->code;
     struct check check = ratio(16 * simulation.result.compute_s / simulation.result.comm_s,
                                step_most_of_tp(width, alpha, 1), 0.01);
@@ -237,7 +237,7 @@ static double gather_s(double bytes, struct catalog *catalog, struct status *st)
         arguments, sizeof arguments,
         "all-gather --chip v5p --slice 8 --wrap all --hop-latency 0s --ring bidi --engine event --size %.0fB",
         round(bytes / 16) * 16);
-    return simulate(arguments, catalog, &simulation, st) ? NAN : simulation.result.time_s;
+    return simulate(NULL, arguments, catalog, &simulation, st) ? NAN : simulation.result.time_s;
 }
 
 /* 8 x 8 chips and so many tokens that X = 8 is best: there weights and activations take as long to gather, and matmuls of the

@@ -77,7 +77,7 @@ static int run_command(struct row *row, struct status *st)
              is_file ? row->run + word : row->run, cell(row, "chip"), is_shape ? " --slice " : "",
              is_shape ? (int)n : 0, slice, is_mesh ? " --mesh " : "", is_mesh ? mesh : "",
              chip_profile_names[row->profile]);
-    if (simulate_workload(is_file ? file : NULL, arguments, row->catalog, &simulation, st))
+    if (simulate(is_file ? file : NULL, arguments, row->catalog, &simulation, st))
         return st->code;
     row->simulated_s = simulation.result.time_s;
     row->half_frac = simulation.result.mfu_half_frac;
