@@ -18,24 +18,23 @@
 #include "hlo/cost.h"
 #include "hlo/edit.h"
 
+/* Of an instruction of the entry. */
+struct place {
+    int32_t depth;  /* gathers that its value has gone through */
+    int32_t bundle; /* the first of those that are one gather with this one; -1: there are no others */
+};
+
 struct combine {
     struct edit edit;
     struct gathers gathers;
-    int32_t *depth; /* [instructions of the entry] gathers that a value has gone through */
-    int *level;     /* [blocks * groupings] the most of those that a gather over these groups comes after */
-    bool *ordered;  /* [blocks] do gathers one after the other climb in level? */
-    int32_t *
-        next; /* [instructions of the entry] the next gather of the same bundle, itself if there is no other */
+    struct place *place; /* [instructions of the entry] */
+    int *level;    /* [blocks * groupings] the most of those that a gather over these groups comes after */
+    bool *ordered; /* [blocks] do gathers one after the other climb in level? */
 };
 
-static int32_t *next_of(const struct combine *c, int32_t at)
+static struct place *place_of(const struct combine *c, int32_t at)
 {
-    return &c->next[at - c->gathers.entry->first];
-}
-
-static int32_t *depth_of(const struct combine *c, int32_t at)
-{
-    return &c->depth[at - c->gathers.entry->first];
+    return &c->place[at - c->gathers.entry->first];
 }
 
 static int *level_of(const struct combine *c, int32_t gather)
@@ -65,19 +64,20 @@ static int find_order(struct combine *c, struct status *st)
 {
     const struct gathers *g = &c->gathers;
     int32_t first = g->entry->first, end = first + g->entry->count;
-    c->depth = calloc((size_t)g->entry->count + 1, sizeof *c->depth);
+    c->place = malloc(((size_t)g->entry->count + 1) * sizeof *c->place);
     c->level = calloc(((size_t)g->blocks + 1) * ((size_t)g->from->groupings + 1), sizeof *c->level);
     c->ordered = malloc((size_t)g->blocks + 1);
-    if (!c->depth || !c->level || !c->ordered)
+    if (!c->place || !c->level || !c->ordered)
         return status_nomem(st);
     memset(c->ordered, true, (size_t)g->blocks + 1);
     for (int32_t at = first; at < end; at++) {
+        *place_of(c, at) = (struct place){.bundle = -1};
         if (!is_alone(g, at))
             continue;
         int32_t before = gather_before(g, module_operand(g->from, at, 0));
-        *depth_of(c, at) = before < 0 ? 0 : *depth_of(c, before) + 1;
-        if (*level_of(c, at) < *depth_of(c, at))
-            *level_of(c, at) = *depth_of(c, at);
+        place_of(c, at)->depth = before < 0 ? 0 : place_of(c, before)->depth + 1;
+        if (*level_of(c, at) < place_of(c, at)->depth)
+            *level_of(c, at) = place_of(c, at)->depth;
     }
     for (int32_t at = first; at < end; at++) {
         int32_t before = is_alone(g, at) ? gather_before(g, module_operand(g->from, at, 0)) : -1;
@@ -103,22 +103,20 @@ static bool are_alike(const struct combine *c, int32_t a, int32_t b)
     return alike;
 }
 
-/* Bundles as rings of gathers: each is put after the last one that is like it, which is near. */
+/* A gather is in the bundle of the last one that is like it, which is near. */
 static void find_bundles(struct combine *c)
 {
     const struct gathers *g = &c->gathers;
     int32_t first = g->entry->first, end = first + g->entry->count;
     for (int32_t at = first; at < end; at++) {
-        *next_of(c, at) = at;
-        if (!is_alone(g, at))
+        int32_t before = is_alone(g, at) ? at - 1 : first - 1;
+        while (before >= first && (!is_alone(g, before) || !are_alike(c, before, at)))
+            before--;
+        if (before < first)
             continue;
-        for (int32_t before = at - 1; before >= first; before--) {
-            if (!is_alone(g, before) || !are_alike(c, before, at))
-                continue;
-            *next_of(c, at) = *next_of(c, before);
-            *next_of(c, before) = at;
-            break;
-        }
+        if (place_of(c, before)->bundle < 0)
+            place_of(c, before)->bundle = before;
+        place_of(c, at)->bundle = place_of(c, before)->bundle;
     }
 }
 
@@ -241,45 +239,37 @@ static void write_bundle(struct combine *c, const int32_t gather[], int gathers)
     free(shape);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
-    return left < right ? -1 : left > right;
-}
-
 /* What was not written yet; of a gather all of its bundle, in text order. */
 static void write_value(struct combine *c, int32_t at)
 {
+    const struct computation *entry = c->gathers.entry;
+    int32_t bundle = place_of(c, at)->bundle;
     int gathers = 0;
     if (c->edit.now[at] != EDIT_GONE || c->edit.to->error < 0)
         return;
-    if (*next_of(c, at) == at) {
+    if (bundle < 0) {
         write_operands(c, at);
         edit_copy(&c->edit, at);
         return;
     }
-    for (int32_t next = *next_of(c, at); next != at; next = *next_of(c, next))
-        gathers++;
-    int32_t *gather = malloc(((size_t)gathers + 1) * sizeof *gather), other = at;
+    int32_t *gather = malloc((size_t)entry->count * sizeof *gather);
     if (!gather) {
         c->edit.to->error = STATUS_NOMEM;
         return;
     }
-    for (int i = 0; i <= gathers; i++, other = *next_of(c, other))
-        gather[i] = other;
-    qsort(gather, (size_t)gathers + 1, sizeof *gather, by_text);
-    write_bundle(c, gather, gathers + 1);
+    for (int32_t other = bundle; other < entry->first + entry->count; other++)
+        if (place_of(c, other)->bundle == bundle)
+            gather[gathers++] = other;
+    write_bundle(c, gather, gathers);
     free(gather);
 }
 
 int pass_combine(const struct module *in, struct module *out, struct status *st)
 {
-    struct combine c = {.next = NULL};
+    struct combine c = {.place = NULL};
     int code = edit_open_entry(&c.edit, in, out, st);
     if (code == 0)
         code = gathers_init(&c.gathers, in, st);
-    if (code == 0 && !(c.next = malloc(((size_t)c.gathers.entry->count + 1) * sizeof *c.next)))
-        code = status_nomem(st);
     if (code == 0)
         code = find_order(&c, st);
     if (code == 0)
@@ -291,8 +281,7 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
             write_value(&c, at);
     }
     gathers_free(&c.gathers);
-    free(c.next);
-    free(c.depth);
+    free(c.place);
     free(c.level);
     free(c.ordered);
     return edit_close(&c.edit, code, st);

@@ -51,12 +51,9 @@ static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64
 static int walk_while(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     struct lower *lower = w->lower;
-    int64_t trips = module_trip_count(w->module, instruction);
-    if (trips < 0)
-        return status_fail(w->st, STATUS_INPUT,
-                           "%s: how often it runs does not follow from the text; say --trip-count %s=N",
-                           module_word(w->module, module_at(w->module, instruction)->name),
-                           module_word(w->module, module_at(w->module, instruction)->name));
+    int64_t trips;
+    if (module_need_trips(w->module, instruction, &trips, w->st) < 0)
+        return w->st->code;
     *value = walker_value(f, module_operand(w->module, instruction, 0));
     int64_t written =
         lower->options->unroll || trips < lower->written[instruction] ? trips : lower->written[instruction];

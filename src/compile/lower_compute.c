@@ -96,12 +96,11 @@ static int32_t add_compute(struct walker *w, int32_t instruction, struct amount 
                                                .step = step.loop >= 0 ? step.step : 0});
 }
 
-int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],
-                        int waits)
+int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount,
+                        const struct waits *waits)
 {
     int32_t op = add_compute(w, instruction, amount);
-    for (int i = 0; i < waits; i++)
-        program_wait(w->program, wait[i]);
+    walker_wait(w, waits);
     walker_pass(w, op, op);
     w->queue = op;
     struct lower *lower = w->lower;
@@ -199,20 +198,20 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
 int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     struct taken taken;
-    int32_t wait[WAITS_MOST];
+    struct waits waits;
     if (find_taken(w, instruction, &taken) < 0)
         return w->st->code;
-    int waits = walker_overlaps(w) ? walker_inputs(w, f, instruction, wait) : 0;
+    if (walker_overlaps(w))
+        walker_inputs(w, f, instruction, &waits);
     if (taken.seconds <= 0) {
         if (taken.uncosted && !walker_item(w, instruction))
             return w->st->code;
         if (!walker_overlaps(w))
             return walk_timeless(w, f, instruction, value);
-        value->op = program_join_of(w->program, wait, waits, w->all, 0);
+        value->op = walker_join(w, &waits);
         return 0;
     }
     struct lowered *item = walker_item(w, instruction);
-    struct waits loose;
     int32_t queue = w->queue;
     if (!item)
         return w->st->code;
@@ -220,12 +219,10 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     item->product = taken.product;
     item->bound = taken.bound;
     item->each_s = taken.amount.table == NO_TABLE ? NULL : w->program->amount_table[taken.amount.table];
-    loose.count = 0;
     if (!walker_overlaps(w))
-        walker_collect_inputs(w, f, instruction, true, &loose);
-    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, wait, waits);
-    walker_wait(w, &loose);
-    walker_pass_until(w, &loose, value->op);
-    expose(w, &loose, queue, value->op, taken.seconds);
+        walker_collect_inputs(w, f, instruction, true, &waits);
+    item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, &waits);
+    walker_pass_until(w, &waits, value->op);
+    expose(w, &waits, queue, value->op, taken.seconds);
     return 0;
 }

@@ -4,39 +4,37 @@
 #include "base/grow.h"
 #include "compile/lower_own.h"
 
-int32_t walker_op_of(struct walker *w, struct value value)
+/* Adds an op that is there already no second time. */
+static void add_once(struct waits *waits, int32_t op)
 {
-    int32_t op[WAITS_MOST];
-    int n = 0;
-    if (value.count == 0)
-        return value.op;
-    for (int32_t i = 0; i < value.count && n < WAITS_MOST; i++) {
-        int32_t one = walker_op_of(w, w->pool[value.first + i]);
-        bool known = one < 0;
-        for (int k = 0; k < n && !known; k++)
-            known = op[k] == one;
-        if (!known)
-            op[n++] = one;
-    }
-    return program_join_of(w->program, op, n, w->all, 0);
+    for (int i = 0; i < waits->count; i++)
+        if (waits->of[i].op == op)
+            return;
+    walker_add_wait(waits, op);
 }
 
-int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST])
+int32_t walker_op_of(struct walker *w, struct value value)
 {
-    int n = 0, count;
+    struct waits waits;
+    if (value.count == 0)
+        return value.op;
+    waits.count = 0;
+    for (int32_t i = 0; i < value.count && waits.count < WAITS_MOST; i++)
+        add_once(&waits, walker_op_of(w, w->pool[value.first + i]));
+    return walker_join(w, &waits);
+}
+
+void walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, struct waits *waits)
+{
+    int count;
     const struct instruction *i = module_at(w->module, instruction);
     const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
-    for (int k = 0; k < i->operands + count && n < WAITS_MOST; k++) {
+    waits->count = 0;
+    for (int k = 0; k < i->operands + count && waits->count < WAITS_MOST; k++) {
         int32_t of =
             k < i->operands ? module_operand(w->module, instruction, k) : (int32_t)before[k - i->operands];
-        int32_t one = walker_op_of(w, walker_value(f, of));
-        bool known = one < 0;
-        for (int j = 0; j < n && !known; j++)
-            known = op[j] == one;
-        if (!known)
-            op[n++] = one;
+        add_once(waits, walker_op_of(w, walker_value(f, of)));
     }
-    return n;
 }
 
 static struct passed *passed_of(struct walker *w, int32_t op)
@@ -162,14 +160,10 @@ static bool passes_on(struct walker *w, const struct waits *waits)
 static void find_waits(struct walker *w, const struct frame *f, int32_t instruction, bool by_data,
                        struct waits *waits)
 {
-    int32_t op[WAITS_MOST];
     int count;
     const int64_t *before = module_numbers(w->module, instruction, ATTR_CONTROL_PREDECESSORS, &count);
-    waits->count = 0;
     if (walker_overlaps(w)) {
-        int n = walker_inputs(w, f, instruction, op);
-        for (int i = 0; i < n; i++)
-            walker_add_wait(waits, op[i]);
+        walker_inputs(w, f, instruction, waits);
         return;
     }
     walker_collect_inputs(w, f, instruction, !by_data, waits);
@@ -246,5 +240,5 @@ void walker_hold(struct walker *w, int32_t instruction, struct value value)
         return;
     struct lowered *item = &w->lower->item[value.item];
     item->queue_op = w->queue;
-    item->wait_op = walker_queue_op(w, instruction, amount_of(0), &value.op, 1);
+    item->wait_op = walker_queue_op(w, instruction, amount_of(0), &(struct waits){1, {{.op = value.op}}});
 }

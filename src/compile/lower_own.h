@@ -146,7 +146,7 @@ static inline bool walker_overlaps(const struct walker *w)
 int32_t walker_op_of(struct walker *w, struct value value);
 
 /* What an instruction reads, as distinct ops; and what must come before it. */
-int walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, int32_t op[WAITS_MOST]);
+void walker_inputs(struct walker *w, const struct frame *f, int32_t instruction, struct waits *waits);
 
 /* Adds the ops that a value comes from, each once; only those that the queue has not waited for, if loose. Those that there is
  * no room for are joined. */
@@ -190,8 +190,8 @@ struct step_labels walker_step(const struct walker *w, int32_t instruction);
 int32_t walker_stage(struct walker *w, int32_t instruction, int loop, bool permutes, const char *kind);
 
 /* A compute on the queue: of its time, or of none to wait for something. */
-int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount, const int32_t wait[],
-                        int waits);
+int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amount,
+                        const struct waits *waits);
 
 /* A compute on the queue, as long as its cost says; what takes no time is only there when what it reads is. */
 int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);

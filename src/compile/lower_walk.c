@@ -19,7 +19,6 @@ enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64 };
 static int walk_free(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     const struct instruction *i = module_at(w->module, instruction);
-    int32_t wait[WAITS_MOST];
     if (i->opcode == HLO_PARAMETER) {
         if (f->caller) {
             int64_t number = module_number(w->module, instruction, ATTR_PARAMETER_NUMBER, 0);
@@ -49,8 +48,11 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
         *value = walker_value(f, module_operand(w->module, instruction, 0));
         return 0;
     }
-    if (walker_overlaps(w))
-        value->op = program_join_of(w->program, wait, walker_inputs(w, f, instruction, wait), w->all, 0);
+    if (walker_overlaps(w)) {
+        struct waits waits;
+        walker_inputs(w, f, instruction, &waits);
+        value->op = walker_join(w, &waits);
+    }
     return 0;
 }
 
@@ -179,7 +181,8 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
         w.on_groups[g] = -1;
     int code = find_all(&w);
     if (code == 0 && before >= 0)
-        walker_queue_op(&w, module->computation[module->entry].first, amount_of(0), &before, 1);
+        walker_queue_op(&w, module->computation[module->entry].first, amount_of(0),
+                        &(struct waits){1, {{.op = before}}});
     if (code == 0)
         code = walker_computation(&w, module->entry, walker_no_value(), NULL, -1, &result);
     if (code == 0)

@@ -78,6 +78,19 @@ static int32_t label_rows(struct builder *b, int32_t made, const struct ragged_r
     return made;
 }
 
+/* A product of groups of rows, that contracts this dim of both operands. */
+static int32_t ragged_product(struct builder *b, const int32_t operand[3], int32_t shape, int64_t contracted,
+                              const struct ragged_rows *rows)
+{
+    int32_t made = builder_add(b, HLO_RAGGED_DOT, shape, operand, 3);
+    module_attribute(b->module, ATTR_LHS_CONTRACTING, &contracted, 1);
+    module_attribute(b->module, ATTR_RHS_CONTRACTING, &contracted, 1);
+    module_attribute(b->module, ATTR_LHS_RAGGED, &(int64_t){0}, 1);
+    if (contracted > 0)
+        module_attribute(b->module, ATTR_RHS_GROUP, &(int64_t){0}, 1);
+    return label_rows(b, made, rows);
+}
+
 int32_t build_ragged_dot(struct builder *b, int32_t a, int32_t matrices, int32_t sizes, enum dtype_id dtype,
                          const struct ragged_rows *rows)
 {
@@ -85,13 +98,8 @@ int32_t build_ragged_dot(struct builder *b, int32_t a, int32_t matrices, int32_t
     builder_dims(b, a, left);
     builder_dims(b, matrices, right);
     assert(b->module->error || left[1] == right[1]);
-    int32_t made = builder_add(b, HLO_RAGGED_DOT, builder_shape(b, dtype, (int64_t[]){left[0], right[2]}, 2),
-                               (int32_t[]){a, matrices, sizes}, 3);
-    module_attribute(b->module, ATTR_LHS_CONTRACTING, &(int64_t){1}, 1);
-    module_attribute(b->module, ATTR_RHS_CONTRACTING, &(int64_t){1}, 1);
-    module_attribute(b->module, ATTR_LHS_RAGGED, &(int64_t){0}, 1);
-    module_attribute(b->module, ATTR_RHS_GROUP, &(int64_t){0}, 1);
-    return label_rows(b, made, rows);
+    int32_t shape = builder_shape(b, dtype, (int64_t[]){left[0], right[2]}, 2);
+    return ragged_product(b, (int32_t[]){a, matrices, sizes}, shape, 1, rows);
 }
 
 int32_t build_ragged_outer(struct builder *b, int32_t a, int32_t c, int32_t sizes, enum dtype_id dtype,
@@ -102,13 +110,8 @@ int32_t build_ragged_outer(struct builder *b, int32_t a, int32_t c, int32_t size
     builder_dims(b, c, right);
     builder_dims(b, sizes, groups);
     assert(b->module->error || left[0] == right[0]);
-    int32_t made =
-        builder_add(b, HLO_RAGGED_DOT, builder_shape(b, dtype, (int64_t[]){groups[0], left[1], right[1]}, 3),
-                    (int32_t[]){a, c, sizes}, 3);
-    module_attribute(b->module, ATTR_LHS_CONTRACTING, &(int64_t){0}, 1);
-    module_attribute(b->module, ATTR_RHS_CONTRACTING, &(int64_t){0}, 1);
-    module_attribute(b->module, ATTR_LHS_RAGGED, &(int64_t){0}, 1);
-    return label_rows(b, made, rows);
+    int32_t shape = builder_shape(b, dtype, (int64_t[]){groups[0], left[1], right[1]}, 3);
+    return ragged_product(b, (int32_t[]){a, c, sizes}, shape, 0, rows);
 }
 
 int32_t build_ragged_all_to_all(struct builder *b, int32_t in, int32_t out, const int32_t offset[2],

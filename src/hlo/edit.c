@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 static int32_t copy_text(struct edit *edit, int32_t text)
 {
     return text ? module_text(edit->to, module_word(edit->from, text), -1) : 0;
@@ -81,33 +83,19 @@ int32_t edit_shape(struct edit *edit, int32_t shape)
     return module_shape(edit->to, s, number);
 }
 
-/* The same computations, by their new numbers. */
-static void copy_called(struct edit *edit, const struct attribute *attribute)
-{
-    int64_t *called = malloc(((size_t)attribute->count + 1) * sizeof *called);
-    for (int32_t i = 0; called && i < attribute->count; i++)
-        called[i] = edit->computation[edit->from->number[attribute->first + i]];
-    if (called)
-        module_attribute(edit->to, attribute->key, called, attribute->count);
-    else
-        out_of_memory(edit);
-    free(called);
-}
-
-/* Those of the instructions named that are still there. */
-static void copy_predecessors(struct edit *edit, const struct attribute *attribute)
+/* Computations or instructions by their new numbers, those that are still there; predecessors of which none is left go. */
+static void copy_named(struct edit *edit, const struct attribute *attribute, const int32_t now[])
 {
     int64_t *kept = malloc(((size_t)attribute->count + 1) * sizeof *kept);
     int count = 0;
     for (int32_t i = 0; kept && i < attribute->count; i++) {
-        int32_t now = edit->now[edit->from->number[attribute->first + i]];
-        if (now != EDIT_GONE)
-            kept[count++] = now;
+        kept[count] = now[edit->from->number[attribute->first + i]];
+        count += kept[count] != EDIT_GONE;
     }
-    if (count > 0)
-        module_attribute(edit->to, attribute->key, kept, count);
-    else if (!kept)
+    if (!kept)
         out_of_memory(edit);
+    else if (count > 0 || now == edit->computation)
+        module_attribute(edit->to, attribute->key, kept, count);
     free(kept);
 }
 
@@ -122,9 +110,9 @@ static void copy_attribute(struct edit *edit, const struct attribute *attribute)
         int64_t entry = module_groups(edit->to, module_word(edit->from, groups->text), &groups->groups);
         module_attribute(edit->to, attribute->key, &entry, 1);
     } else if (attribute_info(attribute->key)->kind == VALUE_INSTRUCTIONS) {
-        copy_predecessors(edit, attribute);
+        copy_named(edit, attribute, edit->now);
     } else if (attribute_info(attribute->key)->kind == VALUE_COMPUTATIONS) {
-        copy_called(edit, attribute);
+        copy_named(edit, attribute, edit->computation);
     } else {
         module_attribute(edit->to, attribute->key, number, attribute->count);
     }
@@ -149,17 +137,10 @@ void edit_attribute(struct edit *edit, int32_t instruction, enum attribute_key k
 
 void edit_push(struct edit *edit, int32_t operand)
 {
-    if (edit->pushes == edit->room) {
-        int32_t room = 2 * edit->room + 64;
-        int32_t *grown = realloc(edit->pushed, (size_t)room * sizeof *grown);
-        if (!grown) {
-            out_of_memory(edit);
-            return;
-        }
-        edit->pushed = grown;
-        edit->room = room;
-    }
-    edit->pushed[edit->pushes++] = operand;
+    if (GROW(edit->pushed, edit->pushes, edit->room))
+        edit->pushed[edit->pushes++] = operand;
+    else
+        out_of_memory(edit);
 }
 
 int32_t edit_add(struct edit *edit, enum opcode opcode, const char *name, int32_t shape, int operands)

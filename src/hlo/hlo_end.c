@@ -102,14 +102,11 @@ static int check_given(const struct hlo_reader *r)
 
 static int check_trips(struct hlo_reader *r)
 {
-    const struct module *module = r->module;
-    for (int32_t i = 0; i < module->instructions; i++)
-        if (module_at(module, i)->opcode == HLO_WHILE && module_trip_count(module, i) < 0) {
-            const char *name = module_word(module, module_at(module, i)->name);
-            status_fail(r->lexer.st, STATUS_INPUT,
-                        "how often %s runs is not in the text; say it with --trip-count %s=N", name, name);
+    int64_t trips;
+    for (int32_t i = 0; i < r->module->instructions; i++)
+        if (module_at(r->module, i)->opcode == HLO_WHILE &&
+            module_need_trips(r->module, i, &trips, r->lexer.st) < 0)
             return fail_at(r, i);
-        }
     return 0;
 }
 

@@ -283,6 +283,8 @@ int module_groups_of(const struct module *module, int32_t instruction, struct gr
 
 /* How often a while loop runs: its known_trip_count, or found from its condition through the tuple that it carries, or -1. */
 int64_t module_trip_count(const struct module *module, int32_t instruction);
+/* The same where it has to be known: that it is not is a fault. */
+int module_need_trips(const struct module *module, int32_t loop, int64_t *trips, struct status *st);
 
 /* How often each computation runs in one run of the module: runs[computations]. What is only applied to elements does not
  * run by itself. Which branch of a conditional runs is not in the text: each counts. Errors: trip counts not known. */

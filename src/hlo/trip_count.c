@@ -101,6 +101,16 @@ int64_t module_trip_count(const struct module *module, int32_t loop)
     return count(from, step.value, limit->value, moving == &a ? direction : turn(direction));
 }
 
+int module_need_trips(const struct module *module, int32_t loop, int64_t *trips, struct status *st)
+{
+    const char *name = module_word(module, module_at(module, loop)->name);
+    *trips = module_trip_count(module, loop);
+    return *trips >= 0 ? 0
+                       : status_fail(st, STATUS_INPUT,
+                                     "how often %s runs is not in the text; say it with --trip-count %s=N",
+                                     name, name);
+}
+
 int module_executions(const struct module *module, double runs[], struct status *st)
 {
     for (int32_t c = 0; c < module->computations; c++)
@@ -108,11 +118,9 @@ int module_executions(const struct module *module, double runs[], struct status 
     /* callers stand after what they call */
     for (int32_t i = module->instructions - 1; i >= 0; i--) {
         const struct instruction *at = module_at(module, i);
-        int64_t trips = at->opcode == HLO_WHILE ? module_trip_count(module, i) : 1;
-        if (trips < 0)
-            return status_fail(st, STATUS_INPUT,
-                               "how often %s runs is not in the text; say it with --trip-count %s=N",
-                               module_word(module, at->name), module_word(module, at->name));
+        int64_t trips = 1;
+        if (at->opcode == HLO_WHILE && module_need_trips(module, i, &trips, st) < 0)
+            return st->code;
         for (int32_t which = 0, c; (c = module_called(module, i, which)) >= 0; which++) {
             bool decides = at->opcode == HLO_WHILE && c == module_number(module, i, ATTR_CONDITION, -1);
             runs[c] += runs[at->computation] * ((double)trips + decides);
