@@ -17,26 +17,31 @@ int lower_init(struct lower *lower, const struct module *module, const struct pl
     program_init(&lower->program, placement->slice);
     lower->written = malloc(((size_t)module->instructions + 1) * sizeof *lower->written);
     lower->layout = calloc(slots, sizeof *lower->layout);
-    lower->laid = calloc(slots, sizeof *lower->laid);
-    if (!lower->written || !lower->layout || !lower->laid)
+    if (!lower->written || !lower->layout)
         return status_nomem(st);
     for (int32_t i = 0; i < module->instructions; i++)
         lower->written[i] = FIRST_TRIPS;
     return 0;
 }
 
+static void forget_loops(struct lower *lower)
+{
+    for (int32_t l = 0; l < lower->loops; l++)
+        free(lower->loop[l].trip_op);
+    lower->loops = 0;
+}
+
 void lower_free(struct lower *lower)
 {
+    forget_loops(lower);
     for (size_t s = 0; s < lower->layouts && lower->layout; s++)
         layout_free(&lower->layout[s]);
     program_free(&lower->program);
     free(lower->item);
     free(lower->loop);
-    free(lower->trip_op);
     free(lower->queue);
     free(lower->written);
     free(lower->layout);
-    free(lower->laid);
     free(lower->share);
     free(lower->permute);
     free(lower->turn);
@@ -48,7 +53,8 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
 {
     struct program own = lower->program;
     lower->program = *program;
-    lower->items = lower->loops = lower->trip_ops = lower->permutes = lower->turns = lower->queued = 0;
+    forget_loops(lower);
+    lower->items = lower->permutes = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     if (program != &lower->program)
@@ -80,7 +86,7 @@ static double trip_s(const struct lower *lower, const struct trace *trace, int32
                      const double added_s[])
 {
     const struct lowered_loop *loop = &lower->loop[l];
-    const int32_t *trip = lower->trip_op + loop->first_trip;
+    const int32_t *trip = loop->trip_op;
     double start = trip_end_s(trace, trip, t - 1),
            took = isinf(start) ? 0 : trip_end_s(trace, trip, t) - start;
     for (int32_t in = l + 1; in < lower->loops; in++)

@@ -97,9 +97,8 @@ struct lowered_loop {
     int32_t instruction;
     int32_t parent, parent_trip; /* the loop that it runs in, and in which of its trips; -1 */
     int64_t trips, written;
-    double times; /* that one stands for */
-    int32_t
-        first_trip; /* trip_op[first_trip ..): where each trip begins in the program; one more: where the last ends */
+    double times;     /* that one stands for */
+    int32_t *trip_op; /* [written + 1] where each trip begins in the program, and where the last one ends */
 };
 
 /* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
@@ -131,14 +130,11 @@ struct lower {
     int32_t items;
     struct lowered_loop *loop;
     int32_t loops;
-    int32_t *trip_op;
-    int32_t trip_ops;
     int32_t *queue; /* ops of the queue, in order */
     int32_t queued, queue_room;
-    int32_t *written; /* [instructions] trips to write of each loop */
-    struct layout
-        *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of ids */
-    bool *laid;  /* the same: is it worked out? */
+    int32_t *written;      /* [instructions] trips to write of each loop */
+    struct layout *layout; /* [(groupings + 1) * LOWER_ID_MODES]: of each text of groups, for each meaning of
+                              ids; without devices until it is worked out */
     size_t layouts;
     struct lowered_share *share;
     int32_t shares, shares_room;

@@ -7,44 +7,27 @@
 #include "base/grow.h"
 #include "hlo/scalar.h"
 
-static int add_trip(struct walker *w)
-{
-    struct lower *lower = w->lower;
-    if (!GROW(lower->trip_op, lower->trip_ops, lower->room[2]))
-        return status_nomem(w->st);
-    lower->trip_op[lower->trip_ops++] = w->program->ops;
-    return 0;
-}
-
-/* Trips follow each other in the program, those of inner loops between them: so where a loop's trips begin is kept until
- * its end, when they are put down in a row. */
 static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64_t written, int64_t trips,
                       struct value *value)
 {
-    int32_t body = (int32_t)module_number(w->module, instruction, ATTR_BODY, -1), begin_room = 0,
-            *begin = NULL;
+    int32_t body = (int32_t)module_number(w->module, instruction, ATTR_BODY, -1), room = 0, *trip_op = NULL;
     double times = w->times;
     int code = 0;
-    for (int64_t t = 0; t < written && code == 0; t++) {
-        if (!GROW(begin, t, begin_room)) {
+    for (int64_t t = 0; t <= written && code == 0; t++) {
+        if (!GROW(trip_op, t, room)) {
             code = status_nomem(w->st);
             break;
         }
-        begin[t] = w->program->ops;
+        trip_op[t] = w->program->ops;
+        if (t == written)
+            break;
         w->loop = loop;
         w->trip = (int)t;
         w->times = times * (t == written - 1 ? (double)(trips - written + 1) : 1);
         code = walker_computation(w, body, *value, NULL, -1, value);
     }
     w->times = times;
-    w->lower->loop[loop].first_trip = w->lower->trip_ops;
-    for (int64_t t = 0; t < written && code == 0; t++) {
-        if ((code = add_trip(w)) == 0)
-            w->lower->trip_op[w->lower->trip_ops - 1] = begin[t];
-    }
-    if (code == 0)
-        code = add_trip(w);
-    free(begin);
+    w->lower->loop[loop].trip_op = trip_op;
     return code;
 }
 
@@ -113,26 +96,17 @@ static int likely_branch(const struct module *module, int32_t conditional)
     return best;
 }
 
-static bool communicates(const struct module *module, int32_t computation);
-
-/* Does an instruction communicate, or what it calls? */
-static bool is_communicating(const struct module *module, int32_t at)
-{
-    if (opcode_communicates(module_at(module, at)->opcode))
-        return true;
-    for (int which = 0; module_called(module, at, which) >= 0; which++)
-        if (communicates(module, module_called(module, at, which)))
-            return true;
-    return false;
-}
-
-/* Does a computation? Its groups would be cut by who takes the branch. */
+/* Does a computation communicate, or what it calls? Its groups would be cut by who takes the branch. */
 static bool communicates(const struct module *module, int32_t computation)
 {
     const struct computation *c = &module->computation[computation];
-    for (int32_t at = c->first; at < c->first + c->count; at++)
-        if (is_communicating(module, at))
+    for (int32_t at = c->first; at < c->first + c->count; at++) {
+        if (opcode_communicates(module_at(module, at)->opcode))
             return true;
+        for (int32_t which = 0, called; (called = module_called(module, at, which)) >= 0; which++)
+            if (communicates(module, called))
+                return true;
+    }
     return false;
 }
 

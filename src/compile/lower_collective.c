@@ -68,22 +68,23 @@ static int32_t slot_of(const struct module *module, int32_t instruction)
 const struct layout *lower_laid(const struct lower *lower, int32_t instruction)
 {
     int32_t slot = slot_of(lower->module, instruction);
-    return lower->laid[slot] ? &lower->layout[slot] : NULL;
+    return lower->layout[slot].devices ? &lower->layout[slot] : NULL;
 }
 
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st)
 {
     const struct module *module = lower->module;
     int32_t slot = slot_of(module, instruction);
-    if (!lower->laid[slot]) {
+    if (!lower->layout[slot].devices) {
         struct groups groups = {0};
         int code = module_groups_of(module, instruction, &groups, st);
         if (code == 0)
             code = layout_init(&lower->layout[slot], lower->placement, &groups, st);
         groups_free(&groups);
-        if (code < 0)
+        if (code < 0) {
+            layout_free(&lower->layout[slot]);
             return code;
-        lower->laid[slot] = true;
+        }
     }
     *layout = &lower->layout[slot];
     return 0;

@@ -341,5 +341,5 @@ void layout_free(struct layout *layout)
 {
     for (int r = 0; r < COLLECTIVE_RINGS; r++)
         ring_free(&layout->ring[r]);
-    layout->rings = 0;
+    *layout = (struct layout){0};
 }

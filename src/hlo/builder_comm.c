@@ -106,6 +106,14 @@ void builder_over_axes(struct builder *b, int32_t made, const struct axis_list *
     module_attribute(b->module, ATTR_USE_GLOBAL_DEVICE_IDS, &(int64_t){1}, 1);
 }
 
+/* What an all-gather or an all-reduce returns is the same along the axes; what a reduce-scatter returns is not. */
+static void note_axes(struct builder_note *note, enum opcode opcode, unsigned set)
+{
+    bool scatters = opcode == HLO_REDUCE_SCATTER, reduces = opcode == HLO_ALL_REDUCE;
+    note->varies = (note->varies & ~(reduces ? set : 0)) | (scatters ? set : 0);
+    note->differs = (note->differs & ~(reduces || opcode == HLO_ALL_GATHER ? set : 0)) | (scatters ? set : 0);
+}
+
 /* Appends a collective with a dim of its own, or none (-1): which a gather makes longer, and a scatter shorter. */
 static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, const struct axis_list *list,
                           int dim)
@@ -127,51 +135,33 @@ static int32_t collective(struct builder *b, enum opcode opcode, int32_t a, cons
     builder_over_axes(b, made, &over);
     if (dim >= 0)
         module_attribute(b->module, ATTR_DIMENSIONS, &(int64_t){dim}, 1);
-    return made;
+    if (opcode == HLO_REDUCE_SCATTER || opcode == HLO_ALL_REDUCE) {
+        int64_t sum = b->sum[builder_dtype(b, a)];
+        assert(sum >= 0);
+        module_attribute(b->module, ATTR_TO_APPLY, &sum, 1);
+    }
+    note_axes(&b->note[made], opcode, axis_list_set(&over));
+    return builder_label(b, made);
 }
 
 int32_t build_all_gather(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_ALL_GATHER, a, over, dim);
-    if (made == a)
-        return a;
-    b->note[made].differs &= ~axis_list_set(over);
-    return builder_label(b, made);
-}
-
-static void add_reducer(struct builder *b, int32_t a)
-{
-    int32_t sum = b->sum[builder_dtype(b, a)];
-    assert(sum >= 0);
-    module_attribute(b->module, ATTR_TO_APPLY, &(int64_t){sum}, 1);
+    return collective(b, HLO_ALL_GATHER, a, over, dim);
 }
 
 int32_t build_reduce_scatter(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_REDUCE_SCATTER, a, over, dim);
-    if (made == a)
-        return a;
-    add_reducer(b, a);
-    b->note[made].varies |= axis_list_set(&b->note[made].over);
-    b->note[made].differs |= axis_list_set(&b->note[made].over);
-    return builder_label(b, made);
+    return collective(b, HLO_REDUCE_SCATTER, a, over, dim);
 }
 
 int32_t build_all_reduce(struct builder *b, int32_t a, const struct axis_list *over)
 {
-    int32_t made = collective(b, HLO_ALL_REDUCE, a, over, -1);
-    if (made == a)
-        return a;
-    add_reducer(b, a);
-    b->note[made].varies &= ~axis_list_set(over);
-    b->note[made].differs &= ~axis_list_set(over);
-    return builder_label(b, made);
+    return collective(b, HLO_ALL_REDUCE, a, over, -1);
 }
 
 int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *over, int dim)
 {
-    int32_t made = collective(b, HLO_ALL_TO_ALL, a, over, dim);
-    return made == a ? a : builder_label(b, made);
+    return collective(b, HLO_ALL_TO_ALL, a, over, dim);
 }
 
 int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs)

@@ -177,12 +177,6 @@ static double memory_bytes(const struct module *module, int32_t at)
     return all_bytes(module, at);
 }
 
-/* The called computation of a fusion, -1 if it has none. */
-static int32_t body_of(const struct module *module, int32_t at)
-{
-    return (int32_t)module_number(module, at, ATTR_CALLS, -1);
-}
-
 /* What a body reads of its parameter: the slices, if it takes nothing else of it. In-place updates read nothing. */
 static double parameter_bytes(const struct module *module, int32_t body, int32_t parameter)
 {
@@ -227,7 +221,7 @@ static double written_bytes(const struct module *module, int32_t at)
 
 static struct cost fusion_cost(const struct module *module, int32_t at)
 {
-    int32_t body = body_of(module, at);
+    int32_t body = (int32_t)module_number(module, at, ATTR_CALLS, -1);
     struct cost cost = {.dtype = DTYPE_BF16};
     if (body < 0)
         return (struct cost){.uncosted = true};

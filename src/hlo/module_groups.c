@@ -27,16 +27,9 @@ enum module_ids module_ids_of(const struct module *module, int32_t instruction)
 
 int module_ids(const struct module *module, enum module_ids ids)
 {
-    switch (ids) {
-    case IDS_REPLICAS:
-    case IDS_REPLICAS_ALL_PARTITIONS:
-        return module->replicas;
-    case IDS_PARTITIONS:
-        return module->partitions;
-    case IDS_FLATTENED:
-        break;
-    }
-    return module->replicas * module->partitions;
+    return ids == IDS_FLATTENED    ? module->replicas * module->partitions
+           : ids == IDS_PARTITIONS ? module->partitions
+                                   : module->replicas;
 }
 
 /* What is written, as groups of ids: {} and nothing at all are one group of all. A permute's are its pairs. */
@@ -90,21 +83,6 @@ static int check_pairs(const struct groups *pairs, int ids, struct status *st)
                        at % 2 ? "target" : "source");
 }
 
-/* Id `id`, on each of the `spread` partitions or replicas that it stands for. */
-static int flatten(enum module_ids ids, int partitions, int id, int other)
-{
-    switch (ids) {
-    case IDS_REPLICAS:
-    case IDS_REPLICAS_ALL_PARTITIONS:
-        return id * partitions + other;
-    case IDS_PARTITIONS:
-        return other * partitions + id;
-    case IDS_FLATTENED:
-        break;
-    }
-    return id;
-}
-
 int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
                      struct status *st)
 {
@@ -129,10 +107,11 @@ int module_groups_of(const struct module *module, int32_t instruction, struct gr
     for (int g = 0; code == 0 && g < written.count; g++)
         for (int other = 0; other < spread; other++)
             for (int m = 0; m < written.size; m++) {
+                int id = written.member[g * written.size + m];
                 int at = joined ? (g * written.size + m) * spread + other
                                 : (g * spread + other) * written.size + m;
                 groups->member[at] =
-                    flatten(ids, module->partitions, written.member[g * written.size + m], other);
+                    ids == IDS_PARTITIONS ? other * module->partitions + id : id * module->partitions + other;
             }
     groups_free(&written);
     return code;
