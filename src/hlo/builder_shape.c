@@ -30,20 +30,12 @@ int32_t build_iota(struct builder *b, enum dtype_id dtype, const int64_t dim[], 
     return builder_label(b, made);
 }
 
-static bool listed(const int64_t list[], int n, int64_t dim)
-{
-    for (int i = 0; i < n; i++)
-        if (list[i] == dim)
-            return true;
-    return false;
-}
-
 int32_t build_reduce(struct builder *b, enum opcode opcode, int32_t a, const int64_t over[], int overs)
 {
     int64_t dim[BUILDER_DIMS], left[BUILDER_DIMS];
     int dims = builder_dims(b, a, dim), lefts = 0;
     for (int d = 0; d < dims; d++)
-        if (!listed(over, overs, d))
+        if (module_dim_in(over, overs, d) < 0)
             left[lefts++] = dim[d];
     enum dtype_id dtype = builder_dtype(b, a);
     int32_t start = build_scalar(b, dtype, opcode == HLO_ADD ? 0 : -INFINITY);
@@ -132,7 +124,8 @@ static int append_left(const int64_t dim[], int dims, const struct dot_dims *d, 
                        int outs)
 {
     for (int i = 0; i < dims; i++)
-        if (!listed(d->batch[side], d->batches, i) && !listed(d->contract[side], d->contracted, i))
+        if (module_dim_in(d->batch[side], d->batches, i) < 0 &&
+            module_dim_in(d->contract[side], d->contracted, i) < 0)
             out[outs++] = dim[i];
     return outs;
 }
