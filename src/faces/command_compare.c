@@ -154,8 +154,7 @@ const struct command command_compare = {
     .what =
         "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their meshes",
     .more = "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
-            "overtakes "
-            "bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has.",
+            "overtakes bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has.",
     .bit = FOR_COMPARE,
     .run = compare,
 };

@@ -45,11 +45,10 @@ static int read_rows(struct eval *eval, const char *text, struct status *st)
     if (code < 0)
         return status_prefix(st, "--rows: ");
     if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
-        code = status_fail(
-            st, STATUS_INPUT,
-            "ragged_all_to_all needs --rows, a matrix of %d x %d whole numbers: row i, column j says "
-            "how many rows position i sends to j",
-            n, n);
+        code = status_fail(st, STATUS_INPUT,
+                           "ragged_all_to_all needs --rows, a matrix of %d x %d whole numbers: row i, column "
+                           "j says how many rows position i sends to j",
+                           n, n);
     else if (!(call->rows = calloc((size_t)(n * n) + 1, sizeof *call->rows)))
         code = status_nomem(st);
     for (int i = 0; i < n * n && code == 0; i++) {
@@ -243,12 +242,10 @@ const struct command command_eval = {
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
         "ppermute, ring_shift, broadcast, ragged_all_to_all; or a matmul in sharding notation, which "
-        "multiplies "
-        "whole numbers of its own as its module does. Prints input, each device's block, each step, "
-        "the result, and whether it equals the definition; exits with 1 if it does not. Numbers are doubles "
-        "whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and gradients "
-        "by "
-        "their norms, and whether they are those of one device; exits with 1 if they are not.",
+        "multiplies whole numbers of its own as its module does. Prints input, each device's block, each "
+        "step, the result, and whether it equals the definition; exits with 1 if it does not. Numbers are "
+        "doubles whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and "
+        "gradients by their norms, and whether they are those of one device; exits with 1 if they are not.",
     .bit = FOR_EVAL,
     .run = eval_run,
 };

@@ -73,12 +73,10 @@ const struct command command_fit = {
     .what =
         "fits alpha, bandwidth and a machine's overhead, hop latency and link bandwidth to measured times",
     .more = "FILE is CSV with the columns operation,chip,slice,axes,ring,size_bytes,time_s (or a column run "
-            "with the "
-            "arguments of icisim run), or as nccl-tests or accelerator-microbenchmarks name them. What it "
-            "does not "
-            "say may be said by options. A line t = alpha + bytes/bandwidth is fitted to each collective and "
-            "slice; "
-            "overhead, hop latency and link bandwidth to all of a chip, where closed forms exist.",
+            "with the arguments of icisim run), or as nccl-tests or accelerator-microbenchmarks name them. "
+            "What it does not say may be said by options. A line t = alpha + bytes/bandwidth is fitted to "
+            "each collective and slice; overhead, hop latency and link bandwidth to all of a chip, where "
+            "closed forms exist.",
     .bit = FOR_FIT,
     .run = fit,
 };

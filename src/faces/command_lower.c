@@ -34,11 +34,10 @@ static int read_module(const struct point *point, struct module *module, struct 
             st, STATUS_INPUT,
             "what is to lower? name a module of HLO text, the workload file of a model, or a matmul");
     if (!module_job_matches(point) && !expr_is(point->work.op))
-        return status_fail(
-            st, STATUS_INPUT,
-            "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump directory, - for "
-            "stdin), the workload file of a model, or a matmul",
-            point->work.op);
+        return status_fail(st, STATUS_INPUT,
+                           "'%s' is no module; give HLO text (a file that ends in .hlo or .txt, a dump "
+                           "directory, - for stdin), the workload file of a model, or a matmul",
+                           point->work.op);
     int code = module_job_read(point, &catalog, module, path, &disguised, st);
     catalog_free(&catalog);
     return code;
@@ -63,8 +62,7 @@ const struct command command_lower = {
     .arguments = "FILE.hlo|DIR|WORKLOAD.yaml|MATMUL",
     .what = "prints what one device of a workload runs, as HLO text",
     .more = "The text can be run in its turn, and takes the same time to the bit. Reduce-scatters in "
-            "disguise are printed as "
-            "what they are, unless --as-written is given.",
+            "disguise are printed as what they are, unless --as-written is given.",
     .bit = FOR_LOWER,
     .run = lower,
 };

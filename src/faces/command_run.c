@@ -103,9 +103,9 @@ const struct command command_run = {
     .name = "run",
     .arguments = "OP|WORKLOAD.yaml",
     .what = "simulates a collective, a matmul or a workload file: one row a point",
-    .more = "Options of a point take several values: a list (--ring uni,bidi), a range (--size "
-            "1MiB:1GiB:x4), or the "
-            "option repeated (--axis x --axis y). Then there is a row for each combination.",
+    .more =
+        "Options of a point take several values: a list (--ring uni,bidi), a range (--size 1MiB:1GiB:x4), or "
+        "the option repeated (--axis x --axis y). Then there is a row for each combination.",
     .bit = FOR_RUN,
     .run = run,
 };

@@ -344,10 +344,8 @@ const struct command command_sweep = {
     .more =
         "Every option of a point takes a list (--ring uni,bidi), a range (--size 1MiB:1GiB:x4, --hop-latency "
         "1us:4us:+1us), or is repeated (--axis x --axis y; --axis x,y is both at once). The first option of "
-        "the "
-        "table above that has several values varies slowest. Rows get to the file as points end, in their "
-        "order; "
-        "after Ctrl-C, or worse, the same command with --resume goes on.",
+        "the table above that has several values varies slowest. Rows get to the file as points end, in "
+        "their order; after Ctrl-C, or worse, the same command with --resume goes on.",
     .bit = FOR_SWEEP,
     .run = sweep,
 };

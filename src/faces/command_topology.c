@@ -180,10 +180,9 @@ const struct command command_topology = {
     .name = "topology",
     .arguments = "show|export",
     .what = "shows a slice: chips, axes, wraps, links, bisection, hosts, the sources of its numbers",
-    .more =
-        "--mesh shows which chip is where and what each edge of its rings costs in links; --axis tp,dp those "
-        "of the "
-        "ring over both, in that order. export writes the slice as a SimGrid platform (XML 4.1) to --output.",
+    .more = "--mesh shows which chip is where and what each edge of its rings costs in links; --axis tp,dp "
+            "those of the ring over both, in that order. export writes the slice as a SimGrid platform (XML "
+            "4.1) to --output.",
     .bit = FOR_TOPOLOGY,
     .run = topology,
 };

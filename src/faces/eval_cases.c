@@ -10,9 +10,8 @@
 /* What stands in the file, or is chosen for each case, is not given beside it. */
 static int check_options(const struct settings *settings, struct status *st)
 {
-    static const char in_file[] =
-        "op mesh axis groups input in out local tiled dim scatter-dimension split-axis "
-        "concat-axis perm offset root rows";
+    static const char in_file[] = "op mesh axis groups input in out local tiled dim scatter-dimension "
+                                  "split-axis concat-axis perm offset root rows";
     for (int i = 0; i < option_count; i++)
         if (text_has_word(in_file, option_table[i].name) &&
             settings_count(settings, option_table[i].name) > 0)

@@ -46,13 +46,11 @@ static int check_size(const struct expr *expr, struct status *st)
         operations += rows * own;
         rows *= wide;
     }
-    return operations <= most
-               ? 0
-               : status_fail(
-                     st, STATUS_LIMIT,
-                     "these are %.3g multiplications, of which eval does 1e9 at most; write smaller dims, "
-                     "which run by the same schedule",
-                     operations);
+    return operations <= most ? 0
+                              : status_fail(st, STATUS_LIMIT,
+                                            "these are %.3g multiplications, of which eval does 1e9 at most; "
+                                            "write smaller dims, which run by the same schedule",
+                                            operations);
 }
 
 static int verify(const struct chain *chain, const struct module *module, FILE *out, struct status *st)

@@ -106,8 +106,8 @@ static int show_experts(const struct point *point, const struct module_job *m, F
     const struct routing *r = &model->experts->of[0].routing;
     if (!r->entry)
         return status_fail(st, STATUS_INPUT,
-                           "counts do not say which tokens go to which expert; eval needs a routing "
-                           "with device,token,expert,gate, or one that is drawn");
+                           "counts do not say which tokens go to which expert; eval needs a routing with "
+                           "device,token,expert,gate, or one that is drawn");
     struct array *in = calloc((size_t)model->inputs + (size_t)model->outputs + 1, sizeof *in),
                  *made = in + model->inputs;
     if (!in)

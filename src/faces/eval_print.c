@@ -183,9 +183,9 @@ static int check_out_spec(const struct eval *eval, struct status *st)
                                                 "--out: blocks of several shapes make no array; leave it out")
                                   : 0;
     if (e->want[0].dims == 0 && example->out_spec.dims > 0)
-        return status_fail(st, STATUS_INPUT,
-                           "each device's result is a number without dims, which nothing joins; keep a dim "
-                           "with --tiled");
+        return status_fail(
+            st, STATUS_INPUT,
+            "each device's result is a number without dims, which nothing joins; keep a dim with --tiled");
     int code = case_result(example, e->want, &result, &own);
     array_free(&result);
     if (code == 0)

@@ -85,8 +85,8 @@ int ranking_print(const struct ranking *ranking, FILE *out, struct status *st)
 {
     if (ranking->count == 0 && ranking->searched && ranking->unfit > 0)
         return status_fail(st, STATUS_INPUT,
-                           "none of the %" PRId64 " points can run: %" PRId64 " do not fit memory; take more "
-                           "chips, --remat full or fewer --tokens-per-chip",
+                           "none of the %" PRId64 " points can run: %" PRId64
+                           " do not fit memory; take more chips, --remat full or fewer --tokens-per-chip",
                            ranking->seen, ranking->unfit);
     if (ranking->count == 0)
         return status_fail(st, STATUS_INPUT, "none of the %" PRId64 " points has a time; --csv FILE says why",

@@ -32,22 +32,21 @@ static const char head[] =
     "#SBATCH --cpus-per-task=%d\n"
     "#SBATCH --requeue\n"
     "#SBATCH --open-mode=append\n"
-    "# A sweep of %" PRId64 " points in %d tasks; one that is started again goes on with its rows. To "
-    "submit it, and a job after\n"
+    "# A sweep of %" PRId64
+    " points in %d tasks; one that is started again goes on with its rows. To submit it, and a job after\n"
     "# it that puts the rows together, write bash and the name of this file; what follows that goes to "
     "sbatch.\n"
     "set -eu\n"
     "script=$(realpath \"$0\")\n";
 static const char task[] = "cd \"$folder\"\n"
                            "if [ -n \"${SLURM_ARRAY_TASK_ID-}\" ]; then\n"
-                           "    exec \"$icisim\" sweep --shard \"$SLURM_ARRAY_TASK_ID/%d\" --resume "
-                           "--csv \"$stem.part-$SLURM_ARRAY_TASK_ID.csv\" \\\n"
+                           "    exec \"$icisim\" sweep --shard \"$SLURM_ARRAY_TASK_ID/%d\" --resume --csv "
+                           "\"$stem.part-$SLURM_ARRAY_TASK_ID.csv\" \\\n"
                            "       ";
 static const char merge[] =
     "\nfi\n"
     "array=$(sbatch --parsable \"$@\" \"$script\")\n"
-    "merge=$(sbatch --parsable --job-name=icisim-merge --requeue "
-    "--dependency=\"afterany:${array%%%%;*}\" "
+    "merge=$(sbatch --parsable --job-name=icisim-merge --requeue --dependency=\"afterany:${array%%%%;*}\" "
     "\"$@\" <<END\n"
     "#!/bin/bash\n"
     "cd ${folder@Q}\n"

@@ -237,12 +237,12 @@ static int print_all(const struct experts_report *r, const struct module_rows *r
     const struct experts_loads *loads = r->loads;
     const struct routing *routing = &r->experts->of[0].routing;
     int experts = loads->routings * loads->each;
-    fprintf(
-        out,
-        "# experts: %d on each %d devices; top-%d of %lld tokens a device; each takes %lld rows of a sender; "
-        "dropped %.0f of %.0f rows, %.2f %%",
-        routing->experts, routing->peers, routing->top_k, (long long)routing->tokens,
-        (long long)routing->capacity, loads->dropped, loads->routed, 100 * loads->dropped / loads->routed);
+    fprintf(out,
+            "# experts: %d on each %d devices; top-%d of %lld tokens a device; each takes %lld rows of a "
+            "sender; dropped %.0f of %.0f rows, %.2f %%",
+            routing->experts, routing->peers, routing->top_k, (long long)routing->tokens,
+            (long long)routing->capacity, loads->dropped, loads->routed,
+            100 * loads->dropped / loads->routed);
     if (loads->routings > 1)
         fprintf(out, "; %d layers, each with a routing of its own", loads->routings);
     fputs("\n", out);

@@ -291,10 +291,10 @@ int fitting_write_profile(const struct fitting *f, FILE *out, struct status *st)
     const struct fitting_chip *chip = NULL;
     for (int c = 0; c < f->chips; c++) {
         if (chip && f->chip[c].fitted)
-            return status_fail(st, STATUS_INPUT,
-                               "a profile is of one chip, but %s and %s were fitted; pick one by "
-                               "--where chip=%s",
-                               chip->name, f->chip[c].name, chip->name);
+            return status_fail(
+                st, STATUS_INPUT,
+                "a profile is of one chip, but %s and %s were fitted; pick one by --where chip=%s",
+                chip->name, f->chip[c].name, chip->name);
         if (f->chip[c].fitted)
             chip = &f->chip[c];
     }
@@ -302,8 +302,8 @@ int fitting_write_profile(const struct fitting *f, FILE *out, struct status *st)
         return status_fail(
             st, STATUS_INPUT, "no machine was fitted, so there is no profile to write: %s",
             f->chips ? f->chip[0].reason
-                     : "no row says its collective, chip and slice; add the columns operation, chip, "
-                       "slice, axes, ring, or give --operation, --chip, --slice, --axis, --ring");
+                     : "no row says its collective, chip and slice; add the columns operation, chip, slice, "
+                       "axes, ring, or give --operation, --chip, --slice, --axis, --ring");
     write_profile(f, chip, out);
     return 0;
 }

@@ -116,8 +116,7 @@ static void print_bracket(const struct result result[], int results, FILE *out)
     if (widest_frac >= 0)
         fprintf(out,
                 "# --tolerance: time is the middle of low and high, here at most %.2f %% from either; that "
-                "the exact "
-                "time lies between them is observed, not proven\n",
+                "the exact time lies between them is observed, not proven\n",
                 widest_frac * 100);
 }
 

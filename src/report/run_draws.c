@@ -53,8 +53,7 @@ static const struct {
 static int print_summary(const struct draw_result result[], int draws, struct status *st)
 {
     static const char heads[] =
-        "what, unit, mean ()%.6g, 5 % ()%.6g, 50 % ()%.6g, 95 % ()%.6g, least ()%.6g, "
-        "most ()%.6g";
+        "what, unit, mean ()%.6g, 5 % ()%.6g, 50 % ()%.6g, 95 % ()%.6g, least ()%.6g, most ()%.6g";
     struct table table = {0};
     double *value = malloc(((size_t)draws + 1) * sizeof *value);
     if (!value)

@@ -153,8 +153,7 @@ const struct option_row option_table[] = {
     {.name = "chunks", .argument = "N", .fallback = "4", .kind = OPTION_COUNT, .list = LIST_COMMA,
      FIELD(schedule.chunks), .group = GROUP_SCHEDULE, .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,
      .needs = {"all-reduce", "chunks"}, .needs_ops = ON_MATMUL,
-     .doc = "matmul, model: pieces of the output with --all-reduce chunks; experts: parts of what is sent, 1 by "
-            "itself"},
+     .doc = "matmul, model: pieces of the output with --all-reduce chunks; experts: parts of what is sent, 1 by itself"},
     {.name = "loop", .argument = "NAME", .fallback = "unrolled", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      FIELD(schedule.loop), .by_name = pass_loop_by_name, .values = "unrolled xla", .group = GROUP_SCHEDULE,
      .commands = FOR_POINTS | FOR_LOWER | FOR_EVAL, .ops = ON_MATMUL | ON_MODEL,
