@@ -384,9 +384,6 @@ static void rows_stand_where_they_are_looked_for(void)
         CU_ASSERT_PTR_EQUAL(collective_by_name(c->name, &st), c);
         CU_ASSERT_EQUAL(c->has_algorithms, c->id == collective_algorithms[0].of);
     }
-    for (int i = 0; i < ALGORITHMS; i++)
-        CU_ASSERT_EQUAL(algorithm_by_name(algorithm_name((enum algorithm)i), &st), i);
-    CU_ASSERT(algorithm_by_name("circle", &st) < 0);
 }
 
 SUITE("collective", TEST(all_to_alls_there_and_back), TEST(permutes_there_and_back),

@@ -134,7 +134,6 @@ struct collective_algorithm {
 };
 extern const struct collective_algorithm collective_algorithms[ALGORITHMS];
 const char *algorithm_name(enum algorithm algorithm);
-int algorithm_by_name(const char *name, struct status *st);
 
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
  * for each ring of two chips or more, and one for the parts that walk the rings in different orders). */

@@ -102,14 +102,6 @@ const char *algorithm_name(enum algorithm algorithm)
     return collective_algorithms[algorithm].name;
 }
 
-int algorithm_by_name(const char *name, struct status *st)
-{
-    const char *names[ALGORITHMS + 1] = {NULL};
-    for (int i = 0; i < ALGORITHMS; i++)
-        names[i] = collective_algorithms[i].name;
-    return text_choice("algorithm", name, names, st);
-}
-
 const struct collective *collective_by_name(const char *name, struct status *st)
 {
     enum { ROWS = sizeof collectives / sizeof *collectives };

@@ -18,26 +18,6 @@ int pass_way_by_name(const char *name, struct status *st)
     return text_choice("strategy", name, ways, st);
 }
 
-static const char *const reduces[] = {"scatter-gather", "chunks", NULL};
-static const char *const loops[] = {"unrolled", "xla", NULL};
-
-int pass_reduce_by_name(const char *name, struct status *st)
-{
-    return text_choice("way to all-reduce", name, reduces, st);
-}
-
-static const char *const gathers[] = {"auto", "before", "after", NULL};
-
-int pass_gather_by_name(const char *name, struct status *st)
-{
-    return text_choice("place of the gather", name, gathers, st);
-}
-
-int pass_loop_by_name(const char *name, struct status *st)
-{
-    return text_choice("loop", name, loops, st);
-}
-
 /* What the entry says of an instruction: how many users it has, the first few of them. */
 struct uses {
     int count;

@@ -38,7 +38,6 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
 enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);
-int pass_remat_by_name(const char *name, struct status *st);
 
 /* What is element by element runs with what reads it, as XLA fuses loops: a value that only instructions of that kind, and
  * reductions, of the same layer and phase read is never in HBM, and each of those reads what it is made of. Only labels
@@ -102,9 +101,6 @@ enum { OVERLAP_CHUNKS = 256 }; /* at most */
 /* A matmul's output that is cut less than its operand is: the operand is gathered, in a loop with the product or before it,
  * or each device multiplies what it has, and the output is gathered. */
 enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
-int pass_gather_by_name(const char *name, struct status *st);
-int pass_reduce_by_name(const char *name, struct status *st);
-int pass_loop_by_name(const char *name, struct status *st);
 const char *pass_way_name(enum overlap_way way);
 int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
 

@@ -3,21 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "compile/pass.h"
 #include "hlo/edit.h"
 #include "hlo/ragged_rows.h"
 
-static const char *const remats[] = {"none", "products", "full", NULL};
+static const char *const remats[] = {"none", "products", "full"};
 
 const char *pass_remat_name(enum remat remat)
 {
     return remats[remat];
-}
-
-int pass_remat_by_name(const char *name, struct status *st)
-{
-    return text_choice("remat", name, remats, st);
 }
 
 /* What the pass knows of each instruction of the entry. */

@@ -3,19 +3,11 @@
 
 #include <math.h>
 
-#include "base/text.h"
-
 static const char *const bounds[BOUND_KINDS] = {"MXU", "HBM", "launch"};
 
 const char *bound_kind_name(enum bound_kind bound)
 {
     return bounds[bound];
-}
-
-int precision_by_name(const char *name, struct status *st)
-{
-    static const char *const names[] = {"default", "high", "highest", NULL};
-    return text_choice("precision", name, names, st);
 }
 
 int precision_passes(enum precision precision)

@@ -34,9 +34,8 @@ struct roofline {
     bool step;  /* inside a training step, where products reach less than alone (chip.step_efficiency) */
 };
 
-/* JAX's precision of products of f32, by name, and the passes that it takes. */
+/* JAX's precision of products of f32, and the passes that it takes. */
 enum precision { PRECISION_DEFAULT, PRECISION_HIGH, PRECISION_HIGHEST };
-int precision_by_name(const char *name, struct status *st);
 int precision_passes(enum precision precision);
 
 enum bound_kind { BOUND_MXU, BOUND_HBM, BOUND_LAUNCH, BOUND_KINDS };

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/units.h"
 
 const struct option_row *option_by_name(const char *name)
@@ -63,6 +65,19 @@ static int parse_flag(const char *what, const char *text, bool *value, struct st
     return status_fail(st, STATUS_INPUT, "%s '%s': write on or off", what, text);
 }
 
+/* The place of a word among those of the option. */
+static int parse_choice(const struct option_row *option, const char *text, struct status *st)
+{
+    enum { WORDS = 8 };
+    char words[96], *rest = words;
+    const char *names[WORDS + 1] = {NULL};
+    snprintf(words, sizeof words, "%s", option->values);
+    for (int n = 0; n < WORDS && rest; n++)
+        names[n] = strsep(&rest, " ");
+    int index = text_index(text, names);
+    return index >= 0 ? index : text_unknown(option->name, text, names, st);
+}
+
 /* Any value that an option can have. */
 union value {
     const char *text;
@@ -93,7 +108,7 @@ static int parse(const struct option_row *option, const char *text, union value 
     case OPTION_FLAG:
         return parse_flag(what, text, &value->flag, st);
     case OPTION_CHOICE:
-        value->count = option->by_name(text, st);
+        value->count = parse_choice(option, text, st);
         return st->code < 0 ? status_prefix(st, "%s: ", what) : 0;
     case OPTION_COUNT:
     case OPTION_INTEGER:

@@ -47,6 +47,7 @@ enum command_set {
     FOR_LOWER = 1 << 7,
     FOR_MERGE = 1 << 8,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
+    FOR_MODELS = FOR_POINTS | FOR_LOWER | FOR_EVAL,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,
 };
 
@@ -66,6 +67,7 @@ enum op_set {
     ON_MODEL = 1 << 20, /* the step of a model, from a workload file */
     ON_PARTS = 1 << 21, /* parts, each a model of its own, from a workload file */
     ON_MODULE = ON_TEXT | ON_MODEL,
+    ON_PRODUCTS = ON_MATMUL | ON_MODULE | ON_PARTS,
     ON_RINGS = ON_ALL_GATHER | ON_REDUCE_SCATTER | ON_ALL_REDUCE | ON_BROADCAST,
     ON_COLLECTIVES = ON_RINGS | ON_ALL_TO_ALL | ON_RAGGED | ON_PERMUTE | ON_SHIFT,
     ON_ONE_MESH = ON_COLLECTIVES | ON_NONE | ON_MATMUL | ON_MODULE,
@@ -87,7 +89,9 @@ struct option_row {
     const char *argument; /* what --help calls the value; NULL: a flag */
     const char *doc;
     const char *fallback; /* value when not given; NULL: none */
-    const char *values;   /* words that it may have, for shells to complete; NULL: none, or too many */
+    const char *
+        values; /* words that it may have, for shells to complete; NULL: none, or too many. OPTION_CHOICE: all of
+                             them, in the order of the enum */
     enum option_group group;
     unsigned commands; /* enum command_set */
     unsigned ops;      /* enum op_set: what it applies to; 0: whatever runs, as with files and workers */
@@ -105,8 +109,6 @@ struct option_row {
     bool of_point;   /* fills a field of a point ... */
     size_t offset;   /* ... this one ... */
     bool has_column; /* ... which results show in a column of its own */
-    /* OPTION_CHOICE: the value of a name, or a failure that says which names there are */
-    int (*by_name)(const char *name, struct status *st);
 };
 
 /* The table; the last dimension of a sweep's grid that has several values varies fastest. */
