@@ -203,6 +203,7 @@ static void faults(void)
     OKAY(trace_init(&summary, &t.program, false, &st), st);
     CU_ASSERT_EQUAL(perfetto_write(&t.program, NULL, &summary, &options, stdout, &st), STATUS_INPUT);
     trace_free(&summary);
+    st = (struct status){0};
     FILE *full = fopen("/dev/full", "w");
     setvbuf(full, NULL, _IONBF, 0);
     CU_ASSERT_EQUAL(perfetto_write(&t.program, NULL, &t.trace, &options, full, &st), STATUS_IO);

@@ -114,25 +114,24 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
     return NULL;
 }
 
-/* The option of a point with an index among those. */
+/* The option of a point with an index among those; beyond the last, one without a name. */
 static const struct option_row *option_at(int index)
 {
+    static const struct option_row none;
     for (int i = 0; i < option_count; i++)
         if (option_table[i].of_point && index-- == 0)
             return &option_table[i];
-    return NULL;
+    return &none;
 }
 
 const char *icisim_option_name(int index)
 {
-    const struct option_row *option = option_at(index);
-    return option ? option->name : NULL;
+    return option_at(index)->name;
 }
 
 const char *icisim_option_help(int index)
 {
-    const struct option_row *option = option_at(index);
-    return option ? option->doc : NULL;
+    return option_at(index)->doc;
 }
 
 void icisim_result_free(struct icisim_result *result)
@@ -181,20 +180,19 @@ const char *icisim_result_text(const struct icisim_result *result, const char *n
 
 static const struct column *column_at(int index)
 {
+    static const struct column none;
     for (const struct column *column = columns; column < columns + column_count; column++)
         if (is_public(column) && index-- == 0)
             return column;
-    return NULL;
+    return &none;
 }
 
 const char *icisim_column_name(int index)
 {
-    const struct column *column = column_at(index);
-    return column ? column->name : NULL;
+    return column_at(index)->name;
 }
 
 const char *icisim_column_meaning(int index)
 {
-    const struct column *column = column_at(index);
-    return column ? column->meaning : NULL;
+    return column_at(index)->meaning;
 }

@@ -183,10 +183,9 @@ static int32_t append(struct icisim_program *program, struct job *job, int32_t a
                            (int)after, (int)p->ops);
     int32_t done = -1;
     int code = collective_job_append(job, true, p, after, &done, st); /* nobody can ask for its numbers */
-    if (code < 0)
-        return code;
-    return done >= 0 ? done
-                     : program_join(p, WHERE_ALL, program->stage); /* of single chips there is nothing */
+    if (code == 0 && done < 0)                                        /* of single chips there is nothing */
+        return program_join(p, WHERE_ALL, program->stage);
+    return code < 0 ? code : done;
 }
 
 int32_t icisim_collective_append(struct icisim_program *program, struct icisim_point *point, int32_t after,
@@ -204,25 +203,23 @@ int32_t icisim_collective_append(struct icisim_program *program, struct icisim_p
     return api_end(&call, code, st);
 }
 
-/* The row of the table with an index; NULL beyond the last. */
+/* The row of the table with an index; beyond the last, the empty one that ends it. */
 static const struct collective *collective_at(int index)
 {
-    for (const struct collective *row = collectives; row->name && index >= 0; row++)
-        if (index-- == 0)
-            return row;
-    return NULL;
+    const struct collective *row = collectives;
+    while (row->name && index-- != 0)
+        row++;
+    return row;
 }
 
 const char *icisim_collective_name(int index)
 {
-    const struct collective *row = collective_at(index);
-    return row ? row->name : NULL;
+    return collective_at(index)->name;
 }
 
 const char *icisim_collective_help(int index)
 {
-    const struct collective *row = collective_at(index);
-    return row ? row->what : NULL;
+    return collective_at(index)->what;
 }
 
 const char *icisim_engine_name(int index)
@@ -233,22 +230,15 @@ const char *icisim_engine_name(int index)
     return NULL;
 }
 
-static const struct engine *find_engine(const char *name, struct status *st)
-{
-    const struct engine *engine = engine_by_name(name);
-    if (!engine)
-        status_fail(st, STATUS_INPUT, "'%s' is no engine; icisim_engine_name() lists them", name);
-    return engine;
-}
-
 static int run_program(const struct icisim_program *program, const char *name, struct trace *trace,
                        struct status *st)
 {
-    const struct engine *engine = find_engine(name, st);
-    int code = engine ? check(program, st) : st->code;
-    if (code == 0)
-        code = trace_init(trace, &program->program, true, st);
-    return code < 0 ? code : engine_run(engine, &program->program, trace, st);
+    const struct engine *engine = engine_by_name(name);
+    if (!engine)
+        return status_fail(st, STATUS_INPUT, "'%s' is no engine; icisim_engine_name() lists them", name);
+    if (check(program, st) < 0 || trace_init(trace, &program->program, true, st) < 0)
+        return st->code;
+    return engine_run(engine, &program->program, trace, st);
 }
 
 struct icisim_trace *icisim_trace_new(const struct icisim_program *program, const char *engine,

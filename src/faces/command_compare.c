@@ -131,21 +131,14 @@ static int compare(struct settings *settings, struct status *st)
 {
     struct contest contest = {0};
     struct outputs outputs = {0};
-    int code = choose_contest(settings, &contest, st);
-    if (code == 0)
-        code = outputs_init(&outputs, settings, st);
-    if (code == 0)
-        code = outputs_open(&outputs, st);
+    bool open = choose_contest(settings, &contest, st) == 0 && outputs_init(&outputs, settings, st) == 0 &&
+                outputs_open(&outputs, st) == 0;
     bool table = outputs.table;
     outputs.table = false; /* of each point; there is one of all */
-    if (code == 0)
-        code = outputs_run(&outputs, st);
-    if (code == 0 && table)
-        code = print_tables(&outputs, &contest, st);
-    if (code == 0)
-        code = outputs_commit(&outputs, st);
+    if (open && outputs_run(&outputs, st) == 0 && (!table || print_tables(&outputs, &contest, st) == 0))
+        outputs_commit(&outputs, st);
     outputs_close(&outputs);
-    return code;
+    return st->code;
 }
 
 const struct command command_compare = {

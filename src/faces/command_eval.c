@@ -180,6 +180,20 @@ static int run_one(const struct settings *settings, const struct point *point, s
     return code;
 }
 
+/* A job of the point, shown on numbers. */
+static int run_job(const struct point *point, int (*show)(struct job *job, FILE *out, struct status *st),
+                   struct status *st)
+{
+    struct catalog catalog = {0};
+    struct job job = {.options.model.numbers = show == eval_model};
+    int code = job_open(&job, point, &catalog, st);
+    if (code == 0)
+        code = show(&job, stdout, st);
+    job_close(&job);
+    catalog_free(&catalog);
+    return code;
+}
+
 /* One point only: numbers are not swept. */
 static int check_single(const struct grid *grid, struct status *st)
 {
@@ -210,27 +224,21 @@ static int eval_run(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct point point;
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = grid_init(&grid, settings, st);
-    if (code == 0)
-        code = check_single(&grid, st);
-    if (code < 0)
-        return code;
+    if (settings_check(settings, st) < 0 || grid_init(&grid, settings, st) < 0 || check_single(&grid, st) < 0)
+        return st->code;
     grid_point(&grid, 0, &point);
     if (settings_count(settings, "chip") == 0 && !point.machine.slice)
         point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
     if (point.work.has_parts)
-        return eval_parts(&point, stdout, st);
+        return run_job(&point, eval_parts, st);
     if (point.work.op && workload_kind(point.work.op) == ON_MODEL)
-        return eval_model(&point, stdout, st);
+        return run_job(&point, eval_model, st);
     struct slice_of_mesh of;
-    code = machine_slice_of_mesh(&point, &of, st);
-    if (code < 0)
-        return code;
-    return point.work.op && expr_is(point.work.op) ? eval_matmul(&point, stdout, st)
+    if (machine_slice_of_mesh(&point, &of, st) < 0)
+        return st->code;
+    return point.work.op && expr_is(point.work.op) ? run_job(&point, eval_matmul, st)
                                                    : run_one(settings, &point, st);
 }
 

@@ -36,35 +36,26 @@ static int fit(struct settings *settings, struct status *st)
     int sizes = 0;
     struct csv_writer csv = {0};
     struct output profile = {0};
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = read_sizes(settings, &size_bytes, &sizes, st);
-    if (code == 0)
-        code = name_operation(settings, st);
-    if (code == 0)
-        code = rows_open(settings, "csv", &csv.output, st);
-    if (code == 0)
-        code = rows_open(settings, "write-profile", &profile, st);
-    if (code == 0)
-        code = fitting_init(&fitting, settings, st);
+    bool fitted = settings_check(settings, st) == 0 && read_sizes(settings, &size_bytes, &sizes, st) == 0 &&
+                  name_operation(settings, st) == 0 && rows_open(settings, "csv", &csv.output, st) == 0 &&
+                  rows_open(settings, "write-profile", &profile, st) == 0 &&
+                  fitting_init(&fitting, settings, st) == 0;
     bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "write-profile");
-    if (code == 0 && table)
+    if (fitted && table)
         fitting_print(&fitting, size_bytes, sizes);
-    if (code == 0)
+    if (fitted)
         fitting_print_dropped(&fitting, table ? stdout : stderr);
-    if (code == 0 && csv.output.file)
+    if (fitted && csv.output.file)
         fitting_write(&fitting, &csv, size_bytes, sizes);
-    if (code == 0 && profile.file)
-        code = fitting_write_profile(&fitting, profile.file, st);
-    if (code == 0)
-        code = csv_commit(&csv, st);
-    if (code == 0)
-        code = output_commit(&profile, st);
+    if (fitted && profile.file)
+        fitted = fitting_write_profile(&fitting, profile.file, st) == 0;
+    if (fitted && csv_commit(&csv, st) == 0)
+        output_commit(&profile, st);
     csv_abandon(&csv);
     output_abandon(&profile);
     fitting_free(&fitting);
     free(size_bytes);
-    return code;
+    return st->code;
 }
 
 const struct command command_fit = {

@@ -11,11 +11,8 @@
 static int find_point(const struct settings *settings, struct grid *grid, struct point *point,
                       struct status *st)
 {
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = grid_init(grid, settings, st);
-    if (code < 0)
-        return code;
+    if (settings_check(settings, st) < 0 || grid_init(grid, settings, st) < 0)
+        return st->code;
     if (grid->points > 1)
         return status_fail(st, STATUS_INPUT,
                            "lower prints one module; these are %lld: give one value of each option",
@@ -48,13 +45,10 @@ static int lower(struct settings *settings, struct status *st)
     struct grid grid;
     struct point point;
     struct module module = {0};
-    int code = find_point(settings, &grid, &point, st);
-    if (code == 0)
-        code = read_module(&point, &module, st);
-    if (code == 0)
-        code = hlo_print(&module, stdout, st);
+    if (find_point(settings, &grid, &point, st) == 0 && read_module(&point, &module, st) == 0)
+        hlo_print(&module, stdout, st);
     module_free(&module);
-    return code;
+    return st->code;
 }
 
 const struct command command_lower = {

@@ -131,16 +131,11 @@ static int merge_parts(struct part part[], int parts, const char *path, struct s
             code = status_fail(st, STATUS_INPUT, "--csv: '%s' is one of the parts; name another file", path);
     for (int i = 0; i < parts && code == 0; i++)
         code = open_part(&part[i], st);
-    if (code == 0)
-        code = check_parts(part, parts, st);
-    if (code == 0)
-        code = rows_open_path("csv", path, &output, st);
-    if (code == 0)
-        code = write_rows(part, parts, output.file, st);
-    if (code == 0)
-        code = output_commit(&output, st);
+    if (code == 0 && check_parts(part, parts, st) == 0 && rows_open_path("csv", path, &output, st) == 0 &&
+        write_rows(part, parts, output.file, st) == 0)
+        output_commit(&output, st);
     output_abandon(&output);
-    return code;
+    return st->code;
 }
 
 static int merge(struct settings *settings, struct status *st)

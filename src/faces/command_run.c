@@ -71,21 +71,17 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
 {
     const struct grid *grid = &outputs->grid;
     int draws = settings_integer(settings, "draws");
-    int code = outputs_init(outputs, settings, st);
-    if (code == 0)
-        code = ranking_init(ranking, settings, st);
-    if (code == 0)
-        rows_say_points(grid);
-    if (code == 0)
-        code = check_outputs(settings, grid->points, st);
-    if (code == 0 && settings_flag(settings, "count-only"))
+    if (outputs_init(outputs, settings, st) < 0 || ranking_init(ranking, settings, st) < 0)
+        return st->code;
+    rows_say_points(grid);
+    if (check_outputs(settings, grid->points, st) < 0)
+        return st->code;
+    if (settings_flag(settings, "count-only"))
         return count(outputs, st);
-    if (code == 0)
-        code = outputs_open(outputs, st);
-    if (code == 0 && draws > 0)
-        code = draws_run(grid, draws, &outputs->csv, outputs->table, st);
-    else if (code == 0)
-        code = run_grid(outputs, ranking, st);
+    if (outputs_open(outputs, st) < 0)
+        return st->code;
+    int code = draws > 0 ? draws_run(grid, draws, &outputs->csv, outputs->table, st)
+                         : run_grid(outputs, ranking, st);
     return code < 0 ? code : outputs_commit(outputs, st);
 }
 

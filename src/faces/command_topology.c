@@ -102,9 +102,8 @@ static void show_hosts(const struct chip *chip, const struct slice *slice)
 
 static int show_sources(const struct chip *chip, struct status *st)
 {
-    struct table table = {0};
+    struct table table = table_of("number, value, source");
     printf("# the chip's numbers (%s profile) and where they are from\n", chip_profile_names[chip->profile]);
-    table_columns(&table, "number, value, source");
     for (int i = 0; i < chip->facts; i++)
         table_row(&table, chip->fact[i].key, chip->fact[i].value, chip->fact[i].source);
     return table_end(&table, stdout, st);
@@ -134,15 +133,11 @@ static int export(const struct machine *machine, const char *path, struct status
 {
     struct output output = {0};
     double flops;
-    int code = chip_peak(machine->chip, DTYPE_BF16, &flops, st);
-    if (code == 0)
-        code = output_open(&output, path, st);
-    if (code == 0)
-        code = platform_write(&machine->slice, flops, output.file, st);
-    if (code == 0)
-        code = output_commit(&output, st);
+    if (chip_peak(machine->chip, DTYPE_BF16, &flops, st) == 0 && output_open(&output, path, st) == 0 &&
+        platform_write(&machine->slice, flops, output.file, st) == 0)
+        output_commit(&output, st);
     output_abandon(&output);
-    return code;
+    return st->code;
 }
 
 static int topology(struct settings *settings, struct status *st)

@@ -20,46 +20,36 @@ static int run_parts(const struct settings *settings, struct checks *checks, str
                            "--profile does not apply without --published; leave it out or add that");
     if (settings_count(settings, "profile") > 0 && strcmp(settings_text(settings, "profile"), "spec") == 0)
         profile = CHIP_SPEC;
-    int code = 0;
-    if (formulas || all)
-        code = validate_formulas(checks, true, st);
-    if (code == 0 && (engines || all))
-        code = validate_engines(checks, st);
-    if (code == 0 && (published || all))
-        code = validate_published(checks, profile, NULL, st);
-    if (code == 0 && (published || all))
-        code = validate_runs(checks, profile, NULL, st);
-    if (code == 0 && steps)
-        code = validate_runs(checks, CHIP_MEASURED, steps, st);
-    if (code == 0 && (published || all))
-        code = validate_worked(checks, st);
-    return code;
+    if (((formulas || all) && validate_formulas(checks, true, st) < 0) ||
+        ((engines || all) && validate_engines(checks, st) < 0))
+        return st->code;
+    if ((published || all) &&
+        (validate_published(checks, profile, NULL, st) < 0 || validate_runs(checks, profile, NULL, st) < 0))
+        return st->code;
+    int code = steps ? validate_runs(checks, CHIP_MEASURED, steps, st) : 0;
+    return code == 0 && (published || all) ? validate_worked(checks, st) : code;
 }
 
 static int validate(struct settings *settings, struct status *st)
 {
     struct checks checks = {0};
     struct csv_writer csv = {0};
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = rows_open(settings, "csv", &csv.output, st);
-    if (code == 0)
-        code = run_parts(settings, &checks, st);
-    if (code == 0 && csv.output.file)
+    bool done = settings_check(settings, st) == 0 && rows_open(settings, "csv", &csv.output, st) == 0 &&
+                run_parts(settings, &checks, st) == 0;
+    if (done && csv.output.file)
         checks_write(&checks, &csv);
-    if (code == 0)
-        code = csv_commit(&csv, st);
+    done = done && csv_commit(&csv, st) == 0;
     csv_abandon(&csv);
-    if (code == 0 && !rows_take_stdout(settings, "csv")) {
+    if (done && !rows_take_stdout(settings, "csv")) {
         if (!settings_flag(settings, "summary"))
             checks_print(&checks, stdout);
         checks_print_summary(&checks, stdout);
     }
     int out = checks_out(&checks);
-    if (code == 0 && out > 0)
-        code = status_fail(st, STATUS_CHECK, "%d of %d checks are out of their tolerance", out, checks.count);
+    if (done && out > 0)
+        status_fail(st, STATUS_CHECK, "%d of %d checks are out of their tolerance", out, checks.count);
     checks_free(&checks);
-    return code;
+    return st->code;
 }
 
 const struct command command_validate = {

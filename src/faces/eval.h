@@ -7,7 +7,7 @@
 
 #include "numbers/evaluate.h"
 #include "settings/settings.h"
-#include "study/machine.h"
+#include "study/job.h"
 
 struct eval {
     struct machine machine;
@@ -30,13 +30,13 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
 
 /* The step of a model: what comes out, and whether it is what one device gets; of a step with experts, what is sent and dropped,
  * and whether y is what the file's data says. STATUS_CHECK where it is not. */
-int eval_model(const struct point *point, FILE *out, struct status *st);
+int eval_model(struct job *job, FILE *out, struct status *st);
 
 /* Batches through parts: the loss of each. */
-int eval_parts(const struct point *point, FILE *out, struct status *st);
+int eval_parts(struct job *job, FILE *out, struct status *st);
 
 /* A matmul: whole numbers through the module that runs, on virtual devices, against the plain product. STATUS_CHECK where they
  * differ. */
-int eval_matmul(const struct point *point, FILE *out, struct status *st);
+int eval_matmul(struct job *job, FILE *out, struct status *st);
 
 #endif

@@ -66,27 +66,20 @@ static int verify(const struct chain *chain, const struct module *module, FILE *
     return code;
 }
 
-int eval_matmul(const struct point *point, FILE *out, struct status *st)
+int eval_matmul(struct job *job, FILE *out, struct status *st)
 {
-    struct catalog catalog = {0};
-    struct job job = {0};
+    const struct point *point = job->point;
+    const struct axes *axes = &job->machine.mesh.axes;
+    struct module_job *m = job->state;
     struct expr expr;
     struct chain chain = {0};
     char text[EXPR_TEXT], mesh[AXES_TEXT];
-    int code = job_open(&job, point, &catalog, st);
-    const struct axes *axes = &job.machine.mesh.axes;
-    int dtype = code == 0 ? dtype_by_name(point->work.dtype, st) : code;
-    struct module_job *m = job.state;
-    if (dtype < 0)
-        code = dtype;
-    if (code == 0)
-        code = module_job_choose(m, st);
-    if (code == 0)
-        code = expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &expr, st);
-    if (code == 0)
-        code = check_size(&expr, st);
-    if (code == 0)
-        code = chain_build(&expr, axes, 0, &chain, st);
+    int dtype = dtype_by_name(point->work.dtype, st);
+    if (dtype < 0 || module_job_choose(m, st) < 0 ||
+        expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &expr, st) < 0 ||
+        check_size(&expr, st) < 0)
+        return st->code;
+    int code = chain_build(&expr, axes, 0, &chain, st);
     if (code == 0) {
         fprintf(out, "# %s on mesh %s, strategy %s\n", expr_print(&expr, axes, text), axes_print(axes, mesh),
                 point->schedule.strategy);
@@ -94,7 +87,5 @@ int eval_matmul(const struct point *point, FILE *out, struct status *st)
         code = verify(&chain, &m->module, out, st);
     }
     model_free(&chain.model);
-    job_close(&job);
-    catalog_free(&catalog);
     return code;
 }

@@ -22,9 +22,8 @@ static char *name_of(const struct model_eval *eval, int output, char text[static
 
 static int print_outputs(const struct model_eval *eval, FILE *out, struct status *st)
 {
-    struct table table = {0};
+    struct table table = table_of("output, shape, norm ()%.9g, off (share)%.1e");
     char shape[ARRAY_TEXT], name[TENSOR_NAME + 1];
-    table_columns(&table, "output, shape, norm ()%.9g, off (share)%.1e");
     for (int o = 0; o < eval->outputs; o++) {
         double off = model_eval_difference(eval, o);
         table_text(&table, name_of(eval, o, name));
@@ -146,38 +145,25 @@ static int show_step(const struct module_job *m, FILE *out, struct status *st)
     return code;
 }
 
-int eval_model(const struct point *point, FILE *out, struct status *st)
+int eval_model(struct job *job, FILE *out, struct status *st)
 {
-    struct catalog catalog = {0};
-    struct job job = {.options.model.numbers = true};
-    int code = job_open(&job, point, &catalog, st);
-    if (code == 0)
-        code = job_build(&job, st);
-    const struct module_job *m = code == 0 ? module_job_of(&job) : NULL;
-    if (code == 0)
-        code = model_file_has(point->work.file, "model", "experts") ? show_experts(point, m, out, st)
-                                                                    : show_step(m, out, st);
-    job_close(&job);
-    catalog_free(&catalog);
-    return code;
+    if (job_build(job, st) < 0)
+        return st->code;
+    const struct module_job *m = module_job_of(job);
+    return model_file_has(job->point->work.file, "model", "experts") ? show_experts(job->point, m, out, st)
+                                                                     : show_step(m, out, st);
 }
 
-int eval_parts(const struct point *point, FILE *out, struct status *st)
+int eval_parts(struct job *job, FILE *out, struct status *st)
 {
-    struct catalog catalog = {0};
-    struct job job = {0};
-    int code = job_open(&job, point, &catalog, st);
-    const struct parts *parts = code == 0 ? parts_of(&job) : NULL;
-    double *loss = parts ? calloc((size_t)parts->batches, sizeof *loss) : NULL;
+    const struct parts *parts = parts_of(job);
+    double *loss = calloc((size_t)parts->batches, sizeof *loss);
+    int code = loss ? parts_eval(parts, loss, st) : status_nomem(st);
     if (code == 0)
-        code = loss ? parts_eval(parts, loss, st) : status_nomem(st);
-    if (code == 0)
-        fprintf(out, "# %s: the loss of %s, batch by batch\n", point->work.file,
+        fprintf(out, "# %s: the loss of %s, batch by batch\n", job->point->work.file,
                 parts->part[parts->order[parts->parts - 1]].name);
     for (int64_t i = 0; code == 0 && i < parts->batches; i++)
         fprintf(out, "%.2f%s", loss[i], i + 1 < parts->batches ? " " : "\n");
     free(loss);
-    job_close(&job);
-    catalog_free(&catalog);
     return code;
 }

@@ -41,18 +41,14 @@ int main(int argc, char **argv)
     struct status st = {0};
     struct file file = {0};
     struct output output = {0};
-    int code = argc == 3 ? 0 : status_fail(&st, STATUS_INPUT, "write icisim_manual TEMPLATE FILE");
-    if (code == 0)
-        code = file_read(&file, argv[1], &st);
-    if (code == 0)
-        code = output_open(&output, argv[2], &st);
-    if (code == 0)
-        code = fill(&file, output.file, &st);
-    if (code == 0)
-        code = output_commit(&output, &st);
+    if (argc != 3)
+        status_fail(&st, STATUS_INPUT, "write icisim_manual TEMPLATE FILE");
+    else if (file_read(&file, argv[1], &st) == 0 && output_open(&output, argv[2], &st) == 0 &&
+             fill(&file, output.file, &st) == 0)
+        output_commit(&output, &st);
     output_abandon(&output);
     file_free(&file);
-    if (code < 0)
+    if (st.code < 0)
         fprintf(stderr, "icisim_manual: %s\n", st.text);
-    return status_exit(code);
+    return status_exit(st.code);
 }

@@ -54,9 +54,7 @@ static int show_module(const struct job *job, const struct run *run, const struc
     int code = module_rows_init(&rows, module, &run->timing.trace, st);
     if (code == 0 && outputs->collectives)
         code = module_print_issued(&module->module, stdout, st);
-    if (code == 0 && outputs->table)
-        code = module_print(&rows, run->result.time_s, stdout, st);
-    if (code == 0 && outputs->table)
+    if (code == 0 && outputs->table && (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
         code = experts_print(job, run, &rows, stdout, st);
     if (code == 0 && file->file)
         module_write(&rows, &(struct csv_writer){.output = *file});

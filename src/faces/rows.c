@@ -7,10 +7,9 @@
 
 int rows_grid(struct settings *settings, struct grid *grid, struct status *st)
 {
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = settings_enumerate(settings, st);
-    return code < 0 ? code : grid_init(grid, settings, st);
+    if (settings_check(settings, st) < 0 || settings_enumerate(settings, st) < 0)
+        return st->code;
+    return grid_init(grid, settings, st);
 }
 
 int rows_fail_open(const char *option, const struct status *why, struct status *st)

@@ -114,11 +114,9 @@ static const char *chip_name(int32_t chip, char text[static CHIP_TEXT])
 
 static int print_sends(const struct critical *critical, FILE *out, struct status *st)
 {
-    static const char heads[] = "send, of, bytes (B), start (us), end (us), took (us), exposed (us)";
     const struct waits *waits = critical->waits;
     const struct program *program = waits->program;
-    struct table table = {0};
-    table_columns(&table, heads);
+    struct table table = table_of("send, of, bytes (B), start (us), end (us), took (us), exposed (us)");
     for (int32_t o = 0; o < program->ops; o++) {
         char op[NAMES_OP_ROUTE], chip[CHIP_TEXT];
         struct cell cell = critical_send(critical, o);
@@ -136,10 +134,8 @@ static int print_sends(const struct critical *critical, FILE *out, struct status
 
 static int print_waits(const struct critical *critical, FILE *out, struct status *st)
 {
-    static const char heads[] = "before, from (us), to (us), waits (us), for, of";
     const struct program *program = critical->waits->program;
-    struct table table = {0};
-    table_columns(&table, heads);
+    struct table table = table_of("before, from (us), to (us), waits (us), for, of");
     for (int32_t i = 0; i < critical->idles; i++) {
         const struct critical_wait *idle = &critical->idle[i];
         struct cell cause = idle->cause.cell;
@@ -167,10 +163,8 @@ static const char *cause_text(struct cause cause, char text[static 48])
 
 static int print_path(const struct critical *critical, FILE *out, struct status *st)
 {
-    static const char heads[] = "op, on, start (us), end (us), took (us), started when";
     const struct waits *waits = critical->waits;
-    struct table table = {0};
-    table_columns(&table, heads);
+    struct table table = table_of("op, on, start (us), end (us), took (us), started when");
     for (int32_t i = 0; i < critical->segments; i++) {
         const struct critical_segment *segment = &critical->segment[i];
         struct cell cell = segment->cell;

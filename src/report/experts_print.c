@@ -30,7 +30,6 @@ static int print_loads(const char *what, const struct load *load, int count, dou
                        struct status *st)
 {
     char heads[128];
-    struct table table = {0};
     struct load *sorted = malloc(((size_t)count + 1) * sizeof *sorted);
     if (!sorted)
         return status_nomem(st);
@@ -39,7 +38,7 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     fprintf(out, "# load by %s, the largest of %d: rows that were routed to it, and that came\n", what,
             count);
     snprintf(heads, sizeof heads, "layer (), %s (), routed (), dropped (), rows (), of mean ()%%.3f", what);
-    table_columns(&table, heads);
+    struct table table = table_of(heads);
     table.column[0].hidden = !load->layer;
     for (const struct load *l = sorted; l < sorted + (count < SHOWN ? count : SHOWN); l++)
         table_row(&table, (double)l->layer, (double)l->index, l->routed, l->routed - l->kept, l->kept,
@@ -183,11 +182,9 @@ static int print_exchanges(const struct experts_report *r, const struct module_r
     static const char *const bys[] = {"collectives", "products"};
     enum { WHATS = sizeof whats / sizeof *whats };
     struct row_groups groups = {0};
-    static const char heads[] = "phase, what, by, count (), bytes (B), time (us), exposed (us)";
-    struct table table = {0};
+    struct table table = table_of("phase, what, by, count (), bytes (B), time (us), exposed (us)");
     fputs("# dispatch, products and return: collectives from issue to end; exposed is what the chip waited\n",
           out);
-    table_columns(&table, heads);
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         char what[24] = "", phase[8] = "";
         int32_t at = row->collective >= 0 ? row->collective : row->instruction;

@@ -16,9 +16,7 @@ static void put(struct table *table, const char *name, double seconds, double to
 
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    static const char heads[] = "what, time (us), share (%), so far (us)";
     struct time_breakdown parts;
-    struct table table = {0};
     double sum_s = 0;
     if (!module_is_step(rows->job) || !(total_s > 0))
         return 0;
@@ -27,7 +25,7 @@ int module_print_breakdown(const struct module_rows *rows, double total_s, FILE 
     fputs("# where the time goes: operations of the model at the peak (their share is the MFU), done "
           "besides, products slower than the peak, and what is no product\n",
           out);
-    table_columns(&table, heads);
+    struct table table = table_of("what, time (us), share (%), so far (us)");
     put(&table, "model at the peak", parts.model_s, total_s, &sum_s);
     put(&table, "recomputed and masked", parts.beyond_s, total_s, &sum_s);
     put(&table, "products below the peak", parts.below_peak_s, total_s, &sum_s);
@@ -45,19 +43,17 @@ int module_print_breakdown(const struct module_rows *rows, double total_s, FILE 
 int module_print_memory(const struct module_rows *rows, FILE *out, struct status *st)
 {
     /* in the order of enum memory_kind */
-    static const char heads[] =
-        "parameters (B), gradients (B), state (B), gathered (B), activations (B), logits (B), all (B)";
     const struct model_step *step = &rows->job->step;
     const double *bytes =
         step->model.size.memory_bytes[rows->job->of_model ? step->point->schedule.remat : 0];
-    struct table table = {0};
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;
     fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also "
           "those of one layer before they are shared out\n",
           out);
-    table_columns(&table, heads);
+    struct table table = table_of(
+        "parameters (B), gradients (B), state (B), gathered (B), activations (B), logits (B), all (B)");
     for (int kind = 0; kind < MEMORY_KINDS; kind++) {
         table_number(&table, bytes[kind]);
         sum += bytes[kind];

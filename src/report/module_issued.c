@@ -9,14 +9,12 @@
 
 int module_print_issued(const struct module *module, FILE *out, struct status *st)
 {
-    static const char heads[] = "phase, collective, axes, group (), what, count (), in (B), out (B)";
     struct tally tally = {0};
-    struct table table = {0};
     int code = tally_collectives(module, &tally, st);
     if (code == 0) {
         fputs("# collectives issued: group is the devices of one; bytes on a device, all of a row together\n",
               out);
-        table_columns(&table, heads);
+        struct table table = table_of("phase, collective, axes, group (), what, count (), in (B), out (B)");
         for (int r = 0; r < tally.rows; r++) {
             const struct tally_row *row = &tally.row[r];
             char name[2 * TALLY_WORD];

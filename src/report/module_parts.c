@@ -100,17 +100,15 @@ static int32_t last_of_phase(const struct row_groups *layers, int32_t first, int
 
 static int print_layers(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    static const char heads[] = "phase, layer, products (us), others (us), collectives (us), exposed (us)";
     enum { ROWS_MOST = 16 };
-    struct table table = {0};
     struct row_groups layers = {0};
     collect_layers(rows, &layers);
     if (layers.count == 0)
         return row_groups_end(&layers, 0, st);
+    struct table table = table_of("phase, layer, products (us), others (us), collectives (us), exposed (us)");
     fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
           "the exposed part is what the chip waited\n",
           out);
-    table_columns(&table, heads);
     for (int32_t p = 0, last, end, different; p < layers.count; p = end + 1) {
         end = last_of_phase(&layers, p, &different);
         if (different > ROWS_MOST) {
@@ -147,9 +145,6 @@ static void print_behind(const struct amounts *sum, char text[static MODULE_ROW_
 
 static int print_over_axes(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    static const char heads[] =
-        "collective, axes, count (), bytes (B), time (us), hidden (us), exposed (us), hidden behind";
-    struct table table = {0};
     struct row_groups over = {0};
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         char text[TALLY_AXES];
@@ -161,10 +156,11 @@ static int print_over_axes(const struct module_rows *rows, FILE *out, struct sta
     }
     if (over.count == 0)
         return row_groups_end(&over, 0, st);
+    struct table table = table_of(
+        "collective, axes, count (), bytes (B), time (us), hidden (us), exposed (us), hidden behind");
     fputs("# by collective and mesh axes: bytes of the whole arrays; hidden is what the chip did not wait "
           "for; meanwhile it was busy with what it is hidden behind, or waited for other collectives\n",
           out);
-    table_columns(&table, heads);
     for (const struct row_group *p = over.of; p < over.of + over.count; p++) {
         const struct amounts *sum = &p->all.sum;
         char behind[MODULE_ROW_TEXT];
@@ -177,8 +173,7 @@ static int print_over_axes(const struct module_rows *rows, FILE *out, struct sta
 
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    int code = print_layers(rows, out, st);
-    if (code == 0)
-        code = print_over_axes(rows, out, st);
-    return code < 0 ? code : module_print_why(rows, out, st);
+    if (print_layers(rows, out, st) < 0 || print_over_axes(rows, out, st) < 0)
+        return st->code;
+    return module_print_why(rows, out, st);
 }

@@ -27,10 +27,7 @@ static int longer_first(const void *a, const void *b)
 /* Collectives of one class: the same opcode, groups and bytes. */
 static int print_classes(const struct module_rows *rows, FILE *out, struct status *st)
 {
-    static const char heads[] =
-        "collective, groups, on, bytes (B), count (), each (us), all (us), exposed (us)";
     struct row_groups classes = {0};
-    struct table table = {0};
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         char text[MODULE_ROW_TEXT], class[MODULE_ROW_TEXT];
         if (row->collective < 0)
@@ -43,10 +40,11 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
     }
     if (classes.count == 0)
         return classes.failed ? status_nomem(st) : 0;
+    struct table table =
+        table_of("collective, groups, on, bytes (B), count (), each (us), all (us), exposed (us)");
     qsort(classes.of, (size_t)classes.count, sizeof *classes.of, longer_first);
     fputs("# collectives by class: bytes of the whole array of a group; times of one execution and of all\n",
           out);
-    table_columns(&table, heads);
     for (const struct row_group *c = classes.of; c < classes.of + classes.count; c++)
         table_row(&table, c->key[0], c->key[1], c->first->layout ? c->first->layout->text : "shortest routes",
                   c->first->bytes, c->all.sum.executions, c->all.sum.time_s / c->all.sum.executions,
@@ -70,18 +68,16 @@ static int longer_row_first(const void *a, const void *b)
 
 static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    static const char heads[] =
-        "instruction, opcode, bound, count (), each (us), all (us), exposed (us), share (%)";
     const struct module *module = module_of(rows);
-    struct table table = {0};
     const struct module_row **row = malloc(((size_t)rows->rows + 1) * sizeof *row);
     if (!row)
         return status_nomem(st);
+    struct table table =
+        table_of("instruction, opcode, bound, count (), each (us), all (us), exposed (us), share (%)");
     for (int32_t r = 0; r < rows->rows; r++)
         row[r] = &rows->row[r];
     qsort(row, (size_t)rows->rows, sizeof *row, longer_row_first);
     fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
-    table_columns(&table, heads);
     for (int32_t r = 0; r < rows->rows && r < TOP && row[r]->sum.time_s > 0; r++)
         table_row(&table, module_word(module, module_at(module, row[r]->instruction)->name),
                   module_row_opcode(rows, row[r]), bound_of(row[r]), row[r]->sum.executions,
@@ -132,16 +128,11 @@ static void print_totals(const struct module_rows *rows, FILE *out)
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     print_totals(rows, out);
-    int code = module_print_breakdown(rows, total_s, out, st);
-    if (code == 0)
-        code = module_print_memory(rows, out, st);
-    if (code == 0)
-        code = module_print_parts(rows, out, st);
-    if (code == 0)
-        code = print_classes(rows, out, st);
-    if (code == 0)
-        code = print_top(rows, total_s, out, st);
-    return code < 0 ? code : print_uncosted(rows, out, st);
+    if (module_print_breakdown(rows, total_s, out, st) < 0 || module_print_memory(rows, out, st) < 0 ||
+        module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0 ||
+        print_top(rows, total_s, out, st) < 0)
+        return st->code;
+    return print_uncosted(rows, out, st);
 }
 
 void module_write(const struct module_rows *rows, struct csv_writer *csv)

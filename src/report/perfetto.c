@@ -178,12 +178,6 @@ static void put_track(struct json *json, int32_t pid, int32_t tid, const char *n
     }
 }
 
-static void process_name(const struct slice *slice, int32_t chip, char name[static NAME])
-{
-    char place[SLICE_PLACE];
-    snprintf(name, NAME, "/device:TPU:%d %s", chip, slice_print_place(slice, chip, place));
-}
-
 static void row_name(const struct slice *slice, int32_t chip, int group, int32_t row, char name[static NAME])
 {
     static const char *const names[] = {"Steps", "XLA Ops", "Async XLA Ops"};
@@ -202,10 +196,10 @@ static void row_name(const struct slice *slice, int32_t chip, int group, int32_t
 static void put_rows(struct json *json, const struct events *events)
 {
     const struct slice *slice = events->waits->program->slice;
-    char name[NAME];
+    char name[NAME], place[SLICE_PLACE];
     for (int32_t c = 0; c < events->chips; c++) {
         int32_t pid = events->chip[c];
-        process_name(slice, pid, name);
+        snprintf(name, NAME, "/device:TPU:%d %s", pid, slice_print_place(slice, pid, place));
         put_track(json, pid, 0, name);
         for (int group = 0; group < GROUPS; group++) {
             for (int32_t row = 0; row < events->rows[c][group]; row++) {
@@ -250,19 +244,15 @@ int perfetto_write(const struct program *program, const struct fold *fold, const
                            trace->total_s, total_max_s);
     struct waits waits = {0};
     struct events events = {0};
-    int code = waits_init(&waits, program, fold, trace, st);
-    if (code == 0)
-        code = events_collect(&events, &waits, options->chips > 0 ? options->chips : PERFETTO_CHIPS, st);
-    if (code == 0)
-        code = events_place(&events, st);
-    if (code == 0)
-        code = events_connect(&events, st);
-    if (code == 0) {
+    int chips = options->chips > 0 ? options->chips : PERFETTO_CHIPS;
+    if (waits_init(&waits, program, fold, trace, st) == 0 &&
+        events_collect(&events, &waits, chips, st) == 0 && events_place(&events, st) == 0 &&
+        events_connect(&events, st) == 0) {
         if (events.count > 0)
             qsort(events.event, (size_t)events.count, sizeof *events.event, by_time);
-        code = write_json(&events, options, out, st);
+        write_json(&events, options, out, st);
     }
     events_free(&events);
     waits_free(&waits);
-    return code;
+    return st->code;
 }

@@ -52,14 +52,12 @@ static const struct {
 
 static int print_summary(const struct draw_result result[], int draws, struct status *st)
 {
-    static const char heads[] =
-        "what, unit, mean ()%.6g, 5 % ()%.6g, 50 % ()%.6g, 95 % ()%.6g, least ()%.6g, most ()%.6g";
-    struct table table = {0};
     double *value = malloc(((size_t)draws + 1) * sizeof *value);
     if (!value)
         return status_nomem(st);
+    struct table table =
+        table_of("what, unit, mean ()%.6g, 5 % ()%.6g, 50 % ()%.6g, 95 % ()%.6g, least ()%.6g, most ()%.6g");
     printf("# %d draws of the experts' routing: the exchange of tokens, by itself\n", draws);
-    table_columns(&table, heads);
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         for (int i = 0; i < draws; i++)
             value[i] = *(const double *)((const char *)&result[i] + rows[r].at) * rows[r].times;

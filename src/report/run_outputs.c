@@ -39,14 +39,12 @@ int report_critical(const struct run *run, FILE *out, struct status *st)
 {
     struct waits waits = {0};
     struct critical critical = {0};
-    int code = waits_init(&waits, run->timing.whole, &run->timing.fold, &run->timing.trace, st);
-    if (code == 0)
-        code = critical_init(&critical, &waits, st);
-    if (code == 0)
-        code = critical_print(&critical, out, st);
+    if (waits_init(&waits, run->timing.whole, &run->timing.fold, &run->timing.trace, st) == 0 &&
+        critical_init(&critical, &waits, st) == 0)
+        critical_print(&critical, out, st);
     critical_free(&critical);
     waits_free(&waits);
-    return code;
+    return st->code;
 }
 
 static void write_link(struct csv_writer *csv, const struct slice *slice, int link, double bytes,

@@ -14,12 +14,9 @@ enum { DIRECTIONS = 2 * SLICE_AXES }; /* x+, x-, y+, ... */
 
 /* The sends of a stage that come after equally many sends are one step, numbered by how many these are; computes have
  * their own count. Both count from 0. */
-struct step {
-    int32_t id; /* in step_of[] */
-    int32_t stage, index;
+struct step_op {
+    int32_t op, stage, index;
     enum op_kind kind;
-    double start_s, end_s;
-    int64_t ops; /* (op, chip) pairs */
 };
 
 static int64_t takers(const struct program *program, const struct op *op)
@@ -36,49 +33,41 @@ struct steps {
     const struct waits *waits; /* NULL without single times */
     bool computes;             /* with them: does anything compute, and so wait in a queue */
     int32_t critical;
-    int count;
-    struct step *step;          /* [ops] */
+    int32_t count;
+    struct step_op *of;         /* [count] all ops but joins, step by step */
     int32_t *depth;             /* [ops] */
-    int32_t *step_of;           /* [ops] id of an op's step; -1: a join */
     struct op *part;            /* [ops] room for the ops of a step */
     double *link_bytes;         /* [slice_link_ids] */
     bool direction[DIRECTIONS]; /* has any step moved something in that direction */
 };
 
-static int by_stage_and_index(const void *a, const void *b)
+static int by_step(const void *a, const void *b)
 {
-    const struct step *s = a, *t = b;
+    const struct step_op *s = a, *t = b;
     int32_t difference = s->stage - t->stage;
     difference = difference ? difference : s->index - t->index;
     return difference ? difference : (int)s->kind - (int)t->kind;
 }
 
-/* The search for an op's step begins with the latest: neighbours in a program are neighbours in time. */
+static int by_step_and_op(const void *a, const void *b)
+{
+    int difference = by_step(a, b);
+    return difference ? difference : ((const struct step_op *)a)->op - ((const struct step_op *)b)->op;
+}
+
 static void gather_steps(struct steps *all)
 {
-    const struct run *run = all->run;
-    const struct program *program = run->timing.program;
+    const struct program *program = all->run->timing.program;
     program_depths(program, all->depth);
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        all->step_of[o] = -1;
-        if (op->kind == OP_SEND && !op_crosses_links(program, op))
-            continue; /* a join moves nothing */
-        int s = all->count - 1, index = op->kind == OP_SEND ? all->depth[o] - 1 : op->step;
-        struct step *step = all->step;
-        while (s >= 0 && (step[s].stage != op->stage || step[s].index != index || step[s].kind != op->kind))
-            s--;
-        if (s < 0) {
-            s = all->count++;
-            step[s] = (struct step){s, op->stage, index, op->kind, INFINITY, 0, 0};
-        }
-        all->step_of[o] = s;
+        bool send = op->kind == OP_SEND;
+        if (!send || op_crosses_links(program, op)) /* a join moves nothing */
+            all->of[all->count++] =
+                (struct step_op){o, op->stage, send ? all->depth[o] - 1 : op->step, op->kind};
         all->computes |= all->waits && op->kind == OP_COMPUTE;
-        step[s].start_s = fmin(step[s].start_s, run->timing.trace.op_start_s[o]);
-        step[s].end_s = fmax(step[s].end_s, run->timing.trace.op_end_s[o]);
-        step[s].ops += takers(program, op) * run->timing.fold.orbit;
     }
-    qsort(all->step, (size_t)all->count, sizeof *all->step, by_stage_and_index);
+    qsort(all->of, (size_t)all->count, sizeof *all->of, by_step_and_op);
 }
 
 /* What one chip sends, at most; and the busiest link of each direction carries. */
@@ -99,17 +88,16 @@ static double most_sent(const struct program *part)
     return most;
 }
 
-/* Bytes of one step: of a program that has no other ops. */
-static int count_bytes(const struct steps *all, const struct step *step, struct step_bytes *bytes,
-                       struct status *st)
+/* Bytes of one step, which has `ops` ops: of a program that has no other ops. */
+static int count_bytes(const struct steps *all, const struct step_op step[], int32_t ops,
+                       struct step_bytes *bytes, struct status *st)
 {
     struct program part = *all->run->timing.program; /* all but its ops is borrowed */
     const struct slice *slice = part.slice;
+    for (int32_t i = 0; i < ops; i++)
+        all->part[i] = part.op[step[i].op];
     part.op = all->part;
-    part.ops = 0;
-    for (int32_t o = 0; o < all->run->timing.program->ops; o++)
-        if (all->step_of[o] == step->id)
-            part.op[part.ops++] = all->run->timing.program->op[o];
+    part.ops = ops;
     *bytes = (struct step_bytes){.sent = most_sent(&part)};
     int code = metrics_link_bytes(&part, all->link_bytes, st);
     for (int link = 0; code == 0 && link < slice_link_ids(slice); link++) {
@@ -120,14 +108,15 @@ static int count_bytes(const struct steps *all, const struct step *step, struct 
 }
 
 /* The step's op on the critical chip whose compute waits longest, or the first one; op -1 if it has none. */
-static struct cell longest_wait(const struct steps *all, const struct step *step, double *idle_s)
+static struct cell longest_wait(const struct steps *all, const struct step_op step[], int32_t ops,
+                                double *idle_s)
 {
     const struct waits *waits = all->waits;
     struct cell longest = {-1, all->critical};
     *idle_s = NAN;
-    for (int32_t o = 0; o < waits->program->ops; o++) {
-        struct cell cell = {o, all->critical};
-        if (all->step_of[o] != step->id || !waits_takes_part(waits, cell))
+    for (int32_t i = 0; i < ops; i++) {
+        struct cell cell = {step[i].op, all->critical};
+        if (!waits_takes_part(waits, cell))
             continue;
         if (longest.op < 0)
             longest = cell;
@@ -143,32 +132,39 @@ static struct cell longest_wait(const struct steps *all, const struct step *step
     return longest;
 }
 
-static int add_step(struct table *table, struct steps *all, const struct step *step, struct status *st)
+static int add_step(struct table *table, struct steps *all, const struct step_op step[], int32_t ops,
+                    struct status *st)
 {
-    const struct program *program = all->run->timing.program;
+    const struct timing *timing = &all->run->timing;
+    const struct program *program = timing->program;
     char after[NAMES_OP_ROUTE] = "";
-    double idle_s = NAN;
+    double idle_s = NAN, start_s = INFINITY, end_s = 0;
+    int64_t cells = 0; /* (op, chip) pairs */
     struct step_bytes bytes = {NAN, {0}};
     if (step->kind != OP_SEND)
         for (int d = 0; d < DIRECTIONS; d++)
             bytes.direction[d] = NAN;
-    else if (count_bytes(all, step, &bytes, st) < 0)
+    else if (count_bytes(all, step, ops, &bytes, st) < 0)
         return st->code;
     if (all->waits) {
-        struct cell cell = longest_wait(all, step, &idle_s);
+        struct cell cell = longest_wait(all, step, ops, &idle_s);
         struct cause cause = {.kind = CAUSE_START};
         if (cell.op >= 0)
             cause = waits_cause(all->waits, cell, true);
         if (cause.kind != CAUSE_START)
             names_op_route(all->waits->program, cause.cell.op, cause.cell.chip, after);
     }
+    for (int32_t i = 0; i < ops; i++) {
+        start_s = fmin(start_s, timing->trace.op_start_s[step[i].op]);
+        end_s = fmax(end_s, timing->trace.op_end_s[step[i].op]);
+        cells += takers(program, &program->op[step[i].op]) * timing->fold.orbit;
+    }
     const double *d = bytes.direction;
     for (int direction = 0; direction < DIRECTIONS; direction++)
         all->direction[direction] |= d[direction] > 0;
     table_row(table, program->stages > 0 ? program->stage[step->stage].name : "", (double)step->index,
-              step->kind == OP_SEND ? "send" : "compute", step->start_s, step->end_s,
-              step->end_s - step->start_s, (double)step->ops, bytes.sent, d[0], d[1], d[2], d[3], d[4], d[5],
-              idle_s, after);
+              step->kind == OP_SEND ? "send" : "compute", start_s, end_s, end_s - start_s, (double)cells,
+              bytes.sent, d[0], d[1], d[2], d[3], d[4], d[5], idle_s, after);
     return 0;
 }
 
@@ -189,14 +185,16 @@ static void print_heading(const struct steps *all, FILE *out)
 
 static int print_steps(struct steps *all, FILE *out, struct status *st)
 {
-    static const char heads[] = "stage, step (), kind, start (us), end (us), took (us), ops (), bytes (B), "
-                                "x+ (B), x- (B), y+ (B), y- (B), z+ (B), z- (B), waits (us), after";
     enum { FIXED = 8 }; /* the columns before those of directions and waits */
-    struct table table = {0};
+    struct table table = table_of("stage, step (), kind, start (us), end (us), took (us), ops (), bytes (B), "
+                                  "x+ (B), x- (B), y+ (B), y- (B), z+ (B), z- (B), waits (us), after");
     int code = 0;
-    table_columns(&table, heads);
-    for (int s = 0; code == 0 && s < all->count; s++)
-        code = add_step(&table, all, &all->step[s], st);
+    for (int32_t first = 0, next; code == 0 && first < all->count; first = next) {
+        next = first + 1;
+        while (next < all->count && by_step(&all->of[first], &all->of[next]) == 0)
+            next++;
+        code = add_step(&table, all, &all->of[first], next - first, st);
+    }
     for (int direction = 0; direction < DIRECTIONS; direction++)
         table.column[FIXED + direction].hidden = !all->direction[direction];
     table.column[FIXED + DIRECTIONS].hidden = !all->computes;
@@ -214,12 +212,11 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
     size_t ops = (size_t)timing->program->ops + 1;
     struct waits waits = {0};
     struct steps all = {.run = run};
-    all.step = malloc(ops * sizeof *all.step);
+    all.of = malloc(ops * sizeof *all.of);
     all.depth = malloc(ops * sizeof *all.depth);
-    all.step_of = malloc(ops * sizeof *all.step_of);
     all.part = malloc(ops * sizeof *all.part);
     all.link_bytes = malloc(((size_t)slice_link_ids(timing->program->slice) + 1) * sizeof *all.link_bytes);
-    int code = all.step && all.depth && all.step_of && all.part && all.link_bytes ? 0 : status_nomem(st);
+    int code = all.of && all.depth && all.part && all.link_bytes ? 0 : status_nomem(st);
     if (code == 0 && timing->trace.start_s) {
         code = waits_init(&waits, timing->whole, &timing->fold, &timing->trace, st);
         all.waits = &waits;
@@ -230,9 +227,8 @@ int report_steps(const struct run *run, FILE *out, struct status *st)
         code = print_steps(&all, out, st);
     }
     waits_free(&waits);
-    free(all.step);
+    free(all.of);
     free(all.depth);
-    free(all.step_of);
     free(all.part);
     free(all.link_bytes);
     return code;

@@ -34,12 +34,14 @@ static void add_head(struct table *table, char *head)
     *(unit[1] == ')' ? unit : format) = '\0';
 }
 
-void table_columns(struct table *table, const char *heads)
+struct table table_of(const char *heads)
 {
-    char *at = table->heads = strdup(heads);
-    table->failed |= !at;
+    struct table table = {.heads = strdup(heads)};
+    char *at = table.heads;
+    table.failed = !at;
     for (char *head; (head = strsep(&at, ",")) != NULL;)
-        add_head(table, head + strspn(head, " "));
+        add_head(&table, head + strspn(head, " "));
+    return table;
 }
 
 void table_row(struct table *table, ...)

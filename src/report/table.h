@@ -31,14 +31,14 @@ struct table_column {
 struct table {
     int columns;
     struct table_column column[TABLE_COLUMNS];
-    char *heads; /* what table_columns() was given, in pieces */
+    char *heads; /* what table_of() was given, in pieces */
     int cells, room;
     char **cell;
     bool failed;
 };
 
-/* Columns, separated by commas; and a row: for each of them a const char * or a double. */
-void table_columns(struct table *table, const char *heads);
+/* A table of columns, separated by commas; and a row: for each of them a const char * or a double. */
+struct table table_of(const char *heads);
 void table_row(struct table *table, ...);
 
 /* Or one column after the other, and cell by cell: the next cell of the row; a full row begins the next one. */
