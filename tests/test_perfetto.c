@@ -58,10 +58,11 @@ static void golden(void)
     static const char path[] = "tests/golden/trace-loop.json";
     struct traced t;
     struct loaded l;
-    const struct perfetto_pair manifest[] = {{"op", "loop of 4 chips"}};
+    struct result result;
+    result_init(&result);
+    RESULT_PUT(result.op, "loop of 4 chips");
     traced_loop(&t, 4, 10, products_us);
-    loaded_read(&l, &t.program, &t.trace,
-                (struct perfetto_options){.chips = 2, .pairs = 1, .manifest = manifest});
+    loaded_read(&l, &t.program, &t.trace, (struct perfetto_options){.chips = 2, .result = &result});
     char *want = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "r");

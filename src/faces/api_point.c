@@ -90,13 +90,13 @@ void icisim_point_free(struct icisim_point *point)
 int api_point(const struct icisim_point *point, struct point *said, struct status *st)
 {
     struct grid grid;
-    int code = grid_init(&grid, &point->settings, st);
-    if (code == 0 && grid.points > 1) /* of a workload file */
-        code =
-            status_fail(st, STATUS_INPUT, "the workload file has several values for an option; set that one");
-    if (code == 0)
-        grid_point(&grid, 0, said);
-    return code;
+    if (grid_init(&grid, &point->settings, st) < 0)
+        return st->code;
+    if (grid.points > 1) /* of a workload file */
+        return status_fail(st, STATUS_INPUT,
+                           "the workload file has several values for an option; set that one");
+    grid_point(&grid, 0, said);
+    return 0;
 }
 
 struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim_status *st)

@@ -83,12 +83,10 @@ const char *icisim_chip_source(const struct icisim_chip *chip, const char *key)
 static int open_slice(struct icisim_slice *slice, const struct icisim_point *point, struct status *st)
 {
     struct point said;
-    int code = api_point(point, &said, st);
-    if (code == 0)
-        code = machine_open(&slice->machine, &said, &slice->catalog, st);
-    if (code == 0)
-        mesh_print_mapping(&slice->machine.mesh, slice->mapping);
-    return code;
+    if (api_point(point, &said, st) < 0 || machine_open(&slice->machine, &said, &slice->catalog, st) < 0)
+        return st->code;
+    mesh_print_mapping(&slice->machine.mesh, slice->mapping);
+    return 0;
 }
 
 struct icisim_slice *icisim_slice_new(const struct icisim_point *point, struct icisim_status *st)

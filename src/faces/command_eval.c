@@ -163,21 +163,19 @@ static int run_one(const struct settings *settings, const struct point *point, s
 {
     struct catalog catalog = {0};
     struct eval eval = {0};
-    int code = open_one(&eval, settings, point, &catalog, st);
-    if (code == 0)
-        code = evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st);
-    if (code == 0) { /* the call has been checked, so that a spec can follow from it */
+    if (open_one(&eval, settings, point, &catalog, st) == 0 &&
+        evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st) == 0) {
+        /* the call has been checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
         eval.has_out_spec = settings_text(settings, "out") != NULL;
-        code = set(&eval, settings, "out", CASE_OUT_SPEC, st);
+        if (set(&eval, settings, "out", CASE_OUT_SPEC, st) == 0)
+            eval_print(&eval, stdout, st);
     }
-    if (code == 0)
-        code = eval_print(&eval, stdout, st);
     evaluation_close(&eval.evaluation);
     case_free(&eval.example);
     machine_close(&eval.machine);
     catalog_free(&catalog);
-    return code;
+    return st->code;
 }
 
 /* A job of the point, shown on numbers. */

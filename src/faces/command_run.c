@@ -6,7 +6,6 @@
 #include "faces/rows.h"
 #include "report/module_print.h"
 #include "report/report.h"
-#include "report/run_draws.h"
 
 /* What is asked for fits together: a file that takes stdout is alone there. */
 static int check_outputs(const struct settings *settings, int64_t points, struct status *st)
@@ -80,7 +79,7 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
         return count(outputs, st);
     if (outputs_open(outputs, st) < 0)
         return st->code;
-    int code = draws > 0 ? draws_run(grid, draws, &outputs->csv, outputs->table, st)
+    int code = draws > 0 ? report_draws(grid, draws, &outputs->csv, outputs->table, st)
                          : run_grid(outputs, ranking, st);
     return code < 0 ? code : outputs_commit(outputs, st);
 }

@@ -304,19 +304,14 @@ static int probe_grid(const struct grid *grid, struct catalog *catalog, struct s
 static int sweep_grid(struct sweep *sweep, struct settings *settings, struct status *st)
 {
     struct grid grid;
-    int code = rows_grid(settings, &grid, st);
-    if (code == 0)
-        code = ranking_init(&sweep->ranking, settings, st);
-    if (code < 0)
-        return code;
+    if (rows_grid(settings, &grid, st) < 0 || ranking_init(&sweep->ranking, settings, st) < 0)
+        return st->code;
     rows_say_points(&grid);
     sweep->file.grid = &grid;
-    code = shard_parse(settings_text(settings, "shard"), &sweep->file.shard, st);
-    sweep->rows = code == 0 ? shard_rows(sweep->file.shard, grid.points) : 0;
-    if (code == 0)
-        code = probe_grid(&grid, &sweep->catalog, st);
-    if (code < 0)
-        return code;
+    if (shard_parse(settings_text(settings, "shard"), &sweep->file.shard, st) < 0 ||
+        probe_grid(&grid, &sweep->catalog, st) < 0)
+        return st->code;
+    sweep->rows = shard_rows(sweep->file.shard, grid.points);
     return settings_flag(settings, "slurm") ? slurm_write(&grid, st) : run(sweep, settings, st);
 }
 

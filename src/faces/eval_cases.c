@@ -70,13 +70,11 @@ static int run_case(const struct example *example, const struct point *asked, bo
     struct machine machine = {0};
     struct slice_of_mesh of;
     point.machine.mesh = axes_print(&example->axes, mesh);
-    int code = machine_slice_of_mesh(&point, &of, st);
-    if (code == 0)
-        code = machine_open(&machine, &point, catalog, st);
-    if (code == 0)
-        code = run_plans(example, &machine, &point, any_algorithm && example->call.op == CALL_ALL_TO_ALL, st);
+    any_algorithm = any_algorithm && example->call.op == CALL_ALL_TO_ALL;
+    if (machine_slice_of_mesh(&point, &of, st) == 0 && machine_open(&machine, &point, catalog, st) == 0)
+        run_plans(example, &machine, &point, any_algorithm, st);
     machine_close(&machine);
-    return code;
+    return st->code;
 }
 
 int eval_cases(const struct settings *settings, const struct point *point, FILE *out, struct status *st)
@@ -84,11 +82,9 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
     const char *path = settings_text(settings, "cases");
     struct cases cases = {0};
     struct catalog catalog = {0};
-    int failed = 0, code = check_options(settings, st);
-    if (code == 0)
-        code = cases_load(&cases, path, st);
-    if (code < 0)
-        return code;
+    int failed = 0, code = 0;
+    if (check_options(settings, st) < 0 || cases_load(&cases, path, st) < 0)
+        return st->code;
     for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
         struct status wrong = {0};
         const struct example *example = &cases.item[i];

@@ -26,41 +26,28 @@ struct moves {
     bool nomem;
 };
 
-/* What the buffers of the steps below are. */
+/* What the buffers of the steps below are: of so many positions, along a dim. */
+static const char *const buffers[CALL_OPS_COUNT] = {
+    [CALL_ALL_GATHER] = "%d chunks, the block of each position",
+    [CALL_PSUM_SCATTER] = "the block in %d chunks along dim %d, one for each position",
+    [CALL_ALL_TO_ALL] = "the block in %d chunks along dim %d, one for each position; out: one from each",
+    [CALL_RAGGED] = "rows for each position; out: rows from each",
+    [CALL_PPERMUTE] = "the block; out: what arrives",
+    [CALL_RING_SHIFT] = "the block; out: what arrives"};
+
 static void print_buffers(const struct evaluation *e, FILE *out)
 {
     const struct call *call = &e->example->call;
-    int n = e->groups.size;
-    switch (call->op) {
-    case CALL_ALL_GATHER:
-        fprintf(out, "# in: %d chunks, the block of each position", n);
-        break;
-    case CALL_PSUM_SCATTER:
-        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position", n, call->dim);
-        break;
-    case CALL_ALL_TO_ALL:
-        fprintf(out, "# in: the block in %d chunks along dim %d, one for each position; out: one from each",
-                n, call->split_axis);
-        break;
-    case CALL_RAGGED:
-        fputs("# in: rows for each position; out: rows from each", out);
-        break;
-    case CALL_PPERMUTE:
-    case CALL_RING_SHIFT:
-        fputs("# in: the block; out: what arrives", out);
-        break;
-    default:
-        fputs("# in: the block", out);
-        break;
-    }
     bool in_order = true;
-    for (int i = 0; i < n; i++)
+    fputs("# in: ", out);
+    fprintf(out, buffers[call->op] ? buffers[call->op] : "the block", e->groups.size,
+            call->op == CALL_ALL_TO_ALL ? call->split_axis : call->dim);
+    for (int i = 0; i < e->groups.size; i++)
         in_order &= e->order[i] == i;
-    if (!in_order) {
+    if (!in_order)
         fputs("; in the order of the ring, positions", out);
-        for (int i = 0; i < n; i++)
-            fprintf(out, " %d", e->order[i]);
-    }
+    for (int i = 0; i < e->groups.size && !in_order; i++)
+        fprintf(out, " %d", e->order[i]);
     fputc('\n', out);
 }
 

@@ -10,7 +10,6 @@
 #include "base/memory_limit.h"
 #include "base/stopwatch.h"
 #include "faces/rows.h"
-#include "report/experts_print.h"
 #include "report/module_print.h"
 #include "report/report.h"
 #include "study/budget.h"

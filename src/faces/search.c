@@ -179,9 +179,8 @@ int search_run(struct sweep_file *file, struct catalog *catalog, int jobs, struc
     search.candidate = malloc((size_t)grid->points * sizeof *search.candidate);
     search.result = writes ? calloc((size_t)grid->points, sizeof *search.result) : NULL;
     ranking->searched = true;
-    int code = search.candidate && (search.result || !writes) ? 0 : status_nomem(st);
-    if (code == 0)
-        code = find_candidates(&search, st);
+    int code =
+        search.candidate && (search.result || !writes) ? find_candidates(&search, st) : status_nomem(st);
     if (code == 0)
         code = simulate_best(&search, st);
     for (int64_t i = 0; i < grid->points && code == 0 && writes; i++)

@@ -99,14 +99,11 @@ int slurm_write(const struct grid *grid, struct status *st)
     snprintf(stem, sizeof stem, "%.*s", (int)n, csv);
     if (n >= sizeof stem || snprintf(path, sizeof path, "%s.slurm", stem) >= (int)sizeof path)
         return status_fail(st, STATUS_INPUT, "--csv: a path of more than %d characters", PATH_MAX - 8);
-    int code = rows_open_path("slurm", path, &output, st);
-    if (code == 0)
-        code = write_script(grid, csv, stem, output.file, st);
-    if (code == 0)
-        code = output_commit(&output, st);
+    bool written = rows_open_path("slurm", path, &output, st) == 0 &&
+                   write_script(grid, csv, stem, output.file, st) == 0 && output_commit(&output, st) == 0;
     output_abandon(&output);
-    if (code < 0)
-        return code;
+    if (!written)
+        return st->code;
     if (settings_flag(grid->settings, "submit"))
         return submit(path, st);
     printf("%" PRId64 " points in %d tasks; to submit them: bash ", grid->points, tasks);

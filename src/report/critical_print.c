@@ -183,10 +183,9 @@ int critical_print(const struct critical *critical, FILE *out, struct status *st
     fprintf(out, "# critical chip TPU:%d: ", critical->chip);
     critical_say(critical, out);
     fputc('\n', out);
-    int code = print_sends(critical, out, st);
-    if (code == 0 && critical->idles > 0 && critical->computes > 0)
-        code = print_waits(critical, out, st);
-    if (code == 0)
-        code = print_path(critical, out, st);
-    return code;
+    if (print_sends(critical, out, st) < 0)
+        return st->code;
+    if (critical->idles > 0 && critical->computes > 0 && print_waits(critical, out, st) < 0)
+        return st->code;
+    return print_path(critical, out, st);
 }

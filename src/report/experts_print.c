@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/experts_print.h"
-
+/* What is shown of a step with experts. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "metrics/metrics.h"
 #include "model/experts_load.h"
+#include "report/module_print.h"
 #include "report/table.h"
 
 enum { SHOWN = 8 };
@@ -243,18 +243,14 @@ static int print_all(const struct experts_report *r, const struct module_rows *r
     if (loads->routings > 1)
         fprintf(out, "; %d layers, each with a routing of its own", loads->routings);
     fputs("\n", out);
-    int code = print_loads("expert", loads->expert, experts, loads->mean * loads->devices / experts, out, st);
-    if (code == 0)
-        code = print_loads("device", loads->device, loads->devices, loads->mean, out, st);
-    if (code == 0)
-        code = print_exchanges(r, rows, out, st);
-    if (code < 0)
-        return code;
+    if (print_loads("expert", loads->expert, experts, loads->mean * loads->devices / experts, out, st) < 0 ||
+        print_loads("device", loads->device, loads->devices, loads->mean, out, st) < 0 ||
+        print_exchanges(r, rows, out, st) < 0)
+        return st->code;
     print_hidden(r, out);
     print_hot(r, rows, out);
     print_last(r, out);
-    code = print_link(r, out, st);
-    return code < 0 ? code : print_cost(r, out, st);
+    return print_link(r, out, st) < 0 ? st->code : print_cost(r, out, st);
 }
 
 int experts_print(const struct job *job, const struct run *run, const struct module_rows *rows, FILE *out,

@@ -31,6 +31,11 @@ int module_print_issued(const struct module *module, FILE *out, struct status *s
 /* And, without any chip, what products compute and what nobody could cost, in one run: --count-only. */
 int module_print_counts(const struct module *module, FILE *out, struct status *st);
 
+/* Of a step with experts: what is dropped, which experts and chips have most to do, which chip ends last, the busiest link, what
+ * the imbalance costs, and what each exchange takes. Prints nothing of a job without experts. */
+int experts_print(const struct job *job, const struct run *run, const struct module_rows *rows, FILE *out,
+                  struct status *st);
+
 void module_write(const struct module_rows *rows, struct csv_writer *csv);
 
 #endif

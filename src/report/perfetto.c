@@ -210,6 +210,27 @@ static void put_rows(struct json *json, const struct events *events)
     }
 }
 
+/* What was run, by columns of its result; empty ones are left out. */
+static void put_result(struct json *json, const struct result *result)
+{
+    static const char *const names[] = {"op",   "chip",     "profile", "slice", "wrap",       "mesh",
+                                        "ring", "strategy", "engine",  "dtype", "size_bytes", "time_s"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const struct column *column = columns;
+        while (!column->name || strcmp(column->name, names[i]) != 0)
+            column++;
+        char number[32] = "";
+        double value = column_value(column, result);
+        if (!isnan(value))
+            snprintf(number, sizeof number, column->kind == COLUMN_BYTES ? "%.0f" : "%.9g", value);
+        const char *text = column->kind == COLUMN_TEXT ? column_text(column, result) : number;
+        if (!*text)
+            continue;
+        json_key(json, names[i]);
+        json_string(json, text);
+    }
+}
+
 static int write_json(const struct events *events, const struct perfetto_options *options, FILE *out,
                       struct status *st)
 {
@@ -219,10 +240,8 @@ static int write_json(const struct events *events, const struct perfetto_options
         return code;
     json_object(&json);
     put(&json, "displayTimeUnit:s otherData:{", "ns");
-    for (int i = 0; i < options->pairs; i++) {
-        json_key(&json, options->manifest[i].key);
-        json_string(&json, options->manifest[i].value);
-    }
+    if (options->result)
+        put_result(&json, options->result);
     put(&json, "chips:i chips_traced:i", events->waits->program->slice->chips, events->chips);
     json_end(&json);
     json_key(&json, "traceEvents");

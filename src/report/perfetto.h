@@ -32,17 +32,13 @@
 #include "engine/trace.h"
 #include "program/fold.h"
 #include "program/program.h"
+#include "study/result.h"
 
 enum { PERFETTO_CHIPS = 8 }; /* more make files that no viewer opens */
 
-struct perfetto_pair {
-    const char *key, *value;
-};
-
 struct perfetto_options {
-    int chips;                            /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
-    int pairs;                            /* what was run, for otherData */
-    const struct perfetto_pair *manifest; /* [pairs] */
+    int chips;                   /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
+    const struct result *result; /* what was run, for otherData; or NULL */
 };
 
 /* The critical chip is traced too, in the place of the last one if need be. `fold` and `trace` as for waits_init(). */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "base/status.h"
+#include "settings/settings.h"
 #include "study/job.h"
 #include "study/result.h"
 
@@ -37,6 +38,10 @@ int report_critical(const struct run *run, FILE *out, struct status *st);
 /* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the
  * bandwidth in use. */
 int report_links(const struct program *program, double time_s, struct csv_writer *csv, struct status *st);
+
+/* run --draws N, of the one point: one routing of the experts after another, and what they have in common; `csv` is open
+ * where a row for each draw is asked for. */
+int report_draws(const struct grid *grid, int draws, struct csv_writer *csv, bool table, struct status *st);
 
 /* What the fields of a line of heading have in common: "all-gather of bf16 on v5e 4x4 (no wrap), ..." */
 void report_heading(const struct result result[], int results, FILE *out);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "report/run_draws.h"
-
+/* run --draws N: one routing of the experts after another, and what they have in common. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/distribution.h"
 #include "base/workers.h"
+#include "report/report.h"
 #include "report/table.h"
 #include "study/draws.h"
 
@@ -83,7 +83,7 @@ static int processors(void)
     return online < 1 ? 1 : online > WORKERS_MAX ? WORKERS_MAX : (int)online;
 }
 
-int draws_run(const struct grid *grid, int count, struct csv_writer *csv, bool table, struct status *st)
+int report_draws(const struct grid *grid, int count, struct csv_writer *csv, bool table, struct status *st)
 {
     struct draws draws = {.result = calloc((size_t)count + 1, sizeof *draws.result)};
     struct workers_task task = {.count = count,

@@ -11,27 +11,9 @@
 #include "report/perfetto.h"
 #include "report/report.h"
 
-/* What was run, by columns of its result; empty ones are left out of the trace. */
-static const char *const manifest[] = {"op",   "chip",     "profile", "slice", "wrap",       "mesh",
-                                       "ring", "strategy", "engine",  "dtype", "size_bytes", "time_s"};
-enum { PAIRS = sizeof manifest / sizeof *manifest, NUMBER = 32 };
-
 int report_trace(const struct run *run, int chips, FILE *out, struct status *st)
 {
-    char number[PAIRS][NUMBER];
-    struct perfetto_pair pair[PAIRS];
-    struct perfetto_options options = {.chips = chips, .manifest = pair};
-    for (int t = 0; t < PAIRS; t++) {
-        const struct column *column = columns;
-        while (!column->name || strcmp(column->name, manifest[t]) != 0)
-            column++;
-        double value = column_value(column, &run->result);
-        const char *text = isnan(value) ? "" : number[t];
-        snprintf(number[t], NUMBER, column->kind == COLUMN_BYTES ? "%.0f" : "%.9g", value);
-        text = column->kind == COLUMN_TEXT ? column_text(column, &run->result) : text;
-        if (*text)
-            pair[options.pairs++] = (struct perfetto_pair){manifest[t], text};
-    }
+    const struct perfetto_options options = {.chips = chips, .result = &run->result};
     return perfetto_write(run->timing.whole, &run->timing.fold, &run->timing.trace, &options, out, st);
 }
 

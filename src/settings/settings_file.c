@@ -103,8 +103,7 @@ int settings_read(struct settings *settings, const char *path, struct status *st
         code = read_keys(settings, document.root, st);
     if (code == 0 && !(settings->file = strdup(path)))
         code = status_nomem(st);
-    if (code == 0)
-        settings->has_parts = node_get(document.root, "parts") != NULL;
+    settings->has_parts = code == 0 && node_get(document.root, "parts") != NULL;
     if (code == 0 && settings_count(settings, "op") == 0) {
         code = is_model(document.root)
                    ? settings_add(settings, option_by_name("op"), path, st)
@@ -149,12 +148,6 @@ static bool runs_model(const struct settings *settings)
     return op && document_is_path(op);
 }
 
-/* What a file says for an option, both values for a message where they differ. */
-static const char *first_of(const struct setting *setting)
-{
-    return setting->count > 0 ? setting->text[0] : "nothing";
-}
-
 static bool same(const struct setting *a, const struct setting *b)
 {
     bool equal = a->count == b->count;
@@ -177,7 +170,8 @@ int settings_add_model(struct settings *settings, const char *path, struct statu
             same(&settings->of[i], &other.of[i]))
             continue;
         code = status_fail(st, STATUS_INPUT, "%s: %s is %s here and %s in %s; give --%s for both", path,
-                           option->name, first_of(&other.of[i]), first_of(&settings->of[i]), settings->file,
+                           option->name, other.of[i].count > 0 ? other.of[i].text[0] : "nothing",
+                           settings->of[i].count > 0 ? settings->of[i].text[0] : "nothing", settings->file,
                            option->name);
     }
     if (code == 0)
