@@ -194,13 +194,11 @@ int32_t icisim_collective_append(struct icisim_program *program, struct icisim_p
     struct api_call call = api_begin();
     struct point said;
     struct job job = {0};
-    int32_t code = api_point(point, &said, &call.st);
-    if (code == 0)
-        code = job_open(&job, &said, &point->catalog, &call.st);
-    if (code == 0)
-        code = append(program, &job, after, &call.st);
+    bool open =
+        api_point(point, &said, &call.st) == 0 && job_open(&job, &said, &point->catalog, &call.st) == 0;
+    int32_t done = open ? append(program, &job, after, &call.st) : call.st.code;
     job_close(&job);
-    return api_end(&call, code, st);
+    return api_end(&call, done, st);
 }
 
 /* The row of the table with an index; beyond the last, the empty one that ends it. */

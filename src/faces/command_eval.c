@@ -147,15 +147,13 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
     if (op < 0)
         return op;
     eval->example.call.op = (enum call_op)op;
-    int code = option_check(point, op_of_call((enum call_op)op), call_name((enum call_op)op), st);
-    if (code == 0)
-        code = machine_open(&eval->machine, point, catalog, st);
-    if (code < 0)
-        return code;
+    if (option_check(point, op_of_call((enum call_op)op), call_name((enum call_op)op), st) < 0 ||
+        machine_open(&eval->machine, point, catalog, st) < 0)
+        return st->code;
     eval->example.axes = eval->machine.mesh.axes;
-    if ((code = read_input(eval, settings, st)) < 0 || (code = read_call(eval, settings, st)) < 0 ||
-        (code = read_in_spec(eval, settings, st)) < 0)
-        return code;
+    if (read_input(eval, settings, st) < 0 || read_call(eval, settings, st) < 0 ||
+        read_in_spec(eval, settings, st) < 0)
+        return st->code;
     return read_plan(eval, settings, point, st);
 }
 
@@ -184,12 +182,11 @@ static int run_job(const struct point *point, int (*show)(struct job *job, FILE 
 {
     struct catalog catalog = {0};
     struct job job = {.options.model.numbers = show == eval_model};
-    int code = job_open(&job, point, &catalog, st);
-    if (code == 0)
-        code = show(&job, stdout, st);
+    if (job_open(&job, point, &catalog, st) == 0)
+        show(&job, stdout, st);
     job_close(&job);
     catalog_free(&catalog);
-    return code;
+    return st->code;
 }
 
 /* One point only: numbers are not swept. */

@@ -33,11 +33,10 @@ static int count_point(const struct point *point, struct catalog *catalog, struc
     if (!module_job_matches(point))
         return status_fail(st, STATUS_INPUT,
                            "--count-only counts what a module issues; name HLO text or a model");
-    int code = module_job_read(point, catalog, &module, path, &disguised, st);
-    if (code == 0)
-        code = module_print_counts(&module, stdout, st);
+    if (module_job_read(point, catalog, &module, path, &disguised, st) == 0)
+        module_print_counts(&module, stdout, st);
     module_free(&module);
-    return code;
+    return st->code;
 }
 
 static int count(struct outputs *outputs, struct status *st)

@@ -154,21 +154,19 @@ static int topology(struct settings *settings, struct status *st)
         return text_unknown("action of topology", action, actions, st);
     if (strcmp(action, "export") == 0 && settings_count(settings, "axis") > 0)
         return status_fail(st, STATUS_INPUT, "--axis does not apply to topology export; leave it out");
-    int code = settings_check(settings, st);
-    if (code == 0)
-        code = grid_init(&grid, settings, st);
-    for (int64_t i = 0; i < grid.points && code == 0; i++) {
+    if (settings_check(settings, st) < 0 || grid_init(&grid, settings, st) < 0)
+        return st->code;
+    for (int64_t i = 0; i < grid.points && st->code == 0; i++) {
         struct point point;
         grid_point(&grid, i, &point);
-        code = machine_open(&machine, &point, &catalog, st);
-        if (code == 0 && strcmp(action, "show") == 0)
-            code = show(&machine, &point, st);
-        else if (code == 0)
-            code = export(&machine, settings_text(settings, "output"), st);
+        if (machine_open(&machine, &point, &catalog, st) == 0 && strcmp(action, "show") == 0)
+            show(&machine, &point, st);
+        else if (st->code == 0)
+            export(&machine, settings_text(settings, "output"), st);
         machine_close(&machine);
     }
     catalog_free(&catalog);
-    return code;
+    return st->code;
 }
 
 const struct command command_topology = {

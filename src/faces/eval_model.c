@@ -111,38 +111,34 @@ static int show_experts(const struct point *point, const struct module_job *m, F
                  *made = in + model->inputs;
     if (!in)
         return status_nomem(st);
-    int code = numbers_read(point->work.file, model, in, st);
-    if (code == 0)
-        code = numbers_run(model, &m->module, in, 0, made, st);
-    if (code == 0) {
+    if (numbers_read(point->work.file, model, in, st) == 0 &&
+        numbers_run(model, &m->module, in, 0, made, st) == 0) {
         fprintf(out, "# each of %d experts takes %lld rows of a device\n", r->experts,
                 (long long)r->capacity);
         print_sends(&model->experts->of[0].dispatch, out);
         print_dropped(r, out);
         fprintf(out, "# %s\n", model->output[0].name);
         array_print(&made[0], out);
-        code = judge_experts(point, model, &made[0], out, st);
+        judge_experts(point, model, &made[0], out, st);
     }
     for (int i = 0; i < model->inputs + model->outputs; i++)
         array_free(&in[i]);
     free(in);
-    return code;
+    return st->code;
 }
 
 static int show_step(const struct module_job *m, FILE *out, struct status *st)
 {
     struct model_eval eval = {0};
     char mesh[AXES_TEXT];
-    int code = model_eval(&eval, &m->step, &m->module, st);
-    if (code == 0) {
+    if (model_eval(&eval, &m->step, &m->module, st) == 0) {
         fprintf(out, "# %s on %d devices, mesh %s, strategy %s: norms, and how far one device's are\n",
                 m->path, m->module.partitions, axes_print(&m->step.model.axes, mesh), m->step.strategy);
-        code = print_outputs(&eval, out, st);
+        if (print_outputs(&eval, out, st) == 0)
+            judge(&eval, out, st);
     }
-    if (code == 0)
-        code = judge(&eval, out, st);
     model_eval_free(&eval);
-    return code;
+    return st->code;
 }
 
 int eval_model(struct job *job, FILE *out, struct status *st)

@@ -112,9 +112,7 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
     cut.local = (struct local){0};
     snprintf(label, sizeof label, "input, %s", array_print_shape(&cut.input, shape));
     int code = block ? print_array(label, 0, &cut.input, out, st) : status_nomem(st);
-    if (code == 0)
-        code = case_blocks(&cut, block, st);
-    if (code == 0) {
+    if (code == 0 && (code = case_blocks(&cut, block, st)) == 0) {
         fprintf(out, "blocks by %s, %s each\n", spec_print(&cut.in_spec, &cut.axes, spec),
                 array_print_shape(&block[0], shape));
         code = print_blocks(e->mesh, block, out, st);
@@ -162,12 +160,12 @@ static int print_time(const struct evaluation *e, FILE *out, struct status *st)
     if (transfers == 0)
         return 0;
     int steps = program_steps(&e->program, st);
-    int code = steps < 0 ? steps : program_time(&e->program, &time_s, st);
-    if (code == 0)
-        fprintf(out, "# takes %s: %d step%s, %lld transfer%s, %.9g B over links\n",
-                units_print_time(time_s, time), steps, steps == 1 ? "" : "s", transfers,
-                transfers == 1 ? "" : "s", program_link_bytes(&e->program));
-    return code;
+    if (steps < 0 || program_time(&e->program, &time_s, st) < 0)
+        return st->code;
+    fprintf(out, "# takes %s: %d step%s, %lld transfer%s, %.9g B over links\n",
+            units_print_time(time_s, time), steps, steps == 1 ? "" : "s", transfers,
+            transfers == 1 ? "" : "s", program_link_bytes(&e->program));
+    return 0;
 }
 
 /* Does the result that must come out have the sharding asked for? If it does not, the input is wrong. */
@@ -199,13 +197,11 @@ int eval_print(struct eval *eval, FILE *out, struct status *st)
 {
     struct evaluation *e = &eval->evaluation;
     struct status wrong = {0};
-    int code = check_out_spec(eval, st);
-    if (code < 0)
-        return code;
+    if (check_out_spec(eval, st) < 0)
+        return st->code;
     print_heading(eval, out);
-    if ((code = print_start(eval, out, st)) < 0 || (code = eval_steps(e, out, st)) < 0 ||
-        (code = print_result(eval, out, st)) < 0)
-        return code;
+    if (print_start(eval, out, st) < 0 || eval_steps(e, out, st) < 0 || print_result(eval, out, st) < 0)
+        return st->code;
     if (evaluation_check(e, &wrong) == 0) {
         fputs("# equals the definition\n", out);
         return print_time(e, out, st);

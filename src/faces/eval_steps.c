@@ -97,11 +97,9 @@ static int print_moved(const struct evaluation *e, const struct moved *moved, FI
     static const char *const does[] = {"put in", "added to", "largest with", "smallest with", "put in"};
     const struct payload *payload = &e->program.payload[e->program.op[moved->op].payload];
     char from[MEMORY_TEXT], to[MEMORY_TEXT];
-    int code = memory_print_view(&e->program, &payload->a, moved->from, moved->from, from);
-    if (code == 0)
-        code = memory_print_view(&e->program, &payload->to, moved->from, moved->to, to);
-    if (code < 0)
-        return code;
+    if (memory_print_view(&e->program, &payload->a, moved->from, moved->from, from) < 0 ||
+        memory_print_view(&e->program, &payload->to, moved->from, moved->to, to) < 0)
+        return STATUS_NOMEM;
     fprintf(out, "  %d ", mesh_device(e->mesh, moved->from));
     if (moved->from != moved->to)
         fprintf(out, "-> %d  %s", mesh_device(e->mesh, moved->to), from);

@@ -287,13 +287,11 @@ static int choose_chips(struct events *events, int chips, struct status *st)
 int events_collect(struct events *events, const struct waits *waits, int chips, struct status *st)
 {
     *events = (struct events){.waits = waits};
-    int code = choose_chips(events, chips, st);
-    if (code == 0)
-        code = add_stages(events, st);
-    for (int32_t c = 0; code == 0 && c < events->chips; c++)
+    if (choose_chips(events, chips, st) < 0 || add_stages(events, st) < 0)
+        return st->code;
+    for (int32_t c = 0; c < events->chips; c++)
         add_computes(events, events->chip[c]);
-    if (code == 0)
-        code = add_links(events, st);
+    int code = add_links(events, st);
     return code == 0 && events->failed ? status_nomem(st) : code;
 }
 

@@ -200,10 +200,9 @@ static int print_steps(struct steps *all, FILE *out, struct status *st)
     table.column[FIXED + DIRECTIONS].hidden = !all->computes;
     table.column[FIXED + DIRECTIONS + 1].hidden = !all->waits;
     print_heading(all, out);
-    if (code == 0)
-        return table_end(&table, out, st);
-    table_free(&table);
-    return code;
+    if (code < 0)
+        table_free(&table);
+    return code < 0 ? code : table_end(&table, out, st);
 }
 
 int report_steps(const struct run *run, FILE *out, struct status *st)

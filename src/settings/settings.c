@@ -109,15 +109,12 @@ static int add_values(struct settings *settings, const struct option_row *option
     double first, last, by;
     char *end = NULL, value[40];
     bool times = *step == 'x', whole = option->kind == OPTION_BYTES;
-    int code = option_number(option, from, &first, st);
-    if (code == 0)
-        code = option_number(option, to, &last, st);
-    if (code == 0 && times)
+    if (option_number(option, from, &first, st) < 0 || option_number(option, to, &last, st) < 0)
+        return st->code;
+    if (times)
         by = strtod(step + 1, &end);
-    else if (code == 0)
-        code = option_number(option, step + 1, &by, st);
-    if (code < 0)
-        return code;
+    else if (option_number(option, step + 1, &by, st) < 0)
+        return st->code;
     if (last < first)
         return status_fail(st, STATUS_INPUT,
                            "--%s '%s:%s:%s' falls from %s to %s; write the smaller end first", option->name,
@@ -128,6 +125,7 @@ static int add_values(struct settings *settings, const struct option_row *option
                            "--%s '%s:%s:%s': a range rises, such as 1:8:x2 or 1:8:+1 with units",
                            option->name, from, to, step);
     double at = first, factor = 1;
+    int code = 0;
     for (int i = 1; at <= last + fabs(last) * 1e-9 && code == 0; i++) {
         if (i > RANGE_MAX)
             return status_fail(st, STATUS_LIMIT, "--%s: the range has more than %d values; take larger steps",
