@@ -22,10 +22,8 @@ const char *icisim_chip_name(int index)
 
 static int load(struct icisim_chip *chip, const char *name_or_path, const char *profile, struct status *st)
 {
-    int index = text_index(profile, chip_profile_names);
-    if (index < 0)
-        return text_unknown("profile", profile, chip_profile_names, st);
-    return chip_load(&chip->chip, name_or_path, (enum chip_profile)index, st);
+    int index = text_choice("profile", profile, chip_profile_names, st);
+    return index < 0 ? index : chip_load(&chip->chip, name_or_path, (enum chip_profile)index, st);
 }
 
 struct icisim_chip *icisim_chip_new(const char *name_or_path, const char *profile, struct icisim_status *st)

@@ -150,8 +150,8 @@ static int topology(struct settings *settings, struct status *st)
     if (!action)
         return status_fail(st, STATUS_INPUT,
                            "topology: show or export? write icisim topology show --slice 4x4");
-    if (text_index(action, actions) < 0)
-        return text_unknown("action of topology", action, actions, st);
+    if (text_choice("action of topology", action, actions, st) < 0)
+        return st->code;
     if (strcmp(action, "export") == 0 && settings_count(settings, "axis") > 0)
         return status_fail(st, STATUS_INPUT, "--axis does not apply to topology export; leave it out");
     if (settings_check(settings, st) < 0 || grid_init(&grid, settings, st) < 0)

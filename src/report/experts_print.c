@@ -262,7 +262,7 @@ int experts_print(const struct job *job, const struct run *run, const struct mod
         return 0;
     struct experts_loads loads = {0};
     const struct experts_report r = {.job = job, .m = m, .experts = experts, .run = run, .loads = &loads};
-    if (experts_loads_count(&loads, experts, &job->machine.mesh.axes, st) == 0)
+    if (experts_loads_count(&loads, experts, st) == 0)
         print_all(&r, rows, out, st);
     experts_loads_free(&loads);
     return st->code;

@@ -74,8 +74,7 @@ static int parse_choice(const struct option_row *option, const char *text, struc
     snprintf(words, sizeof words, "%s", option->values);
     for (int n = 0; n < WORDS && rest; n++)
         names[n] = strsep(&rest, " ");
-    int index = text_index(text, names);
-    return index >= 0 ? index : text_unknown(option->name, text, names, st);
+    return text_choice(option->name, text, names, st);
 }
 
 /* Any value that an option can have. */
