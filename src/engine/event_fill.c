@@ -13,6 +13,11 @@
 #include "base/grow.h"
 #include "base/status.h"
 
+/* A link of which less than this share of the bandwidth is left may get full soon: it is watched for so many
+ * fillings. Less than nothing is left of a link that should have been watched, rounding aside. */
+static const double nearly_full_frac = 0.05, rounding_frac = 1e-12;
+enum { WATCHED_FILLS = 16 };
+
 /* Flows that cross a link so often are held at this level. */
 static void fill_note(struct network *network, int32_t link, int32_t crossings)
 {
@@ -75,7 +80,8 @@ static int32_t flows_on(const struct network *network, int32_t link)
     return network->link[link].singles + network->bundle[link].crossings;
 }
 
-/* Brings the links of a group to where filling starts, writes those that may get full to network->heap, in any order, and returns how many. Links that got full before that stay as they are. */
+/* Brings the links of a group to where filling starts, writes those that are watched and may get full to network->heap, in
+ * any order, and returns how many. Links that got full before that stay as they are. */
 static int32_t fill_start(struct network *network, struct group *g, double *level_Bps)
 {
     int32_t entries = 0;
@@ -93,15 +99,15 @@ static int32_t fill_start(struct network *network, struct group *g, double *leve
     for (int32_t i = 0; i < g->from; i++)
         network->bundle[g->order[i]].full = network->pass;
     fill_again(network, g, g->from, level_Bps);
-    if (g->orders > g->from)
-        g->orders = g->from;
+    for (; g->orders > g->from; g->orders--)
+        network->fill[g->order[g->orders - 1]].watched = g->fills;
     network->open = 0;
     for (int32_t i = 0; i < g->busies; i++) {
         int32_t link = g->busy[i];
         const struct fill *fill = &network->fill[link];
         if (network->bundle[link].full == network->pass)
             continue;
-        if (fill->open > 0)
+        if (fill->open > 0 && fill->watched >= g->fills)
             network->heap[entries++] = (struct fill_entry){fill->left_Bps / fill->open, link};
         network->open += fill->open;
     }
@@ -291,6 +297,22 @@ static bool hold_level(struct network *network, struct group *g, int32_t fulls, 
     return true;
 }
 
+/* Was a link not watched that carries more than its bandwidth, or that alone could hold some flows? */
+static bool overlooked(struct network *network, const struct group *g)
+{
+    bool found = false;
+    for (int32_t i = 0; i < g->busies; i++) {
+        struct fill *fill = &network->fill[g->busy[i]];
+        double Bps = network->map->Bps[g->busy[i]];
+        if ((fill->open == 0 && fill->left_Bps >= nearly_full_frac * Bps) ||
+            network->bundle[g->busy[i]].full == network->pass)
+            continue;
+        found |= fill->watched < g->fills && (fill->open > 0 || fill->left_Bps < -rounding_frac * Bps);
+        fill->watched = g->fills + WATCHED_FILLS;
+    }
+    return found;
+}
+
 /* Queues the earliest end in the group. */
 static void queue_due(struct network *network, struct group *g, double now_s)
 {
@@ -308,14 +330,17 @@ static void queue_due(struct network *network, struct group *g, double now_s)
 void group_fill(struct network *network, struct group *g, double now_s)
 {
     bool okay = true;
-    double level_Bps;
-    network->pass++;
-    int32_t entries = fill_start(network, g, &level_Bps), fulls;
-    network->heap[entries].level_Bps = INFINITY;
-    for (int32_t i = entries / 2 - 1; i >= 0; i--)
-        sift_down(network->heap, entries, i);
-    while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)
-        okay = hold_level(network, g, fulls, level_Bps, now_s);
+    g->fills++;
+    do {
+        double level_Bps;
+        network->pass++;
+        int32_t entries = fill_start(network, g, &level_Bps), fulls;
+        network->heap[entries].level_Bps = INFINITY;
+        for (int32_t i = entries / 2 - 1; i >= 0; i--)
+            sift_down(network->heap, entries, i);
+        while (okay && network->open > 0 && (fulls = next_full(network, &entries, &level_Bps)) > 0)
+            okay = hold_level(network, g, fulls, level_Bps, now_s);
+    } while (okay && overlooked(network, g));
     g->from = INT32_MAX;
     if (okay)
         queue_due(network, g, now_s);

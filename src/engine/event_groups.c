@@ -90,6 +90,7 @@ void group_busy(struct network *network, struct group *group, int32_t link)
         return;
     group->busy[group->busies++] = link;
     fill->busy = true;
+    fill->watched = group->fills + 1;
 }
 
 /* The first path comes: nothing is known of what its links can carry. */

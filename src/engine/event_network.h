@@ -19,8 +19,13 @@
  * held yet as it held before. (These are the same ones then: all links that were full earlier have held theirs again, so
  * its own are still to be held, and there are no others.)
  *
- * A path that ends was held at some level. Links that get full below that level do not see the difference: the path did
- * not cross them, or they would have held it. So they are not looked for again, and filling goes on at that level.
+ * Two things keep most links out of a filling:
+ *   - A path that ends was held at some level. Links that get full below that level do not see the difference: the
+ *     path did not cross them, or they would have held it. So they are not looked for again, and filling goes on at that
+ *     level.
+ *   - Most links never get full. Only those are watched that were full last time, or nearly; at the end it is
+ *     checked that no other one carries more than its bandwidth, or else that one is watched too, and filling
+ *     starts again.
  *
  * Where several links are full at one level, a path that crosses more of them is held by the first one of its
  * route: so what is alike stays alike to the last bit. Links and groups that changed are marked dirty and settled once
@@ -113,9 +118,10 @@ struct bundle {
 /* How far a link is filled. */
 struct fill {
     double left_Bps;
-    int32_t open; /* flows that are not held yet, a path as often as it crosses */
-    int32_t held; /* of these, at this level */
-    bool busy;    /* in the list of its group */
+    int32_t open;    /* flows that are not held yet, a path as often as it crosses */
+    int32_t held;    /* of these, at this level */
+    int32_t watched; /* to the end of this filling of its group */
+    bool busy;       /* in the list of its group */
 };
 
 /* In the heap of a filling: a link, and a level below which it is not full. */
@@ -129,6 +135,7 @@ struct group {
     bool dirty;
     double due_s;           /* its event; NaN if none is queued */
     int32_t from;           /* the place in the order from which it must be filled again */
+    int32_t fills;          /* how often it was */
     int32_t paths;          /* that flow in it: 0, and its links share on their own */
     int32_t *link, links;   /* all of them */
     int32_t *busy, busies;  /* those that have flows, and some that no longer do */
