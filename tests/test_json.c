@@ -54,7 +54,7 @@ static void values_are_written(void)
     json_key(&j, "list");
     json_array(&j);
     json_int(&j, -9223372036854775807);
-    json_null(&j);
+    json_number(&j, "%.9g", (double)NAN);
     json_number(&j, "%.6f", 2.385);
     json_number(&j, "%.9g", 1e-30);
     json_number(&j, "%.9g", (double)NAN);

@@ -152,12 +152,6 @@ void json_int(struct json *json, int64_t value)
         end(json, yajl_gen_integer(json->generator, value));
 }
 
-void json_null(struct json *json)
-{
-    if (begin(json))
-        end(json, yajl_gen_null(json->generator));
-}
-
 void json_number(struct json *json, const char *format, ...)
 {
     char number[64];
@@ -167,8 +161,8 @@ void json_number(struct json *json, const char *format, ...)
     va_end(args);
     if (n < 0 || (size_t)n >= sizeof number)
         fault(json, "a number too long");
-    else if (!isdigit((unsigned char)number[number[0] == '-']))
-        json_null(json);
     else if (begin(json))
-        end(json, yajl_gen_number(json->generator, number, (size_t)n));
+        end(json, isdigit((unsigned char)number[number[0] == '-'])
+                      ? yajl_gen_number(json->generator, number, (size_t)n)
+                      : yajl_gen_null(json->generator));
 }

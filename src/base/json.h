@@ -43,7 +43,6 @@ void json_end(struct json *json); /* of the object or array opened last */
 void json_key(struct json *json, const char *key);
 void json_string(struct json *json, const char *text);
 void json_int(struct json *json, int64_t value);
-void json_null(struct json *json);
 
 /* A number as printf writes it, "%.6f" or "%.9g"; null where that is no number of JSON (nan, inf). */
 void json_number(struct json *json, const char *format, ...) __attribute__((format(printf, 2, 3)));

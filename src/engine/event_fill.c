@@ -266,8 +266,6 @@ static bool hold_anew(struct network *network, int32_t fulls, double level_Bps, 
             !take_over_from(network, full[f], fulls == 1, now_s))
             return false;
     }
-    if (fulls == 1 && !hold_noted(network, *full))
-        return false;
     fill_subtract(network, level_Bps);
     for (int32_t f = 0; f < fulls; f++) {
         if (network->bundle[full[f]].counted < network->link[full[f]].helds && !hold_count(network, full[f]))

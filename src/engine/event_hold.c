@@ -103,23 +103,6 @@ bool hold_count(struct network *network, int32_t link)
     return true;
 }
 
-bool hold_noted(struct network *network, int32_t link)
-{
-    struct bundle *on = &network->bundle[link];
-    const struct link *l = &network->link[link];
-    on->shares = on->total = 0;
-    if (!GROW_BY(on->share, 0, on->share_room, network->touches))
-        return false;
-    for (int32_t t = 0; t < network->touches; t++) {
-        int32_t other = network->touched[t], crossings = network->fill[other].held;
-        on->share[on->shares++] = (struct share){other, crossings};
-        on->total += crossings;
-    }
-    on->own = network->fill[link].held;
-    on->counted = l->helds;
-    return true;
-}
-
 double hold_least(struct link *on)
 {
     if (on->helds == 0)

@@ -234,12 +234,10 @@ void network_free_groups(struct network *network);
 void path_remove(struct network *network, uint32_t flow);
 
 /* event_hold.c. A link holds a flow from now on, or lets a path go. hold_count() brings its shares up to date: it must
- * follow before another link lets go. hold_noted() does so for a link that alone is full at a level: they are what
- * event_fill.c has noted. The least end of what it holds, infinity if that is nothing. All that is due ends. */
+ * follow before another link lets go. The least end of what it holds, infinity if that is nothing. All that is due ends. */
 bool hold(struct network *network, int32_t link, uint32_t flow, double now_s);
 void hold_end(struct network *network, int32_t link, uint32_t flow, double now_s);
 bool hold_count(struct network *network, int32_t link);
-bool hold_noted(struct network *network, int32_t link);
 double hold_least(struct link *link);
 bool hold_end_due(struct network *network, int32_t link, double now_s, double frac);
 

@@ -42,38 +42,32 @@ static bool lay_whole(const struct slice *slice, const struct axes *axes, struct
     return true;
 }
 
-/* What parts are judged by, the first most. JAX's comment on the third says that axes which nobody has taken are better;
+/* What parts are judged by, the first most: the product of the axes taken whole, how many these are, the product of the axes
+ * that somebody shares, and the parts themselves. JAX's comment on the third says that axes which nobody has taken are better;
  * its code prefers those that somebody has, and so do we. */
-struct merit {
-    int whole_size, whole_axes, shared_size;
-};
-
-static struct merit judge(const struct slice *slice, const struct parts *parts, const int taken[])
+enum { MERITS = 3 + SLICE_AXES };
+static void judge(const struct slice *slice, const struct parts *parts, const int taken[], int merit[MERITS])
 {
-    struct merit merit = {1, 0, 1};
-    for (int p = 0; p < slice->axes; p++) {
-        bool whole = parts->n[p] == slice->len[p];
-        merit.whole_size *= whole ? parts->n[p] : 1;
-        merit.whole_axes += whole && parts->n[p] > 1;
-        merit.shared_size *= taken[p] > 1 ? parts->n[p] : 1;
+    merit[0] = merit[2] = 1;
+    merit[1] = 0;
+    for (int p = 0; p < SLICE_AXES; p++) {
+        bool whole = p < slice->axes && parts->n[p] == slice->len[p];
+        merit[0] *= whole ? parts->n[p] : 1;
+        merit[1] += whole && parts->n[p] > 1;
+        merit[2] *= taken[p] > 1 ? parts->n[p] : 1;
+        merit[3 + p] = parts->n[p];
     }
-    return merit;
 }
 
 static bool is_better(const struct slice *slice, const struct parts *x, const struct parts *y,
                       const int taken[])
 {
-    struct merit a = judge(slice, x, taken), b = judge(slice, y, taken);
-    if (a.whole_size != b.whole_size)
-        return a.whole_size > b.whole_size;
-    if (a.whole_axes != b.whole_axes)
-        return a.whole_axes > b.whole_axes;
-    if (a.shared_size != b.shared_size)
-        return a.shared_size > b.shared_size;
-    for (int p = 0; p < slice->axes; p++)
-        if (x->n[p] != y->n[p])
-            return x->n[p] > y->n[p];
-    return false;
+    int a[MERITS], b[MERITS], m = 0;
+    judge(slice, x, taken, a);
+    judge(slice, y, taken, b);
+    while (m < MERITS - 1 && a[m] == b[m])
+        m++;
+    return a[m] > b[m];
 }
 
 /* The best parts of what is left that multiply to n. */

@@ -64,35 +64,33 @@ struct seen {
 };
 enum { NOBODY = -2 };
 
-static const uint8_t *mask_of(const struct program *program, const struct op *op)
+/* Widens the periods for a table as an op looks at it, unless the op before that looked at it had the same mask. */
+static void widen_seen(const struct program *program, struct column column, int32_t where, int32_t *seen_by,
+                       int period[SLICE_AXES])
 {
-    return op->where == WHERE_ALL ? NULL : program->mask[op->where];
+    if (*seen_by == where)
+        return;
+    *seen_by = where;
+    column.mask = where == WHERE_ALL ? NULL : program->mask[where];
+    widen(program->slice, &column, period);
 }
 
 static void widen_for(const struct program *program, const struct op *op, struct seen *seen,
                       int period[SLICE_AXES])
 {
-    const struct slice *slice = program->slice;
-    int32_t table = op->kind == OP_SEND ? op->towards.table : NO_TABLE;
+    int32_t index = op->kind == OP_SEND ? op->towards.table : NO_TABLE, amount = op->amount.table;
     if (op->where != WHERE_ALL && !seen->mask[op->where]) {
-        widen(slice, &(struct column){program->mask[op->where], sizeof **program->mask, NULL}, period);
+        widen(program->slice, &(struct column){program->mask[op->where], sizeof **program->mask, NULL},
+              period);
         seen->mask[op->where] = true;
     }
-    if (table != NO_TABLE && seen->by_index[table] != op->where) {
-        widen(slice,
-              &(struct column){program->index_table[table], sizeof **program->index_table,
-                               mask_of(program, op)},
-              period);
-        seen->by_index[table] = op->where;
-    }
-    table = op->amount.table;
-    if (table != NO_TABLE && seen->by_amount[table] != op->where) {
-        widen(slice,
-              &(struct column){program->amount_table[table], sizeof **program->amount_table,
-                               mask_of(program, op)},
-              period);
-        seen->by_amount[table] = op->where;
-    }
+    if (index != NO_TABLE)
+        widen_seen(program, (struct column){program->index_table[index], sizeof **program->index_table, NULL},
+                   op->where, &seen->by_index[index], period);
+    if (amount != NO_TABLE)
+        widen_seen(program,
+                   (struct column){program->amount_table[amount], sizeof **program->amount_table, NULL},
+                   op->where, &seen->by_amount[amount], period);
 }
 
 static bool folds(const struct fold *fold)

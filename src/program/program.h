@@ -225,6 +225,9 @@ int32_t program_payload(struct program *program, struct payload payload);
 /* Lets the last dim of a buffer, of GRID_SHARES parts at most, cut by shares. */
 void program_share(struct program *program, int32_t buffer, const int share[]);
 
+/* What all shares of dim d are together; 0 where it cuts equally. */
+int64_t buffer_shares(const struct buffer *buffer, int d);
+
 /* Where part i begins of `total` rows (or columns) that dim d cuts; part n begins at their end. */
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i);
 

@@ -61,9 +61,7 @@ static double uneven_elements(const struct buffer *buffer)
 {
     int64_t parts[2] = {1, 1};
     for (int d = 0; d < buffer->dims; d++) {
-        int64_t all = 0;
-        for (int k = 0; k < GRID_SHARES && d == buffer->dims - 1; k++)
-            all += buffer->share[k];
+        int64_t all = buffer_shares(buffer, d);
         parts[buffer->dim[d].by_cols] *= all > 0 ? all : buffer->dim[d].n;
     }
     return (buffer->rows % parts[0] ? (double)buffer->cols : 0) +

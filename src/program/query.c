@@ -111,8 +111,7 @@ int program_steps(const struct program *program, struct status *st)
     return most;
 }
 
-/* What all shares are together; 0 where the dim cuts equally. */
-static int64_t all_shares(const struct buffer *buffer, int d)
+int64_t buffer_shares(const struct buffer *buffer, int d)
 {
     int64_t all = 0;
     for (int k = 0; k < GRID_SHARES && d == buffer->dims - 1; k++)
@@ -122,7 +121,7 @@ static int64_t all_shares(const struct buffer *buffer, int d)
 
 int64_t buffer_cut(const struct buffer *buffer, int d, int64_t total, int32_t i)
 {
-    int64_t n = buffer->dim[d].n, before = 0, larger = total % n, all = all_shares(buffer, d);
+    int64_t n = buffer->dim[d].n, before = 0, larger = total % n, all = buffer_shares(buffer, d);
     if (all == 0)
         return i * (total / n) + (i < larger ? i : larger);
     for (int32_t k = 0; k < i; k++)
