@@ -20,12 +20,32 @@
 #ifndef ICISIM_STEP_H
 #define ICISIM_STEP_H
 
+#include <math.h>
 #include <stdbool.h>
 
-double step_alpha(double peak_flops, double link_Bps);
-double step_tokens_of_fsdp(double alpha, int axes);                                         /* S1 */
-double step_most_of_tp(double width, double alpha, int axes);                               /* S2 */
-double step_best_fsdp(double tokens, double width, double chips, int axes, int tp_axes);    /* S3 */
-double step_tokens_of_both(double alpha, double width, int axes, int tp_axes, bool summed); /* S4, S4s */
+static inline double step_alpha(double peak_flops, double link_Bps)
+{
+    return peak_flops / (2 * link_Bps);
+}
+/* S1 */
+static inline double step_tokens_of_fsdp(double alpha, int axes)
+{
+    return alpha / axes;
+}
+/* S2 */
+static inline double step_most_of_tp(double width, double alpha, int axes)
+{
+    return width * axes / alpha;
+}
+/* S3 */
+static inline double step_best_fsdp(double tokens, double width, double chips, int axes, int tp_axes)
+{
+    return sqrt(tokens / width * axes / tp_axes * chips);
+}
+/* S4, S4s */
+static inline double step_tokens_of_both(double alpha, double width, int axes, int tp_axes, bool summed)
+{
+    return (summed ? 4 : 1) * alpha * alpha / (axes * tp_axes * width);
+}
 
 #endif

@@ -114,33 +114,13 @@ static int check(const struct frame *frame, int32_t instruction, const struct at
                                  "sequences of tokens, and going back what is due to its result");
 }
 
-/* Zeroed results, one or three, and rows to work in. */
-static int run_all(const struct frame *frame, int32_t instruction, struct attention *a, struct array out[])
+/* One device: zeroed results, one or three, of the shapes of q, k and v; and rows to work in. */
+static int run_on(const struct frame *frame, int32_t instruction, int device, struct value *const part[])
 {
     const struct module *module = frame->module;
-    bool back = a->dy != NULL;
-    int code = 0;
-    for (int o = 0; o < (back ? 3 : 1) && code == 0; o++)
-        code = interpret_array(module, module_at(module, module_operand(module, instruction, o))->shape,
-                               &out[o], frame->st);
-    a->p = malloc((size_t)a->sequence * sizeof *a->p);
-    a->ds = malloc((size_t)a->sequence * sizeof *a->ds);
-    if (code == 0 && (!a->p || !a->ds))
-        code = status_nomem(frame->st);
-    for (int64_t b = 0; b < a->batch && code == 0; b++)
-        for (int64_t head = 0; head < a->heads; head++)
-            for (int64_t s = 0; s < a->sequence; s++)
-                (back ? go_back : go_forward)(a, b, s, head, out);
-    free(a->p);
-    free(a->ds);
-    return code;
-}
-
-static int run_on(const struct frame *frame, int32_t instruction, int device, struct array out[])
-{
-    const struct module *module = frame->module;
-    int operands = module_at(module, instruction)->operands;
+    int operands = module_at(module, instruction)->operands, code = 0;
     const struct array *of[4] = {NULL};
+    struct array out[3] = {{0}};
     for (int o = 0; o < operands && o < 4; o++)
         of[o] = &frame_operand(frame, instruction, o)->array[device];
     struct attention a = {
@@ -152,14 +132,26 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
         a.heads = of[0]->shape[1] / a.width;
         a.kv = of[1]->shape[1] / a.width;
     }
-    int code = check(frame, instruction, &a, operands, of);
-    if (code < 0)
+    if ((code = check(frame, instruction, &a, operands, of)) < 0)
         return code;
     a.q = of[0]->data;
     a.k = of[1]->data;
     a.v = of[2]->data;
     a.dy = operands == 4 ? of[3]->data : NULL;
-    return run_all(frame, instruction, &a, out);
+    for (int o = 0; o < (a.dy ? 3 : 1) && code == 0; o++)
+        code = array_init(&out[o], of[o]->dims, of[o]->shape, of[o]->integer, frame->st);
+    a.p = malloc((size_t)a.sequence * sizeof *a.p);
+    a.ds = malloc((size_t)a.sequence * sizeof *a.ds);
+    if (code == 0 && (!a.p || !a.ds))
+        code = status_nomem(frame->st);
+    for (int64_t at = 0; code == 0 && at < a.batch * a.heads * a.sequence; at++)
+        (a.dy ? go_back : go_forward)(&a, at / (a.heads * a.sequence), at % a.sequence,
+                                      at / a.sequence % a.heads, out);
+    for (int o = 0; o < 3; o++)
+        part[o]->array[device] = out[o];
+    free(a.p);
+    free(a.ds);
+    return code;
 }
 
 /* The result is y, or a tuple of what is due to q, k and v. */
@@ -170,13 +162,9 @@ int attention_run(struct frame *frame, int32_t instruction)
     int code = 0;
     for (int o = 0; o < 3 && code == 0; o++)
         code = (part[o] = value_new(frame->devices, frame->st)) ? 0 : frame->st->code;
-    for (int d = 0; d < frame->devices && code == 0; d++) {
-        struct array out[3] = {{0}};
+    for (int d = 0; d < frame->devices && code == 0; d++)
         if (frame->active[d])
-            code = run_on(frame, instruction, d, out);
-        for (int o = 0; o < 3; o++)
-            part[o]->array[d] = out[o];
-    }
+            code = run_on(frame, instruction, d, part);
     if (code == 0 && !(*slot = back ? value_tuple(part, 3, frame->st) : value_keep(part[0])))
         code = frame->st->code;
     for (int o = 0; o < 3; o++)

@@ -73,7 +73,4 @@ int attention_run(struct frame *frame, int32_t instruction);
 int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
                    ...) __attribute__((format(printf, 4, 5)));
 
-/* An array of a shape of the module, zeroed. */
-int interpret_array(const struct module *module, int32_t shape, struct array *out, struct status *st);
-
 #endif

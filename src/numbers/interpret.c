@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "numbers/interpret.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +10,28 @@
 
 static int run(const struct frame *outer, int32_t computation, const bool active[], struct value **argument,
                struct value **result);
+
+int interpret_fail(const struct module *module, int32_t instruction, struct status *st, const char *format,
+                   ...)
+{
+    char why[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(why, sizeof why, format, args);
+    va_end(args);
+    return status_fail(st, STATUS_INPUT, "%s: %s", module_word(module, module_at(module, instruction)->name),
+                       why);
+}
+
+/* An array of a shape of the module, zeroed. */
+static int zeroed(const struct module *module, int32_t shape, struct array *out, struct status *st)
+{
+    const struct shape *s = &module->shape[shape];
+    *out = (struct array){0};
+    if (s->dtype < 0)
+        return status_fail(st, STATUS_INPUT, "a tuple or token where an array is needed");
+    return array_init(out, s->count, module->number + s->first, dtype_is_whole((enum dtype_id)s->dtype), st);
+}
 
 /* Checks an argument against its parameter. */
 static int check_argument(const struct module *module, int parameter, const struct array *argument,
@@ -20,7 +44,7 @@ static int check_argument(const struct module *module, int parameter, const stru
         if (module_at(module, at)->opcode != HLO_PARAMETER ||
             module_number(module, at, ATTR_PARAMETER_NUMBER, -1) != parameter)
             continue;
-        if (interpret_array(module, module_at(module, at)->shape, &wanted, st) < 0)
+        if (zeroed(module, module_at(module, at)->shape, &wanted, st) < 0)
             return st->code;
         bool same = array_same_shape(&wanted, argument);
         array_print_shape(&wanted, text[0]);
@@ -56,7 +80,7 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
         for (int o = 0; o < i->operands; o++)
             operand[o] = &frame_operand(frame, at, o)->array[d];
         op.device = d;
-        code = interpret_array(frame->module, i->shape, &value->array[d], frame->st);
+        code = zeroed(frame->module, i->shape, &value->array[d], frame->st);
         if (code == 0)
             code = rule->apply(&op, &value->array[d]);
     }
