@@ -46,29 +46,12 @@ static choice batches[] = {
     {{"op", "all-reduce"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"fold", "off"}, {NULL, NULL}},
     {{"op", "all-gather"}, {"chip", "v5p"}, {"slice", "4x4x4"}, {"check", "on"}, {NULL, NULL}},
     {{"op", "all-gather"}, {"chip", "v5e"}, {"slice", "4x4"}, {"profile", "measured"}, {NULL, NULL}},
-    {{"op", "bf16[256@X,512] . bf16[512,128@X] -> bf16[256@X,128]"},
-     {"chip", "v5e"},
-     {"mesh", "X=4"},
-     {NULL, NULL}},
-    {{"op", "bf16[4096,1536@X] . bf16[1536@X,640] . bf16[640,768@X] -> bf16[4096@X,768]"},
-     {"chip", "v5e"},
-     {"slice", "4x4"},
-     {"mesh", "X=x*y"},
-     {NULL, NULL}},
-    {{"op", "bf16[48@X,96] . bf16[96,80@X] -> bf16[48,80]"},
-     {"chip", "v5p"},
-     {"mesh", "X=4"},
-     {"check", "on"},
-     {NULL, NULL}},
 };
 enum { BATCHES = sizeof batches / sizeof *batches };
 
 /* The last one is no number of elements of four bytes. */
 static const char *const sizes[] = {"64KiB", "1MiB", "48KiB", "3MiB", "1GiB", "4KiB", "65538B"};
 enum { SIZES = sizeof sizes / sizeof *sizes };
-
-/* What varies in a batch of matmuls instead. */
-static const char *const strategies[SIZES] = {"uni", "auto", "bidi", "naive", "bidi-half", "bidi", "uni"};
 
 static void make_point(const choice *batch, int varied, struct point *point)
 {
@@ -78,10 +61,7 @@ static void make_point(const choice *batch, int varied, struct point *point)
         OKAY(option_set(option_by_name((*batch)[i][0]), (*batch)[i][1], point, &st), st);
     OKAY(option_set(option_by_name("engine"), "event", point, &st), st);
     OKAY(option_set(option_by_name("dtype"), "f32", point, &st), st);
-    bool matmul = strchr((*batch)[0][1], '.');
-    OKAY(option_set(option_by_name(matmul ? "strategy" : "size"), matmul ? strategies[varied] : sizes[varied],
-                    point, &st),
-         st);
+    OKAY(option_set(option_by_name("size"), sizes[varied], point, &st), st);
 }
 
 static bool is_same(const struct result *a, const struct result *b)
@@ -113,9 +93,8 @@ static void points_of_a_batch_are_as_alone(void)
         batch_result(&batch, f, &point, &catalog, &together, &a);
         job_result(&point, &catalog, &alone, &b);
         if (!is_same(&together, &alone) || strcmp(a.text, b.text) != 0) {
-            printf("%s of %s, batch %d: %.17g s, alone %.17g s (%s; %s)\n", batches[f][0][1],
-                   strchr(batches[f][0][1], '.') ? strategies[varied] : sizes[varied], f, together.time_s,
-                   alone.time_s, together.status, alone.status);
+            printf("%s of %s, batch %d: %.17g s, alone %.17g s (%s; %s)\n", batches[f][0][1], sizes[varied],
+                   f, together.time_s, alone.time_s, together.status, alone.status);
             CU_FAIL("a batch changes a result");
         }
     }

@@ -84,10 +84,10 @@ int job_build(struct job *job, struct status *st)
 
 int64_t job_batch(const struct grid *grid, int64_t index)
 {
-    return grid_with(grid, grid_with(grid, index, option_by_name("size"), 0), option_by_name("strategy"), 0);
+    return grid_with(grid, index, option_by_name("size"), 0);
 }
 
-/* Where job->point differs from what it was in its size and its strategy alone: the job is open for that, and to be built
+/* Where job->point differs from what it was in its size alone: the job is open for that, and to be built
  * again, in which it takes what it has. */
 static int vary(struct job *job, struct status *st)
 {

@@ -10,8 +10,7 @@
  *
  * A batch is the points of a grid that share what they have in common. Neighbours in a grid often differ in their size alone.
  * Then chip, slice, mesh, rings and routes are the same, mostly the program's shape too, and so how it folds and what bounds it:
- * that is kept from one point to the next, and only the amounts are new. Where they differ in their strategy, what is multiplied
- * and how it is laid out stays. The caller says which points these are: those of one batch have the same number, which it chooses
+ * that is kept from one point to the next, and only the amounts are new. The caller says which points these are: those of one batch have the same number, which it chooses
  * (job_batch()). Results do not depend on what was kept.
  *
  *     struct batch batch = {0};
@@ -81,8 +80,8 @@ struct workload {
     const char *called; /* in such a fault */
     /* Reads the point; all that can be wrong with it is found here. */
     int (*open)(struct job *job, struct status *st);
-    /* The size or the strategy of job->point is another than that with which the job was opened, and nothing else of it: reads
-     * them. Returns 1; or 0 where more may depend on them, and the job has to be opened anew. NULL: it always has. */
+    /* The size of job->point is another than that with which the job was opened, and nothing else of it: reads it. Returns 1; or
+     * 0 where more may depend on it, and the job has to be opened anew. NULL: it always has. */
     int (*vary)(struct job *job, struct status *st);
     /* How many sends a chip has under way at once, before anything is built; NULL: not many. */
     double (*sends)(const struct job *job);
@@ -109,7 +108,7 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 /* Checks the point of a job that is zeroed but for its options: chip, slice, mesh and what the workload asks for. job_close() is safe after a failure. */
 int job_open(struct job *job, const struct point *point, struct catalog *catalog, struct status *st);
 int job_build(struct job *job, struct status *st);
-/* The points of a grid that differ in their size and their strategy alone are a batch, whose number is the index of the first of them. */
+/* The points of a grid that differ in their size alone are a batch, whose number is the index of the first of them. */
 int64_t job_batch(const struct grid *grid, int64_t index);
 void job_close(struct job *job);
 
@@ -153,7 +152,7 @@ struct batch {
 };
 
 /* Opens batch->job for a point, which the caller builds and runs, as batch->run; after a failure it closes the batch. Points of
- * one number differ in their sizes and strategies alone. */
+ * one number differ in their sizes alone. */
 int batch_open(struct batch *batch, int64_t number, const struct point *point, struct catalog *catalog,
                struct status *st);
 /* All of it, as job_result(). */

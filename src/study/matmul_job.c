@@ -198,21 +198,6 @@ static int matmul_open(struct job *job, struct status *st)
     return open_gathers(m, mesh, st);
 }
 
-/* All strategies begin with the same base; auto with others, too. */
-static int matmul_vary(struct job *job, struct status *st)
-{
-    struct matmul_job *m = job->state;
-    if (m->m.step.asked == OVERLAP_WAYS)
-        return 0;
-    int way = pass_way_by_name(job->point->schedule.strategy, st);
-    if (way < 0 || way == OVERLAP_WAYS)
-        return way < 0 ? way : 0;
-    m->m.step.asked = (enum overlap_way)way;
-    m->m.step.strategy[0] = '\0'; /* it is to be written again */
-    lower_free(&m->m.lower);
-    return 1;
-}
-
 static void matmul_close(void *state)
 {
     struct matmul_job *m = state;
@@ -285,9 +270,7 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
     RESULT_PUT(result->reference, pass_way_name(OVERLAP_NAIVE));
     if (has_collectives(&m->m.module))
         RESULT_PUT(result->ring, ring_kind_name(m->m.options.kind));
-    if (!*m->plan) /* all strategies begin with it */
-        print_plan(m, m->plan);
-    strcpy(result->plan, m->plan);
+    print_plan(m, result->plan);
     print_gathers(m, result->plan);
     result->bound_s = m->bound_s;
     module_job_binds(&m->m, result->product_bound);
@@ -309,7 +292,6 @@ const struct workload workload_matmul = {.name = "matmul",
                                          .ops = ON_MATMUL,
                                          .called = "a matmul",
                                          .open = matmul_open,
-                                         .vary = matmul_vary,
                                          .build = matmul_build,
                                          .settle = module_job_settle,
                                          .describe = matmul_describe,

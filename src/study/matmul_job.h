@@ -20,7 +20,6 @@ struct matmul_job {
     bool takes_passes;  /* f32 products are computed as passes of bf16 */
     double bound_s;     /* of all bases that there could be */
     char op[EXPR_TEXT], axes[AXES_TEXT];
-    char plan[RESULT_LINE]; /* of the base that runs, once it was asked for */
 };
 
 /* A time that no schedule of a module's products and collectives beats:

@@ -92,7 +92,7 @@ void parts_close(struct parts *parts);
 /* Finds the order of the parts, when all transfers are known. */
 int parts_order(struct parts *parts, struct status *st);
 
-/* The ops at which a part, or a transfer, begins a batch and ends it, in which all its chips take part. */
+/* The ops at which a part begins a batch and ends it, in which all its chips take part; of a transfer only the end. */
 struct passage {
     int32_t begin, end;
 };

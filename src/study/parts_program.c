@@ -187,7 +187,6 @@ static int write_transfer(struct writer *w, int which, int32_t before, int32_t a
     const struct transfer *t = &w->parts->transfer[which];
     struct message message = {
         .name = "transfer", .from = t->from, .to = t->to, .before = before, .also = also};
-    passage->begin = w->program->ops;
     if (w->parts->point->schedule.host_transfer) {
         message.name = "host";
         message.before = add_compute(w, t->from, host_s(w->parts, t, false), before);
