@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "numbers/call.h"
 #include "settings/option.h"
-#include "study/ragged.h"
 
 /* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the
  * nearest ones. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The workload "collective": one collective on one slice. What its point asks for is read in collective.c;
- * who sends to whom in members.c; what formulas need to know of it is gathered in collective_case.c.
+ * The workload "collective": one collective on one slice. What its point asks for is read in collective_job.c;
+ * what its rings are in ring_choice.c; what formulas need to know of it is gathered in collective_case.c.
  */
 #ifndef WORKLOAD_COLLECTIVE_H
 #define WORKLOAD_COLLECTIVE_H
@@ -41,5 +41,16 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
 /* A time that no schedule of it can beat. */
 int collective_bound(const struct collective_job *c, const struct job *job, double *bound_s,
                      struct status *st);
+
+enum { RAGGED_CHIPS = 1024 };
+
+/* How much each pair of a ragged all-to-all moves, [n][n] elements, the caller's to free; `elements` is the sum over all pairs.
+ *
+ * "uniform" gives every ordered pair, a chip with itself included, the same; "random:SEED" deals the elements to pairs,
+ * each another share, the same for a seed everywhere; the name of a CSV file with the columns from,to,size_bytes gives them one by one (pairs not listed move nothing).
+ *
+ * STATUS_LIMIT for groups of more than RAGGED_CHIPS, whose pairs no engine would see through. */
+int ragged_read(const char *text, int n, int64_t elements, const struct dtype *dtype, int64_t **pair_elements,
+                struct status *st);
 
 #endif

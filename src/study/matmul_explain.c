@@ -13,6 +13,7 @@
 #include "formula/bound.h"
 #include "hlo/cost.h"
 #include "hlo/tally.h"
+#include "study/ring_choice.h"
 
 /* The chips of a collective's groups, group by group. */
 static int32_t *chips_of(const struct groups *groups, const struct mesh *mesh)
@@ -210,34 +211,17 @@ static int print_edge(double bytes, const struct mesh *mesh, const struct ring *
     return code;
 }
 
-/* Does some loop go through this axis alone? */
-static bool is_looped(const struct module *module, const struct mesh *mesh, int axis)
-{
-    struct axis_list over;
-    for (int32_t at = 0; at < module->instructions; at++)
-        if (begins_loop(module, at, mesh, &over) && over.count == 1 && over.axis[0] == axis)
-            return true;
-    return false;
-}
-
-static size_t print_mapping(const struct module *module, const struct mesh *mesh,
-                            char rings[static RESULT_LINE])
-{
-    size_t used = 0;
-    for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++)
-        used += (size_t)snprintf(
-            rings + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "", mesh->axes.axis[a].name,
-            mesh->lay[a].how, mesh->layout.sides[a] > 1 && is_looped(module, mesh, a) ? " as one ring" : "");
-    return used;
-}
-
 int matmul_print_rings(const struct module *module, const struct mesh *mesh, char rings[static RESULT_LINE],
                        char edges[static RESULT_LINE], struct status *st)
 {
     char axes[AXES_TEXT], loop[16], last[16] = "";
-    size_t used = print_mapping(module, mesh, rings);
+    unsigned looped = 0; /* axes on several physical ones that a loop goes through alone */
+    struct axis_list over;
+    for (int32_t at = 0; at < module->instructions; at++)
+        if (begins_loop(module, at, mesh, &over) && over.count == 1 && mesh->layout.sides[over.axis[0]] > 1)
+            looped |= 1u << over.axis[0];
+    size_t used = mapping_print(mesh, looped, " as one ring", rings);
     for (int32_t at = 0; at < module->instructions; at++) {
-        struct axis_list over;
         struct ring ring;
         if (!begins_loop(module, at, mesh, &over) || !module_label(module, at, "loop", loop, sizeof loop) ||
             strcmp(loop, last) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "study/ragged.h"
+#include "study/collective_job.h"
 
 #include <errno.h>
 #include <math.h>

@@ -176,21 +176,28 @@ int ring_choice_settle(struct collective_job *c, const struct job *job, const st
     return code;
 }
 
+size_t mapping_print(const struct mesh *mesh, unsigned marked, const char *how, char text[static RESULT_LINE])
+{
+    size_t used = 0;
+    *text = '\0';
+    for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++)
+        used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "",
+                                 mesh->axes.axis[a].name, mesh->lay[a].how, marked >> a & 1 ? how : "");
+    return used;
+}
+
 char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
                         char text[static RESULT_LINE])
 {
     static const char *const how[] = {
         [RING_FORM_AXES] = " as one ring", [RING_FORM_LINES] = " as axes", [RING_FORM_RING] = ""};
     char axes[AXES_TEXT];
-    size_t used = 0;
-    *text = '\0';
-    for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++) {
-        bool walked = axis_list_has(&c->axes, a) && mesh->lay[a].physical < 0 &&
-                      mesh->layout.sides[a] + c->axes.count > 2;
-        used +=
-            (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "",
-                             mesh->axes.axis[a].name, mesh->lay[a].how, walked ? how[c->choice.form] : "");
-    }
+    unsigned walked = 0;
+    for (int a = 0; a < mesh->axes.count; a++)
+        if (axis_list_has(&c->axes, a) && mesh->lay[a].physical < 0 &&
+            mesh->layout.sides[a] + c->axes.count > 2)
+            walked |= 1u << a;
+    size_t used = mapping_print(mesh, walked, how[c->choice.form], text);
     if (c->choice.form == RING_FORM_RING && used < RESULT_LINE)
         snprintf(text + used, RESULT_LINE - used, ", one ring over %s",
                  axis_list_print(&c->axes, &mesh->axes, axes));
