@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,6 +146,16 @@ int text_unknown(const char *what, const char *name, const char *const names[], 
     char nearest[TEXT_NEAREST];
     return status_fail(st, STATUS_INPUT, "unknown %s '%s'; %s", what, name,
                        text_nearest(name, names, nearest));
+}
+
+char *text_add(char *text, size_t room, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + used, room - used, format, arguments);
+    va_end(arguments);
+    return text;
 }
 
 int text_index(const char *name, const char *const names[])

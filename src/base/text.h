@@ -40,6 +40,9 @@ char *text_trim(char *text);
 /* Is a word, which has no blank, one of the words of a text, which are parted by single blanks? */
 bool text_has_word(const char *words, const char *word);
 
+/* Appends to a text in an array of `room` bytes; what has no room is cut off. Returns `text`. */
+char *text_add(char *text, size_t room, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
 /* Index of a name in a list that ends with NULL, exactly as written; -1 if it is not there. */
 int text_index(const char *name, const char *const names[]);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/chain.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
+#include "base/text.h"
 #include "hlo/tally.h"
 #include "model/numbers.h"
 
@@ -140,21 +140,9 @@ int chain_build(const struct expr *expr, const struct axes *axes, unsigned after
 struct words {
     const struct module *module;
     char *text;
-    size_t used, room;
+    size_t room;
     bool begun; /* of this product */
 };
-
-static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void say(struct words *w, const char *format, ...)
-{
-    if (w->used >= w->room)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    w->used += (size_t)vsnprintf(w->text + w->used, w->room - w->used, format, arguments);
-    va_end(arguments);
-}
 
 static enum opcode opcode_of(const struct words *w, int32_t at)
 {
@@ -166,9 +154,9 @@ static void say_dim(struct words *w, int32_t at)
 {
     int64_t dim = module_number(w->module, at, ATTR_DIMENSIONS, -1);
     if (dim >= 0 && module_shape_of(w->module, at)->count == 2)
-        say(w, dim ? " columns" : " rows");
+        text_add(w->text, w->room, dim ? " columns" : " rows");
     else if (dim >= 0)
-        say(w, " dim %lld", (long long)dim);
+        text_add(w->text, w->room, " dim %lld", (long long)dim);
 }
 
 /* One collective, or the own part: "all-gather left columns over Y". What only renames or reorders a value says nothing. */
@@ -179,16 +167,17 @@ static void say_move(struct words *w, int32_t at, const char *whose)
     bool moves = opcode_info(opcode)->class == CLASS_COLLECTIVE;
     if (!moves && opcode != HLO_DYNAMIC_SLICE)
         return;
-    say(w, "%s%s", w->begun ? ", then " : "", moves ? opcode_info(opcode)->name : "take the own part of");
+    text_add(w->text, w->room, "%s%s", w->begun ? ", then " : "",
+             moves ? opcode_info(opcode)->name : "take the own part of");
     w->begun = true;
     if (opcode != HLO_REDUCE_SCATTER && opcode != HLO_ALL_REDUCE) /* which only the output is */
-        say(w, " %s", whose);
+        text_add(w->text, w->room, " %s", whose);
     if (!moves)
         return;
     say_dim(w, at);
     tally_axes(w->module, at, axes);
     if (*axes)
-        say(w, strchr(axes, ',') ? " over (%s)" : " over %s", axes);
+        text_add(w->text, w->room, strchr(axes, ',') ? " over (%s)" : " over %s", axes);
 }
 
 /* What a value has gone through since it was a parameter or a product: the oldest first. */
@@ -205,7 +194,7 @@ static void say_shape(struct words *w, int32_t at)
 {
     const struct shape *shape = module_shape_of(w->module, at);
     for (int32_t d = 0; d < shape->count; d++)
-        say(w, "%s%lld", d ? "x" : "", (long long)w->module->number[shape->first + d]);
+        text_add(w->text, w->room, "%s%lld", d ? "x" : "", (long long)w->module->number[shape->first + d]);
 }
 
 char *chain_explain(const struct module *module, char *text, size_t room)
@@ -216,14 +205,13 @@ char *chain_explain(const struct module *module, char *text, size_t room)
     for (int32_t at = entry->first; at < entry->first + entry->count; at++) {
         if (opcode_of(&w, at) != HLO_DOT)
             continue;
-        if (w.used)
-            say(&w, "; ");
+        text_add(text, room, *text ? "; " : "");
         w.begun = false;
         say_moves(&w, module_operand(module, at, 0), "left");
         say_moves(&w, module_operand(module, at, 1), "right");
-        say(&w, "%smultiply ", w.begun ? ", then " : "");
+        text_add(text, room, "%smultiply ", w.begun ? ", then " : "");
         say_shape(&w, module_operand(module, at, 0));
-        say(&w, " . ");
+        text_add(text, room, " . ");
         say_shape(&w, module_operand(module, at, 1));
         w.begun = true;
     }

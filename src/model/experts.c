@@ -32,20 +32,17 @@
 
 #include "model/experts.h"
 
+static const char *const exchanges[] = {"ragged", "gather", "weights", "loop", NULL};
+
 static int read_exchange(struct experts *x, struct status *st)
 {
-    static const char *const names[] = {"ragged", "gather", "weights", "loop", NULL};
-    const struct node *node = node_get(x->root, "exchange");
-    const struct front_key exchange[] = {{"exchange", FRONT_WORD, .to = &x->exchange, .words = names}};
-    if (FRONT_READ(x->root, exchange, st) < 0)
-        return st->code;
     if (x->exchange == EXCHANGE_RAGGED)
         return 0;
     if (x->top_k > 1 || x->backward || x->router)
-        return node_fail(node, st, STATUS_INPUT,
+        return node_fail(node_get(x->root, "exchange"), st, STATUS_INPUT,
                          "exchange: %s is of one expert a token, forward only; write top-k: 1 and backward: "
                          "false, without a router",
-                         names[x->exchange]);
+                         exchanges[x->exchange]);
     if (x->exchange != EXCHANGE_LOOP)
         return 0;
     const struct front_key chunk[] = {{"chunk-tokens", FRONT_COUNT, &x->at_once,
@@ -73,7 +70,8 @@ static int read_all(struct experts *x, const struct front_source *source, struct
         {"tokens", FRONT_COUNT, &x->tokens, "those of a device, such as 1024", .most = 0x1p31}};
     const struct front_key keys[] = {{"activation", FRONT_FUNCTION, .to = &x->activation},
                                      {"router", FRONT_BOOL, .to = &x->router},
-                                     {"backward", FRONT_BOOL, .to = &x->backward}};
+                                     {"backward", FRONT_BOOL, .to = &x->backward},
+                                     {"exchange", FRONT_WORD, .to = &x->exchange, .words = exchanges}};
     return experts_read(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
                    front_sizes(x->root, &sizes, &x->layers, x->size, st) < 0 ||
                    FRONT_READ(x->root, keys, st) < 0 || read_exchange(x, st) < 0
@@ -153,5 +151,4 @@ static int build(const struct front_source *source, struct model *model, struct 
 static const char *const keys[] = {
     "experts", "top-k",    "tokens", "capacity-factor", "layers",       "activation", "expert-axis", "router",
     "routing", "backward", "data",   "exchange",        "chunk-tokens", NULL};
-static const char *const options[] = {NULL};
-const struct front front_experts = {"experts", keys, options, build};
+const struct front front_experts = {"experts", keys, "", build};

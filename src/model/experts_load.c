@@ -3,15 +3,6 @@
 
 #include <stdlib.h>
 
-static int reserve(struct experts_loads *l, struct status *st)
-{
-    size_t routings = (size_t)l->routings;
-    l->expert = calloc(routings * (size_t)l->each + 1, sizeof *l->expert);
-    l->in_layer = calloc(routings * (size_t)l->devices + 1, sizeof *l->in_layer);
-    l->device = calloc((size_t)l->devices + 1, sizeof *l->device);
-    return l->expert && l->in_layer && l->device ? 0 : status_nomem(st);
-}
-
 static void add(struct load *load, double routed, double kept)
 {
     load->routed += routed;
@@ -47,8 +38,12 @@ int experts_loads_count(struct experts_loads *l, const struct model_experts *exp
                                 .routings = experts->count,
                                 .each = experts->of[0].routing.experts,
                                 .devices = experts->of[0].routing.devices};
-    if (reserve(l, st) < 0)
-        return st->code;
+    size_t routings = (size_t)l->routings, devices = (size_t)l->devices;
+    l->expert = calloc(routings * ((size_t)l->each + devices) + devices, sizeof *l->expert);
+    if (!l->expert)
+        return status_nomem(st);
+    l->in_layer = l->expert + routings * (size_t)l->each;
+    l->device = l->in_layer + routings * devices;
     for (int at = 0; at < l->routings; at++)
         count_routing(l, at);
     for (int i = 0; i < l->routings * l->devices; i++) {
@@ -66,8 +61,6 @@ int experts_loads_count(struct experts_loads *l, const struct model_experts *exp
 void experts_loads_free(struct experts_loads *l)
 {
     free(l->expert);
-    free(l->in_layer);
-    free(l->device);
     *l = (struct experts_loads){0};
 }
 

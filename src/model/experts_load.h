@@ -19,7 +19,7 @@ struct load {
 struct experts_loads {
     const struct model_experts *experts;
     int routings, each, devices;
-    struct load *expert;    /* [routings][each], of all devices together */
+    struct load *expert;    /* [routings][each], of all devices together; allocated with the others */
     struct load *in_layer;  /* [routings][devices] */
     struct load *device;    /* [devices], of all routings */
     double routed, dropped; /* all rows */

@@ -130,15 +130,6 @@ struct loop {
     int trips;
 };
 
-static void count_trips(const struct experts *x, struct loop *l)
-{
-    for (int d = 0; d < x->like.devices; d++)
-        for (int j = 0; j < x->peers; j++) {
-            int64_t trips = (rows_to(x, d, j) + l->each - 1) / l->each;
-            l->trips = trips > l->trips ? (int)trips : l->trips;
-        }
-}
-
 /* Of all trips, one after the other: the token that stands at each place, or one more than there are; and its expert, among those
  * of the device that it goes to, or one more than there are. */
 static void fill_places(const struct experts *x, const struct loop *l, double *token, double *expert)
@@ -162,16 +153,7 @@ static void fill_places(const struct experts *x, const struct loop *l, double *t
             }
 }
 
-/* Before each trip: does the device still have rows to send? */
-static void fill_more(const struct experts *x, const struct loop *l, double *more)
-{
-    for (int d = 0; d < x->like.devices; d++)
-        for (int trip = 0; trip <= l->trips; trip++)
-            for (int j = 0; j < x->peers; j++)
-                if (rows_in(x, l->each, trip, d, j) > 0)
-                    more[d * (l->trips + 1) + trip] = 1;
-}
-
+/* Inputs. `more`: does the device still have rows to send before each trip? */
 static void declare(struct experts *x, struct loop *l)
 {
     int64_t places = l->trips * x->at_once;
@@ -180,8 +162,11 @@ static void declare(struct experts *x, struct loop *l)
     double *more = experts_give(x, "more", "more", l->trips + 1, DTYPE_S32, &l->more);
     if (token && expert)
         fill_places(x, l, token, expert);
-    if (more)
-        fill_more(x, l, more);
+    for (int64_t i = 0; more && i < x->like.devices * (l->trips + 1) * x->peers; i++) {
+        int64_t at = i / x->peers, device = at / (l->trips + 1), trip = at % (l->trips + 1);
+        if (rows_in(x, l->each, (int)trip, (int)device, (int)(i % x->peers)) > 0)
+            more[at] = 1;
+    }
 }
 
 /* Is there more to send, on any device? */
@@ -220,7 +205,9 @@ int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left)
 {
     struct loop l = {.each = x->at_once / x->peers};
     int32_t sum = -1;
-    count_trips(x, &l);
+    for (int i = 0; i < x->like.devices * x->peers; i++)
+        while (rows_in(x, l.each, l.trips, i / x->peers, i % x->peers) > 0)
+            l.trips++;
     x->buffer = x->at_once;
     declare(x, &l);
     x->b->what = "tokens";

@@ -4,21 +4,6 @@
 #include "base/text.h"
 #include "base/units.h"
 
-int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
-              struct status *st)
-{
-    struct spec spec = {0};
-    const char *text;
-    int code = 0;
-    if (node && (code = node_text(node, name, &text, st)) < 0)
-        return code;
-    if (node)
-        code = spec_parse(text, axes, &spec, st);
-    if (code == 0)
-        code = tensor_cut(tensor, axes, &spec, name, st);
-    return code < 0 && node ? node_prefix(node, st, code) : code;
-}
-
 int front_sizes(const struct node *root, const struct front_sizes *words, int *layers, int64_t size[],
                 struct status *st)
 {
@@ -61,12 +46,14 @@ static int read_real(const struct node *node, const struct front_key *key, struc
     return code;
 }
 
-/* A word that stands for a number. */
+/* A word that stands for a number, or a time. */
 static int read_word(const struct node *node, const struct front_key *key, struct status *st)
 {
     const char *text;
     if (node_text(node, key->name, &text, st) < 0)
         return st->code;
+    if (key->kind == FRONT_TIME)
+        return node_prefix(node, st, units_parse_time(key->name, text, key->to, st));
     int found = key->kind == FRONT_FUNCTION ? front_function(text, st)
                 : key->kind == FRONT_DTYPE  ? dtype_by_name(text, st)
                                             : text_index(text, key->words);
@@ -81,14 +68,6 @@ static int read_word(const struct node *node, const struct front_key *key, struc
     return 0;
 }
 
-static int read_time(const struct node *node, const struct front_key *key, struct status *st)
-{
-    const char *text;
-    if (node_text(node, key->name, &text, st) < 0)
-        return st->code;
-    return node_prefix(node, st, units_parse_time(key->name, text, key->to, st));
-}
-
 static int read_key(const struct node *node, const struct front_key *key, struct status *st)
 {
     switch (key->kind) {
@@ -100,8 +79,6 @@ static int read_key(const struct node *node, const struct front_key *key, struct
         return node_bool(node, key->name, key->to, st);
     case FRONT_TEXT:
         return node_text(node, key->name, key->to, st);
-    case FRONT_TIME:
-        return read_time(node, key, st);
     default:
         return read_word(node, key, st);
     }

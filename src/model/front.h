@@ -23,8 +23,7 @@ struct front_source {
 struct front {
     const char *name;
     const char *const *keys; /* of the file, besides options; ends with NULL */
-    /* Those of the options of models that it knows; ends with NULL */
-    const char *const *options;
+    const char *options;     /* those of the options of models that it knows, with blanks between */
     /* Writes the step with its backward pass. */
     int (*build)(const struct front_source *source, struct model *model, struct status *st);
 };
@@ -57,10 +56,6 @@ int front_read(const struct node *mapping, const struct front_key key[], int key
 /* The optional mapping of a name, which has no keys but these; *mapping is NULL where it is not there. */
 int front_mapping(const struct node *root, const char *name, const char *const keys[],
                   const struct node **mapping, struct status *st);
-
-/* A tensor's cuts from a node, P(dp,None); NULL: none. The name is for messages. */
-int front_cut(const struct node *node, const struct axes *axes, const char *name, struct tensor *tensor,
-              struct status *st);
 
 /* The sizes under `layers`: of what goes in, and one more for each of 1 to layers_most layers. `size` has room for all of
  * them; the words are those of messages: "layers are" 7 "sizes; give" "the" "input's and one for each of 1 to 16" "layers". */

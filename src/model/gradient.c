@@ -38,7 +38,7 @@ void vjp_add(struct vjp *vjp, int32_t value, int32_t part, unsigned axes)
     if (!vjp_wants(vjp, value))
         return;
     if (!GROW(vjp->part, vjp->parts, vjp->room)) {
-        tensor_nomem(vjp->b);
+        builder_fail(vjp->b, STATUS_NOMEM);
         return;
     }
     axes |= builder_note(vjp->b, value).differs;
@@ -149,7 +149,7 @@ void gradient_append(struct builder *b, int32_t result, int32_t seed, struct gra
         return;
     if (!open_vjp(&vjp, b)) {
         close_vjp(&vjp);
-        tensor_nomem(b);
+        builder_fail(b, STATUS_NOMEM);
         return;
     }
     mark_wanted(&vjp, gradient, count);

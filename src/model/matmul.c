@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Matmuls of tensors: what is gathered before, and summed, scattered or gathered after. */
 #include <assert.h>
-#include <stdio.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "model/tensor.h"
 
 struct matmul {
@@ -41,14 +42,22 @@ static struct axis_list *cut_of(struct matmul *m, int o)
     return &m->side[m->from[o].side].dim[m->from[o].dim].shard;
 }
 
-/* Does another dim of the result, as the operands are cut, have one of the axes of dim `o` from `keep` on. */
+/* The dim of the result that an axis cuts, as the operands are cut, other than `except`; or -1. */
+static int cut_by(struct matmul *m, int axis, int except)
+{
+    for (int o = 0; o < m->out.dims; o++)
+        if (o != except && axis_list_has(cut_of(m, o), axis))
+            return o;
+    return -1;
+}
+
+/* Does another dim of the result have one of the axes of dim `o` from `keep` on. */
 static bool clashes(struct matmul *m, int o, int keep)
 {
     const struct axis_list *cut = cut_of(m, o);
     for (int i = keep; i < cut->count; i++)
-        for (int other = 0; other < m->out.dims; other++)
-            if (other != o && axis_list_has(cut_of(m, other), cut->axis[i]))
-                return true;
+        if (cut_by(m, cut->axis[i], o) >= 0)
+            return true;
     return false;
 }
 
@@ -70,16 +79,16 @@ static bool keep_cuts(struct matmul *m)
     for (int o = 0; o < m->out.dims; o++)
         m->out.dim[o] = m->side[m->from[o].side].dim[m->from[o].dim];
     for (int o = 0; o < m->out.dims; o++)
-        for (int other = 0; other < o; other++)
-            for (int i = 0; i < m->out.dim[o].shard.count; i++)
-                if (axis_list_has(&m->out.dim[other].shard, m->out.dim[o].shard.axis[i])) {
-                    tensor_fail(
-                        m->b,
+        for (int i = 0; i < cut_of(m, o)->count; i++) {
+            int axis = cut_of(m, o)->axis[i], other = cut_by(m, axis, o);
+            if (other < 0)
+                continue;
+            tensor_fail(m->b,
                         "axis %s cuts dims %d and %d of the product; gather one operand: leave one of "
                         "them uncut in the output",
-                        m->b->axes->axis[m->out.dim[o].shard.axis[i]].name, other, o);
-                    return false;
-                }
+                        m->b->axes->axis[axis].name, o, other);
+            return false;
+        }
     return true;
 }
 
@@ -94,16 +103,8 @@ static void gather_operands(struct matmul *m)
     }
 }
 
-/* Is the product cut by an axis already, or are its sums partial over it? */
-static bool in_use(struct matmul *m, int axis)
-{
-    bool used = axis_list_has(&m->partial, axis);
-    for (int o = 0; o < m->out.dims && !used; o++)
-        used = axis_list_has(cut_of(m, o), axis);
-    return used;
-}
-
-/* A dim of the result that is to be cut next by axes that nothing of the product is cut by: of the operand, the own part. */
+/* A dim of the result that is to be cut next by axes that nothing of the product is cut by, and over which no sums are partial:
+ * of the operand, the own part. */
 static void cut_operands(struct matmul *m, const struct tensor *wanted)
 {
     for (int o = 0; o < m->out.dims; o++) {
@@ -112,8 +113,11 @@ static void cut_operands(struct matmul *m, const struct tensor *wanted)
         struct axis_list *more = &own.dim[m->from[o].dim].shard;
         if (axis_list_common(want, cut) < cut->count)
             continue;
-        for (int i = cut->count; i < want->count && !in_use(m, want->axis[i]); i++)
+        for (int i = cut->count; i < want->count; i++) {
+            if (axis_list_has(&m->partial, want->axis[i]) || cut_by(m, want->axis[i], -1) >= 0)
+                break;
             more->axis[more->count++] = want->axis[i];
+        }
         *side = tensor_reshard(m->b, side, &own);
     }
 }
@@ -143,14 +147,11 @@ static void sum_up(struct matmul *m, const struct tensor *wanted)
 /* "('X', 'Y')", as Python prints a tuple. */
 static char *print_tuple(const struct axis_list *list, const struct axes *axes, char *text, size_t room)
 {
-    size_t used = (size_t)snprintf(text, room, "(");
-    for (int i = 0; i < list->count && used < room; i++)
-        used += (size_t)snprintf(text + used, room - used, "%s'%s'%s", i ? " " : "",
-                                 axes->axis[list->axis[i]].name,
-                                 i + 1 < list->count || list->count == 1 ? "," : "");
-    if (used < room)
-        snprintf(text + used, room - used, ")");
-    return text;
+    strcpy(text, "(");
+    for (int i = 0; i < list->count; i++)
+        text_add(text, room, "%s'%s'%s", i ? " " : "", axes->axis[list->axis[i]].name,
+                 i + 1 < list->count || list->count == 1 ? "," : "");
+    return text_add(text, room, ")");
 }
 
 /* JAX's words for it (ShardingTypeError of dot_general). */

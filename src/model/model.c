@@ -74,7 +74,7 @@ static struct model_tensor *append(struct builder *b, struct model_tensor **list
 {
     if (GROW(*list, *count, *room))
         return &(*list)[(*count)++];
-    tensor_nomem(b);
+    builder_fail(b, STATUS_NOMEM);
     return NULL;
 }
 
@@ -114,7 +114,7 @@ static void add_gradients(struct model *model, const struct tensor *output, int3
     struct gradient *gradient = calloc((size_t)model->inputs + 1, sizeof *gradient);
     int trained = 0;
     if (!gradient) {
-        tensor_nomem(b);
+        builder_fail(b, STATUS_NOMEM);
         return;
     }
     for (int i = 0; i < model->inputs; i++)

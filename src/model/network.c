@@ -72,6 +72,23 @@ static int read_network(struct network *n, struct status *st)
                : check_shardings(n, st);
 }
 
+/* Cuts the dims of a tensor by P(dp,None), which may be shorter than they are. */
+static int cut(const char *text, const struct axes *axes, const char *name, struct tensor *t,
+               struct status *st)
+{
+    struct spec spec = {0};
+    char printed[SPEC_TEXT], shape[TENSOR_TEXT];
+    if (spec_parse(text, axes, &spec, st) < 0)
+        return st->code;
+    for (int d = t->dims; d < spec.dims; d++)
+        if (spec.dim[d].count)
+            return status_fail(st, STATUS_INPUT, "%s: %s cuts dim %d, but %s has %d dims", name,
+                               spec_print(&spec, axes, printed), d, tensor_print(t, axes, shape), t->dims);
+    for (int d = 0; d < t->dims; d++)
+        t->dim[d].shard = spec.dim[d];
+    return tensor_check(t, axes, name, st);
+}
+
 /* A tensor of a layer (0: the inputs, -1: the targets), cut as `shardings` says of w3, or else of w. */
 static int declare(struct network *n, const char *name, int layer, struct tensor *t, struct status *st)
 {
@@ -81,8 +98,11 @@ static int declare(struct network *n, const char *name, int layer, struct tensor
     const struct node *node = n->shardings ? node_get(n->shardings, numbered) : NULL;
     if (!node && n->shardings)
         node = node_get(n->shardings, name);
-    if (front_cut(node, &n->model->axes, numbered, t, st) < 0)
+    const char *text = "P()";
+    if (node && node_text(node, numbered, &text, st) < 0)
         return st->code;
+    if (cut(text, &n->model->axes, numbered, t, st) < 0)
+        return node ? node_prefix(node, st, st->code) : st->code;
     b->layer = layer > 0 ? layer : 0;
     b->what = layer > 0 ? name : layer < 0 ? "loss" : "activations";
     *t = model_input(n->model, numbered, t, n->source->dtype, layer > 0);
@@ -109,21 +129,6 @@ static int declare_all(struct network *n, struct status *st)
     return code == 0 && n->loss == 0 ? declare(n, "x", -1, &x, st) : code;
 }
 
-/* y = f(x . w + b), cut as x is. */
-static int layer(struct network *n, const struct tensor *w, const struct tensor *bias, struct tensor *y,
-                 struct status *st)
-{
-    struct builder *b = &n->model->builder;
-    struct tensor wanted = *y;
-    wanted.dim[1].n = w->dim[1].n;
-    if (tensor_check(&wanted, &n->model->axes, "the activations", st) < 0)
-        return st->code;
-    *y = tensor_matmul(b, y, w, 0, &wanted, n->source->dtype);
-    *y = tensor_zip(b, HLO_ADD, y, bias);
-    front_apply(b, n->activation, y);
-    return 0;
-}
-
 /* mean over the batch of the sum over all features of (y - t)^2 */
 static struct tensor squared_error(struct network *n, const struct tensor *y, const struct tensor *t)
 {
@@ -137,6 +142,7 @@ static struct tensor squared_error(struct network *n, const struct tensor *y, co
     return tensor_scale(b, &loss, 1. / (double)n->batch);
 }
 
+/* In each layer y = f(x . w + b), cut as x is. */
 static int forward(struct network *n, struct tensor *out, struct status *st)
 {
     struct builder *b = &n->model->builder;
@@ -145,8 +151,13 @@ static int forward(struct network *n, struct tensor *out, struct status *st)
     for (int i = 1; i <= n->layers; i++) {
         b->layer = i;
         b->what = "activations";
-        if (layer(n, input(n, 2 * i - 1), input(n, 2 * i), out, st) < 0)
+        struct tensor y = *out;
+        y.dim[1].n = n->size[i];
+        if (tensor_check(&y, &n->model->axes, "the activations", st) < 0)
             return st->code;
+        y = tensor_matmul(b, out, input(n, 2 * i - 1), 0, &y, n->source->dtype);
+        *out = tensor_zip(b, HLO_ADD, &y, input(n, 2 * i));
+        front_apply(b, n->activation, out);
     }
     if (n->loss == 0)
         *out = squared_error(n, out, input(n, 2 * n->layers + 1));
@@ -168,5 +179,4 @@ static int build(const struct front_source *source, struct model *model, struct 
 }
 
 static const char *const keys[] = {"layers", "activation", "loss", "batch", "shardings", "data", NULL};
-static const char *const options[] = {NULL};
-const struct front front_mlp = {"mlp", keys, options, build};
+const struct front front_mlp = {"mlp", keys, "", build};

@@ -35,7 +35,7 @@ static int check_options(const struct point *point, const struct front *front, s
 {
     static const char *const some[] = {"layers", "tokens-per-chip", "micro-batches", "head", "dims"};
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
-        if (option_is_given(point, some[i]) && text_index(some[i], front->options) < 0)
+        if (option_is_given(point, some[i]) && !text_has_word(front->options, some[i]))
             return status_fail(st, STATUS_INPUT, "--%s does not apply to model: %s; leave it out", some[i],
                                front->name);
     return 0;

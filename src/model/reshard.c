@@ -48,31 +48,17 @@ static void exchange(struct builder *b, struct tensor *t, int from, int to)
     t->value = build_reshape(b, value, local, t->dims);
 }
 
-/* The device of a list whose position by another order of the same axes is `position`. */
-static int device_at(const struct axes *axes, const struct axis_list *order, const struct axis_list *list,
-                     int position)
-{
-    int coord[AXES_MAX] = {0}, at = 0;
-    for (int i = order->count - 1; i >= 0; i--) {
-        coord[order->axis[i]] = position % axes->axis[order->axis[i]].n;
-        position /= axes->axis[order->axis[i]].n;
-    }
-    for (int i = 0; i < list->count; i++)
-        at = at * axes->axis[list->axis[i]].n + coord[list->axis[i]];
-    return at;
-}
-
 /* The same axes in another order. */
 static void reorder(struct builder *b, struct tensor *t, int dim, const struct axis_list *order)
 {
     const struct axis_list *list = &t->dim[dim].shard;
     int n = axis_list_size(list, b->axes), *target = malloc((size_t)n * sizeof *target);
     if (!target) {
-        tensor_nomem(b);
+        builder_fail(b, STATUS_NOMEM);
         return;
     }
-    for (int p = 0; p < n; p++)
-        target[p] = device_at(b->axes, order, list, p);
+    for (int d = 0; d < axes_devices(b->axes); d++)
+        target[axis_list_position(order, b->axes, d)] = axis_list_position(list, b->axes, d);
     t->value = build_permute(b, t->value, list, target);
     t->dim[dim].shard = *order;
     free(target);

@@ -12,10 +12,7 @@ int routing_init(struct routing *routing, struct status *st)
     routing->entry = calloc(entries, sizeof *routing->entry);
     routing->routed = calloc(loads, sizeof *routing->routed);
     routing->kept = calloc(loads, sizeof *routing->kept);
-    if (routing->entry && routing->routed && routing->kept)
-        return 0;
-    routing_free(routing);
-    return status_nomem(st);
+    return routing->entry && routing->routed && routing->kept ? 0 : status_nomem(st);
 }
 
 void routing_free(struct routing *routing)
@@ -147,10 +144,7 @@ static int reserve(struct dispatch *d, bool order, struct status *st)
     d->size = calloc(slots, sizeof *d->size);
     d->offset = calloc(slots, sizeof *d->offset);
     d->order = order ? calloc(devices * (size_t)d->rows + 1, sizeof *d->order) : NULL;
-    if (d->size && d->offset && (d->order || !order))
-        return 0;
-    dispatch_free(d);
-    return status_nomem(st);
+    return d->size && d->offset && (d->order || !order) ? 0 : status_nomem(st);
 }
 
 void dispatch_free(struct dispatch *d)
@@ -203,10 +197,7 @@ int dispatch_init(struct dispatch *d, const struct routing *r, struct status *st
     if (reserve(d, r->entry != NULL, st) < 0)
         return st->code;
     count_rows(d, r);
-    if (!r->entry || order_entries(d, r, st) == 0)
-        return 0;
-    dispatch_free(d);
-    return st->code;
+    return r->entry ? order_entries(d, r, st) : 0;
 }
 
 int dispatch_part(struct dispatch *part, const struct dispatch *whole, int number, int parts,

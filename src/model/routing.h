@@ -16,8 +16,8 @@
  * higher gates, of equal ones those that come first; the others are dropped. Experts lie on the devices of groups of `peers`:
  * expert e at position e / (experts / peers).
  *
- * Units: tokens, entries. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), safe
- * when zeroed.
+ * Units: tokens, entries. Errors: with file, line and column. Ownership: the caller's struct, freed with routing_free(), after a
+ * failure, too; safe when zeroed.
  */
 #ifndef ROUTING_H
 #define ROUTING_H

@@ -119,13 +119,13 @@ static int read_file(struct routing *r, const struct node *node, const char *fil
     char path[FRONT_PATH], number[16];
     struct csv_table table = {0};
     snprintf(number, sizeof number, "%d", layer);
-    int code = front_path(node, file, number, path, st);
-    if (code == 0)
-        code = csv_table_read(&table, path, st);
+    if (front_path(node, file, number, path, st) < 0)
+        return st->code;
+    int code = csv_table_read(&table, path, st);
     if (code == 0)
         code = counts ? read_counts(r, &table, st) : read_entries(r, &table, st);
     csv_table_free(&table);
-    if (code == 0 && counts)
+    if (counts)
         routing_forget_entries(r);
     else if (code == 0)
         count_entries(r);
@@ -287,24 +287,17 @@ int routing_read(struct routing *r, const struct node *node, const char *file, i
 {
     static const char *const names[] = {"draw",    "file",  "counts", "exponent",
                                         "weights", "share", "seed",   NULL};
-    int code = node_is_mapping(node, "routing", st), ways = 0;
-    if (code == 0)
-        code = node_only(node, names, st);
+    int ways = 0;
+    if (node_is_mapping(node, "routing", st) < 0 || node_only(node, names, st) < 0)
+        return st->code;
     for (int i = 0; i < 3; i++)
-        ways += code == 0 && node_get(node, names[i]);
-    if (code == 0 && ways != 1)
-        code = node_fail(node, st, STATUS_INPUT, "routing has %d of draw, file and counts; give one of them",
+        ways += node_get(node, names[i]) != NULL;
+    if (ways != 1)
+        return node_fail(node, st, STATUS_INPUT, "routing has %d of draw, file and counts; give one of them",
                          ways);
-    if (code == 0)
-        code = routing_init(r, st);
-    if (code < 0)
-        return code;
+    if (routing_init(r, st) < 0)
+        return st->code;
     const struct node *counts = node_get(node, "counts"), *entries = node_get(node, "file");
-    if (counts || entries)
-        code = read_file(r, counts ? counts : entries, file, layer, counts != NULL, st);
-    else
-        code = draw_all(r, node, draw, layer, st);
-    if (code < 0)
-        routing_free(r);
-    return code;
+    return counts || entries ? read_file(r, counts ? counts : entries, file, layer, counts != NULL, st)
+                             : draw_all(r, node, draw, layer, st);
 }

@@ -23,9 +23,11 @@
  * Functions are those of activations (front.h), and sum and mean over all elements.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cursor.h"
+#include "base/text.h"
 #include "model/front.h"
 #include "notation/expr.h"
 
@@ -35,7 +37,7 @@ struct statements {
     const struct front_source *source;
     struct model *model;
     const struct axes *axes;
-    const struct node *trained;
+    const char **trained; /* names, which end with NULL; NULL: all inputs but the first */
     struct expr_sizes sizes;
     struct cursor cursor;
     struct {
@@ -45,16 +47,21 @@ struct statements {
     int values;
 };
 
-/* 0, or what a tensor operation refused, with the place in the statement. */
-static int refused(struct statements *s)
+/* Gives a fault that was found without it the place in the statement. */
+static int place(struct statements *s)
 {
     struct status why = *s->cursor.st;
-    if (s->model->builder.module->error == 0)
-        return 0;
-    if (why.code == 0 || why.code == STATUS_NOMEM)
-        return status_nomem(s->cursor.st);
     *s->cursor.st = (struct status){0};
     return cursor_fail(&s->cursor, "%s", why.text);
+}
+
+/* 0, or what a tensor operation refused. */
+static int refused(struct statements *s)
+{
+    int code = s->cursor.st->code;
+    if (s->model->builder.module->error == 0)
+        return 0;
+    return code == 0 || code == STATUS_NOMEM ? status_nomem(s->cursor.st) : place(s);
 }
 
 static struct tensor *find_value(struct statements *s, const char *name)
@@ -76,18 +83,6 @@ static int set_value(struct statements *s, const char *name, const struct tensor
     }
     *known = *tensor;
     return 0;
-}
-
-/* Named in `trained:`; without it, all inputs but the first. */
-static bool is_trained(const struct statements *s, const char *name)
-{
-    for (int i = 0; s->trained && i < s->trained->count; i++) {
-        const char *text;
-        struct status unused = {0};
-        if (node_text(s->trained->child[i], "trained", &text, &unused) == 0 && strcmp(text, name) == 0)
-            return true;
-    }
-    return !s->trained && s->model->inputs > 0;
 }
 
 /* A name, and the dims after it if it has any: `has_dims`. */
@@ -126,7 +121,7 @@ static int reshard(struct statements *s, const struct tensor *wanted, const char
                            tensor_print(wanted, s->axes, text[1]));
     *tensor = tensor_reshard(&s->model->builder, tensor, wanted);
     for (int d = 0; d < wanted->dims; d++)
-        snprintf(tensor->dim[d].name, TENSOR_NAME, "%s", wanted->dim[d].name);
+        strcpy(tensor->dim[d].name, wanted->dim[d].name);
     return refused(s);
 }
 
@@ -148,7 +143,8 @@ static int read_tensor(struct statements *s, struct tensor *out)
                            name, name);
     const char *what = b->what;
     b->what = name;
-    *out = model_input(s->model, name, &read, s->source->dtype, is_trained(s, name));
+    *out = model_input(s->model, name, &read, s->source->dtype,
+                       s->trained ? text_index(name, s->trained) >= 0 : s->model->inputs > 0);
     b->what = what;
     return set_value(s, name, out);
 }
@@ -173,11 +169,8 @@ static int read_function(struct statements *s, const char *name, const struct te
     struct status *st = s->cursor.st;
     bool mean = strcmp(name, "mean") == 0, over_all = mean || strcmp(name, "sum") == 0;
     int function = over_all ? 0 : front_function(name, st);
-    if (function < 0) {
-        struct status why = *st;
-        *st = (struct status){0};
-        return cursor_fail(&s->cursor, "%s", why.text);
-    }
+    if (function < 0)
+        return place(s);
     if (cursor_expect(&s->cursor, "(") < 0 || read_sum(s, over_all ? NULL : wanted, out) < 0 ||
         cursor_expect(&s->cursor, ")") < 0)
         return st->code;
@@ -332,48 +325,60 @@ static int read_all(struct statements *s, char name[static TENSOR_NAME], struct 
     return 0;
 }
 
-/* Names in `trained:` that are no inputs were meant for others. */
-static int check_trained(const struct statements *s, bool *any, struct status *st)
+static int read_trained(struct statements *s, const struct node *list, struct status *st)
 {
-    *any = false;
-    for (int i = 0; i < s->model->inputs; i++)
-        *any = *any || s->model->input[i].trained;
-    for (int t = 0; s->trained && t < s->trained->count; t++) {
-        const char *text;
+    if (node_is_sequence(list, "trained", st) < 0)
+        return st->code;
+    s->trained = calloc((size_t)list->count + 1, sizeof *s->trained);
+    if (!s->trained)
+        return status_nomem(st);
+    for (int i = 0; i < list->count; i++)
+        if (node_text(list->child[i], "trained", &s->trained[i], st) < 0)
+            return st->code;
+    return 0;
+}
+
+/* Names in `trained:` that are no inputs were meant for others. */
+static int check_trained(const struct statements *s, const struct node *list, struct status *st)
+{
+    for (int t = 0; list && t < list->count; t++) {
         bool known = false;
-        int code = node_text(s->trained->child[t], "trained", &text, st);
-        for (int i = 0; i < s->model->inputs && code == 0; i++)
-            known = known || strcmp(s->model->input[i].name, text) == 0;
-        if (code < 0)
-            return code;
+        for (int i = 0; i < s->model->inputs && !known; i++)
+            known = strcmp(s->model->input[i].name, s->trained[t]) == 0;
         if (!known)
-            return node_fail(s->trained->child[t], st, STATUS_INPUT,
-                             "'%s' is no input of the statements; trained are inputs such as %s", text,
-                             s->model->input[0].name);
+            return node_fail(list->child[t], st, STATUS_INPUT,
+                             "'%s' is no input of the statements; trained are inputs such as %s",
+                             s->trained[t], s->model->input[0].name);
     }
     return 0;
 }
 
-static int build(const struct front_source *source, struct model *model, struct status *st)
+static int write(struct statements *s, const struct node *trained, struct status *st)
 {
-    struct statements s = {
-        .source = source, .model = model, .axes = source->axes, .trained = node_get(source->root, "trained")};
     char name[TENSOR_NAME] = "";
     struct tensor out = {0};
     bool any = false;
-    const char *dims = source->point->work.dims;
-    if ((s.trained && node_is_sequence(s.trained, "trained", st) < 0) ||
-        (dims && expr_read_sizes(dims, &s.sizes, st) < 0))
+    const char *dims = s->source->point->work.dims;
+    if ((trained && read_trained(s, trained, st) < 0) || (dims && expr_read_sizes(dims, &s->sizes, st) < 0))
         return st->code;
-    int given = s.sizes.count;
-    model_begin(model, "statements", source->axes, &source->dtype, 1, st);
-    model->builder.phase = "fwd";
-    if (read_all(&s, name, &out, st) < 0 || expr_check_sizes(&s.sizes, given, st) < 0 ||
-        check_trained(&s, &any, st) < 0)
+    int given = s->sizes.count;
+    model_begin(s->model, "statements", s->axes, &s->source->dtype, 1, st);
+    s->model->builder.phase = "fwd";
+    if (read_all(s, name, &out, st) < 0 || expr_check_sizes(&s->sizes, given, st) < 0 ||
+        check_trained(s, trained, st) < 0)
         return st->code;
-    return model_end(model, name, &out, any, st);
+    for (int i = 0; i < s->model->inputs; i++)
+        any = any || s->model->input[i].trained;
+    return model_end(s->model, name, &out, any, st);
+}
+
+static int build(const struct front_source *source, struct model *model, struct status *st)
+{
+    struct statements s = {.source = source, .model = model, .axes = source->axes};
+    int code = write(&s, node_get(source->root, "trained"), st);
+    free(s.trained);
+    return code;
 }
 
 static const char *const keys[] = {"statements", "trained", "data", NULL};
-static const char *const options[] = {"dims", NULL};
-const struct front front_statements = {"statements", keys, options, build};
+const struct front front_statements = {"statements", keys, "dims", build};

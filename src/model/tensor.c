@@ -5,37 +5,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 struct tensor tensor_of(const struct expr_tensor *written)
 {
     struct tensor tensor = {.dims = written->dims};
-    for (int d = 0; d < written->dims; d++) {
-        tensor.dim[d].n = written->dim[d].n;
-        tensor.dim[d].shard = written->dim[d].shard;
-        snprintf(tensor.dim[d].name, TENSOR_NAME, "%s", written->dim[d].name);
-    }
+    memcpy(tensor.dim, written->dim, sizeof tensor.dim);
     return tensor;
 }
 
 char *tensor_print(const struct tensor *t, const struct axes *axes, char text[static TENSOR_TEXT])
 {
-    size_t used = (size_t)snprintf(text, TENSOR_TEXT, "[");
-    for (int d = 0; d < t->dims && used < TENSOR_TEXT; d++) {
+    strcpy(text, "[");
+    for (int d = 0; d < t->dims; d++) {
         char list[AXES_TEXT];
-        const struct tensor_dim *dim = &t->dim[d];
-        used += (size_t)snprintf(text + used, TENSOR_TEXT - used, "%s%s%s%lld%s%s", d ? "," : "", dim->name,
-                                 dim->name[0] ? "=" : "", (long long)dim->n, dim->shard.count ? "@" : "",
-                                 dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
+        const struct expr_dim *dim = &t->dim[d];
+        text_add(text, TENSOR_TEXT, "%s%s%s%lld%s%s", d ? "," : "", dim->name, dim->name[0] ? "=" : "",
+                 (long long)dim->n, dim->shard.count ? "@" : "",
+                 dim->shard.count ? axis_list_print(&dim->shard, axes, list) : "");
     }
-    if (used < TENSOR_TEXT)
-        snprintf(text + used, TENSOR_TEXT - used, "]");
-    return text;
+    return text_add(text, TENSOR_TEXT, "]");
 }
 
 int tensor_check(const struct tensor *t, const struct axes *axes, const char *name, struct status *st)
 {
     unsigned seen = 0;
     for (int d = 0; d < t->dims; d++) {
-        const struct tensor_dim *dim = &t->dim[d];
+        const struct expr_dim *dim = &t->dim[d];
         char list[AXES_TEXT];
         int parts = axis_list_size(&dim->shard, axes);
         for (int i = 0; i < dim->shard.count; i++) {
@@ -53,19 +49,6 @@ int tensor_check(const struct tensor *t, const struct axes *axes, const char *na
                 (long long)((dim->n / parts + 1) * parts));
     }
     return 0;
-}
-
-int tensor_cut(struct tensor *t, const struct axes *axes, const struct spec *spec, const char *name,
-               struct status *st)
-{
-    char text[SPEC_TEXT], shape[TENSOR_TEXT];
-    for (int d = t->dims; d < spec->dims; d++)
-        if (spec->dim[d].count)
-            return status_fail(st, STATUS_INPUT, "%s: %s cuts dim %d, but %s has %d dims", name,
-                               spec_print(spec, axes, text), d, tensor_print(t, axes, shape), t->dims);
-    for (int d = 0; d < t->dims; d++)
-        t->dim[d].shard = d < spec->dims ? spec->dim[d] : (struct axis_list){0};
-    return tensor_check(t, axes, name, st);
 }
 
 struct spec tensor_spec(const struct tensor *t)
@@ -87,13 +70,6 @@ void tensor_fail_as(struct builder *b, const struct status *why)
 {
     if (!b->module->error)
         b->module->error = status_fail(b->status, why->code, "%s", why->text);
-}
-
-void tensor_nomem(struct builder *b)
-{
-    struct status why = {0};
-    status_nomem(&why);
-    tensor_fail_as(b, &why);
 }
 
 void tensor_fail(struct builder *b, const char *format, ...)

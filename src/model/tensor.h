@@ -24,17 +24,12 @@
 #include "notation/expr.h"
 #include "notation/spec.h"
 
-enum { TENSOR_DIMS = 6, TENSOR_NAME = 24, TENSOR_TEXT = 256 };
+enum { TENSOR_DIMS = EXPR_DIMS, TENSOR_NAME = 24, TENSOR_TEXT = 256 };
 
-struct tensor_dim {
-    char name[TENSOR_NAME]; /* "" if it has none */
-    int64_t n;
-    struct axis_list shard;
-};
 struct tensor {
     int32_t value; /* instruction */
     int dims;
-    struct tensor_dim dim[TENSOR_DIMS];
+    struct expr_dim dim[TENSOR_DIMS];
 };
 
 /* The dims of a tensor that is written in the notation of products. */
@@ -46,9 +41,6 @@ char *tensor_print(const struct tensor *t, const struct axes *axes, char text[st
 /* Fails if an axis cuts two dims, or a dim does not divide; `name` says whose. */
 int tensor_check(const struct tensor *t, const struct axes *axes, const char *name, struct status *st);
 
-/* Cuts the dims by a spec, which may be shorter than they are. Fails as tensor_check() does. */
-int tensor_cut(struct tensor *t, const struct axes *axes, const struct spec *spec, const char *name,
-               struct status *st);
 struct spec tensor_spec(const struct tensor *t);
 
 /* Sizes on one device. */
@@ -57,7 +49,6 @@ int tensor_local(const struct tensor *t, const struct axes *axes, int64_t dim[st
 /* Ends the building of a step with a fault, unless it has one: wrong input, or what a function has said. */
 void tensor_fail(struct builder *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tensor_fail_as(struct builder *b, const struct status *why);
-void tensor_nomem(struct builder *b);
 
 /* Moves a tensor to the cuts of another one's dims: all-to-alls, gathers, own blocks and permutes. */
 struct tensor tensor_reshard(struct builder *b, const struct tensor *t, const struct tensor *wanted);

@@ -25,15 +25,17 @@ static struct tensor norm(struct transformer_step *s, int64_t layer, enum weight
     return tensor_zip(b, HLO_MULTIPLY, &y, &scale);
 }
 
+/* x . w, cut as `like` is, or if that is NULL, as x and the columns of w are. */
 static struct tensor multiply(struct transformer_step *s, const struct tensor *x, const struct tensor *w,
-                              bool keep)
+                              bool keep, const struct tensor *like)
 {
-    struct tensor wanted = *x;
-    wanted.dim[1] = w->dim[1];
+    struct tensor y = like ? *like : *x;
+    if (!like)
+        y.dim[1] = w->dim[1];
     s->b->keep = keep;
-    wanted = tensor_matmul(s->b, x, w, 0, &wanted, s->t->compute);
+    y = tensor_matmul(s->b, x, w, 0, &y, s->t->compute);
     s->b->keep = false;
-    return wanted;
+    return y;
 }
 
 /* Matrices that tp cuts along a dim as one, beside each other along it: on each device its own part of the first, then those
@@ -68,12 +70,12 @@ static void multiply_all(struct transformer_step *s, const struct tensor *x, int
         w[i] = step_weight(s, layer, id[i]);
         keep = keep || is_kept(s, id[i]);
         if (!s->t->fused)
-            y[i] = multiply(s, x, &w[i], is_kept(s, id[i]));
+            y[i] = multiply(s, x, &w[i], is_kept(s, id[i]), NULL);
     }
     if (!s->t->fused)
         return;
     all = beside(s, w, n, 1);
-    all = multiply(s, x, &all, keep);
+    all = multiply(s, x, &all, keep, NULL);
     for (int64_t i = 0, low = 0; i < n; i++) {
         int64_t dim[BUILDER_DIMS];
         builder_dims(s->b, w[i].value, dim);
@@ -88,9 +90,7 @@ static void multiply_all(struct transformer_step *s, const struct tensor *x, int
 static struct tensor multiply_onto(struct transformer_step *s, const struct tensor *y, const struct tensor *w,
                                    bool keep, const struct tensor *x)
 {
-    s->b->keep = keep;
-    struct tensor sum = tensor_matmul(s->b, y, w, 0, x, s->t->compute);
-    s->b->keep = false;
+    struct tensor sum = multiply(s, y, w, keep, x);
     strcpy(sum.dim[0].name, x->dim[0].name);
     strcpy(sum.dim[1].name, x->dim[1].name);
     return tensor_zip(s->b, HLO_ADD, x, &sum);
@@ -271,8 +271,7 @@ struct tensor step_weight(struct transformer_step *s, int64_t layer, enum weight
     value = build_slice(s->b, value, 0, 0, elements);
     t.value = build_reshape(s->b, value, w->local, w->dims);
     for (int d = 0; d < w->dims; d++)
-        t.dim[d] =
-            (struct tensor_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
+        t.dim[d] = (struct expr_dim){.n = w->dim[d], .shard = d == w->cut ? w->over : (struct axis_list){0}};
     if (w->dims == 1)
         strcpy(t.dim[0].name, "d");
     s->b->what = before;

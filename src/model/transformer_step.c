@@ -123,7 +123,7 @@ static void backward(struct transformer_step *s, const struct tensor *out, int32
     bool last = s->micro + 1 == s->t->micro_batches;
     struct gradient *gradient = malloc((size_t)(n + 1) * sizeof *gradient);
     if (!gradient) {
-        tensor_nomem(s->b);
+        builder_fail(s->b, STATUS_NOMEM);
         return;
     }
     for (int i = 0; i < n; i++) {
@@ -251,5 +251,5 @@ static const char *const keys[] = {
     "layers", "d-model",  "d-ff",      "heads",        "kv-heads", "head-dim",   "sequence",    "vocabulary",
     "gated",  "tied",     "attention", "kernel",       "fused",    "activation", "parallelism", "dtypes",
     "batch",  "parallel", "keep",      "keep-on-host", "moe",      NULL};
-static const char *const options[] = {"layers", "tokens-per-chip", "micro-batches", "head", NULL};
-const struct front front_transformer = {"transformer", keys, options, build};
+const struct front front_transformer = {"transformer", keys, "layers tokens-per-chip micro-batches head",
+                                        build};

@@ -26,7 +26,7 @@ static void of_permute(struct vjp_rule *r)
     const int64_t *pair = module_numbers(r->b->module, r->at, ATTR_SOURCE_TARGET_PAIRS, &count);
     int64_t *back = malloc((size_t)count * sizeof *back);
     if (!back) {
-        tensor_nomem(r->b);
+        builder_fail(r->b, STATUS_NOMEM);
         return;
     }
     for (int i = 0; i < count; i++)

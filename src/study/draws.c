@@ -27,21 +27,17 @@ static int time_exchange(struct module_job *m, int32_t at, double *time_s, struc
     return code < 0 ? code : program_time(&m->lower.program, time_s, st);
 }
 
-/* What comes to the experts' devices by the first routing. */
+/* What comes to the experts' devices by the routing of the one layer. */
 static int count(const struct module_job *m, struct draw_result *result, struct status *st)
 {
     struct experts_loads loads;
-    double sum = 0, routed = 0;
     int code = experts_loads_count(&loads, m->step.model.experts, st);
-    for (int i = 0; code == 0 && i < loads.devices; i++) {
-        sum += loads.in_layer[i].kept;
-        routed += loads.in_layer[i].routed;
-    }
     if (code == 0) {
+        double sum = loads.routed - loads.dropped;
         const struct load *hot = experts_hottest(loads.in_layer, loads.devices);
         result->hot_chip = m->placement.chip_of[hot->index];
         result->imbalance = sum > 0 ? hot->kept * loads.devices / sum : 1;
-        result->dropped_frac = (routed - sum) / routed;
+        result->dropped_frac = loads.dropped / loads.routed;
     }
     experts_loads_free(&loads);
     return code;
