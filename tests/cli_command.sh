@@ -24,7 +24,7 @@ sweep all-gather --slice 8x4 --wrap none --wrap x --axis x --axis y,x --size 1Mi
 sweep all-gather --slice 4x4 --groups '{{0,1,2,3},{4,5,6,7},{8,9,10,11},{12,13,14,15}}' --groups '[8,2]<=[2,8]T(1,0)' \
     --size 96KiB --ring uni,bidi
 sweep all-gather --chips 16 --slice all --mesh 'dp=?,tp=?' --axis tp --size 96KiB
-sweep all-to-all --slice 4x4 --mesh dp=4,tp=4 --axis tp --algorithm direct,ring --size 1MiB --keep-ties
+sweep all-to-all --slice 4x4 --mesh dp=4,tp=4 --axis tp --all-to-all direct,ring --size 1MiB --keep-ties
 sweep ppermute --slice 4x4 --pairs 0-1,1-0,7-12 --pairs 3-15 --routes 1,2 --size 3kB --engine event --fold off
 sweep ring_shift --slice 4x4 --offset -3,2 --size 3kB --engine event,simgrid
 sweep broadcast --slice 4x4 --root 3,14 --size 3kB --check

@@ -132,7 +132,7 @@ run it by itself|'bf16[64,64@x] . bf16[64@x,64] . bf16[64,64] -> bf16[64,64]' --
 positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --routes 0: write 1 or more|collective-permute --slice 4x4 --size 1MiB --routes 0
 2^60 elements or fewer|all-gather --slice 4x4 --size 3000000TiB
---algorithm does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --algorithm ring
+--all-to-all does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --all-to-all ring
 --root does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --root 0
 --routes does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --routes 2
 --keep-ties does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --keep-ties
@@ -147,7 +147,7 @@ positions are 0 to 15|broadcast --slice 4x4 --size 1MiB --root 16
 --mxu-padding does not apply to all-gather|all-gather --slice 4x4 --size 1MiB --mxu-padding
 --ring does not apply to collective-permute|ppermute --slice 4x4 --size 1MiB --ring uni
 --offset does not apply together with --pairs|ppermute --slice 4x4 --size 1MiB --offset 2 --pairs 0-1
---keep-ties does not apply without --algorithm direct|all-to-all --slice 4x4 --size 1MiB --algorithm ring --keep-ties
+--keep-ties does not apply without --all-to-all direct|all-to-all --slice 4x4 --size 1MiB --all-to-all ring --keep-ties
 --fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --fold on
 --tolerance does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine simgrid --tolerance 1e-2
 --fold does not apply without --engine event|all-gather --slice 4x4 --size 1MiB --engine both --fold on
@@ -190,8 +190,8 @@ try '--critical-path does not apply together with --tolerance' run all-gather --
 try '--trace does not apply together with --tolerance' compare all-gather --slice 4x4 --size 1MiB --trace t.json --tolerance 1e-2
 try '--trace-chips does not apply without --trace' run all-gather --slice 4x4 --size 1MiB --trace-chips 3
 try '--csv does not apply together with --dump-program' run all-gather --slice 4x4 --size 1MiB --dump-program --csv out.csv
-try '--ring does not apply without --algorithm ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
-try '.ring.yaml:5:3: ring does not apply without --algorithm ring' run "$scratch.ring.yaml"
+try '--ring does not apply without --all-to-all ring' run all-to-all --slice 4x4 --size 1MiB --ring uni
+try '.ring.yaml:5:3: ring does not apply without --all-to-all ring' run "$scratch.ring.yaml"
 try '--loop does not apply without --strategy uni' run 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --strategy bidi --loop xla
 try '--crossover does not apply without --size' compare 'bf16[64@x,64] . bf16[64,64]' --slice 4x4 --crossover
 try "--peak 'int8=0flops': a rate must be above 0" run 'int8[64@x,64] . int8[64,64]' --slice 4x4 --peak int8=0flops
@@ -221,7 +221,7 @@ while IFS='|' read -r key op; do
         try "$scratch.yaml:3:" $command $scratch.yaml
     done
 done <<END
-algorithm: ring|
+all-to-all: ring|
 root: 3|
 pairs: 0-1|
 strategy: uni|

@@ -15,8 +15,8 @@ fail() {
 }
 
 # Every case of JAX, by every ring and algorithm, on slices with wraps and without.
-for options in "" "--wrap all" "--wrap none --ring uni" "--chip v5p --wrap all --ring bidi-half --algorithm ring" \
-    "--keep-ties --wrap all --algorithm direct"; do
+for options in "" "--wrap all" "--wrap none --ring uni" "--chip v5p --wrap all --ring bidi-half --all-to-all ring" \
+    "--keep-ties --wrap all --all-to-all direct"; do
     # shellcheck disable=SC2086
     out=$("$program" eval --cases "$cases" $options 2>&1) || fail "--cases $options: exit $?"
     [ "$out" = '30 passed, 0 failed' ] || fail "--cases $options: $out"
@@ -87,7 +87,7 @@ pmin --slice 4x4 --mesh a=2,b=2,c=2,d=2 --axis d,b --input 'random(6,(8,4))' --i
 psum --slice 4x4 --mesh a=2,b=2,c=2,d=2 --input 'random(6,(32,4))' --ring uni
 all_gather --slice 8x4 --mesh tp=4,dp=8 --axis dp,tp --input 'arange(96)' --tiled --ring bidi
 psum_scatter --slice 2x16 --axis y,x --in 'P()' --input 'random(7,(64,3))' --tiled
-all_to_all --slice 4x4 --wrap all --axis y,x --input 'arange(512)' --tiled --algorithm ring
+all_to_all --slice 4x4 --wrap all --axis y,x --input 'arange(512)' --tiled --all-to-all ring
 all_to_all --slice 4x8 --wrap all --axis x,y --input 'arange(1024)' --tiled --keep-ties
 ppermute --slice 4x4 --input 'arange(16)' --perm 0-15,15-3,7-7 --routes 1
 ring_shift --slice 4x4 --axis y,x --offset -21 --input 'arange(32)' --routes 2

@@ -76,7 +76,7 @@ cd "$scratch"
 touch mine.yaml
 completes 'mine.yaml' icisim run mi
 completes 'mine.yaml' icisim run --chip mi
-completes 'direct' icisim run --algorithm = d
+completes 'direct' icisim run --all-to-all = d
 if command -v zsh >/dev/null; then
     zsh -n "$made/_icisim" || fail "zsh cannot read the completion"
 fi

@@ -12,7 +12,7 @@ console_enter "$1"
 }
 mkdir scratch
 cd scratch
-icisim sweep all-to-all --slice 4x4,8x8 --size 64KiB:4MiB:x8 --algorithm direct,ring --engine event --csv to-all.csv
+icisim sweep all-to-all --slice 4x4,8x8 --size 64KiB:4MiB:x8 --all-to-all direct,ring --engine event --csv to-all.csv
 icisim sweep all-reduce --slice 4x4,8x8 --size 64KiB,1MiB --csv reduce.csv
 icisim sweep psum --chip v4 --slice 4x4x4 --size 1MiB --csv cube.csv
 icisim sweep psum --slice 4x4 --size 1MiB,1048576 --csv twice.csv

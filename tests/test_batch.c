@@ -28,7 +28,7 @@ static choice batches[] = {
     {{"op", "all-to-all"},
      {"chip", "v5e"},
      {"slice", "16x16"},
-     {"algorithm", "ring"},
+     {"all-to-all", "ring"},
      {"axis", "x"},
      {NULL, NULL}},
     {{"op", "ragged-all-to-all"},

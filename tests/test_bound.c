@@ -211,8 +211,8 @@ static bool holds(unsigned long seed, struct catalog *catalog, int *runs)
     point.work.axis = ONE_OF(&r, axes_of);
     point.work.size_bytes = 2ull << suite_random(&r, 26);
     point.schedule.ring = (int)suite_random(&r, RING_KINDS);
-    point.schedule.algorithm =
-        strcmp(point.work.op, "all-to-all") == 0 ? (int)suite_random(&r, ALGORITHMS) : 0;
+    point.schedule.all_to_all =
+        strcmp(point.work.op, "all-to-all") == 0 ? (int)suite_random(&r, ALL_TO_ALLS) : 0;
     point.work.pair_sizes = "random:3";
     point.work.root = 0;
     point.work.offset = (int)suite_random(&r, 7);

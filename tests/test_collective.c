@@ -124,14 +124,14 @@ static const struct {
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 /* What goes there by one all-to-all comes back by the next, which starts where the first one ended. */
-static void there_and_back(const char *name, enum algorithm algorithm)
+static void there_and_back(const char *name, enum all_to_all algorithm)
 {
     for (int s = 0; s < SHAPES; s++)
         for (int kind = 0; kind < RING_KINDS; kind++) {
             struct bed bed;
             int32_t op = -1;
             bed_init(&bed, shapes[s].axes, shapes[s].len, shapes[s].wraps, (enum ring_kind)kind);
-            bed.spec.algorithm = algorithm;
+            bed.spec.all_to_all = algorithm;
             append(&bed, name, &op);
             bed.buffers = (struct collective_buffers){bed.buffers.out, bed.buffers.in};
             for (int chip = 0; chip < bed.n; chip++)
@@ -144,13 +144,13 @@ static void there_and_back(const char *name, enum algorithm algorithm)
 
 static void all_to_alls_there_and_back(void)
 {
-    there_and_back("all-to-all", ALGORITHM_DIRECT);
-    there_and_back("all-to-all", ALGORITHM_RING);
+    there_and_back("all-to-all", ALL_TO_ALL_DIRECT);
+    there_and_back("all-to-all", ALL_TO_ALL_RING);
 }
 
 static void permutes_there_and_back(void)
 {
-    there_and_back("collective-permute", ALGORITHM_DIRECT);
+    there_and_back("collective-permute", ALL_TO_ALL_DIRECT);
 }
 
 static void chain_in_place(const char *const name[], double (*want)(int chip, int64_t i, int n))
@@ -179,10 +179,10 @@ static void each_schedule(bool only_wraps, void (*what)(struct bed *bed, const c
     for (int s = 0; s < SHAPES; s++)
         for (const struct collective *c = collectives; c->name; c++)
             for (int kind = 0; kind < RING_KINDS && (shapes[s].wraps || !only_wraps); kind++)
-                for (int algorithm = 0; algorithm < ALGORITHMS; algorithm++) {
+                for (int algorithm = 0; algorithm < ALL_TO_ALLS; algorithm++) {
                     struct bed bed;
                     bed_init(&bed, shapes[s].axes, shapes[s].len, shapes[s].wraps, (enum ring_kind)kind);
-                    bed.spec.algorithm = (enum algorithm)algorithm;
+                    bed.spec.all_to_all = (enum all_to_all)algorithm;
                     bed.spec.setup_s = 2.3e-6;
                     bed.spec.root = 2;
                     what(&bed, c->name);
@@ -361,7 +361,7 @@ static void a_chip_alone_passes_on_what_was_before(void)
         bed_init(&bed, 1, (int[]){5}, true, RING_UNI);
         append(&bed, "all-gather", &op);
         bed.ring[0].n = 1;
-        bed.spec.algorithm = ALGORITHM_RING;
+        bed.spec.all_to_all = ALL_TO_ALL_RING;
         for (int chip = 0; chip < bed.n; chip++)
             bed.target[chip] = -1;
         bed.buffers = (struct collective_buffers){-1, -1};

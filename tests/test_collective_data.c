@@ -231,7 +231,7 @@ static void make_spec(struct round *r, int op, bool broken)
     struct collective_spec *spec = &r->spec;
     int chips = r->slice.chips;
     spec->kind = (enum ring_kind)suite_random(&r->random, RING_KINDS);
-    spec->algorithm = (enum algorithm)suite_random(&r->random, ALGORITHMS);
+    spec->all_to_all = (enum all_to_all)suite_random(&r->random, ALL_TO_ALLS);
     spec->keep_ties = suite_random(&r->random, 2);
     /* broadcasts of much are scattered and gathered */
     spec->elem_bytes = op == 6 && suite_random(&r->random, 2) ? 5e7 : 8;
@@ -304,7 +304,7 @@ static void run_round(int op, unsigned long long seed, bool broken)
                 stderr,
                 "%s on %s, wrap %s, %d rings, groups of %d, kind %s, %s, V = %lld, pace %d, seed %llu: %s\n",
                 op_names[op], slice_print_shape(&r.slice, shape), slice_print_wrap(&r.slice, wrap),
-                r.spec.rings, r.n, ring_kind_name(r.spec.kind), algorithm_name(r.spec.algorithm),
+                r.spec.rings, r.n, ring_kind_name(r.spec.kind), all_to_all_name(r.spec.all_to_all),
                 (long long)r.spec.elements, pace, seed,
                 code < 0 ? st.text
                 : broken ? "a fault was not seen"

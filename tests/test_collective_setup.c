@@ -52,7 +52,7 @@ static const struct {
     {1, "reduce-scatter --slice 4x4x4 --ring bidi --size 6MB"},
     {1, "all-reduce --slice 4x4 --wrap all --ring uni --size 6MB"}, /* no barrier between its halves */
     {1, "all-to-all --slice 4x4 --size 6MB"},
-    {1, "all-to-all --slice 5x4 --wrap all --algorithm ring --ring uni --size 6MB"},
+    {1, "all-to-all --slice 5x4 --wrap all --all-to-all ring --ring uni --size 6MB"},
     {0, "all-to-all --slice 4x1 --axis y --size 6MB"}, /* what stays on its chip needs none */
     {1, "collective-permute --slice 4x4 --axis x --offset 1 --size 6MB"},
     {1, "collective-permute --slice 4x4 --pairs 0-15 --routes 2 --size 6MB"},

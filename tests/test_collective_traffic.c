@@ -252,7 +252,7 @@ static void forms_beside_all_to_alls(void)
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F9");
         NEAR(result.formula_rule_s, sizes[i] * 4 / (4 * 64 * 2 * w), 1e-12);
         point.machine.slice = "8";
-        point.schedule.algorithm = ALGORITHM_RING;
+        point.schedule.all_to_all = ALL_TO_ALL_RING;
         point.schedule.ring = RING_UNI;
         result = result_of(&point);
         CU_ASSERT_STRING_EQUAL(result.rule_id, "F8"); /* half of the all-gather F4, (V/w) (N-1)/N */

@@ -69,14 +69,15 @@ static void golden_cases(void)
     OKAY(cases_load(&cases, "tests/golden/jax_collectives.json", &st), st);
     CU_ASSERT_EQUAL(cases.count, 30);
     for (int i = 0; i < cases.count; i++)
-        for (int variant = 0; variant < 2 * RING_KINDS * ALGORITHMS * 2; variant++) {
+        for (int variant = 0; variant < 2 * RING_KINDS * ALL_TO_ALLS * 2; variant++) {
             struct place place;
             struct evaluation e;
             struct status case_st = {0};
             struct collective_spec plan = {.kind = (enum ring_kind)(variant % RING_KINDS),
-                                           .algorithm = (enum algorithm)(variant / RING_KINDS % ALGORITHMS),
-                                           .rings = variant / RING_KINDS / ALGORITHMS % 2};
-            place_of(&place, &cases.item[i].axes, variant >= 2 * RING_KINDS * ALGORITHMS);
+                                           .all_to_all =
+                                               (enum all_to_all)(variant / RING_KINDS % ALL_TO_ALLS),
+                                           .rings = variant / RING_KINDS / ALL_TO_ALLS % 2};
+            place_of(&place, &cases.item[i].axes, variant >= 2 * RING_KINDS * ALL_TO_ALLS);
             int code = evaluation_open(&e, &cases.item[i], &place.mesh, &plan, &case_st);
             if (code == 0)
                 code = run_paces(&e, true, (uint64_t)variant, &case_st);
@@ -201,7 +202,7 @@ static void random_example(struct example *example, const struct mesh *mesh, enu
 static struct collective_spec random_plan(struct suite_random *random)
 {
     return (struct collective_spec){.kind = (enum ring_kind)suite_random(random, RING_KINDS),
-                                    .algorithm = (enum algorithm)suite_random(random, ALGORITHMS),
+                                    .all_to_all = (enum all_to_all)suite_random(random, ALL_TO_ALLS),
                                     .keep_ties = suite_random(random, 2),
                                     .rings = suite_random(random, 3) == 0,
                                     .routes = 1,
@@ -230,7 +231,7 @@ static void random_round(unsigned long long seed)
                 call_name(op), axis_list_print(&example.call.axes, &place.mesh.axes, axes), e.groups.size,
                 slice_print_shape(&place.slice, shape), slice_print_wrap(&place.slice, wrap),
                 mesh_print_mapping(&place.mesh, mapping), ring_kind_name(plan.kind),
-                algorithm_name(plan.algorithm), st.text);
+                all_to_all_name(plan.all_to_all), st.text);
     }
     CU_ASSERT_EQUAL(code, 0);
     evaluation_close(&e);

@@ -210,14 +210,14 @@ static void test_trains(void)
      * link in 4 steps; bidi 2 + 1 in 2 steps; bidi-half the same as uni with halves. A tie of bidi has no
      * form. */
     struct formula_case c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_UNI, 5, true);
-    c.algorithm = ALGORITHM_RING;
+    c.all_to_all = ALL_TO_ALL_RING;
     exact_is(&c, "E6r", 4 * 2.385e-6 + 10 * 0.6e-6);
     c.kind = RING_BIDI;
     exact_is(&c, "E6r", 2 * 2.385e-6 + 3 * 0.6e-6);
     c.kind = RING_BIDI_HALF;
     exact_is(&c, "E6r", 4 * 2.385e-6 + 10 * 0.3e-6);
     c = ring_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 6, true);
-    c.algorithm = ALGORITHM_RING;
+    c.all_to_all = ALL_TO_ALL_RING;
     CU_ASSERT_TRUE(isnan(formula_exact_s(&c)));
     /* Broadcast of 105 kB, 15 us, round a ring of 5: uni 4 hops, sqrt(3 * 15/2.385) = 4.3, so in 4 chunks; bidi 2 hops and
      * 2 or 3 chunks take 29.5 us, but 2 * 2 steps of a fifth 21.54; bidi-half sqrt(3 * 7.5/2.385) = 3.07 */
@@ -280,7 +280,7 @@ static void test_rules(void)
     c.on_axes = false; /* direct sends take short cuts */
     CU_ASSERT_TRUE(isnan(rule_s(&c)));
     c.kind = RING_UNI;
-    c.algorithm = ALGORITHM_RING;
+    c.all_to_all = ALL_TO_ALL_RING;
     rule_is(&c, "F8", 6.25e-6);
     c = torus_case(COLLECTIVE_ALL_TO_ALL, RING_BIDI, 3, 5, 7);
     rule_is(&c, "F9", 7.5e-6 * 7 / (4 * 105));

@@ -78,14 +78,14 @@ static void test_command_column(void)
     struct status st = {0};
     OKAY(parse(&m,
                "op,strategy,size_bytes,time_s,command\n"
-               "all-to-all,ring,4096,1e-5,run all-to-all --slice 4x4 --algorithm ring --ring uni\n",
+               "all-to-all,ring,4096,1e-5,run all-to-all --slice 4x4 --all-to-all ring --ring uni\n",
                NULL, &st),
          st);
     CU_ASSERT_EQUAL_FATAL(m.rows, 1);
     CU_ASSERT_STRING_EQUAL(m.row[0].point.work.op, "all-to-all");
     CU_ASSERT_STRING_EQUAL(m.row[0].point.machine.slice, "4x4");
     CU_ASSERT_STRING_EQUAL(m.row[0].point.schedule.strategy, "auto"); /* not given */
-    CU_ASSERT_EQUAL(m.row[0].point.schedule.algorithm, ALGORITHM_RING);
+    CU_ASSERT_EQUAL(m.row[0].point.schedule.all_to_all, ALL_TO_ALL_RING);
     CU_ASSERT_EQUAL(m.row[0].point.schedule.ring, RING_UNI);
     measured_free(&m);
 }

@@ -44,7 +44,7 @@ static void words_are_in_order(void)
     } choices[] = {
         {"profile", {chip_profile_names[CHIP_SPEC], chip_profile_names[CHIP_MEASURED], NULL}},
         {"ring", {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF)}},
-        {"algorithm", {algorithm_name(ALGORITHM_DIRECT), algorithm_name(ALGORITHM_RING), NULL}},
+        {"all-to-all", {all_to_all_name(ALL_TO_ALL_DIRECT), all_to_all_name(ALL_TO_ALL_RING), NULL}},
         {"remat",
          {pass_remat_name(REMAT_NONE), pass_remat_name(REMAT_PRODUCTS), pass_remat_name(REMAT_FULL)}},
         {"engine", {engine_list()[0]->name, engine_list()[1]->name, engine_list()[2]->name}}};
@@ -121,10 +121,10 @@ static void values_reach_their_fields(void)
 static void wrong_values_are_refused(void)
 {
     static const char *const wrong[][2] = {
-        {"size", "1.5"},       {"size", "0"},    {"size", "99999999TiB"}, {"link-bandwidth", "0GBps"},
-        {"hop-latency", "1"},  {"ring", "both"}, {"engine", "fast"},      {"profile", "real"},
-        {"algorithm", "tree"}, {"fold", "yes"},  {"routes", "-1"},        {"routes", "2x"},
-        {"offset", "x"},       {"slice", ""},
+        {"size", "1.5"},        {"size", "0"},    {"size", "99999999TiB"}, {"link-bandwidth", "0GBps"},
+        {"hop-latency", "1"},   {"ring", "both"}, {"engine", "fast"},      {"profile", "real"},
+        {"all-to-all", "tree"}, {"fold", "yes"},  {"routes", "-1"},        {"routes", "2x"},
+        {"offset", "x"},        {"slice", ""},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct status st = {0};
@@ -189,11 +189,11 @@ static void what_means_nothing_beside_others_is_found(void)
         const char *given[3][2];
         const char *says; /* NULL: nothing is wrong */
     } cases[] = {
-        {{{"op", "all-to-all"}, {"ring", "uni"}}, "without --algorithm ring"},
-        {{{"op", "all-to-all"}, {"ring", "uni"}, {"algorithm", "direct,ring"}}, NULL},
+        {{{"op", "all-to-all"}, {"ring", "uni"}}, "without --all-to-all ring"},
+        {{{"op", "all-to-all"}, {"ring", "uni"}, {"all-to-all", "direct,ring"}}, NULL},
         {{{"op", "all-gather"}, {"ring", "uni"}}, NULL},
         {{{"keep-ties", "on"}}, NULL},
-        {{{"keep-ties", "on"}, {"algorithm", "ring"}}, "without --algorithm direct"},
+        {{{"keep-ties", "on"}, {"all-to-all", "ring"}}, "without --all-to-all direct"},
         {{{"op", "A[4,4] . B[4,4]"}, {"chunks", "2"}, {"all-reduce", "scatter-gather"}},
          "without --all-reduce chunks"},
         {{{"op", "A[4,4] . B[4,4]"}, {"chunks", "2"}, {"all-reduce", "scatter-gather,chunks"}}, NULL},

@@ -119,7 +119,7 @@ static void bounds_and_forms_hold(void)
         point.machine.wrap = axes > 1 ? wraps[suite_random(&random, 5)] : NULL;
         point.work.axis = suite_random(&random, 2) ? "x" : NULL;
         point.machine.mesh = suite_random(&random, 3) ? NULL : merged; /* a ring through all axes */
-        point.schedule.algorithm = (int)suite_random(&random, 2);
+        point.schedule.all_to_all = (int)suite_random(&random, 2);
         point.work.offset = (int)suite_random(&random, 9) - 4;
         point.run.engine = engine_number("event");
         struct result result = result_of(&point);

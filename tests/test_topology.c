@@ -40,7 +40,7 @@ static void setup(struct world *w, const struct topology *topology)
 static void build(struct world *w)
 {
     struct collective_spec spec = {.kind = RING_BIDI,
-                                   .algorithm = ALGORITHM_DIRECT,
+                                   .all_to_all = ALL_TO_ALL_DIRECT,
                                    .rings = 2,
                                    .ring = {&w->ring[0], &w->ring[1]},
                                    .elements = 3000 * 32 * 32,
@@ -231,7 +231,7 @@ static void choose_point(struct suite_random *r, options option)
                         : axis},
         {"size", matmul ? NULL : ONE_OF(r, sizes)},
         {"ring", matmul || direct ? NULL : ONE_OF(r, rings)},
-        {"algorithm", to_all && !ragged ? direct ? "direct" : "ring" : NULL},
+        {"all-to-all", to_all && !ragged ? direct ? "direct" : "ring" : NULL},
         {"pair-sizes", ragged ? "random:7" : NULL},
         {"routes", permute && suite_random(r, 2) ? "2" : NULL},
         {"offset", permute && suite_random(r, 2) ? "3" : NULL},

@@ -184,8 +184,8 @@ static void test_random_points(void)
             snprintf(ring, sizeof ring, " --ring %s",
                      ring_kind_name((enum ring_kind)suite_random(&r, RING_KINDS)));
         if (op == 3)
-            snprintf(algorithm, sizeof algorithm, " --algorithm %s",
-                     algorithm_name((enum algorithm)suite_random(&r, ALGORITHMS)));
+            snprintf(algorithm, sizeof algorithm, " --all-to-all %s",
+                     all_to_all_name((enum all_to_all)suite_random(&r, ALL_TO_ALLS)));
         snprintf(arguments, sizeof arguments,
                  "%s --chip %s --slice %s --wrap %s --axis %s%s%s --size %dB --engine event", ops[op],
                  chips[chip], shape, wraps[suite_random(&r, 3)], suite_random(&r, 2) ? "x" : "x,y", ring,

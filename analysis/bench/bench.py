@@ -154,7 +154,7 @@ def contention(bench):
     bench.times_of("direct all-to-all 16x16x16, folded", runs, 0.2)
     for ring in ("bidi", "bidi-half"):
         work = f"ring all-to-all 16x16x16, {ring}, fold off"
-        more = ("--algorithm", "ring", "--ring", ring, "--fold", "off")
+        more = ("--all-to-all", "ring", "--ring", ring, "--fold", "off")
         runs = bench.run(*to_all, "--chip", "v5p", "--slice", "16x16x16", *more)
         bench.times_of(work, runs, engine_bar=0.19 if ring == "bidi" else None)
         bench.rate_of(work, runs)

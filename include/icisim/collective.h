@@ -2,7 +2,7 @@
 /*
  * collective: an all-gather, a reduce-scatter ... as ops of a program.
  *
- * What is appended is what the point says by its options: op, size, dtype, axis or groups, ring, algorithm, and
+ * What is appended is what the point says by its options: op, size, dtype, axis or groups, ring, all-to-all, and
  * so on; its slice must be the program's.
  *
  * Units: none. Errors: ICISIM_INPUT for what the point says wrong, or for a matmul. Ownership: the point is

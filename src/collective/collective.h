@@ -50,7 +50,7 @@ struct collective_buffers {
  * reduces. */
 struct collective_spec {
     enum ring_kind kind;
-    enum algorithm algorithm;
+    enum all_to_all all_to_all;
     int rings; /* 1 to 3 */
     const struct ring *ring[COLLECTIVE_RINGS];
     int64_t elements; /* of the whole array V: see size in icisim(1) */
@@ -132,8 +132,8 @@ struct collective_algorithm {
     bool uses_ring;
     collective_builder *build;
 };
-extern const struct collective_algorithm collective_algorithms[ALGORITHMS];
-const char *algorithm_name(enum algorithm algorithm);
+extern const struct collective_algorithm collective_algorithms[ALL_TO_ALLS];
+const char *all_to_all_name(enum all_to_all algorithm);
 
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
  * for each ring of two chips or more, and one for the parts that walk the rings in different orders). */

@@ -7,18 +7,18 @@
 #include "base/text.h"
 #include "collective/builders.h"
 
-const struct collective_algorithm collective_algorithms[ALGORITHMS] = {
-    [ALGORITHM_DIRECT] = {.name = "direct", .of = COLLECTIVE_ALL_TO_ALL, .build = all_to_all_direct_build},
-    [ALGORITHM_RING] = {.name = "ring",
-                        .of = COLLECTIVE_ALL_TO_ALL,
-                        .uses_ring = true,
-                        .build = all_to_all_ring_build},
+const struct collective_algorithm collective_algorithms[ALL_TO_ALLS] = {
+    [ALL_TO_ALL_DIRECT] = {.name = "direct", .of = COLLECTIVE_ALL_TO_ALL, .build = all_to_all_direct_build},
+    [ALL_TO_ALL_RING] = {.name = "ring",
+                         .of = COLLECTIVE_ALL_TO_ALL,
+                         .uses_ring = true,
+                         .build = all_to_all_ring_build},
 };
 
 static int build_by_algorithm(const struct collective_spec *spec, struct program *program, int32_t before,
                               int32_t *after, struct status *st)
 {
-    return collective_algorithms[spec->algorithm].build(spec, program, before, after, st);
+    return collective_algorithms[spec->all_to_all].build(spec, program, before, after, st);
 }
 
 #define THREE_RINGS .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half"
@@ -54,7 +54,7 @@ const struct collective collectives[] = {
                                .what = "every chip sends each other one a block",
                                .size = "the data of all chips together",
                                .has_algorithms = true,
-                               .variants = "algorithm",
+                               .variants = "all-to-all",
                                .variant_values = "direct,ring",
                                .counts_one_chip = true,
                                .busbw_rounds = 1,
@@ -97,7 +97,7 @@ double collective_busbw_factor(const struct collective *collective, int n)
     return collective->busbw_rounds ? collective->busbw_rounds * (n - 1.0) / n : 1;
 }
 
-const char *algorithm_name(enum algorithm algorithm)
+const char *all_to_all_name(enum all_to_all algorithm)
 {
     return collective_algorithms[algorithm].name;
 }

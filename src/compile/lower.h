@@ -48,8 +48,8 @@ struct op_cost {
 
 struct lower_options {
     enum ring_kind kind;
-    enum algorithm algorithm; /* of all-to-alls */
-    double setup_s;           /* of each collective */
+    enum all_to_all all_to_all; /* of all-to-alls */
+    double setup_s;             /* of each collective */
     struct roofline roofline;
     const struct op_cost *op_cost; /* [op_costs], borrowed */
     int op_costs;

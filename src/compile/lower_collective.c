@@ -232,7 +232,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
                  struct status *st)
 {
     char name[STAGE_NAME];
-    struct collective_spec spec = {.algorithm = lower->options->algorithm,
+    struct collective_spec spec = {.all_to_all = lower->options->all_to_all,
                                    .elem_bytes = 1,
                                    .routes = 1,
                                    .setup_s = lower->options->setup_s,

@@ -128,7 +128,7 @@ static int read_plan(struct eval *eval, const struct settings *settings, const s
         return kind;
     eval->dtype = dtype_info((enum dtype_id)dtype)->name;
     eval->plan = (struct collective_spec){.kind = (enum ring_kind)kind,
-                                          .algorithm = (enum algorithm)point->schedule.algorithm,
+                                          .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                           .keep_ties = point->schedule.keep_ties,
                                           .routes = point->schedule.routes,
                                           .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,

@@ -43,16 +43,16 @@ static int run_plan(const struct example *example, const struct machine *machine
 
 /* Every ring and every algorithm, unless one is asked for. */
 static int run_plans(const struct example *example, const struct machine *machine, const struct point *point,
-                     bool any_algorithm, struct status *st)
+                     bool any_all_to_all, struct status *st)
 {
     int code = 0;
     for (int kind = 0; kind < RING_KINDS && code == 0; kind++)
-        for (int algorithm = 0; algorithm < ALGORITHMS && code == 0; algorithm++) {
+        for (int algorithm = 0; algorithm < ALL_TO_ALLS && code == 0; algorithm++) {
             if ((point->schedule.ring != CHOICE_OPEN && kind != point->schedule.ring) ||
-                (!any_algorithm && algorithm != point->schedule.algorithm))
+                (!any_all_to_all && algorithm != point->schedule.all_to_all))
                 continue;
             struct collective_spec plan = {.kind = (enum ring_kind)kind,
-                                           .algorithm = (enum algorithm)algorithm,
+                                           .all_to_all = (enum all_to_all)algorithm,
                                            .keep_ties = point->schedule.keep_ties,
                                            .routes = point->schedule.routes};
             code = run_plan(example, machine, &plan, st);
@@ -62,7 +62,7 @@ static int run_plans(const struct example *example, const struct machine *machin
     return code;
 }
 
-static int run_case(const struct example *example, const struct point *asked, bool any_algorithm,
+static int run_case(const struct example *example, const struct point *asked, bool any_all_to_all,
                     struct catalog *catalog, struct status *st)
 {
     char mesh[AXES_TEXT];
@@ -70,9 +70,9 @@ static int run_case(const struct example *example, const struct point *asked, bo
     struct machine machine = {0};
     struct slice_of_mesh of;
     point.machine.mesh = axes_print(&example->axes, mesh);
-    any_algorithm = any_algorithm && example->call.op == CALL_ALL_TO_ALL;
+    any_all_to_all = any_all_to_all && example->call.op == CALL_ALL_TO_ALL;
     if (machine_slice_of_mesh(&point, &of, st) == 0 && machine_open(&machine, &point, catalog, st) == 0)
-        run_plans(example, &machine, &point, any_algorithm, st);
+        run_plans(example, &machine, &point, any_all_to_all, st);
     machine_close(&machine);
     return st->code;
 }
@@ -88,7 +88,7 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
     for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
         struct status wrong = {0};
         const struct example *example = &cases.item[i];
-        code = run_case(example, point, settings_count(settings, "algorithm") == 0, &catalog, &wrong);
+        code = run_case(example, point, settings_count(settings, "all-to-all") == 0, &catalog, &wrong);
         if (code < 0 && code != STATUS_NOMEM) {
             fprintf(out, "%s: %s:%d: %s\n", example->id, path, example->line, wrong.text);
             failed++;

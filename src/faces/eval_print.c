@@ -94,9 +94,9 @@ static void print_heading(const struct eval *eval, FILE *out)
     fprintf(out, " of %s on %s %s (wrap: %s), mesh %s: %s", eval->dtype, eval->machine.chip->name,
             slice_print_shape(mesh->slice, shape), slice_print_wrap(mesh->slice, wrap),
             axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
-    bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.algorithm == ALGORITHM_DIRECT;
+    bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.all_to_all == ALL_TO_ALL_DIRECT;
     if (call->op == CALL_ALL_TO_ALL)
-        fprintf(out, ", algorithm %s", algorithm_name(eval->plan.algorithm));
+        fprintf(out, ", algorithm %s", all_to_all_name(eval->plan.all_to_all));
     if (eval->evaluation.rings.rings > 0 && call->op != CALL_RAGGED && !direct)
         fprintf(out, ", ring %s", ring_kind_name(eval->plan.kind));
     fputc('\n', out);

@@ -93,7 +93,7 @@ static double all_to_all_s(const struct formula_case *c, const struct shape *sha
 {
     enum { MOST_HOPS = 4096, MOST_CHIPS = 1 << 20 };
     int n = shape->n[0], most = shape->rings * (n / 2);
-    if (c->algorithm != ALGORITHM_DIRECT || !shape->equal || !c->on_axes || shape->chips > MOST_CHIPS ||
+    if (c->all_to_all != ALL_TO_ALL_DIRECT || !shape->equal || !c->on_axes || shape->chips > MOST_CHIPS ||
         most >= MOST_HOPS || (c->keep_ties && n % 2 == 0))
         return NAN;
     double load_s[MOST_HOPS], last_s = 0, work_s = 0;
@@ -112,7 +112,7 @@ static double all_to_all_s(const struct formula_case *c, const struct shape *sha
 static double all_to_all_ring_s(const struct formula_case *c, const struct shape *shape)
 {
     int n = shape->n[0];
-    if (c->algorithm != ALGORITHM_RING || (c->kind == RING_BIDI && n % 2 == 0))
+    if (c->all_to_all != ALL_TO_ALL_RING || (c->kind == RING_BIDI && n % 2 == 0))
         return NAN;
     double steps = c->kind == RING_BIDI ? (n - 1) / 2 : n - 1;
     double block_s = chunk_bytes(c, (int64_t)n * n) / (c->kind == RING_BIDI_HALF ? 2 : 1) / c->link_Bps;

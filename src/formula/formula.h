@@ -22,7 +22,7 @@
 struct formula_case {
     enum collective_id op;
     enum ring_kind kind;
-    enum algorithm algorithm;
+    enum all_to_all all_to_all;
     int rings;
     int n[COLLECTIVE_RINGS];       /* chips of each ring */
     bool closed[COLLECTIVE_RINGS]; /* else it is a line; two chips are a line anyway */

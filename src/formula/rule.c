@@ -51,14 +51,14 @@ static double all_reduce_s(const struct formula_case *c, const struct shape *sha
 
 static bool goes_round(const struct formula_case *c)
 {
-    return c->kind == RING_UNI && c->algorithm == ALGORITHM_RING;
+    return c->kind == RING_UNI && c->all_to_all == ALL_TO_ALL_RING;
 }
 
 /* F7 and F9: V max(A,B,C)/(4 N W) on a torus of N chips. With 4W = 8w it is the load N max/8 of the busiest link; on one axis
  * V/(4W). Direct sends go round the axes of the slice, whatever ring their chips stand on. */
 static double all_to_all_s(const struct formula_case *c, const struct shape *shape)
 {
-    if (goes_round(c) || (c->algorithm == ALGORITHM_DIRECT && !c->on_axes))
+    if (goes_round(c) || (c->all_to_all == ALL_TO_ALL_DIRECT && !c->on_axes))
         return NAN;
     double among = (double)(shape->chips / shape->longest);
     return whole_bytes(c) / (4 * among * both_ways_Bps(c));

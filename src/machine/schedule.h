@@ -32,8 +32,8 @@ enum ring_kind { RING_UNI, RING_BIDI, RING_BIDI_HALF, RING_KINDS };
 const char *ring_kind_name(enum ring_kind kind);
 int ring_kind_by_name(const char *name, struct status *st);
 
-/* Rows of the table of algorithms (collective.h). */
-enum algorithm { ALGORITHM_DIRECT, ALGORITHM_RING, ALGORITHMS };
+/* How all-to-alls go: rows of the table of algorithms (collective.h). */
+enum all_to_all { ALL_TO_ALL_DIRECT, ALL_TO_ALL_RING, ALL_TO_ALLS };
 
 enum { COLLECTIVE_RINGS = 3 };
 

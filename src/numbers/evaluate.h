@@ -43,7 +43,7 @@ struct evaluation {
 };
 
 /* Cuts the input, applies the definition and builds the program; nothing has moved yet. "none" has a program
- * without ops. Of `plan` the schedule counts: kind, algorithm, ties, routes, bytes of an element (0 is 1), set-up, and rings, 1
+ * without ops. Of `plan` the schedule counts: kind, all_to_all, ties, routes, bytes of an element (0 is 1), set-up, and rings, 1
  * for one ring through several axes instead of a ring each (0). The rest follows from the example. */
 int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
                     const struct collective_spec *plan, struct status *st);

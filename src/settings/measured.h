@@ -5,7 +5,7 @@
  * Three kinds of file are known by their column names:
  *
  *   icisim                      operation (or op), size_bytes, time_s (or time_us); and any of chip, slice, wrap, mesh, axes, ring,
- *                               dtype, algorithm, strategy ...: the names of options, as in our own sweeps. A column
+ *                               dtype, all-to-all, strategy ...: the names of options, as in our own sweeps. A column
  *                               `run` holds a whole command line of `icisim run` instead, or `command` as our own
  *                               sweeps write it
  *   nccl-tests                  size (bytes), time (us); as CSV or as it is printed: blanks between columns, whose names stand

@@ -33,7 +33,7 @@ void budget_hold(struct budget_hold *held, const struct point *point, int worker
     memory_hold(most_for(point, workers));
 }
 
-static const char cure[] = "take a smaller slice, fewer axes at once, --algorithm ring or --fold on";
+static const char cure[] = "take a smaller slice, fewer axes at once, --all-to-all ring or --fold on";
 
 static int check(const struct point *point, double bytes, double seconds, struct status *st)
 {

@@ -44,7 +44,7 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
 {
     const struct point *point = job->point;
     const struct collective *collective = c->collective;
-    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->schedule.algorithm].uses_ring
+    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->schedule.all_to_all].uses_ring
                                               : collective->uses_ring;
     if (collective->has_targets && point->schedule.routes < 1)
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
@@ -196,7 +196,7 @@ struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
-                                   .algorithm = (enum algorithm)job->point->schedule.algorithm,
+                                   .all_to_all = (enum all_to_all)job->point->schedule.all_to_all,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
                                    .combine = combine_of(job->point->work.op),
@@ -255,7 +255,7 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     RESULT_PUT(result->dtype, c->dtype->name);
     RESULT_PUT(result->axes, point->work.groups ? point->work.groups : c->axes_text);
     if (c->collective->has_algorithms)
-        RESULT_PUT(result->strategy, algorithm_name((enum algorithm)point->schedule.algorithm));
+        RESULT_PUT(result->strategy, all_to_all_name((enum all_to_all)point->schedule.all_to_all));
     if (c->uses_ring) {
         RESULT_PUT(result->ring, ring_kind_name(c->kind));
         RESULT_PUT(result->reference_option, "ring");

@@ -53,7 +53,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
     if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
-                                      .algorithm = (enum algorithm)point->schedule.algorithm,
+                                      .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,
                                       .products_only = !point->machine.elementwise,

@@ -101,7 +101,7 @@ static void all_to_all(struct exact *exact)
         for (int kind = 0; kind < RING_KINDS; kind++)
             if (kind != RING_BIDI || n % 2 != 0)
                 check_case(exact, n < 6, 2 * n * n, n + kind,
-                           "all-to-all --chip v6e --slice %d --wrap all --algorithm ring --ring %s", n,
+                           "all-to-all --chip v6e --slice %d --wrap all --all-to-all ring --ring %s", n,
                            ring_kind_name((enum ring_kind)kind));
 }
 
@@ -156,8 +156,8 @@ static const char *const programs[] = {
     "all-to-all --chip v5e --slice 4x4 --size 16MiB",
     "all-to-all --chip v4 --slice 3x5 --wrap all --size 2MB",
     "all-to-all --chip v4 --slice 8 --wrap all --keep-ties --size 2MB",
-    "all-to-all --chip v4 --slice 7 --wrap all --algorithm ring --ring uni --size 2MB",
-    "all-to-all --chip v4 --slice 4x4 --wrap all --algorithm ring --ring bidi --size 3MB",
+    "all-to-all --chip v4 --slice 7 --wrap all --all-to-all ring --ring uni --size 2MB",
+    "all-to-all --chip v4 --slice 4x4 --wrap all --all-to-all ring --ring bidi --size 3MB",
     "collective-permute --chip v5e --slice 4x4 --pairs 0-15,15-0,3-12,5-6 --size 16MiB",
     "collective-permute --chip v5e --slice 4x4 --pairs 0-15 --routes 2 --size 16MiB",
     "collective-broadcast --chip v5e --slice 4x4 --ring bidi-half --size 4MiB",

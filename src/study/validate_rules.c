@@ -90,9 +90,9 @@ static const struct rule_case rules[] = {
     {"F7", TO_ALL(4) " --keep-ties", 1, 1e4, NAN, "ties go whole by +: 3 pairs on a link of + and not 2"},
     {"F7", TO_ALL(8) " --keep-ties", 1, 1e4, NAN, "ties go whole by +: 10 pairs on a link of + and not 8"},
 
-    {"F8", TO_ALL(4) " --algorithm ring --ring uni", 3, LATENCY_20},
-    {"F8", TO_ALL(16) " --algorithm ring --ring uni", 15, LATENCY_20},
-    {"F8", TO_ALL(8) " --algorithm ring --ring uni", 7, EVEN_1},
+    {"F8", TO_ALL(4) " --all-to-all ring --ring uni", 3, LATENCY_20},
+    {"F8", TO_ALL(16) " --all-to-all ring --ring uni", 15, LATENCY_20},
+    {"F8", TO_ALL(8) " --all-to-all ring --ring uni", 7, EVEN_1},
 
     {"F9", TO_ALL(4x4), 4, LATENCY_20},
     {"F9", TO_ALL(4x8), 6, LATENCY_20},
