@@ -89,16 +89,12 @@ static void refuses_what_is_not_known(void)
     entry_is_refused("  a = f32[8] copie(p)", "m.hlo:5:14: unknown opcode 'copie'; the nearest are");
     entry_is_refused("  a = f32[<=8] copy(p)", "m.hlo:5:11: a dynamic dim");
     entry_is_refused("  a = f32[?] copy(p)", "compile with static shapes");
-    entry_is_refused("  t = token[] after-all()\n  a = (f32[8,16], u32[], token[]) send(p, t), channel_id=1",
-                     "m.hlo:6:35: send is not simulated");
-    entry_is_refused("  t = token[] after-all()\n  a = (f32[8,16], u32[], token[]) recv(t), channel_id=1",
-                     "compile with collective-permute instead");
     text_is_refused("HloModule m\nENTRY e {\n  p = f32[8] parameter(0), sharding={mesh['a'=4], [{'a'}]}\n}\n",
-                    "m.hlo:3:3: shardings, but no collectives");
+                    "m.hlo:3:3: shardings of whole arrays");
     text_is_refused(
         "HloModule m, num_partitions=8\nENTRY e {\n  p = f32[8] parameter(0), sharding={devices=[8]<=[8]}\n"
         "  ROOT q = f32[8] add(p, p)\n}\n",
-        "m.hlo:3:3: shardings, but no collectives: this is HLO before SPMD partitioning");
+        "m.hlo:3:3: shardings of whole arrays: this is HLO before SPMD partitioning");
 }
 
 static void refuses_syntax(void)

@@ -184,7 +184,7 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
 const struct layout *lower_laid(const struct lower *lower,
                                 int32_t instruction); /* NULL if it is not worked out yet */
 
-/* The collective of an instruction: itself, what an async-start wraps, what a fusion contains; -1 if it has none. */
+/* The collective that an instruction issues: itself, what an async-start wraps, what a fusion contains; -1 if it issues none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
 
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "hlo/communication.h"
 #include "hlo/scalar.h"
 
 static int walk_trips(struct walker *w, int32_t instruction, int32_t loop, int64_t written, int64_t trips,
@@ -233,6 +234,52 @@ static int walk_conditional(struct walker *w, const struct frame *f, int32_t ins
     return code;
 }
 
+/* Of what an instruction reads, what is in flight of the collective that it goes on with or waits for. */
+static struct value in_flight(const struct walker *w, const struct frame *f, int32_t instruction,
+                              int32_t collective)
+{
+    int64_t channel = module_number(w->module, collective, ATTR_CHANNEL_ID, -1);
+    for (int o = 0; o < module_at(w->module, instruction)->operands; o++) {
+        struct value value = walker_value(f, module_operand(w->module, instruction, o));
+        int32_t started =
+            value.item < 0 ? -1 : lower_collective_in(w->module, w->lower->item[value.item].instruction);
+        if (started >= 0 && module_number(w->module, started, ATTR_CHANNEL_ID, -1) == channel)
+            return value;
+    }
+    return walker_no_value();
+}
+
+/* The step of a collective that is in flight, which computes something of its own beside it. What comes out is that collective,
+ * still in flight; by data, what is computed is part of it. */
+static int walk_step(struct walker *w, const struct frame *f, int32_t instruction, int32_t collective,
+                     struct value *value)
+{
+    struct value flying = in_flight(w, f, instruction, collective);
+    int code = walker_compute(w, f, instruction, value);
+    if (walker_overlaps(w) && flying.op >= 0 && value->op >= 0)
+        flying.op = program_join_of(w->program, (int32_t[]){flying.op, value->op}, 2, w->all, 0);
+    *value = flying;
+    return code;
+}
+
+static int walk_fusion(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    enum communication does;
+    int32_t collective = communication_of(w->module, instruction, &does);
+    int code = 0;
+    if (does == COMMUNICATION_NONE)
+        return walker_compute(w, f, instruction, value);
+    if (does == COMMUNICATION_STEP)
+        return walk_step(w, f, instruction, collective, value);
+    if (does == COMMUNICATION_DONE)
+        *value = in_flight(w, f, instruction, collective);
+    else
+        code = walker_issue(w, f, instruction, value);
+    if (code == 0 && does != COMMUNICATION_START && !walker_overlaps(w))
+        walker_hold(w, instruction, *value);
+    return code;
+}
+
 int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     switch (module_at(w->module, instruction)->opcode) {
@@ -243,13 +290,7 @@ int walker_call(struct walker *w, const struct frame *f, int32_t instruction, st
                                   walker_no_value(), f, instruction, value);
     case HLO_CONDITIONAL:
         return walk_conditional(w, f, instruction, value);
-    default: /* a fusion */
-        if (lower_collective_in(w->module, instruction) < 0)
-            return walker_compute(w, f, instruction, value);
-        break;
+    default:
+        return walk_fusion(w, f, instruction, value);
     }
-    int code = walker_issue(w, f, instruction, value);
-    if (code == 0 && !walker_overlaps(w))
-        walker_hold(w, instruction, *value);
-    return code;
 }

@@ -6,43 +6,26 @@
 
 #include "base/grow.h"
 #include "compile/lower_own.h"
+#include "hlo/communication.h"
 #include "metrics/metrics.h"
 
 int32_t lower_collective_in(const struct module *module, int32_t instruction)
 {
-    const struct instruction *i = module_at(module, instruction);
-    if (opcode_communicates(i->opcode))
-        return instruction;
-    if (i->opcode != HLO_ASYNC_START && i->opcode != HLO_FUSION)
-        return -1;
-    int32_t body = (int32_t)module_number(module, instruction, ATTR_CALLS, -1);
-    if (body < 0)
-        return -1;
-    const struct computation *c = &module->computation[body];
-    for (int32_t inner = c->first; inner < c->first + c->count; inner++) {
-        int32_t found = lower_collective_in(module, inner);
-        if (found >= 0)
-            return found;
-    }
-    return -1;
+    enum communication does;
+    int32_t collective = communication_of(module, instruction, &does);
+    return does == COMMUNICATION_WHOLE || does == COMMUNICATION_START ? collective : -1;
 }
 
 static enum opcode whole_of(const struct module *module, int32_t instruction)
 {
-    return opcode_info(module_at(module, instruction)->opcode)->whole;
-}
-
-static double operands_bytes(const struct module *module, int32_t instruction)
-{
-    double bytes = 0;
-    for (int o = 0; o < module_at(module, instruction)->operands; o++)
-        bytes += shape_bytes(module, module_at(module, module_operand(module, instruction, o))->shape);
-    return bytes;
+    return communication_kind(module, instruction);
 }
 
 double lower_collective_bytes(const struct module *module, int32_t instruction, int chips)
 {
-    double bytes = operands_bytes(module, instruction);
+    double bytes = communication_in_bytes(module, instruction);
+    if (opcode_info(module_at(module, instruction)->opcode)->whole == HLO_ALL_REDUCE)
+        return communication_out_bytes(module, instruction); /* sums may be narrower than what is summed */
     switch (whole_of(module, instruction)) {
     case HLO_ALL_GATHER: /* operands are shards */
         return bytes * chips;
@@ -51,7 +34,7 @@ double lower_collective_bytes(const struct module *module, int32_t instruction, 
     case HLO_RAGGED_ALL_TO_ALL: /* of all pairs; else of its operands the first is the data */
         if (lower_has_rows(module, instruction))
             return lower_ragged_bytes(module, instruction);
-        return chips * shape_bytes(module, module_at(module, module_operand(module, instruction, 0))->shape);
+        return bytes * chips;
     default:
         return bytes;
     }
@@ -97,7 +80,7 @@ static int exchange_seconds(const struct lower *lower, int32_t instruction, cons
                             double *seconds, struct status *st)
 {
     const struct module *module = lower->module;
-    enum opcode whole = opcode_info(module_at(module, instruction)->opcode)->whole;
+    enum opcode whole = whole_of(module, instruction);
     int code = 0;
     *seconds = 0;
     if (lower->placement->cores == 1 || layout->together > 1)
@@ -254,7 +237,7 @@ static int build(struct lower *lower, int32_t instruction, int32_t stage, int32_
 static bool is_small(const struct module *module, int32_t instruction)
 {
     enum { SMALL_BYTES = 1 << 20 };
-    return operands_bytes(module, instruction) < SMALL_BYTES &&
+    return communication_in_bytes(module, instruction) < SMALL_BYTES &&
            shape_bytes(module, module_at(module, instruction)->shape) < SMALL_BYTES;
 }
 

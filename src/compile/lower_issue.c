@@ -3,6 +3,7 @@
  * the queue that waits for them. */
 #include "base/grow.h"
 #include "compile/lower_own.h"
+#include "hlo/communication.h"
 
 /* Adds an op that is there already no second time. */
 static void add_once(struct waits *waits, int32_t op)
@@ -192,18 +193,23 @@ static int append_permute(struct walker *w, int32_t permute, struct step_labels 
     return code;
 }
 
-/* Others than permutes run one after the other where they have the same groups. */
-static int append(struct walker *w, int32_t collective, struct step_labels step, struct waits *waits,
-                  int32_t *after)
+/* Others than permutes run one after the other where they have the same groups, or are on the queue of the SparseCores. */
+static int append(struct walker *w, int32_t instruction, int32_t collective, struct step_labels step,
+                  struct waits *waits, int32_t *after)
 {
     int32_t *last =
         &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
     if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
         return append_permute(w, collective, step, waits, after);
+    bool sparse = module_on_sparse_core(w->module, instruction);
     walker_add_wait(waits, *last);
+    if (sparse && w->sparse != *last)
+        walker_add_wait(waits, w->sparse);
     int code = lower_collective(w->lower, collective, -1, walker_join(w, waits), after, w->st);
     if (*after >= 0)
         *last = *after;
+    if (sparse && *after >= 0)
+        w->sparse = *after;
     return code;
 }
 
@@ -220,7 +226,7 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     int32_t first = w->program->ops, at = w->lower->items - 1;
     if (collective != instruction)
         step = walker_step(w, collective);
-    int code = append(w, collective, step, &waits, &value->op);
+    int code = append(w, instruction, collective, step, &waits, &value->op);
     pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);

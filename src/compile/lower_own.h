@@ -93,10 +93,11 @@ struct walker {
     struct lower *lower;
     const struct module *module;
     struct program *program;
-    int32_t queue; /* last op of the chips' queues, -1: none yet */
-    int32_t all;   /* the chips that have a device */
-    int32_t where; /* the chips that run what is written: of a branch those that take it */
-    int32_t site;  /* the conditional whose branch is being written, -1 */
+    int32_t queue;  /* last op of the chips' queues, -1: none yet */
+    int32_t sparse; /* and of those of their SparseCores, which run beside them */
+    int32_t all;    /* the chips that have a device */
+    int32_t where;  /* the chips that run what is written: of a branch those that take it */
+    int32_t site;   /* the conditional whose branch is being written, -1 */
     int32_t *
         stage; /* [stages] of loops: of loop k (label loop="k") its products at 2 k, its permutes at 2 k + 1; -1 */
     int32_t stages, stage_room;

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "hlo/communication.h"
 
 enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64 };
 
@@ -56,6 +57,14 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
     return 0;
 }
 
+/* What is issued, or the update that brings its operands. A copy, or a compute, goes on beside the queue. */
+static int walk_start(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    if (lower_collective_in(w->module, instruction) < 0)
+        return walk_free(w, f, instruction, value);
+    return walker_issue(w, f, instruction, value);
+}
+
 static int walk_done(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     *value = walker_value(f, module_operand(w->module, instruction, 0));
@@ -78,14 +87,14 @@ static int walk_instruction(struct walker *w, const struct frame *f, int32_t ins
         return walker_compute(w, f, instruction, value);
     case CLASS_CALL:
         return walker_call(w, f, instruction, value);
-    case CLASS_UPDATE:
     case CLASS_DONE:
         return walk_done(w, f, instruction, value);
+    case CLASS_UPDATE:
+        if (communication_late_start(w->module, instruction) < 0)
+            return walk_done(w, f, instruction, value);
+        return walk_start(w, f, instruction, value);
     case CLASS_START:
-        if (lower_collective_in(w->module, instruction) <
-            0) /* of a copy or a compute: it goes on beside the queue */
-            return walk_free(w, f, instruction, value);
-        return walker_issue(w, f, instruction, value);
+        return walk_start(w, f, instruction, value);
     case CLASS_COLLECTIVE:
         code = walker_issue(w, f, instruction, value);
         if (code == 0 && !walker_overlaps(w))
@@ -164,6 +173,7 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .module = module,
                        .program = &lower->program,
                        .queue = -1,
+                       .sparse = -1,
                        .all = WHERE_ALL,
                        .where = WHERE_ALL,
                        .site = -1,
@@ -174,6 +184,11 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .share = 1,
                        .st = st};
     struct value result;
+    if (module_has_slices(module))
+        return status_fail(
+            st, STATUS_INPUT,
+            "send and recv: the program runs on several slices, which cannot be simulated yet; "
+            "--count-only and --collectives count what it sends");
     w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);
     if (!w.on_groups)
         return status_nomem(st);

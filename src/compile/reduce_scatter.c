@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "compile/pass.h"
+#include "hlo/communication.h"
 #include "hlo/edit.h"
 #include "hlo/scalar.h"
 
@@ -98,7 +99,8 @@ static int examine(struct disguises *d, int32_t slice, int *found, struct status
     int32_t reduce = module_at(module, slice)->operands > 0 ? module_operand(module, slice, 0) : slice;
     struct groups groups;
     if (module_at(module, slice)->opcode != HLO_DYNAMIC_SLICE ||
-        module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->of[reduce].users != 1)
+        module_at(module, reduce)->opcode != HLO_ALL_REDUCE || d->of[reduce].users != 1 ||
+        communication_scatters(module, reduce) || communication_is_chosen(module, reduce))
         return 0;
     int code = module_groups_of(module, reduce, &groups, st);
     if (code < 0)

@@ -52,19 +52,24 @@ int check_call(const struct module *module, int32_t instruction, struct status *
                                  branches, branches + 1);
     }
     int parameters = count_parameters(module, called);
+    if (opcode_info(i->opcode)->class == CLASS_START && i->operands == 0)
+        return 0; /* the update brings them */
     if (module_called(module, instruction, 1) >= 0 || parameters != i->operands)
         return status_fail(st, STATUS_INPUT, "it has %d operands for the %d parameters of '%s'", i->operands,
                            parameters, module_word(module, module->computation[called].name));
     return 0;
 }
 
-/* A done or an update waits for a start or an update of its own kind, an async-done for any whole as well. */
+/* A done or an update waits for a start or an update of its own kind, an async-done for any whole as well. What the trip of a
+ * loop starts for the next one comes out of a tuple there. */
 int check_wait(const struct module *module, int32_t instruction, struct status *st)
 {
     const struct opcode_info *info = opcode_info(module_at(module, instruction)->opcode);
     if (module_at(module, instruction)->operands > 0) {
         int32_t start = module_operand(module, instruction, 0);
         const struct opcode_info *of = opcode_info(module_at(module, start)->opcode);
+        if (of->whole == HLO_GET_TUPLE_ELEMENT && module_shape_of(module, start)->dtype == SHAPE_TUPLE)
+            return 0;
         if ((of->class == CLASS_START || of->class == CLASS_UPDATE) && of->whole == info->whole)
             return 0;
     }
@@ -74,12 +79,13 @@ int check_wait(const struct module *module, int32_t instruction, struct status *
 
 /* Collectives: do groups, dims, operands and result fit together? */
 
-/* One operand and its result: the same but for dim `dim`, which is `grown` times as long in the larger of the two. */
+/* One operand and its result: the same but for dim `dim`, which is `times` times as long in the larger of the two, and but for
+ * the type of sums: f32 operands may have a bf16 result. */
 static int check_dims(const struct module *module, int32_t small, int32_t large, int64_t dim, int64_t times,
                       struct status *st)
 {
     const struct shape *a = &module->shape[small], *b = &module->shape[large];
-    bool fits = a->dtype >= 0 && a->dtype == b->dtype && a->count == b->count;
+    bool fits = a->dtype >= 0 && b->dtype >= 0 && a->count == b->count;
     for (int d = 0; fits && d < a->count; d++)
         fits = module->number[a->first + d] * (d == dim ? times : 1) == module->number[b->first + d];
     if (!fits)
@@ -99,8 +105,12 @@ static int check_pair(const struct module *module, int32_t instruction, int32_t 
             return status_fail(st, STATUS_INPUT, "it needs dimensions={D} with D less than %d",
                                module->shape[operand].count);
         bool gathers = whole == HLO_ALL_GATHER;
+        if (gathers && module->shape[operand].dtype != module->shape[result].dtype)
+            return status_fail(st, STATUS_INPUT, "its result must have the type of its operand");
         return check_dims(module, gathers ? operand : result, gathers ? result : operand, dim, size, st);
     }
+    if (whole == HLO_ALL_REDUCE && check_dims(module, operand, result, -1, 1, NULL) == 0)
+        return 0;
     if (!shape_alike(module, operand, result))
         return status_fail(st, STATUS_INPUT, "its result must have the shape of its operand");
     return 0;

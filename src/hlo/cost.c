@@ -177,13 +177,26 @@ static double memory_bytes(const struct module *module, int32_t at)
     return all_bytes(module, at);
 }
 
-/* What a body reads of its parameter: the slices, if it takes nothing else of it. In-place updates read nothing. */
+/* Does a tuple pass on a collective that is in flight? Then parameters in it, its buffers and flags, are only passed on, too. */
+static bool is_in_flight(const struct module *module, int32_t at)
+{
+    const struct instruction *i = module_at(module, at);
+    for (int o = 0; i->opcode == HLO_TUPLE && o < i->operands; o++)
+        if (opcode_communicates(module_at(module, module_operand(module, at, o))->opcode))
+            return true;
+    return false;
+}
+
+/* What a body reads of its parameter: the slices, if it takes nothing else of it. In-place updates read nothing, and what a
+ * collective reads is its own. */
 static double parameter_bytes(const struct module *module, int32_t body, int32_t parameter)
 {
     const struct computation *c = &module->computation[body];
     double whole = result_bytes(module, parameter), sliced = 0;
     for (int32_t at = parameter + 1; at < c->first + c->count; at++) {
         const struct instruction *user = module_at(module, at);
+        if (opcode_communicates(user->opcode) || is_in_flight(module, at))
+            continue;
         for (int o = 0; o < user->operands; o++) {
             if (module_operand(module, at, o) != parameter)
                 continue;
@@ -203,8 +216,14 @@ static double written_bytes(const struct module *module, int32_t at)
     int update = update_operand(i->opcode);
     if (i->opcode == HLO_TUPLE) {
         double bytes = 0;
-        for (int o = 0; o < i->operands; o++)
-            bytes += written_bytes(module, module_operand(module, at, o));
+        bool flies = is_in_flight(module, at);
+        for (int o = 0; o < i->operands; o++) {
+            int32_t of = module_operand(module, at, o);
+            enum opcode opcode = module_at(module, of)->opcode;
+            bytes += flies && (opcode == HLO_PARAMETER || opcode_communicates(opcode))
+                         ? 0
+                         : written_bytes(module, of);
+        }
         return bytes;
     }
     if (i->opcode == HLO_BITCAST && i->operands == 1)

@@ -116,23 +116,41 @@ static bool is_cut(const char *sharding)
     return strstr(sharding, "devices=[") || (strstr(sharding, "mesh[") && strstr(sharding, "{'"));
 }
 
-/* A program for many devices that never communicates has not been through the partitioner, if its arrays are cut. */
+/* Does only text from before partitioning have such an instruction: at the border of a shard_map, or a sharding of Shardy's? */
+static bool is_unpartitioned(const struct module *module, int32_t instruction)
+{
+    static const char *const targets[] = {"\"SPMDFullToShardShape\"", "\"SPMDShardToFullShape\"",
+                                          "\"Sharding\""};
+    const char *target = module_value(module, instruction, ATTR_CUSTOM_CALL_TARGET);
+    for (size_t t = 0; t < sizeof targets / sizeof *targets; t++)
+        if (strcmp(target, targets[t]) == 0)
+            return true;
+    return strstr(target, "sdy.") ||
+           strstr(module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), "sdy.sharding");
+}
+
+/* Text that is scheduled is what runs. Else a program for many devices that cuts arrays, and never communicates, has not been
+ * through the partitioner, nor has one that says so: its shapes are those of whole arrays. */
 static int check_partitioned(struct hlo_reader *r)
 {
     const struct module *module = r->module;
     int32_t cut = -1;
-    for (int32_t i = 0; i < module->instructions; i++) {
+    bool communicates = false, before = false;
+    if (module->scheduled)
+        return 0;
+    for (int32_t i = 0; i < module->instructions && !before; i++) {
         enum opcode whole = opcode_info(module_at(module, i)->opcode)->whole;
-        if (opcode_info(whole)->class == CLASS_COLLECTIVE)
-            return 0;
-        if (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING)))
+        communicates = communicates || opcode_info(whole)->class == CLASS_COLLECTIVE;
+        before = is_unpartitioned(module, i);
+        if (before || (cut < 0 && is_cut(module_value(module, i, ATTR_SHARDING))))
             cut = i;
     }
-    if (cut < 0)
+    if (cut < 0 || (communicates && !before))
         return 0;
     status_fail(r->lexer.st, STATUS_INPUT,
-                "shardings, but no collectives: this is HLO before SPMD partitioning; dump it after, as "
-                "compiled.as_text() is");
+                "shardings of whole arrays: this is HLO before SPMD partitioning, where every device would "
+                "do all the "
+                "work; compile it, and take what comes after, as compiled.as_text() is");
     return fail_at(r, cut);
 }
 

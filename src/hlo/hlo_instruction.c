@@ -70,16 +70,10 @@ static int read_opcode(struct hlo_lexer *lexer, enum opcode *opcode)
     int found = opcode_by_name(word.at, word.length);
     if (found < 0 && word.length == 0)
         return hlo_fail(lexer, word.at, "expected an opcode, such as add, after the shape");
-    if (found >= 0 && opcode_info((enum opcode)found)->whole != HLO_SEND &&
-        opcode_info((enum opcode)found)->whole != HLO_RECV) {
+    if (found >= 0) {
         *opcode = (enum opcode)found;
         return hlo_expect(lexer, '(', "after an opcode");
     }
-    if (found >= 0)
-        return hlo_fail(lexer, word.at,
-                        "%.*s is not simulated: with whom it talks stands in two places; compile "
-                        "with collective-permute instead",
-                        word.length, word.at);
     for (int o = 0; o < HLO_OPCODES; o++)
         names[o] = opcode_info((enum opcode)o)->name;
     snprintf(name, sizeof name, "%.*s", word.length, word.at);

@@ -68,6 +68,7 @@ enum attribute_kind {
     X(BRANCHES, "branch_computations", COMPUTATIONS)                                                         \
     X(TRUE_COMPUTATION, "true_computation", COMPUTATIONS)                                                    \
     X(FALSE_COMPUTATION, "false_computation", COMPUTATIONS)                                                  \
+    X(CALLED_COMPUTATIONS, "called_computations", COMPUTATIONS)                                              \
     X(CONTROL_PREDECESSORS, "control-predecessors", INSTRUCTIONS)                                            \
     X(REPLICA_GROUPS, "replica_groups", GROUPS)                                                              \
     X(SOURCE_TARGET_PAIRS, "source_target_pairs", PAIRS)                                                     \
@@ -93,10 +94,12 @@ enum attribute_kind {
     X(BATCH_GROUP_COUNT, "batch_group_count", NUMBER)                                                        \
     X(SLICE, "slice", RANGES)                                                                                \
     X(DYNAMIC_SLICE_SIZES, "dynamic_slice_sizes", LIST)                                                      \
+    X(SLICE_SIZES, "slice_sizes", TEXT)                                                                      \
     X(PADDING, "padding", PADS)                                                                              \
     X(DIRECTION, "direction", TEXT)                                                                          \
     X(KIND, "kind", TEXT)                                                                                    \
     X(CUSTOM_CALL_TARGET, "custom_call_target", TEXT)                                                        \
+    X(ASYNC_THREAD, "async_execution_thread", TEXT)                                                          \
     X(BACKEND_CONFIG, "backend_config", TEXT)                                                                \
     X(OPERAND_PRECISION, "operand_precision", TEXT)                                                          \
     X(FRONTEND_ATTRIBUTES, "frontend_attributes", TEXT)                                                      \
@@ -223,8 +226,8 @@ int64_t module_number(const struct module *module, int32_t instruction, enum att
 const char *module_value(const struct module *module, int32_t instruction, enum attribute_key key);
 /* The shape that comes out in the end: of a start its second element, after the operands (of a copy-start the first). */
 int32_t module_result(const struct module *module, int32_t instruction);
-/* The computations that an instruction runs (a fusion, call, while, conditional, async-start), not those that it applies to
- * elements, one by one from `which` 0: -1 after the last. */
+/* The computations that an instruction runs (a fusion, call, while, conditional, async-start, custom-call), not those that it
+ * applies to elements, one by one from `which` 0: -1 after the last. Of what is asynchronous the start runs them. */
 int32_t module_called(const struct module *module, int32_t instruction, int which);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);

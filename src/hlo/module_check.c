@@ -80,7 +80,7 @@ static int check_slice(const struct module *module, int32_t instruction, struct 
     const struct shape *from =
         i->operands ? module_shape_of(module, module_operand(module, instruction, 0)) : NULL;
     const struct shape *to = module_shape_of(module, instruction);
-    bool fits = from && from->dtype >= 0 && from->dtype == to->dtype && from->count == to->count;
+    bool fits = from && from->dtype >= 0 && to->dtype >= 0 && from->count == to->count; /* types may differ */
     for (int32_t d = 0; fits && d < to->count; d++)
         fits = module->number[to->first + d] <= module->number[from->first + d];
     return fits ? 0 : status_fail(st, STATUS_INPUT, "a slice must lie inside its operand");
@@ -142,7 +142,8 @@ static int check_instruction(const struct module *module, int32_t computation, i
     return code < 0 ? code : check_meaning(module, instruction, st);
 }
 
-/* Parameters are numbered from 0, each number once; every start is waited for. */
+/* Parameters are numbered from 0, each number once; every start is waited for, or goes into a tuple, as what one trip of a loop
+ * starts for the next. */
 static int check_computation(const struct module *module, int32_t computation, unsigned char seen[],
                              int32_t *where, struct status *st)
 {
@@ -161,11 +162,14 @@ static int check_computation(const struct module *module, int32_t computation, u
     }
     memset(seen + c->first, 0, (size_t)c->count);
     for (*where = end; --*where >= c->first;) {
-        enum opcode_class class = opcode_info(module_at(module, *where)->opcode)->class;
+        const struct instruction *i = module_at(module, *where);
+        enum opcode_class class = opcode_info(i->opcode)->class;
         if ((class == CLASS_START || class == CLASS_UPDATE) && !seen[*where])
             return status_fail(st, STATUS_INPUT, "a start without a done in its computation");
         if (class == CLASS_DONE || class == CLASS_UPDATE)
             seen[module_operand(module, *where, 0)] = 1;
+        for (int o = 0; i->opcode == HLO_TUPLE && o < i->operands; o++)
+            seen[module_operand(module, *where, o)] = 1;
     }
     return 0;
 }

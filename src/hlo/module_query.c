@@ -81,8 +81,10 @@ int32_t module_called(const struct module *module, int32_t instruction, int whic
 {
     const struct instruction *i = module_at(module, instruction);
     enum opcode whole = opcode_info(i->opcode)->whole;
-    if (whole != HLO_FUSION && whole != HLO_CALL && whole != HLO_WHILE && whole != HLO_CONDITIONAL &&
-        whole != HLO_ASYNC_START)
+    enum opcode_class class = opcode_info(i->opcode)->class;
+    if (class == CLASS_UPDATE || class == CLASS_DONE ||
+        (whole != HLO_FUSION && whole != HLO_CALL && whole != HLO_WHILE && whole != HLO_CONDITIONAL &&
+         whole != HLO_ASYNC_START && whole != HLO_CUSTOM_CALL))
         return -1;
     for (int32_t a = i->first_attribute; a < i->first_attribute + i->attributes; a++) {
         const struct attribute *attribute = &module->attribute[a];

@@ -195,12 +195,12 @@ static inline const struct opcode_info *opcode_info(enum opcode opcode)
     return &opcode_table[opcode];
 }
 
-/* A collective, or the start of one or of a computation that may hold one: all starts but those of copies and async-start. */
+/* A collective, or the start of one. */
 static inline bool opcode_communicates(enum opcode opcode)
 {
     enum opcode_class class = opcode_info(opcode)->class;
-    return class == CLASS_COLLECTIVE ||
-           (class == CLASS_START && opcode != HLO_ASYNC_START && opcode != HLO_COPY_START);
+    return class == CLASS_COLLECTIVE || (class == CLASS_START && opcode != HLO_ASYNC_START &&
+                                         opcode_info(opcode_info(opcode)->whole)->class == CLASS_COLLECTIVE);
 }
 
 /* Does it only name, compute element by element, or move elements: what a pass may write elsewhere, or leave out? */

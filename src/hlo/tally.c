@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "hlo/communication.h"
 
 char *tally_axes(const struct module *module, int32_t instruction, char text[static TALLY_AXES])
 {
@@ -28,7 +29,7 @@ char *tally_axes(const struct module *module, int32_t instruction, char text[sta
 static int describe(const struct module *module, int32_t at, struct tally_row *row, struct status *st)
 {
     struct groups groups;
-    *row = (struct tally_row){.opcode = opcode_info(module_at(module, at)->opcode)->whole};
+    *row = (struct tally_row){.opcode = communication_kind(module, at)};
     char again[TALLY_WORD] = "";
     module_label(module, at, "phase", row->phase, sizeof row->phase);
     module_label(module, at, "what", row->what, sizeof row->what);
@@ -42,11 +43,8 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
         groups_free(&groups);
     }
     row->count = 1;
-    /* of a ragged-all-to-all the first operand is the data, the others say where it is */
-    int operands = row->opcode == HLO_RAGGED_ALL_TO_ALL ? 1 : module_at(module, at)->operands;
-    for (int o = 0; o < operands; o++)
-        row->in_bytes += shape_bytes(module, module_at(module, module_operand(module, at, o))->shape);
-    row->out_bytes = shape_bytes(module, module_result(module, at));
+    row->in_bytes = communication_in_bytes(module, at);
+    row->out_bytes = communication_out_bytes(module, at);
     return 0;
 }
 
@@ -81,17 +79,20 @@ static int walk(const struct module *module, int32_t computation, double times, 
     int code = 0;
     for (int32_t at = c->first; at < c->first + c->count && code == 0; at++) {
         struct tally_row one;
+        enum communication does;
+        int32_t collective = communication_of(module, at, &does), called;
         enum opcode opcode = module_at(module, at)->opcode;
         double trips = 1;
-        int32_t called;
-        if (opcode_communicates(opcode) && (code = describe(module, at, &one, st)) == 0)
+        if ((does == COMMUNICATION_WHOLE || does == COMMUNICATION_START) &&
+            (code = describe(module, collective, &one, st)) == 0)
             code = add(tally, &one, times, st);
         if (opcode == HLO_WHILE) {
             int64_t known = module_trip_count(module, at);
             tally->unknown_trips = tally->unknown_trips || known < 0;
             trips = known < 0 ? 1 : (double)known;
         }
-        for (int i = 0; code == 0 && (called = module_called(module, at, i)) >= 0; i++)
+        bool runs = opcode_info(opcode)->class == CLASS_CALL && opcode != HLO_FUSION;
+        for (int i = 0; code == 0 && runs && (called = module_called(module, at, i)) >= 0; i++)
             code = walk(module, called, times * trips, tally, st);
     }
     return code;

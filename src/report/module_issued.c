@@ -43,7 +43,7 @@ static void leave_out_bodies(const struct module *module, double runs[])
 int module_print_counts(const struct module *module, FILE *out, struct status *st)
 {
     double *runs = malloc(((size_t)module->computations + 1) * sizeof *runs), flops = 0, products = 0,
-           uncosted = 0;
+           kernels = 0, kernel_flops = 0, uncosted = 0;
     int code = runs ? module_executions(module, runs, st) : status_nomem(st);
     if (code == 0)
         leave_out_bodies(module, runs);
@@ -51,8 +51,9 @@ int module_print_counts(const struct module *module, FILE *out, struct status *s
         for (int32_t i = module->computation[c].first;
              i < module->computation[c].first + module->computation[c].count; i++) {
             struct cost cost = module_cost(module, i);
-            flops += runs[c] * cost.flops;
-            products += cost.product ? runs[c] : 0;
+            bool kernel = opcode_info(module_at(module, i)->opcode)->class == CLASS_OPAQUE;
+            *(kernel ? &kernel_flops : &flops) += runs[c] * cost.flops;
+            *(kernel ? &kernels : &products) += cost.product ? runs[c] : 0;
             uncosted += cost.uncosted ? runs[c] : 0;
         }
     free(runs);
@@ -60,8 +61,11 @@ int module_print_counts(const struct module *module, FILE *out, struct status *s
         return code;
     fprintf(out,
             "# %d devices, %s; on each: %.0f products of %.6g operations, %.0f calls that the text does not "
-            "cost\n",
+            "cost",
             module->partitions * module->replicas, module->scheduled ? "scheduled" : "without a schedule",
             products, flops, uncosted);
+    if (kernels > 0)
+        fprintf(out, ", %.0f kernels of %.6g operations", kernels, kernel_flops);
+    fputs("\n", out);
     return module_print_issued(module, out, st);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "hlo/communication.h"
 #include "study/time_breakdown.h"
 
 /* A compute in the queue of a module's chips, and how long that was busy before it: with matmuls, and with element-wise
@@ -177,7 +178,7 @@ void module_rows_free(struct module_rows *rows)
 const char *module_row_opcode(const struct module_rows *rows, const struct module_row *row)
 {
     int32_t instruction = row->collective >= 0 ? row->collective : row->instruction;
-    return opcode_info(opcode_info(module_at(&rows->job->module, instruction)->opcode)->whole)->name;
+    return opcode_info(communication_kind(&rows->job->module, instruction))->name;
 }
 
 const char *module_row_groups(const struct module_rows *rows, const struct module_row *row,

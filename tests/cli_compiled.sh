@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# What XLA:TPU compiled, where the texts are at hand beside the project: all are read, but those from before partitioning, and
+# of those with a meta.json the collectives executed (kind, count, bytes) and the FLOPs of products are what an independent
+# reader of the text found there.
+set -euo pipefail
+. tests/support/sanitized.sh
+icisim=$(realpath "$1")
+texts=../shared/hlo/tpu
+[ -d "$texts" ] || skip "$texts is not at hand"
+python3 - "$icisim" "$texts" <<'END'
+import glob, json, re, subprocess, sys
+
+icisim, texts = sys.argv[1:]
+
+# counts its base-dilated convolutions, a product for each of 4096 rows, with 4096 taps each, of which one meets an element
+WRONG_FLOPS = {"rank1_gather_v5e_4x4": 4.01342e10}
+KINDS = "all-gather|all-reduce|reduce-scatter|all-to-all|collective-permute"
+REFUSED = {"presp_shardmap.hlo", "sdy.hlo"}
+faults = []
+
+
+def count(path):
+    options = ["--trip-count", "while.33=1"] if "serve3_generate_while" in path else []
+    return subprocess.run([icisim, "run", path, "--count-only", *options], capture_output=True, text=True)
+
+
+def near(a, b):
+    return abs(a - b) <= 1e-5 * max(1, abs(b))
+
+
+def check_meta(path, said):
+    meta = json.load(open(path.replace("module.hlo", "meta.json")))
+    flops = float(re.search(r"products of (\S+) operations", said).group(1))
+    want = WRONG_FLOPS.get(meta["name"], meta["product_flops"])
+    if not near(flops, want):
+        faults.append("%s: %g operations, not %g" % (path, flops, want))
+    got = {}
+    for row in re.finditer(r"^ +- +(%s) .* (\S+) +(\S+) +(\S+)$" % KINDS, said, re.M):
+        times, inside, outside = (float(number) for number in row.groups()[1:])
+        sums = got.setdefault(row.group(1), [0, 0])
+        sums[0] += times
+        sums[1] += max(inside, outside)
+    want = {kind: numbers[:2] for kind, numbers in meta["collectives_counted"].items()}
+    if got.keys() != want.keys() or not all(near(a, b) for kind in got for a, b in zip(got[kind], want[kind])):
+        faults.append("%s: collectives %s, not %s" % (path, got, want))
+
+
+paths = [path for name in ("*/*/module.hlo", "*/*.hlo", "collectives/*.txt") for path in glob.glob(texts + "/" + name)]
+for path in sorted(paths):
+    ran = count(path)
+    if (ran.returncode != 0) != (path.split("/")[-1] in REFUSED):
+        faults.append("%s: %s" % (path, ran.stderr or "is not refused"))
+    elif "/programs/" in path:
+        check_meta(path, ran.stdout)
+sys.exit("\n".join("cli_compiled: " + fault for fault in faults) if faults else 0)
+END
