@@ -16,7 +16,8 @@
 #define ON " channel_id=3, replica_groups=[1,8]<=[8], use_global_device_ids=true"
 #define GATHER                                                                                               \
     "  g = bf16[1024,256]{1,0} all-gather(p)," ON ", dimensions={0}, frontend_attributes={chain_id=\"0\"}\n"
-#define PASSED "p = bf16[128,256]{1,0} parameter(0) b = bf16[1024,256]{1,0} parameter(1) f = u32[] parameter(2)\n"
+#define PASSED                                                                                               \
+    "p = bf16[128,256]{1,0} parameter(0) b = bf16[1024,256]{1,0} parameter(1) f = u32[] parameter(2)\n"
 
 /* One gather of 128x256 shards to 1024x256, beside the product 512x1024x2048 of its step. */
 static const char async_fusion[] = HEAD
@@ -33,40 +34,43 @@ static const char async_fusion[] = HEAD
     "  y = bf16[1024,2048]{1,0} parameter(2)\n"
     "  start = (bf16[128,256]{1,0}, bf16[1024,256]{1,0}, u32[]) fusion(w), kind=kOutput, calls=start\n"
     "  a = bf16[128,256]{1,0} get-tuple-element(start), index=0\n"
-    "  b = bf16[1024,256]{1,0} get-tuple-element(start), index=1\n  c = u32[] get-tuple-element(start), index=2\n"
+    "  b = bf16[1024,256]{1,0} get-tuple-element(start), index=1\n  c = u32[] get-tuple-element(start), "
+    "index=2\n"
     "  step = (bf16[512,2048]{1,0}, bf16[128,256]{1,0}, bf16[1024,256]{1,0}, u32[]) fusion(a, b, c, x, y), "
     "kind=kOutput, calls=async_collective_fusion\n"
     "  k = bf16[128,256]{1,0} get-tuple-element(step), index=1\n"
-    "  l = bf16[1024,256]{1,0} get-tuple-element(step), index=2\n  m = u32[] get-tuple-element(step), index=3\n"
+    "  l = bf16[1024,256]{1,0} get-tuple-element(step), index=2\n  m = u32[] get-tuple-element(step), "
+    "index=3\n"
     "  ROOT done = bf16[1024,256]{1,0} fusion(k, l, m), kind=kOutput, calls=done\n}\n";
 
 /* A reduction on a SparseCore: the start has no operands, the update brings them. */
-static const char sparse_core[] = HEAD
-    "called {\n  p = bf16[8,16]{1,0} parameter(0)\n"
-    "  ROOT r = bf16[8,16]{1,0} all-reduce(p)," ON ", to_apply=sum\n}, execution_thread=\"sparsecore\"\n"
-    "wrapped {\n  p = bf16[8,16]{1,0} parameter(0)\n"
-    "  ROOT c = bf16[8,16]{1,0} custom-call(p), custom_call_target=\"TODO(b/522284627)\", "
-    "called_computations={called}\n}, execution_thread=\"sparsecore\"\n"
-    "ENTRY e {\n  p = bf16[8,16]{1,0} parameter(0)\n"
-    "  start = ((), (), (s32[16])) async-start(), async_execution_thread=\"sparsecore\", calls=wrapped\n"
-    "  update = ((bf16[8,16]{1,0}), bf16[8,16]{1,0}, (s32[16])) async-update(start, p), "
-    "output_to_operand_aliasing={{2,0}: (0, {2,0})}\n"
-    "  ROOT done = bf16[8,16]{1,0} async-done(update)\n}\n";
+static const char sparse_core[] =
+    HEAD "called {\n  p = bf16[8,16]{1,0} parameter(0)\n"
+         "  ROOT r = bf16[8,16]{1,0} all-reduce(p)," ON ", to_apply=sum\n}, execution_thread=\"sparsecore\"\n"
+         "wrapped {\n  p = bf16[8,16]{1,0} parameter(0)\n"
+         "  ROOT c = bf16[8,16]{1,0} custom-call(p), custom_call_target=\"TODO(b/522284627)\", "
+         "called_computations={called}\n}, execution_thread=\"sparsecore\"\n"
+         "ENTRY e {\n  p = bf16[8,16]{1,0} parameter(0)\n"
+         "  start = ((), (), (s32[16])) async-start(), async_execution_thread=\"sparsecore\", calls=wrapped\n"
+         "  update = ((bf16[8,16]{1,0}), bf16[8,16]{1,0}, (s32[16])) async-update(start, p), "
+         "output_to_operand_aliasing={{2,0}: (0, {2,0})}\n"
+         "  ROOT done = bf16[8,16]{1,0} async-done(update)\n}\n";
 
 /* A reduce-scatter, padded from 60 to 64 rows. */
-static const char scatter[] = HEAD
-    "all-reduce-scatter.1 {\n  p = bf16[60,16]{1,0} parameter(0)\n  z = bf16[] constant(0)\n"
-    "  q = bf16[64,16]{1,0} pad(p, z), padding=0_4x0_0\n"
-    "  r = bf16[64,16]{1,0} all-reduce(q)," ON ", to_apply=sum\n  t = u32[8]{0} constant({...})\n"
-    "  i = u32[] partition-id()\n  o = u32[1]{0} dynamic-slice(t, i), dynamic_slice_sizes={1}\n"
-    "  j = u32[] bitcast(o)\n  k = u32[] constant(0)\n"
-    "  ROOT s = bf16[8,16]{1,0} dynamic-slice(r, j, k), dynamic_slice_sizes={8,16}\n}\n"
-    "ENTRY e {\n  p = bf16[60,16]{1,0} parameter(0)\n"
-    "  ROOT s = bf16[8,16]{1,0} fusion(p), kind=kCustom, calls=all-reduce-scatter.1\n}\n";
+static const char scatter[] =
+    HEAD "all-reduce-scatter.1 {\n  p = bf16[60,16]{1,0} parameter(0)\n  z = bf16[] constant(0)\n"
+         "  q = bf16[64,16]{1,0} pad(p, z), padding=0_4x0_0\n"
+         "  r = bf16[64,16]{1,0} all-reduce(q)," ON ", to_apply=sum\n  t = u32[8]{0} constant({...})\n"
+         "  i = u32[] partition-id()\n  o = u32[1]{0} dynamic-slice(t, i), dynamic_slice_sizes={1}\n"
+         "  j = u32[] bitcast(o)\n  k = u32[] constant(0)\n"
+         "  ROOT s = bf16[8,16]{1,0} dynamic-slice(r, j, k), dynamic_slice_sizes={8,16}\n}\n"
+         "ENTRY e {\n  p = bf16[60,16]{1,0} parameter(0)\n"
+         "  ROOT s = bf16[8,16]{1,0} fusion(p), kind=kCustom, calls=all-reduce-scatter.1\n}\n";
 
 /* What the body issues is waited for in the next trip, that of the last one after the loop. */
 static const char pipeline[] = HEAD
-    "inside {\n  p = bf16[8,16]{1,0} parameter(0)\n  ROOT r = bf16[8,16]{1,0} all-reduce(p)," ON ", to_apply=sum\n}\n"
+    "inside {\n  p = bf16[8,16]{1,0} parameter(0)\n  ROOT r = bf16[8,16]{1,0} all-reduce(p)," ON
+    ", to_apply=sum\n}\n"
     "body {\n  s = (s32[], ((bf16[8,16]{1,0}), bf16[8,16]{1,0}, u32[])) parameter(0)\n"
     "  i = s32[] get-tuple-element(s), index=0\n  one = s32[] constant(1)\n  j = s32[] add(i, one)\n"
     "  flying = ((bf16[8,16]{1,0}), bf16[8,16]{1,0}, u32[]) get-tuple-element(s), index=1\n"
@@ -165,12 +169,15 @@ static void stays_all_reduce(void)
         char *text = NULL;
         CU_ASSERT_FATAL(
             asprintf(&text,
-                     HEAD "ENTRY e {\n  p = bf16[64,16]{1,0} parameter(0)\n"
-                          "  r = bf16[64,16]{1,0} all-reduce(p)," ON ", to_apply=sum%s\n"
-                          "  i = u32[] partition-id()\n  n = u32[] constant(8)\n  o = u32[] multiply(i, n)\n"
-                          "  z = u32[] constant(0)\n"
-                          "  ROOT s = bf16[8,16]{1,0} dynamic-slice(r, o, z), dynamic_slice_sizes={8,16}\n}\n",
-                     chosen ? ", backend_config={\"collective_algorithm_config\":{\"emitter\":\"RotatedPincerEmitter\"}}"
+                     HEAD
+                     "ENTRY e {\n  p = bf16[64,16]{1,0} parameter(0)\n"
+                     "  r = bf16[64,16]{1,0} all-reduce(p)," ON ", to_apply=sum%s\n"
+                     "  i = u32[] partition-id()\n  n = u32[] constant(8)\n  o = u32[] multiply(i, n)\n"
+                     "  z = u32[] constant(0)\n"
+                     "  ROOT s = bf16[8,16]{1,0} dynamic-slice(r, o, z), dynamic_slice_sizes={8,16}\n}\n",
+                     chosen ? ", "
+                              "backend_config={\"collective_algorithm_config\":{\"emitter\":"
+                              "\"RotatedPincerEmitter\"}}"
                             : "") > 0);
         int found;
         module_of(&m, text);

@@ -39,6 +39,7 @@ void lower_free(struct lower *lower)
     program_free(&lower->program);
     free(lower->item);
     free(lower->loop);
+    free(lower->choice);
     free(lower->queue);
     free(lower->written);
     free(lower->layout);
@@ -54,7 +55,7 @@ int lower_append(struct lower *lower, struct program *program, int32_t before, i
     struct program own = lower->program;
     lower->program = *program;
     forget_loops(lower);
-    lower->items = lower->permutes = lower->turns = lower->queued = 0;
+    lower->items = lower->choices = lower->permutes = lower->turns = lower->queued = 0;
     int code = lower_walk(lower, before, after, st);
     *program = lower->program;
     if (program != &lower->program)

@@ -53,6 +53,8 @@ struct lower_options {
     struct roofline roofline;
     const struct op_cost *op_cost; /* [op_costs], borrowed */
     int op_costs;
+    const char *
+        branch; /* "cond.1=0,cond.2=all": which branches of conditionals run; NULL, and others: the slowest one */
     bool unroll;         /* every loop is written out */
     bool products_only;  /* what is neither a product nor communication takes no time */
     bool overlapped;     /* data and control dependencies only, where the module is not scheduled */
@@ -101,6 +103,13 @@ struct lowered_loop {
     int32_t *trip_op; /* [written + 1] where each trip begins in the program, and where the last one ends */
 };
 
+/* The branch of a conditional that ran, where the text does not say which; -1: all of them. Was it the slowest, or named? */
+struct lowered_choice {
+    int32_t conditional;
+    int branch;
+    bool slowest;
+};
+
 /* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
 struct lowered_share {
     int32_t slot; /* of its layout */
@@ -130,6 +139,8 @@ struct lower {
     int32_t items;
     struct lowered_loop *loop;
     int32_t loops;
+    struct lowered_choice *choice; /* in the order of execution, each conditional once */
+    int32_t choices;
     int32_t *queue; /* ops of the queue, in order */
     int32_t queued, queue_room;
     int32_t *written;      /* [instructions] trips to write of each loop */
@@ -175,6 +186,9 @@ int lower_time(struct lower *lower, double *time_s, struct status *st);
 
 /* The cost of an instruction, with what was said of it; `seconds` is NaN unless it was given. */
 struct cost lower_cost(const struct lower *lower, int32_t instruction, double *seconds);
+
+/* Are the entries of options.branch conditionals of the module, and branches of theirs? */
+int lower_check_branches(const struct module *module, const char *list, struct status *st);
 
 /* What traces and steps call an instruction: its name, and its phase and layer where it is labelled: "dot.7 bwd 3". */
 char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);

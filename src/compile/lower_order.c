@@ -74,15 +74,15 @@ static bool takes_queue(const struct scheduler *s, int32_t i)
     return lower_collective_in(s->module, at) < 0 && s->of[i].took_s > 0;
 }
 
-static double estimate_s(const struct scheduler *s, int32_t i)
+double lower_estimate_s(const struct lower *lower, int32_t at)
 {
-    int32_t at = s->computation->first + i, collective = lower_collective_in(s->module, at);
-    const struct roofline *roofline = &s->lower->options->roofline;
+    int32_t collective = lower_collective_in(lower->module, at);
+    const struct roofline *roofline = &lower->options->roofline;
     struct status unused = {0};
     double seconds;
     if (collective >= 0)
-        return lower_collective_bytes(s->module, collective, 1) / s->lower->placement->slice->link_Bps;
-    struct cost cost = lower_cost(s->lower, at, &seconds);
+        return lower_collective_bytes(lower->module, collective, 1) / lower->placement->slice->link_Bps;
+    struct cost cost = lower_cost(lower, at, &seconds);
     if (!isnan(seconds))
         return seconds;
     seconds = 0;
@@ -143,7 +143,7 @@ static void scheduler_free(struct scheduler *s)
 static void rank_all(struct scheduler *s)
 {
     for (int32_t i = s->computation->count - 1; i >= 0; i--) {
-        s->of[i].took_s = estimate_s(s, i);
+        s->of[i].took_s = lower_estimate_s(s->lower, s->computation->first + i);
         for (int32_t u = s->of[i].first_user; u < s->of[i + 1].first_user; u++)
             s->of[i].rank_s = fmax(s->of[i].rank_s, s->of[s->user[u]].rank_s);
         s->of[i].rank_s += s->of[i].took_s;

@@ -2,7 +2,8 @@
 /* Private to compile/. */
 /*
  * lower_own: what the files of the lowering share. lower_walk.c goes through instructions in the order of execution,
- * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and branches.
+ * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and calls,
+ * lower_branch.c the branches of conditionals.
  * lower_collective.c, lower_permute.c and lower_ragged.c write a collective; lower_order.c finds an order where the text is no
  * schedule; lower_layers.c sees what layers stand for that are not in the module.
  *
@@ -205,6 +206,12 @@ void walker_hold(struct walker *w, int32_t instruction, struct value value);
 
 /* What runs other computations: loops, conditionals, calls, fusions. */
 int walker_call(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* The branches of a conditional that run. */
+int walker_conditional(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* What an instruction takes, about, without what it calls: by its cost, or by its bytes over one link. */
+double lower_estimate_s(const struct lower *lower, int32_t instruction);
 
 /* Before an instruction of the entry: begins a turn where it is the first product of a layer, and counts for more where the
  * layer stands for others. */

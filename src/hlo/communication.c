@@ -36,7 +36,8 @@ static enum communication part_of_fusion(const struct module *module, int32_t bo
         return COMMUNICATION_START;
     if (has_target(module, root, "\"AsyncCollectiveDone\""))
         return COMMUNICATION_DONE;
-    return module_label(module, collective, "chain_id", chain, sizeof chain) ? COMMUNICATION_STEP : COMMUNICATION_WHOLE;
+    return module_label(module, collective, "chain_id", chain, sizeof chain) ? COMMUNICATION_STEP
+                                                                             : COMMUNICATION_WHOLE;
 }
 
 /* An async-start without operands, of a computation that has parameters. */
@@ -93,14 +94,16 @@ bool communication_scatters(const struct module *module, int32_t collective)
     static const char name[] = "all-reduce-scatter";
     const struct instruction *i = module_at(module, collective);
     return i->opcode == HLO_ALL_REDUCE &&
-           (strncmp(module_word(module, module->computation[i->computation].name), name, sizeof name - 1) == 0 ||
+           (strncmp(module_word(module, module->computation[i->computation].name), name, sizeof name - 1) ==
+                0 ||
             strstr(module_value(module, collective, ATTR_BACKEND_CONFIG), "AllReduceScatterFusion"));
 }
 
 enum opcode communication_kind(const struct module *module, int32_t collective)
 {
-    return communication_scatters(module, collective) ? HLO_REDUCE_SCATTER
-                                                       : opcode_info(module_at(module, collective)->opcode)->whole;
+    return communication_scatters(module, collective)
+               ? HLO_REDUCE_SCATTER
+               : opcode_info(module_at(module, collective)->opcode)->whole;
 }
 
 bool communication_is_chosen(const struct module *module, int32_t collective)
@@ -131,8 +134,8 @@ double communication_in_bytes(const struct module *module, int32_t collective)
         return 0;
     int32_t first = module_at(module, module_operand(module, collective, 0))->shape;
     if (module_find(module, collective, ATTR_SLICE_SIZES) && shape_elements(module, first) > 0)
-        return slice_elements(module_value(module, collective, ATTR_SLICE_SIZES)) * shape_bytes(module, first) /
-               shape_elements(module, first);
+        return slice_elements(module_value(module, collective, ATTR_SLICE_SIZES)) *
+               shape_bytes(module, first) / shape_elements(module, first);
     /* of a ragged-all-to-all the first operand is the data, the others say where it is */
     int operands = opcode_info(i->opcode)->whole == HLO_RAGGED_ALL_TO_ALL ? 1 : i->operands;
     for (int o = 0; o < operands; o++)
@@ -142,8 +145,9 @@ double communication_in_bytes(const struct module *module, int32_t collective)
 
 double communication_out_bytes(const struct module *module, int32_t collective)
 {
-    return module_find(module, collective, ATTR_SLICE_SIZES) ? communication_in_bytes(module, collective)
-                                                             : shape_bytes(module, module_result(module, collective));
+    return module_find(module, collective, ATTR_SLICE_SIZES)
+               ? communication_in_bytes(module, collective)
+               : shape_bytes(module, module_result(module, collective));
 }
 
 bool module_on_sparse_core(const struct module *module, int32_t instruction)

@@ -19,7 +19,13 @@
 
 #include "hlo/module.h"
 
-enum communication { COMMUNICATION_NONE, COMMUNICATION_WHOLE, COMMUNICATION_START, COMMUNICATION_STEP, COMMUNICATION_DONE };
+enum communication {
+    COMMUNICATION_NONE,
+    COMMUNICATION_WHOLE,
+    COMMUNICATION_START,
+    COMMUNICATION_STEP,
+    COMMUNICATION_DONE
+};
 
 /* The collective of an instruction: itself, or one of what it runs; -1 if it has none. `does`, if not NULL, says what of it. What a
  * call, a loop or a conditional communicates is not theirs. */

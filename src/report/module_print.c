@@ -125,6 +125,20 @@ static void print_totals(const struct module_rows *rows, FILE *out)
             all.flops, all.matmul_s * 1e6, all.elementwise_s * 1e6, all.collective_s * 1e6);
 }
 
+/* Which branches stand for conditionals of which the text does not say what they take. */
+static void print_branches(const struct module_rows *rows, FILE *out)
+{
+    const struct lower *lower = &rows->job->lower;
+    for (const struct lowered_choice *c = lower->choice; c < lower->choice + lower->choices; c++) {
+        const char *name = module_word(lower->module, module_at(lower->module, c->conditional)->name);
+        if (c->branch < 0)
+            fprintf(out, "# %s: all branches run, one after the other\n", name);
+        else
+            fprintf(out, "# %s: branch %d runs%s\n", name, c->branch,
+                    c->slowest ? ", the slowest; --branch names another" : "");
+    }
+}
+
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     print_totals(rows, out);
@@ -132,6 +146,7 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
         module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0 ||
         print_top(rows, total_s, out, st) < 0)
         return st->code;
+    print_branches(rows, out);
     return print_uncosted(rows, out, st);
 }
 

@@ -164,6 +164,8 @@ const struct option_row option_table[] = {
     {.name = "trip-count", .argument = "NAME=N", .list = LIST_LAST, OF_WORK(trip_count),
      .commands = FOR_POINTS | FOR_LOWER, .ops = ON_TEXT,
      .doc = "module: trip counts for loops without known_trip_count: while.3=80,while.4=12"},
+    {.name = "branch", .argument = "NAME=N", .list = LIST_LAST, OF_WORK(branch), .commands = FOR_POINTS, .ops = ON_TEXT,
+     .doc = "module: the branch that a conditional takes, cond.3=1,cond.4=all: a number, all of them, or slowest; default: slowest"},
     {.name = "ragged", .argument = "uniform", OF_WORK(ragged), .commands = FOR_POINTS, .ops = ON_MODULE,
      .doc = "module: ragged all-to-alls send alike to all"},
     {.name = "ring", .argument = "NAME", .kind = OPTION_CHOICE, .list = LIST_COMMA, .has_column = true,

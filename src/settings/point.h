@@ -35,9 +35,11 @@ struct point_work {
     int root;               /* broadcast: position in the group */
     const char *dims;       /* matmuls, statements: sizes of dims that have names: "B=1024,D=2048" */
     const char *trip_count; /* modules: "while.3=80": of loops that do not say it themselves */
-    const char *ragged;     /* modules: "uniform": what ragged all-to-alls send, which only run time knows */
-    const char *op_cost;    /* modules: a CSV of what custom calls cost */
-    bool as_written;        /* modules: no reduce-scatter is found in them */
+    const char
+        *branch; /* modules: "cond.3=1": of conditionals of which the text does not say what they take */
+    const char *ragged;  /* modules: "uniform": what ragged all-to-alls send, which only run time knows */
+    const char *op_cost; /* modules: a CSV of what custom calls cost */
+    bool as_written;     /* modules: no reduce-scatter is found in them */
     int layers, tokens_per_chip; /* transformers; 0: not given */
     bool head;                   /* transformers: embedding, logits and loss are simulated, too */
 };

@@ -101,7 +101,7 @@ static int take_text(struct module_job *m, const struct job *job, struct status 
     m->module = text->module;
     m->disguised = text->disguised;
     snprintf(m->path, sizeof m->path, "%s", text->path);
-    return 0;
+    return lower_check_branches(&m->module, job->point->work.branch, st);
 }
 
 int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)

@@ -57,6 +57,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,
                                       .products_only = !point->machine.elementwise,
+                                      .branch = point->work.branch,
                                       .ragged_uniform = point->work.ragged != NULL};
     int code = read_rates(&options->roofline, point, chip, st);
     options->roofline.step = true;
