@@ -53,5 +53,25 @@ for path in sorted(paths):
         faults.append("%s: %s" % (path, ran.stderr or "is not refused"))
     elif "/programs/" in path:
         check_meta(path, ran.stdout)
+
+def row(path, *options):
+    ran = subprocess.run([icisim, "run", path, *options], capture_output=True, text=True)
+    return ran.stdout + ran.stderr
+
+
+def conditional(branch, time_us, says):
+    options = ["--branch", "c=" + branch] if branch else []
+    said = row(texts + "/small/cond.hlo", "--chip", "v5e", "--slice", "1", *options)
+    if said.split("\n")[-2].split()[0] != time_us or says not in said:
+        faults.append("conditional, %s: %s" % (branch, said))
+
+
+# products of f32 take one pass of bf16: 2 x 8192^3 / 197 TFLOP/s = 5581.28 us; three arrays of 268 MB at 0.81 TB/s 994.21 us
+conditional("", "5581.28", "# c: branch 1 runs, the slowest")
+conditional("1", "5581.28", "# c: branch 1 runs\n")
+conditional("0", "994.21", "# c: branch 0 runs\n")
+conditional("all", "6575.48", "# c: all branches run, one after the other")
+if "write 0 to 1, all or slowest" not in row(texts + "/small/cond.hlo", "--slice", "1", "--branch", "c=2"):
+    faults.append("branch 2 of 2 is not refused")
 sys.exit("\n".join("cli_compiled: " + fault for fault in faults) if faults else 0)
 END

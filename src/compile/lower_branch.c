@@ -270,7 +270,7 @@ static int note_branch(struct lower *lower, int32_t conditional, int branch, boo
     for (int32_t c = 0; c < lower->choices; c++)
         if (lower->choice[c].conditional == conditional)
             return 0;
-    if (!GROW(lower->choice, lower->choices, lower->room[3]))
+    if (!GROW(lower->choice, lower->choices, lower->room[2]))
         return status_nomem(st);
     lower->choice[lower->choices++] = (struct lowered_choice){conditional, branch, slowest};
     return 0;
