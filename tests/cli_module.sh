@@ -203,7 +203,7 @@ refuse '--size does not apply to HLO text' 1_ag_dot.hlo --slice 4 --size 1MiB
 printf 'chip\n0\n2\n1\n2\n' >"$out"
 refuse 'devices 1 and 3 are both on chip 2' 1_ag_dot.hlo --slice 4 --devices "$out"
 printf 'chip\n0\n2\n1\n' >"$out"
-refuse '3 devices for 4 chips' 1_ag_dot.hlo --slice 4 --devices "$out"
+refuse '3 devices, but the module runs on 4; write a row for each' 1_ag_dot.hlo --slice 4 --devices "$out"
 # Numbers of chips go to the end of the slice, coordinates to that of their axis.
 printf 'chip\n0\n3\n1\n2\n' >"$out"
 "$icisim" run 1_ag_dot.hlo --slice 2x2 --devices "$out" "${machine[@]}" >/dev/null || fail "chip 3 of 2x2 by --devices"
@@ -217,7 +217,7 @@ printf 'chip\n0\n1\n0\n1\n' >"$out"
 printf 'chip\n0\n0\n0\n1\n' >"$out"
 refuse 'devices 1 and 2 are both on chip 0; write each chip once for each of its devices' 1_ag_dot.hlo --chip v3 --slice 2x1 --devices "$out"
 printf 'chip\n0\n1\n' >"$out"
-refuse '2 devices for 2 chips; write a row for each device of theirs' 1_ag_dot.hlo --chip v3 --slice 2x1 --devices "$out"
+refuse '2 devices, but the module runs on 4; write a row for each' 1_ag_dot.hlo --chip v3 --slice 2x1 --devices "$out"
 refuse 'leave one of them out' 1_ag_dot.hlo --slice 4 --devices "$out" --mesh d=4
 refuse 'write uniform' 1_ag_dot.hlo --slice 4 --ragged random
 refuse 'ends in after_optimizations.txt' ./ --slice 4

@@ -93,7 +93,9 @@ static void refuses(void)
         {"4x6", "a=x*x,b=y", "each once"},
         {"4x6", "a=x:2*y,b=2", "all are"},
         {"4x6", "a=x:0*y,b=x", "x:2*y"},
-        {"4x6", "a=x:4:1,b=y", "x:2*y"},
+        {"4x6", "a=x:4:,b=y", "x:2*y"},
+        {"4x6", "a=x:2:3,b=x:2*y", "inside each other"},
+        {"4x6", "a=x:2:2,b=x:2:2*y", "inside each other"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct bench b;
@@ -102,6 +104,21 @@ static void refuses(void)
         CU_ASSERT_PTR_NOT_NULL(strstr(st.text, bad[i][2]));
         mesh_free(&b.mesh);
     }
+}
+
+/* Parts that say how far apart their places are lie where they would with the axes the other way round. */
+static void nests_as_said(void)
+{
+    struct bench said, turned;
+    struct status st = {0};
+    OKAY(open_bench(&said, "4x6", "a=x:2:1*y:3:1,b=x:2:2*y:2:3", &st), st);
+    OKAY(open_bench(&turned, "4x6", "b=x:2*y:2,a=x:2*y:3", &st), st);
+    OKAY(mesh_check(&said.mesh, &st), st);
+    for (int a = 0; a < 6; a++)
+        for (int b = 0; b < 4; b++)
+            CU_ASSERT_EQUAL(mesh_chip(&said.mesh, a * 4 + b), mesh_chip(&turned.mesh, b * 6 + a));
+    mesh_free(&said.mesh);
+    mesh_free(&turned.mesh);
 }
 
 /* Of a=32,b=8 on 16x16, a has the whole y and every eighth chip of x, b eight next to each other: a line, as they are half
@@ -203,5 +220,5 @@ static void finds_offers(void)
     }
 }
 
-SUITE("mesh_layout", TEST(lays_as_jax_does), TEST(reads_what_it_prints), TEST(refuses),
+SUITE("mesh_layout", TEST(lays_as_jax_does), TEST(reads_what_it_prints), TEST(refuses), TEST(nests_as_said),
       TEST(joins_parts_to_lines), TEST(numbers_by_lines), TEST(finds_boxes), TEST(finds_offers))

@@ -9,12 +9,13 @@ int placement_init(struct placement *placement, const struct slice *slice, int d
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st)
 {
     char shape[SLICE_TEXT];
-    cores = placement_cores(slice, devices, mesh ? mesh->cores : cores);
+    if (!chip_of)
+        cores = placement_cores(slice, devices, mesh ? mesh->cores : cores);
     *placement = (struct placement){.slice = slice, .devices = devices, .cores = cores};
     if (mesh && mesh->devices < slice->chips && devices != mesh->devices)
         return status_fail(st, STATUS_INPUT, "the module runs on %d devices, but its mesh has %d", devices,
                            mesh->devices);
-    if (devices != slice->chips * cores && !(mesh && devices == mesh->devices))
+    if (devices != slice->chips * cores && !chip_of && !(mesh && devices == mesh->devices))
         return status_fail(
             st, STATUS_INPUT,
             "the module runs on %d devices, but the slice %s has %d chips; give a --slice of %d chips",

@@ -43,7 +43,7 @@ static inline int placement_cores(const struct slice *slice, int devices, int co
 }
 
 /* Row by row, the devices of a chip one after the other; or as a mesh lays its devices, which may be on some of the chips
- * only; or by the chip of each (NULL: it is not said). Errors: not as many devices as chips, or as these have cores, or as
+ * only; or by the chip of each, of which those that have any have so many (NULL: it is not said). Errors: not as many devices as chips, or as these have cores, or as
  * the mesh has. */
 int placement_init(struct placement *placement, const struct slice *slice, int devices, int cores,
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st);

@@ -127,8 +127,49 @@ static int print_tables(struct outputs *outputs, const struct contest *contest, 
     return code;
 }
 
+/* Two compilations of one step are compared with each other. */
+static bool has_two_texts(const struct settings *settings)
+{
+    const struct setting *op = &settings->of[option_index(option_by_name("op"))];
+    return op->count == 2 && settings_kind(settings, op->text[0]) == ON_TEXT &&
+           settings_kind(settings, op->text[1]) == ON_TEXT;
+}
+
+static int run_two_texts(struct outputs *outputs, struct module_compare *compared, struct settings *settings,
+                         struct status *st)
+{
+    if (outputs_init(outputs, settings, st) < 0)
+        return st->code;
+    if (outputs->grid.points != 2)
+        return status_fail(st, STATUS_INPUT,
+                           "two texts are compared by one value of each option; leave the other values out");
+    if (outputs_open(outputs, st) < 0)
+        return st->code;
+    bool table = outputs->table;
+    outputs->table = false; /* of each point */
+    outputs->compare = compared;
+    if (outputs_run(outputs, st) < 0)
+        return st->code;
+    int code = table ? report_table(outputs->result, 2, stdout, st) : 0;
+    if (code == 0 && table)
+        code = module_compare_print(compared, stdout, st);
+    return code < 0 ? code : outputs_commit(outputs, st);
+}
+
+static int compare_texts(struct settings *settings, struct status *st)
+{
+    struct module_compare compared = {0};
+    struct outputs outputs = {0};
+    int code = run_two_texts(&outputs, &compared, settings, st);
+    module_compare_free(&compared);
+    outputs_close(&outputs);
+    return code;
+}
+
 static int compare(struct settings *settings, struct status *st)
 {
+    if (has_two_texts(settings))
+        return compare_texts(settings, st);
     struct contest contest = {0};
     struct outputs outputs = {0};
     bool open = choose_contest(settings, &contest, st) == 0 && outputs_init(&outputs, settings, st) == 0 &&
@@ -144,8 +185,9 @@ static int compare(struct settings *settings, struct status *st)
 const struct command command_compare = {
     .name = "compare",
     .arguments = "OP|WORKLOAD.yaml ...",
-    .what =
-        "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their meshes",
+    .what = "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their "
+            "meshes; two "
+            "compilations of a step",
     .more = "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
             "overtakes bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has.",
     .bit = FOR_COMPARE,

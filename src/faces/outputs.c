@@ -46,17 +46,21 @@ static int write_trace(const struct run *run, int chips, struct output *trace, s
 
 /* Times of single instructions of a module: the longest as a table, all of them in a file. */
 static int show_module(const struct job *job, const struct run *run, const struct outputs *outputs,
-                       struct output *file, struct status *st)
+                       int64_t index, struct status *st)
 {
+    struct output *file = &outputs->file[index][OUTPUTS_INSTRUCTIONS];
     const struct module_job *module = module_job_of(job);
     struct module_rows rows = {0};
     int code = module_rows_init(&rows, module, &run->timing.trace, st);
     if (code == 0 && outputs->collectives)
         code = module_print_issued(&module->module, stdout, st);
-    if (code == 0 && outputs->table && (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
+    if (code == 0 && outputs->table && !outputs->brief &&
+        (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
         code = experts_print(job, run, &rows, stdout, st);
     if (code == 0 && file->file)
         module_write(&rows, &(struct csv_writer){.output = *file});
+    if (code == 0 && outputs->compare)
+        code = module_compare_add(outputs->compare, (int)index, &rows, st);
     module_rows_free(&rows);
     return code;
 }
@@ -80,7 +84,7 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
         code = report_links(&job->program, run->result.time_s,
                             &(struct csv_writer){.output = file[OUTPUTS_LINKS]}, st);
     if (code == 0 && module_job_of(job))
-        code = show_module(job, run, outputs, &file[OUTPUTS_INSTRUCTIONS], st);
+        code = show_module(job, run, outputs, index, st);
     return code;
 }
 
@@ -98,6 +102,17 @@ static void show_progress(const void *job, double spent_s, double done_frac)
 {
     (void)job;
     fprintf(stderr, "\r%.0f s, %.0f %% of the simulation has run\033[K", spent_s, done_frac * 100);
+}
+
+/* Where a program's devices were assumed to be stands before all that follows from it, and once. */
+static void say_devices(struct outputs *outputs, struct result *result)
+{
+    if (!outputs->table)
+        return;
+    if (*result->devices && strcmp(result->devices, outputs->devices) != 0)
+        printf("# devices: %s\n", result->devices);
+    RESULT_PUT(outputs->devices, result->devices);
+    *result->devices = '\0';
 }
 
 static int run_point(struct outputs *outputs, int64_t index, struct status *st)
@@ -131,12 +146,28 @@ static int run_point(struct outputs *outputs, int64_t index, struct status *st)
     if (code == 0 && outputs->timing)
         say_timing(opening, building, run);
     if (code == 0)
+        say_devices(outputs, &run->result);
+    if (code == 0)
         code = show(outputs, index, st);
     *result = run->result;
     if (code == 0 && run->result.warning[0])
         fprintf(stderr, "icisim: warning: %s\n", run->result.warning);
     grid_print_given(grid, index, result->varied, sizeof result->varied);
     return code;
+}
+
+/* A point that cannot run stops all others, unless it is one of many ways to run the same. */
+static int run_or_pass(struct outputs *outputs, int64_t index, struct status *st)
+{
+    struct status own = {0};
+    struct point point;
+    int code = run_point(outputs, index, outputs->brief ? &own : st);
+    if (code == 0 || !outputs->brief)
+        return code;
+    grid_point(&outputs->grid, index, &point);
+    job_result_failed(&point, &outputs->catalog, &outputs->result[index], &own);
+    batch_close(&outputs->batch);
+    return 0;
 }
 
 int outputs_run(struct outputs *outputs, struct status *st)
@@ -146,7 +177,7 @@ int outputs_run(struct outputs *outputs, struct status *st)
     if (!outputs->result)
         return status_nomem(st);
     for (int64_t i = 0; i < outputs->grid.points && code == 0; i++)
-        code = run_point(outputs, i, st);
+        code = run_or_pass(outputs, i, st);
     for (int64_t i = 0; i < outputs->grid.points && code == 0; i++) {
         int64_t reference = rows_reference(&outputs->grid, i, &outputs->result[i]);
         if (reference >= 0)
@@ -205,7 +236,9 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .collectives = settings_flag(settings, "collectives"),
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program")};
-    return rows_grid(settings, &outputs->grid, st);
+    int code = rows_grid(settings, &outputs->grid, st);
+    outputs->brief = settings->sorted;
+    return code;
 }
 
 int outputs_open(struct outputs *outputs, struct status *st)

@@ -15,6 +15,7 @@
 #define OUTPUTS_H
 
 #include "base/output.h"
+#include "report/module_compare.h"
 #include "settings/settings.h"
 #include "study/budget.h"
 #include "study/job.h"
@@ -34,6 +35,9 @@ struct outputs {
     bool steps, critical, collectives;
     bool timing; /* of the program itself */
     bool dump;   /* instead of running */
+    bool brief; /* only which points are fastest: no reports of each, and those that cannot run stand aside */
+    char devices[RESULT_LINE];      /* what was said last of where devices are */
+    struct module_compare *compare; /* of two texts, that is filled from their runs; NULL: none */
     struct budget_hold held;
     struct batch batch;
 };

@@ -10,9 +10,10 @@
 int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st)
 {
     *ranking = (struct ranking){0};
-    if (settings_count(settings, "top") == 0)
+    bool all = settings->sorted && settings_count(settings, "top") == 0;
+    if (!all && settings_count(settings, "top") == 0)
         return 0;
-    int top = settings_integer(settings, "top");
+    int top = all ? settings_count(settings, "mesh") : settings_integer(settings, "top");
     if (top < 1 || top > RANKING_MAX)
         return status_fail(st, STATUS_INPUT, "--top %d: write 1 to %d", top, RANKING_MAX);
     ranking->top = top;

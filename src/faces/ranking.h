@@ -30,7 +30,7 @@ struct ranking {
     int64_t slower;
 };
 
-/* For as many points as --top says; for none if it was not given. */
+/* For as many points as --top says; if it was not given for none, or of a program's ways to lay its mesh for all. */
 int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st);
 void ranking_add(struct ranking *ranking, int64_t index, const struct result *result);
 

@@ -284,6 +284,10 @@ int module_ids(const struct module *module, enum module_ids ids);
 int module_groups_of(const struct module *module, int32_t instruction, struct groups *groups,
                      struct status *st);
 
+/* The mesh that all groups of a module are of, as coarse as they allow (module_mesh.c): "m0=4,m1=2". What fits no mesh is left
+ * out. */
+int module_mesh(const struct module *module, struct axes *axes, struct status *st);
+
 /* How often a while loop runs: its known_trip_count, or found from its condition through the tuple that it carries, or -1. */
 int64_t module_trip_count(const struct module *module, int32_t instruction);
 /* The same where it has to be known: that it is not is a fault. */

@@ -18,7 +18,8 @@ struct pattern {
     const struct slice *slice;
     const char *shape;
     int count, open;
-    int cored; /* the axis that has the devices of a chip innermost, -1: a chip is one */
+    bool numbered; /* by these axes the devices have numbers */
+    int cored;     /* the axis that has the devices of a chip innermost, -1: a chip is one */
     char name[AXES_MAX][AXIS_NAME];
     int n[AXES_MAX];
     int part[AXES_MAX][SLICE_AXES]; /* of each physical axis */
@@ -106,23 +107,75 @@ static int shared_in(const struct pattern *pattern, const int order[], int key[S
     return n;
 }
 
-static void print_mesh(const struct pattern *pattern, const int order[], char text[static ASSIGNMENT_MESH])
+static bool is_rising(const int order[], int n)
 {
+    for (int i = 1; i < n; i++)
+        if (order[i] < order[i - 1])
+            return false;
+    return true;
+}
+
+/* The mesh axes stand in the order that nests their parts; or, where devices are numbered by them already, in their own, and
+ * the parts say how they nest. */
+static void print_mesh(const struct pattern *pattern, const int order[], const int physical[],
+                       char text[static ASSIGNMENT_MESH])
+{
+    struct mesh_layout layout = {0};
+    bool said = pattern->numbered && !is_rising(order, pattern->count);
     size_t used = 0;
     *text = '\0';
+    for (int k = 0; k < pattern->slice->axes; k++)
+        for (int i = pattern->count - 1, stride = 1; i >= 0;
+             stride *= pattern->part[order[i--]][physical[k]]) {
+            int p = physical[k], axis = order[i], n = pattern->part[axis][p];
+            if (n > 1)
+                layout.side[axis][layout.sides[axis]++] = (struct side){p, n, stride, said};
+        }
     for (int i = 0; i < pattern->count && used < ASSIGNMENT_MESH; i++) {
-        struct mesh_layout layout = {0};
         char how[MESH_LAYOUT_TEXT];
-        int axis = order[i], *sides = &layout.sides[axis];
-        for (int p = 0; p < pattern->slice->axes; p++)
-            if (pattern->part[axis][p] > 1)
-                layout.side[axis][(*sides)++] = (struct side){p, pattern->part[axis][p], 1};
-        const char *cores = axis != pattern->cored ? "" : *sides ? "*cores" : "cores";
+        int axis = pattern->numbered ? i : order[i], sides = layout.sides[axis];
+        const char *cores = axis != pattern->cored ? "" : sides ? "*cores" : "cores";
         const char *one = axis != pattern->cored ? "1" : "";
         used += (size_t)snprintf(text + used, ASSIGNMENT_MESH - used, "%s%s=%s%s", i ? "," : "",
                                  pattern->name[axis],
-                                 *sides ? mesh_layout_print(&layout, pattern->slice, axis, how) : one, cores);
+                                 sides ? mesh_layout_print(&layout, pattern->slice, axis, how) : one, cores);
     }
+}
+
+/* Are two axes of the slice of one kind, and taken alike? */
+static bool is_alike(const struct pattern *pattern, int p, int q)
+{
+    const struct slice *slice = pattern->slice;
+    bool alike = slice->len[p] == slice->len[q] && slice_ring(slice, p) == slice_ring(slice, q);
+    for (int a = 0; a < pattern->count; a++)
+        alike = alike && pattern->part[a][p] == pattern->part[a][q];
+    return alike;
+}
+
+/* Does the same come with two axes of the slice exchanged? */
+static bool exchanges_alike(const struct pattern *pattern, const int physical[])
+{
+    for (int i = 0; i < pattern->slice->axes; i++)
+        for (int j = 0; j < i; j++)
+            if (physical[i] < physical[j] && is_alike(pattern, physical[i], physical[j]))
+                return true;
+    return false;
+}
+
+/* A mesh axis goes through its axes of the slice row by row, and where devices have numbers it counts which comes first. */
+static int add_rows(const struct pattern *pattern, const int order[], struct status *st)
+{
+    struct assignments *assignments = pattern->assignments;
+    int physical[SLICE_AXES] = {0, 1, 2}, axes = pattern->slice->axes, first = assignments->count, code = 0;
+    do {
+        char mesh[ASSIGNMENT_MESH];
+        bool known = exchanges_alike(pattern, physical);
+        print_mesh(pattern, order, physical, mesh);
+        for (int i = first; i < assignments->count && !known; i++)
+            known = strcmp(assignments->item[i].mesh, mesh) == 0;
+        code = known ? 0 : add(assignments, pattern->shape, mesh, st);
+    } while (code == 0 && pattern->numbered && axes_next_order(physical, axes));
+    return code;
 }
 
 /* The parts are chosen: adds them in each order of the mesh axes that nests them in another way. */
@@ -131,7 +184,6 @@ static int add_orders(const struct pattern *pattern, struct status *st)
     enum { ORDERS = 24, KEY = SLICE_AXES * OPEN_MAX + SLICE_AXES };
     int key[ORDERS][KEY], order[OPEN_MAX] = {0, 1, 2, 3}, keys = 0, code = 0;
     do {
-        char mesh[ASSIGNMENT_MESH];
         int n = shared_in(pattern, order, key[keys]);
         bool known = false;
         for (int k = 0; k < keys && !known; k++)
@@ -139,8 +191,7 @@ static int add_orders(const struct pattern *pattern, struct status *st)
         if (known)
             continue;
         keys++;
-        print_mesh(pattern, order, mesh);
-        code = add(pattern->assignments, pattern->shape, mesh, st);
+        code = add_rows(pattern, order, st);
     } while (code == 0 && axes_next_order(order, pattern->count));
     return code;
 }
@@ -213,13 +264,22 @@ static int choose_all(const struct pattern *open, int cores, struct status *st)
     return code;
 }
 
+/* The devices a chip of a mesh whose sizes are given. */
+static int cores_filled(const struct pattern *pattern, const struct chip *chip)
+{
+    int devices = 1, chips = pattern->slice->chips;
+    for (int a = 0; a < pattern->count; a++)
+        devices *= pattern->n[a];
+    return devices % chips == 0 && devices / chips <= chip->tensorcores ? devices / chips : 1;
+}
+
 /* The mesh, laid on one slice. */
 static int lay(struct assignments *assignments, const struct chip *chip,
                const struct assignments_query *query, const char *shape, struct status *st)
 {
     struct pattern pattern;
     struct slice slice;
-    if (!assignments_is_open_mesh(query->mesh))
+    if (!assignments_is_open_mesh(query->mesh) && !query->all_ways)
         return add(assignments, shape, query->mesh ? query->mesh : "", st);
     int code = read_pattern(query->mesh, &pattern, st);
     if (code == 0)
@@ -229,8 +289,9 @@ static int lay(struct assignments *assignments, const struct chip *chip,
     pattern.assignments = assignments;
     pattern.slice = &slice;
     pattern.shape = shape;
+    pattern.numbered = query->all_ways;
     int before = assignments->count;
-    code = choose_all(&pattern, query->cores, st);
+    code = choose_all(&pattern, query->all_ways ? cores_filled(&pattern, chip) : query->cores, st);
     slice_free(&slice);
     if (code == 0 && assignments->count == before && !assignments_is_open_slice(query->slice))
         return status_fail(st, STATUS_INPUT,

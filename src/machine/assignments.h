@@ -5,7 +5,7 @@
  * A question has a slice, which may be "all" or "offered" (boxes.h) and a mesh, whose sizes may be left open: "dp=?,tp=?"
  * is every factorisation over these axes, each laid in every way that differs: which parts of which physical axes each
  * takes (mesh_layout.h), and whose parts lie inside whose where they share one. Physical axes of the same length, all of which
- * wrap or none, are not told apart. A mesh without a '?' is laid as it always is. Where a chip is several devices, each axis in
+ * wrap or none, are not told apart. A mesh without a '?' is laid as it always is, unless all ways are asked for. Where a chip is several devices, each axis in
  * turn has them innermost: "dp=x*y,tp=z*cores".
  *
  * Units: none. Errors: STATUS_INPUT, STATUS_LIMIT above ASSIGNMENTS_MAX. Ownership: assignments_free(), safe on a zeroed struct.
@@ -34,6 +34,7 @@ struct assignments_query {
     const char *mesh;  /* or NULL */
     const char *wrap;  /* as --wrap has it, or NULL */
     int cores;         /* devices of the mesh on a chip; 0 is 1 */
+    bool all_ways;     /* also of sizes that are given: so many devices a chip as they are more than chips */
 };
 
 /* Does a text leave anything open? */

@@ -15,6 +15,7 @@
  *       slices: 2x2 2x4 4x4                # that its cloud offers; last may be: multiples of 4x4x4. Left out: any
  *       host: 4x2                          # chips of one host
  *       cores: 2                           # devices of one chip (1 if left out)
+ *       tensorcores: 2                     # the most that it can be: v4's compiler may take it for two (cores if left out)
  *       wrap: axis of 16 only              # full pod only | multiples of 4x4x4 | always | never
  *       peak: {bf16: 197Tflops}            # per dtype
  *       matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop, 0.5], [1Tflop, 0.9]]}}
@@ -82,8 +83,9 @@ enum { CHIP_NAME = 32 };
 struct chip {
     char name[CHIP_NAME];
     enum chip_profile profile;
-    int axes;  /* of ICI */
-    int cores; /* devices of a module on one chip, each with its share of peak and HBM */
+    int axes;        /* of ICI */
+    int cores;       /* devices of a module on one chip, each with its share of peak and HBM */
+    int tensorcores; /* the most that modules may have on it */
     int pod[SLICE_AXES], host[SLICE_AXES];
     struct chip_offers offers;
     enum chip_wrap wrap;

@@ -16,7 +16,7 @@ static void set_defaults(struct chip *chip, enum chip_profile profile)
     *chip = (struct chip){.profile = profile, .ring = "bidi-half", .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
     chip->hop_latency_s = chip->step_efficiency = NAN;
-    chip->cores = 1;
+    chip->cores = chip->tensorcores = 1;
     for (int d = 0; d < DTYPE_COUNT; d++)
         chip->peak_flops[d] = NAN;
 }
@@ -113,6 +113,8 @@ static int read_chip(struct chip *chip, struct status *st)
         code = status_fail(st, STATUS_INPUT,
                            "%s has no measured values; use --profile spec, or a chip file with them",
                            chip->name);
+    if (chip->tensorcores < chip->cores)
+        chip->tensorcores = chip->cores;
     if (code < 0)
         chip_free(chip);
     return code;

@@ -37,6 +37,7 @@ static const struct field fields[] = {
     {"slices", FIELD_OFFERS, offsetof(struct chip, offers)},
     {"host", FIELD_SHAPE, offsetof(struct chip, host)},
     {"cores", FIELD_INT, offsetof(struct chip, cores)},
+    {"tensorcores", FIELD_INT, offsetof(struct chip, tensorcores)},
     {"wrap", FIELD_WRAP, offsetof(struct chip, wrap)},
     {"peak", FIELD_PEAKS, offsetof(struct chip, peak_flops)},
     {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},

@@ -9,7 +9,7 @@
 
 static void add_side(struct mesh_layout *layout, int mesh_axis, int axis, int n)
 {
-    layout->side[mesh_axis][layout->sides[mesh_axis]++] = (struct side){axis, n, 1};
+    layout->side[mesh_axis][layout->sides[mesh_axis]++] = (struct side){axis, n, 1, false};
 }
 
 static bool has_side(const struct mesh_layout *layout, int mesh_axis, int axis)
@@ -27,24 +27,34 @@ void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice)
         add_side(layout, a, a, slice->len[a]);
 }
 
-/* Reads "x" or "y:2" at *at, and moves behind it. Returns false where there is none. */
+/* Reads ":2" at *at, and moves behind it; 0 where there is none. */
+static long read_number(const char **at, const char *end)
+{
+    char *rest;
+    if (*at >= end || **at != ':' || !isdigit((unsigned char)(*at)[1]))
+        return 0;
+    long n = strtol(*at + 1, &rest, 10);
+    *at = rest;
+    return n;
+}
+
+/* Reads "x", "y:2" or "y:2:4" at *at, and moves behind it. Returns false where there is none. */
 static bool read_side(const char **at, const char *end, const struct slice *slice, struct mesh_layout *layout,
                       int mesh_axis)
 {
     int axis = *at < end ? slice_axis_by_name(**at) : -1;
     if (axis < 0 || axis >= slice->axes || has_side(layout, mesh_axis, axis))
         return false;
-    long n = slice->len[axis];
-    if (++*at < end && **at == ':') {
-        char *rest;
-        if (!isdigit((unsigned char)(*at)[1]))
-            return false;
-        n = strtol(*at + 1, &rest, 10);
-        *at = rest;
-    }
-    if (n < 1 || n > slice->len[axis])
+    bool part = ++*at < end && **at == ':';
+    long n = part ? read_number(at, end) : slice->len[axis];
+    bool said = part && *at < end && **at == ':';
+    long stride = said ? read_number(at, end) : 1;
+    if (n < 1 || n > slice->len[axis] || stride < 1 || stride > slice->len[axis])
         return false;
     add_side(layout, mesh_axis, axis, (int)n);
+    struct side *side = &layout->side[mesh_axis][layout->sides[mesh_axis] - 1];
+    side->stride = (int)stride;
+    side->said = said;
     return true;
 }
 
@@ -69,7 +79,24 @@ static int read_sides(const char *value, const char *end, const struct slice *sl
         (int)(end - value), value);
 }
 
-/* Parts on the same physical axis lie inside each other, that of the last mesh axis innermost; they must fill it. */
+/* Does a part go over all those that lie inside it, and no further? */
+static bool holds_inner(const struct mesh_layout *layout, int axes, const struct side *outer)
+{
+    int inner = 1;
+    for (int a = 0; a < axes; a++)
+        for (int s = 0; s < layout->sides[a]; s++) {
+            const struct side *side = &layout->side[a][s];
+            if (side->axis != outer->axis || side == outer || side->n == 1)
+                continue;
+            if (side->stride == outer->stride)
+                return false;
+            inner *= side->stride < outer->stride ? side->n : 1;
+        }
+    return inner == outer->stride;
+}
+
+/* Parts on the same physical axis lie inside each other, that of the last mesh axis innermost, or as they say; they must
+ * fill it. */
 static int set_strides(struct mesh_layout *layout, const char *text, const struct slice *slice, int axes,
                        struct status *st)
 {
@@ -77,7 +104,7 @@ static int set_strides(struct mesh_layout *layout, const char *text, const struc
     for (int a = axes - 1; a >= 0; a--)
         for (int s = 0; s < layout->sides[a]; s++) {
             struct side *side = &layout->side[a][s];
-            side->stride = filled[side->axis];
+            side->stride = side->said ? side->stride : filled[side->axis];
             filled[side->axis] *= side->n;
         }
     for (int p = 0; p < slice->axes; p++)
@@ -87,6 +114,14 @@ static int set_strides(struct mesh_layout *layout, const char *text, const struc
                 "mesh '%s' takes %d chips along axis %c, which has %d; each axis is used once, "
                 "or in parts that multiply to it",
                 text, filled[p], slice_axis_name(p), slice->len[p]);
+    for (int a = 0; a < axes; a++)
+        for (int s = 0; s < layout->sides[a]; s++)
+            if (layout->side[a][s].n > 1 && !holds_inner(layout, axes, &layout->side[a][s]))
+                return status_fail(
+                    st, STATUS_INPUT,
+                    "mesh '%s': the parts of axis %c do not lie inside each other; of each part "
+                    "write how many links apart its places are, as in X=x:2:1,Y=x:4:2",
+                    text, slice_axis_name(layout->side[a][s].axis));
     return 0;
 }
 
@@ -134,7 +169,8 @@ char *mesh_layout_print(const struct mesh_layout *layout, const struct slice *sl
         used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, "%s%c", s ? "*" : "",
                                  slice_axis_name(side->axis));
         if (side->n != slice->len[side->axis])
-            used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, ":%d", side->n);
+            used += (size_t)snprintf(text + used, MESH_LAYOUT_TEXT - used, side->said ? ":%d:%d" : ":%d",
+                                     side->n, side->stride);
     }
     if (used == 0)
         snprintf(text, MESH_LAYOUT_TEXT, "one chip");

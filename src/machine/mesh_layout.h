@@ -26,6 +26,7 @@
 /* A side of a mesh axis: n places on a physical axis, `stride` links apart. */
 struct side {
     int axis, n, stride;
+    bool said; /* that stride, since the parts of the axis lie in another order than the mesh axes */
 };
 
 /* What every mesh axis is laid on; the first side of one varies slowest. No side: a single chip, or listed chips. */
@@ -40,7 +41,8 @@ bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, con
 /* One mesh axis for each of the slice's. */
 void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice);
 
-/* Reads "X=x*y:2,Z=y:4": axes of the slice, or parts of them, the part of a later mesh axis inside that of an earlier one.
+/* Reads "X=x*y:2,Z=y:4": axes of the slice, or parts of them, the part of a later mesh axis inside that of an earlier one,
+ * or as they say how many links apart their places are: in "X=y:2:1,Z=y:4:2" that of X lies inside.
  * `axes` gets the names and sizes. "X=8" is read too, and lays nothing. Returns how many mesh axes are written as axes of
  * the slice. Errors: texts that are neither, an axis whose parts do not multiply to its length. */
 int mesh_layout_parse(struct mesh_layout *layout, const char *text, const struct slice *slice,

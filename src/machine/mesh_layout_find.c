@@ -113,7 +113,7 @@ bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, con
         for (int p = 0; p < SLICE_AXES; p++) {
             if (parts[a].n[p] == 1)
                 continue;
-            layout->side[a][layout->sides[a]++] = (struct side){p, parts[a].n[p], inner[p]};
+            layout->side[a][layout->sides[a]++] = (struct side){p, parts[a].n[p], inner[p], false};
             inner[p] *= parts[a].n[p];
         }
     return true;

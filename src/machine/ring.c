@@ -224,7 +224,7 @@ int ring_of_part(struct ring *ring, const struct slice *slice, const struct side
 
 int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct status *st)
 {
-    return ring_of_part(ring, slice, &(struct side){axis, slice->len[axis], 1}, st);
+    return ring_of_part(ring, slice, &(struct side){axis, slice->len[axis], 1, false}, st);
 }
 
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st)

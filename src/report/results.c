@@ -74,6 +74,7 @@ static void print_once(const struct result result[], int results, size_t offset,
 void report_heading(const struct result result[], int results, FILE *out)
 {
     char line[4 * RESULT_LINE + 64] = "#";
+    print_once(result, results, offsetof(struct result, devices), "devices", out);
     size_t used = 1;
     for (const struct column *column = NULL; (column = next_column(column)) != NULL;) {
         const char *text = column_text(column, &result[0]);

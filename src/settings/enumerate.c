@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/hlo_read.h"
 #include "machine/assignments.h"
 #include "settings/settings.h"
 
@@ -14,6 +15,30 @@ static const struct setting *values_of(const struct settings *settings, const ch
 static const char *value(const struct setting *setting, int v)
 {
     return setting->count ? setting->text[v] : NULL;
+}
+
+/* "all" of HLO text is every way to lay its own mesh, which its groups tell: puts that in its place. */
+static int take_mesh_of_text(struct settings *settings, struct status *st)
+{
+    const struct setting *mesh = values_of(settings, "mesh"), *op = values_of(settings, "op");
+    struct module module = {0};
+    struct axes axes = {0};
+    char text[AXES_TEXT];
+    if (mesh->count == 0 || strcmp(mesh->text[0], "all") != 0 || op->count == 0 ||
+        settings_kind(settings, op->text[0]) != ON_TEXT)
+        return 0;
+    if (mesh->count > 1 || op->count > 1 || strcmp(op->text[0], "-") == 0)
+        return status_fail(st, STATUS_INPUT,
+                           "--mesh all lays the mesh of one program, in a file; run each by itself");
+    int code = hlo_load(&module, op->text[0], settings_text(settings, "trip-count"), NULL, st);
+    if (code == 0)
+        code = module_mesh(&module, &axes, st);
+    module_free(&module);
+    if (code < 0)
+        return code;
+    settings_drop(settings, "mesh");
+    settings->sorted = true;
+    return settings_add(settings, option_by_name("mesh"), axes_print(&axes, text), st);
 }
 
 /* "all" is every mesh of a transformer's parts. */
@@ -35,7 +60,7 @@ static bool is_open(const struct settings *settings)
     const struct settings *s = settings;
     const struct setting *slice = values_of(s, "slice");
     const struct setting *mesh = values_of(s, "mesh");
-    bool open = settings_count(s, "chips") > 0;
+    bool open = settings_count(s, "chips") > 0 || s->sorted;
     for (int v = 0; v < slice->count; v++)
         open |= assignments_is_open_slice(slice->text[v]);
     for (int v = 0; v < mesh->count; v++)
@@ -70,6 +95,7 @@ static int find_all(const struct settings *settings, struct assignments *assignm
                 .slice = slice_value(slice, s, mesh, m),
                 .mesh = mesh_value(mesh, m),
                 .wrap = settings_text(settings, "wrap"),
+                .all_ways = settings->sorted,
                 .cores = op && settings_kind(settings, op) & ON_MODULE ? chip.cores : 1};
             code = assignments_find(assignments, &chip, &query, st);
         }
@@ -80,6 +106,8 @@ static int find_all(const struct settings *settings, struct assignments *assignm
 int settings_enumerate(struct settings *settings, struct status *st)
 {
     struct assignments assignments = {0};
+    if (take_mesh_of_text(settings, st) < 0)
+        return st->code;
     if (!is_open(settings))
         return 0;
     drop_slice_of_file(settings);

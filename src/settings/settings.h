@@ -43,7 +43,8 @@ struct settings {
     int arguments, argument_room;
     unsigned (*kind)(const char *op); /* what a text of --op is: a bit of enum op_set; set by who knows it */
     bool enumerated;                  /* slices were left open, and found */
-    bool tied; /* then slices and meshes go together: the first slice with the first mesh, and so on */
+    bool sorted; /* of a program every way to lay its mesh: what is asked for is which is fastest */
+    bool tied;   /* then slices and meshes go together: the first slice with the first mesh, and so on */
 };
 
 void settings_init(struct settings *settings);

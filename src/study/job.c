@@ -55,6 +55,8 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
     if (job->workload->ops &&
         option_check(point, (enum op_set)job->workload->ops, job->workload->called, st) < 0)
         return st->code;
+    if (job->workload == &workload_collective && !collective_by_name(point->work.op, st))
+        return status_prefix(st, "'%s' is no op: ", point->work.op);
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);
     job->state = calloc(1, job->workload->state_bytes);

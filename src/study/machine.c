@@ -137,6 +137,13 @@ static int cores_of(const struct chip *chip, const struct point *point)
     return point->work.op && workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
 }
 
+/* The most that it can be: HLO text may be compiled for one or for several, as its devices tell. */
+static int most_cores_of(const struct chip *chip, const struct point *point)
+{
+    return point->work.op && workload_kind(point->work.op) == ON_TEXT ? chip->tensorcores
+                                                                      : cores_of(chip, point);
+}
+
 /* The slice that the cloud offers for as many devices as a mesh has. */
 static int shape_for_mesh(const struct chip *chip, const struct point *point, char shape[static SLICE_TEXT],
                           struct status *st)
@@ -229,13 +236,13 @@ static int said_cores(const char *mesh, char chips[static MESH_TEXT])
 static int split_cores(const struct machine *machine, const struct point *point, char chips[static MESH_TEXT],
                        int *axis, struct status *st)
 {
-    int cores = cores_of(machine->chip, point);
+    int cores = most_cores_of(machine->chip, point);
     struct axes axes = {0};
     *axis = said_cores(point->machine.mesh, chips);
     if (*axis >= 0 && cores < 2)
         return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->machine.mesh,
-                           machine->chip->cores < 2 ? "a chip is one device"
-                                                    : "only models are run on devices of chips");
+                           machine->chip->tensorcores < 2 ? "a chip is one device"
+                                                          : "only models are run on devices of chips");
     if (*axis >= 0)
         return 1;
     if (cores < 2 || strpbrk(point->machine.mesh, "*:") || axes_parse(point->machine.mesh, &axes, st) < 0 ||
@@ -261,7 +268,7 @@ static int lay_cores(struct machine *machine, const struct point *point, struct 
         return split;
     int code = mesh_init(&machine->mesh, &machine->slice, chips, st);
     if (code == 0)
-        code = mesh_add_cores(&machine->mesh, axis, cores_of(machine->chip, point), st);
+        code = mesh_add_cores(&machine->mesh, axis, most_cores_of(machine->chip, point), st);
     return code < 0 ? code : 1;
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "settings/option.h"
 #include "study/job.h"
@@ -17,21 +18,44 @@ bool module_job_matches(const struct point *point)
     return op == ON_TEXT || (op == ON_MODEL && !point->work.has_parts);
 }
 
+/* The file that says where the devices are: --devices, or devices.csv beside HLO text where no mesh says it. NULL: none. */
+static const char *devices_file(struct module_job *m, const struct point *point)
+{
+    const char *slash = strrchr(m->path, '/');
+    int folder = slash ? (int)(slash + 1 - m->path) : 0;
+    if (point->machine.devices || point->machine.mesh || m->of_model || strcmp(point->work.op, "-") == 0)
+        return point->machine.devices;
+    snprintf(m->devices, sizeof m->devices, "%.*sdevices.csv", folder, m->path);
+    return access(m->devices, R_OK) == 0 ? m->devices : NULL;
+}
+
+/* Nobody said where they are: as many on each chip as fill the slice, of a chip that can be run both ways, too. */
+static int assume_cores(const struct slice *slice, const struct chip *chip, int devices)
+{
+    int cores = placement_cores(slice, devices, chip->cores);
+    return cores > 1 ? cores : placement_cores(slice, devices, chip->tensorcores);
+}
+
 static int place(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
 {
     const struct point *point = job->point;
     const struct slice *slice = &job->machine.slice;
+    const struct chip *chip = job->machine.chip;
     const struct module *module = m->of_model ? &m->step.base : &m->module;
-    int32_t *chip_of = NULL;
+    struct device_list list = {.devices = module->partitions * module->replicas, .most = chip->tensorcores};
     if (point->machine.devices && point->machine.mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
-    int devices = module->partitions * module->replicas;
-    int cores = placement_cores(slice, devices, job->machine.chip->cores);
-    int code = point->machine.devices ? devices_read(point->machine.devices, slice, cores, &chip_of, st) : 0;
+    const char *file = devices_file(m, point);
+    int code = file ? devices_read(file, slice, &list, st) : 0;
+    list.each = file ? list.each : assume_cores(slice, chip, list.devices);
     if (code == 0)
-        code = placement_init(&m->placement, slice, devices, cores, mesh, chip_of, st);
-    free(chip_of);
+        code = placement_init(&m->placement, slice, list.devices, list.each, mesh, list.chip_of, st);
+    m->assumed = !file && !mesh && list.devices > 1;
+    m->chip_devices = m->placement.cores;
+    if (!m->of_model && !mesh && chip->cores > m->placement.cores) /* some of each chip's devices are idle */
+        m->chip_devices = chip->cores;
+    free(list.chip_of);
     return code;
 }
 
@@ -110,7 +134,7 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
     set_layers(m, job);
     if (code == 0)
         code = place(m, job, mesh, st);
-    m->options.roofline.cores = code == 0 ? m->placement.cores : 1;
+    m->options.roofline.cores = code == 0 ? m->chip_devices : 1;
     m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
     return code;
 }

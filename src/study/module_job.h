@@ -21,6 +21,9 @@ struct module_job {
     struct model_options model; /* of a model: how much of it is built */
     bool unsteady;              /* layers have to be added to it */
     char path[HLO_PATH];        /* what was read */
+    char devices[HLO_PATH];     /* of HLO text: devices.csv beside it, whether it is there or not */
+    bool assumed;               /* nothing says where its devices are */
+    int chip_devices;           /* that share a chip's peak and HBM, also where some of them are idle */
     int disguised;              /* reduce-scatters that are written as all-reduce and slice */
     struct placement placement;
     struct csv_table op_cost_table;

@@ -100,46 +100,74 @@ static int read_place(const struct csv_table *table, int row, int column, int en
     return code;
 }
 
-static int read_devices(const struct csv_table *table, const struct slice *slice, int cores,
-                        int32_t chip_of[], struct status *st)
+/* On which of a chip's devices row `d` is: the column core, or the next one. Negative: a code. */
+static int read_core(const struct csv_table *table, int row, int column, const struct device_list *list,
+                     int next, struct status *st)
 {
-    int column[SLICE_AXES], columns, first = csv_table_is_headless(table) ? -1 : 0,
-                                     devices = table->rows - first;
+    int core = next < list->most ? next : list->most - 1;
+    int code = column < 0 ? 0 : read_place(table, row, column, list->most, &core, st);
+    return code < 0 ? code : core;
+}
+
+/* As many devices on each chip that has any. */
+static int check_each(const struct csv_table *table, const int32_t on_chip[], struct device_list *list,
+                      struct status *st)
+{
+    int first = list->chip_of[0];
+    list->each = on_chip[first];
+    for (int d = 1; d < list->devices; d++)
+        if (on_chip[list->chip_of[d]] != list->each)
+            return status_fail(st, STATUS_INPUT,
+                               "%s: chip %d has %d devices and chip %d has %d; write as many for each",
+                               table->file, first, list->each, list->chip_of[d], on_chip[list->chip_of[d]]);
+    return 0;
+}
+
+static int read_devices(const struct csv_table *table, const struct slice *slice, struct device_list *list,
+                        struct status *st)
+{
+    int column[SLICE_AXES], columns, first = csv_table_is_headless(table) ? -1 : 0;
+    int cores = first < 0 ? -1 : csv_table_column(table, "core");
     int code = find_columns(table, slice, column, &columns, st);
-    int32_t *device_of = code == 0 ? calloc(2 * (size_t)slice->chips, sizeof *device_of) : NULL;
-    int32_t *on_chip = device_of + slice->chips; /* so many */
+    int32_t *device_of = calloc((size_t)slice->chips * (size_t)(list->most + 1), sizeof *device_of);
+    int32_t *on_chip = device_of + (size_t)slice->chips * (size_t)list->most; /* so many */
     if (code == 0 && !device_of)
         code = status_nomem(st);
-    if (code == 0 && devices != slice->chips * cores)
+    if (code == 0 && table->rows - first != list->devices)
         code =
-            status_fail(st, STATUS_INPUT, "%s: %d devices for %d chips; write %s", table->file, devices,
-                        slice->chips, cores > 1 ? "a row for each device of theirs" : "a row for each chip");
-    for (int d = 0; code == 0 && d < devices; d++) {
+            status_fail(st, STATUS_INPUT, "%s: %d devices, but the module runs on %d; write a row for each",
+                        table->file, table->rows - first, list->devices);
+    for (int d = 0; code == 0 && d < list->devices; d++) {
         int place[SLICE_AXES] = {0};
         for (int a = 0; a < columns && code == 0; a++)
             code = read_place(table, first + d, column[a], columns == 1 ? slice->chips : slice->len[a],
                               &place[a], st);
-        if (code < 0)
-            break;
         int chip = columns == 1 ? place[0] : slice_chip(slice, place);
-        if (on_chip[chip]++ == cores)
+        int core = code == 0 ? read_core(table, first + d, cores, list, on_chip[chip], st) : code;
+        if (core < 0)
+            break;
+        int32_t *taken = &device_of[chip * list->most + core]; /* by this device, from 1 */
+        if (*taken)
             code = status_fail(st, STATUS_INPUT,
                                "%s: devices %d and %d are both on chip %d; write each chip %s", table->file,
-                               device_of[chip], d, chip, cores > 1 ? "once for each of its devices" : "once");
-        device_of[chip] = d;
-        chip_of[d] = chip;
+                               *taken - 1, d, chip, list->most > 1 ? "once for each of its devices" : "once");
+        *taken = d + 1;
+        on_chip[chip]++;
+        list->chip_of[d] = chip;
     }
+    if (st->code == 0)
+        code = check_each(table, on_chip, list, st);
     free(device_of);
-    return code;
+    return st->code < 0 ? st->code : code;
 }
 
-int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of, struct status *st)
+int devices_read(const char *path, const struct slice *slice, struct device_list *list, struct status *st)
 {
     struct csv_table table = {0};
-    *chip_of = calloc((size_t)(slice->chips * cores), sizeof **chip_of);
-    int code = *chip_of ? csv_table_read(&table, path, st) : status_nomem(st);
+    list->chip_of = calloc((size_t)list->devices, sizeof *list->chip_of);
+    int code = list->chip_of ? csv_table_read(&table, path, st) : status_nomem(st);
     if (code == 0)
-        code = read_devices(&table, slice, cores, *chip_of, st);
+        code = read_devices(&table, slice, list, st);
     csv_table_free(&table);
     return code;
 }

@@ -5,7 +5,8 @@
  *
  *   rates     of the chip, or those that the point gives instead (--peak, --matmul-efficiency, --launch-overhead ...)
  *   devices   CSV, a row a device in the order of the device assignment: the columns x, y, z (as many as the slice has
- *             axes), or the column chip; without a header the same columns by their number
+ *             axes), or the column chip, and core where a chip is several devices; without a header the same columns of
+ *             places by their number. Chips may be without devices; those that have any have as many
  *   op costs  CSV with the column name (an instruction's, or a custom call's target) and time_s, or flops and bytes
  *
  * Units: seconds, operations, bytes. Errors: STATUS_INPUT, in files with line and column. Ownership: the caller's.
@@ -24,9 +25,14 @@
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st);
 
-/* The chip of each device: [slice->chips * cores], to be freed. */
-int devices_read(const char *path, const struct slice *slice, int cores, int32_t **chip_of,
-                 struct status *st);
+/* So many devices of a module, and the most that a chip can have; and, as a file says, the chip of each, to be freed by the
+ * caller, and how many each chip has. */
+struct device_list {
+    int devices, most;
+    int32_t *chip_of; /* [devices] */
+    int each;
+};
+int devices_read(const char *path, const struct slice *slice, struct device_list *list, struct status *st);
 
 /* The names of the costs are those of the table, which outlives them; both are freed by the caller. */
 int op_costs_read(const char *path, struct csv_table *table, struct op_cost **op_cost, int *op_costs,

@@ -111,6 +111,25 @@ static int module_outputs(const struct job *job, const struct trace *trace, stru
     return measure_model(job, m, result, st);
 }
 
+/* Where the devices of HLO text are, unless an option says it. */
+static void describe_devices(const struct job *job, const struct module_job *m, char text[static RESULT_LINE])
+{
+    char chip[64] = "chip d";
+    *text = '\0';
+    if (m->of_model || job->point->machine.devices || job->point->machine.mesh || m->placement.devices < 2)
+        return;
+    if (m->placement.cores > 1)
+        snprintf(chip, sizeof chip, "chip d/%d", m->placement.cores);
+    if (m->assumed)
+        snprintf(text, RESULT_LINE,
+                 "the text does not say where they are; assumed: device d is on %s of the slice, row by row. "
+                 "A wrong "
+                 "guess can cost a factor of 3: put devices.csv beside the text, or add --devices or --mesh",
+                 chip);
+    else
+        snprintf(text, RESULT_LINE, "as %.*s says", RESULT_LINE / 2, m->devices);
+}
+
 static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
                            struct status *st)
 {
@@ -118,6 +137,7 @@ static int module_describe(const struct job *job, const struct trace *trace, str
     struct lower_options overlapped = m->options;
     int64_t more_steps;
     module_job_binds(m, result->product_bound);
+    describe_devices(job, m, result->devices);
     RESULT_PUT(result->op, m->path);
     RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
     RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");
