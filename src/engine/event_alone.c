@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "engine/event_run.h"
+#include "program/resource.h"
 
 /* An op's times, and those beside it on its link: bytes flow from begin_s on. */
 struct stay {
@@ -113,7 +114,8 @@ static bool run_op(struct alone *alone, int32_t o)
 bool event_run_alone(const struct program *program, struct trace *trace)
 {
     struct alone alone = {.program = program};
-    if (program->slice->chips > 1 || slice_link_ids(program->slice) > LINKS_MOST)
+    if (program->slice->chips > 1 || program_fills_hbm(program) ||
+        slice_link_ids(program->slice) > LINKS_MOST)
         return false;
     alone.stay = malloc(((size_t)program->ops + 1) * sizeof *alone.stay);
     alone.way = malloc(((size_t)program->routes + 1) * sizeof *alone.way);

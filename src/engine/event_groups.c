@@ -133,8 +133,8 @@ static bool list_add(struct network *network, struct flow *f, uint32_t flow, int
     return true;
 }
 
-void network_join_path(struct network *network, uint32_t flow, int32_t links, const struct hop hop[],
-                       int hops, double now_s)
+void network_join_path(struct network *network, uint32_t flow, const int32_t passed[], int32_t links,
+                       double now_s)
 {
     if (network->code)
         return; /* something may be half made */
@@ -148,7 +148,7 @@ void network_join_path(struct network *network, uint32_t flow, int32_t links, co
         free(link);
         return;
     }
-    map_walk(network->map, network_flow(network, flow)->chip, hop, hops, link);
+    memcpy(link, passed, (size_t)links * sizeof *link);
     for (int32_t l = 0; l < links; l++)
         network_seize(network, link[l], now_s); /* flows may move */
     struct flow *f = network_flow(network, flow);

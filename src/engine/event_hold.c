@@ -120,10 +120,9 @@ double hold_least(struct link *on)
 static bool end_flow(struct network *network, int32_t link, uint32_t flow, double now_s)
 {
     struct flow *f = network_flow(network, flow);
-    int32_t last = f->link ? f->link[f->links - 1] : link;
     if (!GROW(network->end, network->ends, network->end_room))
         return false;
-    network->end[network->ends++] = (struct network_end){f->start_s, f->op, f->chip, network->map->end[last]};
+    network->end[network->ends++] = (struct network_end){f->start_s, f->op, f->chip, f->to};
     if (f->link) {
         hold_end(network, link, flow, now_s);
         path_remove(network, flow);

@@ -37,12 +37,13 @@ void network_free(struct network *network)
     *network = (struct network){0};
 }
 
-uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s, double bytes)
+uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, int32_t to, double start_s,
+                         double bytes)
 {
     uint32_t flow = pool_take(&network->flows);
     if (flow)
-        *network_flow(network, flow) =
-            (struct flow){.start_s = start_s, .left_bytes = bytes, .op = op, .chip = chip, .links = 1};
+        *network_flow(network, flow) = (struct flow){
+            .start_s = start_s, .left_bytes = bytes, .op = op, .chip = chip, .to = to, .links = 1};
     if (!flow || (flow >= network->holder_room &&
                   !grow_array(&network->holder, sizeof *network->holder, network->holder_room, flow + 1,
                               &network->holder_room, sizeof network->holder_room))) {
@@ -82,7 +83,8 @@ void network_seize(struct network *network, int32_t link, double now_s)
     if (rider == RIDER_NONE || rider == RIDER_FLOWS)
         return;
     struct wave w = *network_wave(network, rider);
-    uint32_t flow = network_flow_of(network, w.op, network->map->start[link], w.start_s, w.bytes);
+    uint32_t flow = network_flow_of(network, w.op, network->map->start[link], network->map->end[link],
+                                    w.start_s, w.bytes);
     if (!flow)
         return;
     struct link *on = &network->link[link];

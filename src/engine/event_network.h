@@ -51,8 +51,8 @@
 /* A send of one chip whose bytes share links with others. */
 struct flow {
     double start_s;
-    double left_bytes; /* while no link holds it */
-    int32_t op, chip;
+    double left_bytes;    /* while no link holds it */
+    int32_t op, chip, to; /* where it arrives */
     int32_t links;
     int32_t place; /* in the list of the link that holds it */
     int32_t
@@ -207,11 +207,12 @@ static inline struct wave *network_wave(const struct network *network, uint32_t 
     return (struct wave *)network->waves.item + wave;
 }
 
-/* An op on one chip, on its own; 0 when memory is used up. Then it goes on one link, or on those of a route: two at least. */
-uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, double start_s, double bytes);
+/* An op on one chip, on its own; 0 when memory is used up. Then it goes on one link, or on several, some of them twice. */
+uint32_t network_flow_of(struct network *network, int32_t op, int32_t chip, int32_t to, double start_s,
+                         double bytes);
 void network_join(struct network *network, uint32_t flow, int32_t link, double now_s);
-void network_join_path(struct network *network, uint32_t flow, int32_t links, const struct hop hop[],
-                       int hops, double now_s);
+void network_join_path(struct network *network, uint32_t flow, const int32_t link[], int32_t links,
+                       double now_s);
 
 /* The event of a link, or of a group, has come. If it is still true some flows end now: network->end[0 .. ends). */
 void network_link_due(struct network *network, int32_t link, double now_s);

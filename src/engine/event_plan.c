@@ -6,14 +6,16 @@
 
 #include "base/grow.h"
 #include "base/lookup.h"
+#include "program/resource.h"
 
 static bool draw_map(struct plan *plan)
 {
     const struct slice *slice = plan->program->slice;
     struct map *map = &plan->map;
     int32_t chips = slice->chips, ports = 2 * slice->axes;
-    size_t n = (size_t)slice_link_ids(slice);
-    *map = (struct map){.links = slice_link_ids(slice), .chips = chips, .ports = ports};
+    int32_t ids = plan->memory ? resource_ids(slice) : slice_link_ids(slice);
+    size_t n = (size_t)ids;
+    *map = (struct map){.links = ids, .chips = chips, .ports = ports};
     map->out = malloc(n * sizeof *map->out);
     map->start = malloc(n * sizeof *map->start);
     map->end = malloc(n * sizeof *map->end);
@@ -32,6 +34,10 @@ static bool draw_map(struct plan *plan)
             map->end[id] = slice_link_end(slice, link);
             map->Bps[id] = slice_link_Bps(slice, link);
         }
+    for (int32_t id = slice_link_ids(slice); id < ids; id++) {
+        map->start[id] = map->end[id] = (id - slice_link_ids(slice)) % chips;
+        map->Bps[id] = id_Bps(slice, id);
+    }
     for (int32_t l = 0; l < map->links; l++)
         map->group[l] = l;
     return true;
@@ -65,6 +71,22 @@ static void connect(struct map *map, const int32_t link[], int32_t links)
         map->group[find_group(map, link[l])] = find_group(map, link[l - 1]);
 }
 
+/* A chip's HBM, and all that passes it. */
+static void connect_memory(struct plan *plan)
+{
+    const struct slice *slice = plan->program->slice;
+    const struct map *map = &plan->map;
+    for (int32_t chip = 0; chip < map->chips; chip++) {
+        int32_t hbm = resource_of(slice, RESOURCE_HBM, chip);
+        connect(&plan->map, (int32_t[]){hbm, resource_of(slice, RESOURCE_PCIE, chip)}, 2);
+        connect(&plan->map, (int32_t[]){hbm, resource_of(slice, RESOURCE_COMPUTE, chip)}, 2);
+        for (int32_t port = 0, link; port < map->ports; port++)
+            if ((link = map_out(map, chip, port)) >= 0)
+                connect(&plan->map, (int32_t[]){hbm, link, resource_of(slice, RESOURCE_HBM, map->end[link])},
+                        3);
+    }
+}
+
 static bool measure_routes(struct plan *plan)
 {
     const struct program *program = plan->program;
@@ -87,7 +109,7 @@ static bool measure_routes(struct plan *plan)
         plan->route_info[r] = info;
         longest = info.links > longest ? info.links : longest;
     }
-    plan->walked = malloc(((size_t)longest + 1) * sizeof *plan->walked);
+    plan->walked = malloc(((size_t)longest + RESOURCES_MOST) * sizeof *plan->walked);
     return plan->walked;
 }
 
@@ -115,6 +137,24 @@ double plan_delay_s(const struct plan *plan, int32_t o, int32_t chip)
     if (isnan(latency_s))
         latency_s = route_latency_s(plan, chip, plan->program->route[route]);
     return plan->program->op[o].setup_s + latency_s;
+}
+
+int32_t plan_walk(struct plan *plan, int32_t o, int32_t chip, int32_t link[], int32_t *to)
+{
+    const struct program *program = plan->program;
+    const struct op *op = &program->op[o];
+    int32_t links = 0;
+    *to = chip;
+    if (op->kind == OP_SEND) {
+        int32_t r = plan_route(plan, o, chip);
+        struct route route = program->route[r];
+        *to = map_walk(&plan->map, chip, program->hop + route.first, route.hops, link);
+        links = plan->route_info[r].links;
+    } else {
+        plan->map.Bps[resource_of(program->slice, RESOURCE_COMPUTE, chip)] =
+            op->hbm_bytes / op_amount(program, op, chip);
+    }
+    return plan->task[o].memory ? links + op_resources(program, op, chip, *to, link + links) : links;
 }
 
 /* Walks every send of an op once: so routes that leave the slice are found before time starts. */
@@ -294,21 +334,23 @@ static void describe(struct plan *plan, int32_t o)
     task->compute = op->kind == OP_COMPUTE;
     bool alike = op->amount.table == NO_TABLE || (plan->program->silent && task->compute);
     task->amount = alike ? op_amount(plan->program, op, 0) : NAN;
-    task->delay_s = task->compute ? task->amount : NAN;
+    task->delay_s = NAN;
     task->port = -1;
+    task->memory = plan->memory && passes_memory(plan->program, op);
     if (task->compute) {
         plan->compute_op[plan->computes++] = o;
+        task->delay_s = task->memory ? 0 : task->amount;
     } else if (op->towards.table == NO_TABLE) {
         const struct route_info *info = &plan->route_info[op->towards.route];
         task->delay_s = op->setup_s + info->latency_s;
-        task->port = task->amount > 0 ? info->port : -1;
+        task->port = task->amount > 0 && !task->memory ? info->port : -1;
     }
 }
 
 int plan_init(struct plan *plan, const struct program *program, struct status *st)
 {
     size_t ops = (size_t)program->ops;
-    *plan = (struct plan){.program = program};
+    *plan = (struct plan){.program = program, .memory = program_fills_hbm(program)};
     plan->task = calloc(ops + 1, sizeof *plan->task);
     plan->compute_op = malloc((ops + 1) * sizeof *plan->compute_op);
     plan->turn = calloc((size_t)program->slice->chips, sizeof *plan->turn);
@@ -320,6 +362,8 @@ int plan_init(struct plan *plan, const struct program *program, struct status *s
     int code = find_all_arrivals(plan, st);
     if (code < 0)
         return code;
+    if (plan->memory)
+        connect_memory(plan);
     for (int32_t l = 0; l < plan->map.links; l++)
         plan->map.group[l] = find_group(&plan->map, l);
     for (int32_t o = 0; o < program->ops; o++) {

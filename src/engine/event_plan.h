@@ -26,7 +26,7 @@
 /* The links, and how chips walk along them, as slice.h says. The engine asks nobody else. Links are numbered port by port,
  * since a wave goes over one port of many chips. */
 struct map {
-    int32_t links;        /* ids; not every id is a link */
+    int32_t links;        /* ids, with those of resource.h where HBM takes part; not every id is a link */
     int32_t chips, ports; /* a chip's, axis by axis: + then - */
     int32_t *out;         /* [ports * chips] the link of a chip's port, -1 where there is none */
     int32_t *start, *end; /* [links] the chips where a link starts and ends */
@@ -64,6 +64,8 @@ struct task {
     int32_t done_fans;
     int32_t arrived_fans; /* ... and after them ops that wait for its arrival */
     bool compute;
+    bool
+        memory; /* its bytes pass HBM, which takes part: a compute has bytes then, and begins with its flow */
     uint32_t wave; /* while in flight: the wave that chips join which start now, 0 if none is open */
     int32_t *row;  /* while in flight: [chips] things still waited for; NULL before and after */
 };
@@ -79,7 +81,8 @@ struct plan {
     const struct program *program;
     struct map map;
     struct route_info *route_info; /* [routes] */
-    int32_t *walked;               /* scratch: links of the longest route */
+    int32_t *walked;               /* scratch: what the longest route passes */
+    bool memory;                   /* HBM takes part */
     struct task *task;             /* [ops] */
     int32_t *fan;                  /* [afters] */
     struct arrivals *arrivals;
@@ -99,6 +102,10 @@ void plan_count(const struct plan *plan, int32_t op, int32_t count[]);
 /* The op whose turn it is in a chip's queue of computes; -1 at its end. plan_pass_turn() moves on to the next one. */
 int32_t plan_turn(struct plan *plan, int32_t chip);
 int32_t plan_pass_turn(struct plan *plan, int32_t chip);
+
+/* What the bytes of an op of a chip pass, and where they arrive; returns how many. A compute has its resource for itself: it
+ * gets its speed. */
+int32_t plan_walk(struct plan *plan, int32_t op, int32_t chip, int32_t link[], int32_t *to);
 
 /* From the start of an op on a chip to its next event: the first byte of a send, the end of a compute. */
 double plan_delay_s(const struct plan *plan, int32_t op, int32_t chip);

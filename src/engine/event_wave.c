@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* From the first thing that an op waits for to its end on all of its chips. */
 #include "engine/event_run.h"
+#include "program/resource.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,21 +150,15 @@ void run_end(struct run *run, int32_t op, double start_s, const int32_t here[], 
 /* The bytes of one chip begin to flow; false if there are none, or no link: then it has ended, at chip *to. */
 static bool begin_to_flow(struct run *run, int32_t op, int32_t chip, double start_s, int32_t *to)
 {
-    int32_t r = plan_route(&run->plan, op, chip);
-    int32_t links = run->plan.route_info[r].links;
-    struct route route = run->program->route[r];
-    const struct hop *hop = run->program->hop + route.first;
-    double bytes = plan_amount(&run->plan, op, chip);
-    if (links == 0 || !(bytes > 0)) {
-        *to = map_walk(&run->plan.map, chip, hop, route.hops, run->plan.walked);
+    int32_t *link = run->plan.walked, links = plan_walk(&run->plan, op, chip, link, to);
+    double bytes = op_bytes(run->program, &run->program->op[op], chip);
+    if (links == 0 || !(bytes > 0))
         return false;
-    }
-    uint32_t flow = network_flow_of(&run->network, op, chip, start_s, bytes);
+    uint32_t flow = network_flow_of(&run->network, op, chip, *to, start_s, bytes);
     if (flow && links == 1)
-        network_join(&run->network, flow, map_out(&run->plan.map, chip, run->plan.route_info[r].port),
-                     run->now_s);
+        network_join(&run->network, flow, *link, run->now_s);
     else if (flow)
-        network_join_path(&run->network, flow, links, hop, route.hops, run->now_s);
+        network_join_path(&run->network, flow, link, links, run->now_s);
     return true;
 }
 
@@ -193,7 +188,8 @@ static int32_t begin_to_ride(struct run *run, const struct wave *w, uint32_t wav
             riding++;
             continue;
         }
-        uint32_t flow = network_flow_of(network, w->op, w->chip[i], w->start_s, task->amount);
+        uint32_t flow =
+            network_flow_of(network, w->op, w->chip[i], run->plan.map.end[link], w->start_s, task->amount);
         if (flow)
             network_join(network, flow, link, run->now_s);
     }
@@ -223,7 +219,7 @@ void run_wave_due(struct run *run, uint32_t wave)
     struct task *task = &run->plan.task[w.op];
     if (task->wave == wave)
         task->wave = 0; /* it is not for others to join any more */
-    if (task->compute) {
+    if (task->compute && !task->memory) {
         run_end(run, w.op, w.start_s, w.chip, w.chip, w.chips);
     } else if (w.rides) {
         alight(run, &w, wave);

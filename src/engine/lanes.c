@@ -12,9 +12,17 @@ enum { CELLS_MAX = 1 << 23, LANE_LINKS_MAX = 1 << 22 };
 
 static int64_t place_of(const struct lanes *lanes, const struct op *op, int chip)
 {
-    int32_t route = op->towards.table == NO_TABLE ? op->towards.route
-                                                  : lanes->program->index_table[op->towards.table][chip];
-    return (int64_t)route * lanes->program->slice->chips + chip;
+    const struct program *program = lanes->program;
+    int64_t route = op->kind == OP_COMPUTE          ? program->routes
+                    : op->towards.table == NO_TABLE ? op->towards.route
+                                                    : program->index_table[op->towards.table][chip];
+    int64_t memory = lanes->memory ? op->memory : 0;
+    return (memory * (program->routes + 1) + route) * program->slice->chips + chip;
+}
+
+bool passes_lane(const struct lanes *lanes, const struct op *op)
+{
+    return op->kind == OP_SEND || (lanes->memory && passes_memory(lanes->program, op));
 }
 
 const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int chip)
@@ -22,26 +30,42 @@ const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int 
     return &lanes->lane[lanes->of[place_of(lanes, op, chip)]];
 }
 
-static int add_lane(struct lanes *lanes, const struct op *op, int chip, struct status *st)
+/* Writes the links of its route, and where it arrives. */
+static int walk_route(struct lanes *lanes, const struct op *op, int chip, struct lane *lane,
+                      struct status *st)
 {
     const struct slice *slice = lanes->program->slice;
     struct route route = op_route(lanes->program, op, chip);
     const struct hop *hop = lanes->program->hop + route.first;
-    struct lane lane = {.first = lanes->links, .links = route_length(hop, route.hops)};
-    if (lane.links > LANE_LINKS_MAX - lanes->links)
+    int links = route_length(hop, route.hops);
+    if (links > LANE_LINKS_MAX - lanes->links)
         return status_fail(st, STATUS_LIMIT,
                            "the program's routes have more than %d links in all, too many for a SimGrid "
                            "platform; use the event engine",
                            LANE_LINKS_MAX);
-    if (!GROW(lanes->lane, lanes->lanes, lanes->lane_room) ||
-        !GROW_BY(lanes->link, lanes->links, lanes->link_room, lane.links))
+    if (!GROW_BY(lanes->link, lanes->links, lanes->link_room, links))
         return status_nomem(st);
-    lane.destination = route_walk(slice, chip, hop, route.hops, lanes->link + lanes->links);
-    if (lane.destination < 0)
+    lane->destination = route_walk(slice, chip, hop, route.hops, lanes->link + lanes->links);
+    if (lane->destination < 0)
         return status_fail(st, STATUS_INPUT, "op %d leaves the slice from chip %d",
                            (int)(op - lanes->program->op), chip);
-    for (int l = 0; l < lane.links; l++)
-        lane.latency_s += slice_link_latency_s(slice, lanes->link[lanes->links++]);
+    for (int l = 0; l < links; l++)
+        lane->latency_s += slice_link_latency_s(slice, lanes->link[lanes->links++]);
+    return 0;
+}
+
+static int add_lane(struct lanes *lanes, const struct op *op, int chip, struct status *st)
+{
+    struct lane lane = {.first = lanes->links, .destination = chip};
+    int code = op->kind == OP_SEND ? walk_route(lanes, op, chip, &lane, st) : 0;
+    if (code < 0)
+        return code;
+    if (!GROW(lanes->lane, lanes->lanes, lanes->lane_room) ||
+        !GROW_BY(lanes->link, lanes->links, lanes->link_room, RESOURCES_MOST))
+        return status_nomem(st);
+    if (lanes->memory)
+        lanes->links += op_resources(lanes->program, op, chip, lane.destination, lanes->link + lanes->links);
+    lane.links = lanes->links - lane.first;
     lanes->of[place_of(lanes, op, chip)] = lanes->lanes;
     lanes->lane[lanes->lanes++] = lane;
     return 0;
@@ -53,10 +77,10 @@ static int add_lanes(struct lanes *lanes, struct status *st)
     double most_bytes = 0;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        for (int chip = 0; op->kind == OP_SEND && chip < program->slice->chips; chip++) {
+        for (int chip = 0; passes_lane(lanes, op) && chip < program->slice->chips; chip++) {
             if (!op_takes_part(program, op, chip))
                 continue;
-            most_bytes = fmax(most_bytes, op_amount(program, op, chip));
+            most_bytes = fmax(most_bytes, op_bytes(program, op, chip));
             if (lanes->of[place_of(lanes, op, chip)] < 0 && add_lane(lanes, op, chip, st) < 0)
                 return st->code;
         }
@@ -70,13 +94,13 @@ static int add_lanes(struct lanes *lanes, struct status *st)
 
 int lanes_init(struct lanes *lanes, const struct program *program, struct status *st)
 {
-    *lanes = (struct lanes){.program = program, .hosts = 2};
+    *lanes = (struct lanes){.program = program, .hosts = 2, .memory = program_fills_hbm(program)};
     int64_t chips = program->slice->chips;
     if (chips * program->ops > CELLS_MAX || chips * program->routes > 4 * (int64_t)CELLS_MAX)
         return status_fail(st, STATUS_LIMIT,
                            "%d ops on %d chips take SimGrid minutes; use the event engine above %d in all",
                            program->ops, program->slice->chips, CELLS_MAX);
-    size_t places = (size_t)(chips * program->routes);
+    size_t places = (size_t)(chips * (program->routes + 1)) * (lanes->memory ? MEMORY_NONE + 1 : 1);
     lanes->of = malloc((places + 1) * sizeof *lanes->of);
     for (size_t i = 0; lanes->of && i < places; i++)
         lanes->of[i] = -1;
@@ -107,7 +131,7 @@ void lanes_hosts(const struct lanes *lanes, const struct lane *lane, int32_t *fr
 int lanes_write_platform(const struct lanes *lanes, FILE *out, struct status *st)
 {
     const struct slice *slice = lanes->program->slice;
-    bool *used = calloc((size_t)slice_link_ids(slice) + 1, sizeof *used);
+    bool *used = calloc((size_t)resource_ids(slice) + 1, sizeof *used);
     if (!used)
         return status_nomem(st);
     char from[PLATFORM_NAME], to[PLATFORM_NAME];
@@ -118,9 +142,10 @@ int lanes_write_platform(const struct lanes *lanes, FILE *out, struct status *st
     }
     for (int32_t l = 0; l < lanes->links; l++)
         used[lanes->link[l]] = true;
-    for (int id = 0; id < slice_link_ids(slice); id++)
+    for (int id = 0; id < resource_ids(slice); id++)
         if (used[id])
-            platform_link(out, slice, id, slice_link_Bps(slice, id) * lanes->bytes_scale, 0);
+            platform_link(out, slice, id, fmax(id_Bps(slice, id), 1) * lanes->bytes_scale,
+                          0); /* a compute sets its own */
     for (const struct lane *lane = lanes->lane; lane < lanes->lane + lanes->lanes; lane++) {
         int32_t a, b;
         lanes_hosts(lanes, lane, &a, &b);

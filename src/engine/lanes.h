@@ -17,11 +17,11 @@
 
 #include <stdio.h>
 
-#include "program/program.h"
+#include "program/resource.h"
 
 struct lane {
     int32_t destination;
-    int32_t first, links; /* lanes.link[first ..) */
+    int32_t first, links; /* lanes.link[first ..): ids of resource.h */
     double latency_s;     /* sum over the links */
 };
 
@@ -30,7 +30,9 @@ struct lanes {
     int32_t lanes, lane_room, links, link_room;
     struct lane *lane;
     int *link;
-    int32_t *of;   /* [routes * chips] lane of a route from a chip, or -1 */
+    bool memory; /* HBM takes part (resource.h) */
+    int32_t *
+        of; /* [kinds of memory * (routes + 1) * chips] lane of a route from a chip, the last one of computes; or -1 */
     int32_t hosts; /* of the platform */
     /* SimGrid cuts bytes to an integer: they and the bandwidths are multiplied by this power of two, which
      * puts the largest send just below 2^62. */
@@ -40,7 +42,8 @@ struct lanes {
 int lanes_init(struct lanes *lanes, const struct program *program, struct status *st);
 void lanes_free(struct lanes *lanes);
 
-/* The lane of a send of a chip. */
+/* The lane of an op of a chip; of a compute only where passes_lane(). */
+bool passes_lane(const struct lanes *lanes, const struct op *op);
 const struct lane *lanes_of(const struct lanes *lanes, const struct op *op, int chip);
 
 /* The hosts of a lane, two different ones below `hosts`. */

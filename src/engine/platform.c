@@ -15,8 +15,13 @@ char *platform_chip_name(int chip, char name[static PLATFORM_NAME])
 
 char *platform_link_name(const struct slice *slice, int link, char name[static PLATFORM_NAME])
 {
-    snprintf(name, PLATFORM_NAME, "TPU:%d.%c%c", slice_link_start(slice, link),
-             slice_axis_name(slice_link_axis(slice, link)), slice_link_sign(link) > 0 ? '+' : '-');
+    static const char *const kinds[] = {"hbm", "pcie", "compute"}; /* as resource.h counts them */
+    int beyond = link - slice_link_ids(slice);
+    if (beyond >= 0)
+        snprintf(name, PLATFORM_NAME, "TPU:%d.%s", beyond % slice->chips, kinds[beyond / slice->chips]);
+    else
+        snprintf(name, PLATFORM_NAME, "TPU:%d.%c%c", slice_link_start(slice, link),
+                 slice_axis_name(slice_link_axis(slice, link)), slice_link_sign(link) > 0 ? '+' : '-');
     return name;
 }
 

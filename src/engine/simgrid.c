@@ -12,6 +12,7 @@
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
+#include <simgrid/link.h>
 
 #include <errno.h>
 #include <math.h>
@@ -24,6 +25,7 @@
 #endif
 
 #include "engine/lanes.h"
+#include "engine/platform.h"
 #include "engine/simgrid.h"
 
 enum { ACTORS_MAX = 100000 };
@@ -111,16 +113,28 @@ static struct next end_op(struct run *run, int32_t o, int chip)
     return next;
 }
 
+/* Of the compute that runs now. */
+static void set_speed(const struct run *run, int chip, double scaled_Bps)
+{
+    const struct slice *slice = run->program->slice;
+    char name[PLATFORM_NAME];
+    int32_t id = resource_of(slice, RESOURCE_COMPUTE, chip);
+    sg_link_set_bandwidth(sg_link_by_name(platform_link_name(slice, id, name)), scaled_Bps);
+}
+
 static void perform(struct run *run, int32_t o, int chip)
 {
     const struct op *op = &run->program->op[o];
     double start_s = simgrid_get_clock(), amount = op_amount(run->program, op, chip);
-    if (op->kind == OP_COMPUTE) {
+    if (!passes_lane(&run->lanes, op)) {
         sg_actor_sleep_for(amount);
     } else {
         const struct lane *lane = lanes_of(&run->lanes, op, chip);
-        double scaled_bytes = amount * run->lanes.bytes_scale;
-        sg_actor_sleep_for(op->setup_s + lane->latency_s);
+        double scaled_bytes = op_bytes(run->program, op, chip) * run->lanes.bytes_scale;
+        if (op->kind == OP_COMPUTE)
+            set_speed(run, chip, scaled_bytes / amount);
+        else
+            sg_actor_sleep_for(op->setup_s + lane->latency_s);
         if (lane->links > 0 && scaled_bytes >= 1) {
             int32_t from, to;
             lanes_hosts(&run->lanes, lane, &from, &to);

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "program/resource.h"
+
 /* Starts are copies of ends, so they agree to rounding; times of flows carry an engine's own tolerance. */
 static const double exact_frac = 1e-12, flow_frac = 1e-9;
 
@@ -21,10 +23,11 @@ struct check {
     const struct program *program;
     const struct trace *trace;
     struct status *st;
+    bool memory;       /* HBM takes part */
     double slack_s;    /* exact_frac of the total */
     double *arrived_s; /* [ops * chips] last arrival of an op's sends at a chip; 0 if nothing comes */
     double *compute_s; /* [chips] end of the chip's last compute so far */
-    int *link;         /* links of one route */
+    int *link;         /* what one op passes: ids of resource.h */
     int64_t *first;    /* [links + 1] flows of a link: flow[first .. first of the next) */
     struct flow *flow;
 };
@@ -39,22 +42,24 @@ static int64_t cell(const struct check *check, int32_t op, int chip)
     return (int64_t)op * check->trace->chips + chip;
 }
 
-/* Writes the route of a send into check->link and returns its number of links. */
-static int walk(const struct check *check, const struct op *op, int chip, int *destination)
+/* Writes what an op passes into check->link and returns how many: first the links of its route, whose latencies it sums. */
+static int walk(const struct check *check, const struct op *op, int chip, int *destination, double *latency_s)
 {
     const struct program *program = check->program;
-    struct route route = op_route(program, op, chip);
-    const struct hop *hop = program->hop + route.first;
-    *destination = route_walk(program->slice, chip, hop, route.hops, check->link);
-    return *destination < 0 ? -1 : route_length(hop, route.hops);
-}
-
-static double latency_s(const struct check *check, int links)
-{
-    double sum_s = 0;
+    int links = 0;
+    *destination = chip;
+    *latency_s = 0;
+    if (op->kind == OP_SEND) {
+        struct route route = op_route(program, op, chip);
+        const struct hop *hop = program->hop + route.first;
+        *destination = route_walk(program->slice, chip, hop, route.hops, check->link);
+        links = route_length(hop, route.hops);
+    }
+    if (*destination < 0)
+        return -1;
     for (int i = 0; i < links; i++)
-        sum_s += slice_link_latency_s(check->program->slice, check->link[i]);
-    return sum_s;
+        *latency_s += slice_link_latency_s(program->slice, check->link[i]);
+    return links + (check->memory ? op_resources(program, op, chip, *destination, check->link + links) : 0);
 }
 
 static int check_presence(const struct check *check, int32_t o, int chip)
@@ -104,19 +109,25 @@ static int check_duration(const struct check *check, int32_t o, int chip, double
                        chip, lasts_s, only ? "" : "at least ", least_s);
 }
 
-static int check_send(struct check *check, int32_t o, int chip)
+/* A send takes its setup and latency, a compute its seconds; what shares anything may take longer. */
+static int check_op(struct check *check, int32_t o, int chip)
 {
     const struct op *op = &check->program->op[o];
     int64_t at = cell(check, o, chip);
-    double bytes = op_amount(check->program, op, chip), end_s = check->trace->end_s[at];
-    int destination, links = walk(check, op, chip, &destination);
-    if (links < 0)
+    double least_s, end_s = check->trace->end_s[at];
+    int destination, passes = walk(check, op, chip, &destination, &least_s);
+    if (passes < 0)
         return status_fail(check->st, STATUS_CHECK, "op %d on chip %d leaves the slice", o, chip);
+    for (int i = 0; i < passes; i++)
+        check->first[check->link[i]]++;
+    bool shares = passes > 0 && op_bytes(check->program, op, chip) > 0;
+    if (op->kind == OP_COMPUTE) {
+        check->compute_s[chip] = end_s;
+        return check_duration(check, o, chip, op_amount(check->program, op, chip), !shares);
+    }
     double *arrived_s = &check->arrived_s[cell(check, o, destination)];
     *arrived_s = fmax(*arrived_s, end_s);
-    for (int i = 0; i < links; i++)
-        check->first[check->link[i]]++;
-    return check_duration(check, o, chip, op->setup_s + latency_s(check, links), links == 0 || !(bytes > 0));
+    return check_duration(check, o, chip, op->setup_s + least_s, !shares);
 }
 
 /* All but the links. Ops are in topological order, so that what an op waits for has been seen before it. */
@@ -132,15 +143,9 @@ static int check_ops(struct check *check)
                 return code;
         }
         for (int chip = 0; chip < check->trace->chips; chip++) {
-            if (!op_takes_part(check->program, op, chip))
-                continue;
-            int code = op->kind == OP_SEND
-                           ? check_send(check, o, chip)
-                           : check_duration(check, o, chip, op_amount(check->program, op, chip), true);
+            int code = op_takes_part(check->program, op, chip) ? check_op(check, o, chip) : 0;
             if (code)
                 return code;
-            if (op->kind == OP_COMPUTE)
-                check->compute_s[chip] = check->trace->end_s[cell(check, o, chip)];
         }
     }
     return 0;
@@ -163,10 +168,10 @@ static int check_summary(const struct check *check)
     return same ? 0 : status_fail(check->st, STATUS_CHECK, "the summary differs from the times of the ops");
 }
 
-/* Turns the counts of check_send() into offsets and puts every flow into the list of each of its links. */
+/* Turns the counts of check_op() into offsets and puts every flow into the list of each of its links. */
 static int gather_flows(struct check *check)
 {
-    int links = slice_link_ids(check->program->slice);
+    int links = resource_ids(check->program->slice);
     int64_t flows = 0;
     for (int link = 0; link <= links; link++) {
         int64_t n = check->first[link];
@@ -178,14 +183,16 @@ static int gather_flows(struct check *check)
         return status_nomem(check->st);
     for (int32_t o = 0; o < check->trace->ops; o++) {
         const struct op *op = &check->program->op[o];
-        for (int chip = 0; op->kind == OP_SEND && chip < check->trace->chips; chip++) {
+        for (int chip = 0; chip < check->trace->chips; chip++) {
             if (!op_takes_part(check->program, op, chip))
                 continue;
-            int destination, n = walk(check, op, chip, &destination);
-            struct flow flow = {
-                check->trace->start_s[cell(check, o, chip)] + op->setup_s + latency_s(check, n),
-                check->trace->end_s[cell(check, o, chip)], op_amount(check->program, op, chip)};
-            for (int i = 0; i < n; i++)
+            int destination;
+            double latency_s;
+            int passes = walk(check, op, chip, &destination, &latency_s);
+            int64_t at = cell(check, o, chip);
+            struct flow flow = {check->trace->start_s[at] + op->setup_s + latency_s, check->trace->end_s[at],
+                                op_bytes(check->program, op, chip)};
+            for (int i = 0; i < passes; i++)
                 check->flow[check->first[check->link[i]]++] = flow;
         }
     }
@@ -211,7 +218,9 @@ static int by_end(const void *a, const void *b)
 /* Every window from a flow's start to a flow's end. Others hold the same flows in more time. */
 static int check_windows(const struct check *check, int link, struct flow flow[], int64_t flows)
 {
-    double Bps = slice_link_Bps(check->program->slice, link);
+    double Bps = id_Bps(check->program->slice, link);
+    if (isnan(Bps))
+        return 0;
     qsort(flow, (size_t)flows, sizeof *flow, by_end);
     for (int64_t from = 0; from < flows; from++) {
         double bytes = 0, start_s = flow[from].start_s;
@@ -261,23 +270,27 @@ static int check_all(struct check *check)
         code = check_summary(check);
     if (code == 0)
         code = gather_flows(check);
-    for (int link = 0; code == 0 && link < slice_link_ids(check->program->slice); link++)
+    for (int link = 0; code == 0 && link < resource_ids(check->program->slice); link++)
         code = check_link(check, link);
     return code;
 }
 
 int trace_check(const struct trace *trace, const struct program *program, struct status *st)
 {
-    size_t chips = (size_t)program->slice->chips, links = (size_t)slice_link_ids(program->slice);
+    size_t chips = (size_t)program->slice->chips, links = (size_t)resource_ids(program->slice);
     if (!trace->start_s || !trace->end_s)
         return status_fail(st, STATUS_CHECK, "the trace holds no single times; ask trace_init() to record");
     if (trace->ops != program->ops || trace->chips != program->slice->chips)
         return status_fail(st, STATUS_CHECK, "the trace has %d ops on %d chips, the program %d on %d",
                            trace->ops, trace->chips, program->ops, program->slice->chips);
-    struct check check = {program, trace, st, exact_frac * trace->total_s, NULL, NULL, NULL, NULL, NULL};
+    struct check check = {.program = program,
+                          .trace = trace,
+                          .st = st,
+                          .memory = program_fills_hbm(program),
+                          .slack_s = exact_frac * trace->total_s};
     check.arrived_s = calloc((size_t)program->ops * chips + 1, sizeof *check.arrived_s);
     check.compute_s = calloc(chips, sizeof *check.compute_s);
-    check.link = calloc((size_t)program_longest_route(program) + 1, sizeof *check.link);
+    check.link = calloc((size_t)program_longest_route(program) + RESOURCES_MOST, sizeof *check.link);
     check.first = calloc(links + 1, sizeof *check.first);
     int code = check.arrived_s && check.compute_s && check.link && check.first ? check_all(&check)
                                                                                : status_nomem(st);

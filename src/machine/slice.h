@@ -50,6 +50,8 @@ struct slice {
     double link_Bps;         /* of every link as built */
     double hop_latency_s;    /* of every link as built */
     double reduce_Bps;       /* at which a chip adds what comes over one link; 0: adding takes no time */
+    double hbm_Bps;          /* of a chip, both ways together; 0: nobody waits for it */
+    double pcie_Bps;         /* of a chip, to and from its host; 0: nobody waits for it */
     struct slice_link *link; /* [slice_link_ids]; NULL while every link is as built */
     double *chip_frac; /* [chips]: share of its peak and HBM bandwidth that a chip has; NULL: all have all */
 };

@@ -85,6 +85,11 @@ static void dump_payload(const struct program *p, const struct payload *payload,
     dump_view(p, &payload->a, out);
 }
 
+static const char *const memory_names[] = {
+    [MEMORY_REDUCES] = "reduces", [MEMORY_COPY] = "copy", [MEMORY_MOVE] = "move",
+    [MEMORY_HOST] = "host",       [MEMORY_NONE] = "vmem",
+};
+
 static void dump_op(const struct program *p, int32_t o, FILE *out)
 {
     const struct op *op = &p->op[o];
@@ -99,6 +104,10 @@ static void dump_op(const struct program *p, int32_t o, FILE *out)
     dump_amount(p, op, out);
     if (op->setup_s > 0)
         fprintf(out, "  setup %.9g s", op->setup_s);
+    if (op->memory != MEMORY_ENDS)
+        fprintf(out, "  %s", memory_names[op->memory]);
+    if (op->hbm_bytes > 0)
+        fprintf(out, "  hbm %.9g B", op->hbm_bytes);
     if (op->times > 0 && op->times != 1)
         fprintf(out, "  x%.9g", op->times);
     dump_where(p, op, out);

@@ -142,6 +142,8 @@ static int find_periods(struct fold *fold, const struct program *program, struct
     }
     if (widen_for_links(slice, fold->period, st) < 0)
         return st->code;
+    if (slice->chip_frac)
+        widen(slice, &(struct column){slice->chip_frac, sizeof *slice->chip_frac, NULL}, fold->period);
     struct seen seen;
     bool room = seen_init(&seen, program);
     for (int32_t o = 0; o < program->ops && room && folds(fold); o++)
@@ -198,9 +200,12 @@ static bool fold_slice(struct fold *fold, const struct slice *slice)
     struct slice *quotient = &fold->slice;
     *quotient = *slice;
     quotient->link = NULL;
-    quotient->chip_frac = NULL; /* programs have it in their amounts already */
+    quotient->chip_frac = NULL;
     memcpy(quotient->len, fold->period, sizeof fold->period);
     quotient->chips = slice->chips / fold->orbit;
+    if (slice->chip_frac &&
+        !(quotient->chip_frac = fold_table(fold, slice->chip_frac, sizeof *slice->chip_frac)))
+        return false;
     if (!slice->link)
         return true;
     quotient->link = fold_table(fold, slice->link, 2 * (size_t)slice->axes * sizeof *slice->link);
@@ -259,6 +264,7 @@ void fold_renew(struct fold *fold, const struct program *program)
     for (int32_t o = 0; o < fold->program.ops; o++) {
         fold->program.op[o].amount = program->op[o].amount;
         fold->program.op[o].setup_s = program->op[o].setup_s;
+        fold->program.op[o].hbm_bytes = program->op[o].hbm_bytes;
     }
 }
 

@@ -62,7 +62,8 @@ static bool is_as_before(const struct op *before, const struct op *op)
     return before->kind == op->kind && before->where == op->where &&
            before->towards.route == op->towards.route && before->towards.table == op->towards.table &&
            before->amount.table == NO_TABLE && op->amount.table == NO_TABLE && before->stage == op->stage &&
-           before->step == op->step && before->first_after == op->first_after && before->times == op->times;
+           before->step == op->step && before->memory == op->memory &&
+           before->first_after == op->first_after && before->times == op->times;
 }
 
 int32_t program_stage(struct program *program, const char *name)

@@ -11,8 +11,9 @@
  *            that op k sends to me is here. ARRIVED holds at once where nothing comes, DONE of an op that I
  *            take no part in too. A send is done when its last byte has arrived.
  *   time     a send waits `setup_s` and the sum of the latencies of its links, then its bytes share all those
- *            links max-min fairly; zero bytes still wait; a route of no links takes no time but its setup.
- *            Computes of a chip run one at a time, in program order. Nothing else delays an op.
+ *            links, and the chips' HBM, max-min fairly (resource.h); zero bytes still wait; a route of no links takes no
+ *            time but its setup, if it is no copy. Computes of a chip run one at a time, in program order; one that moves
+ *            bytes of HBM shares it, too. Nothing else delays an op.
  *   payload  which pieces of which buffers the op moves or multiplies (view). Time does not depend on it; the
  *            data executor follows it, so that a schedule that is wrong cannot pass.
  *
@@ -39,6 +40,16 @@ enum { WHERE_ALL = -1, NO_TABLE = -1, NO_PAYLOAD = -1 };
 
 enum op_kind { OP_SEND, OP_COMPUTE };
 
+/* Which memory the bytes of a send pass beside its links. A send of no links is a copy if it names one. */
+enum memory_use {
+    MEMORY_ENDS,    /* read from HBM where it leaves, written to HBM where it arrives; of no links: none */
+    MEMORY_REDUCES, /* and what is there is read, to be added to */
+    MEMORY_COPY,    /* a copy between HBM and the chip's own memory */
+    MEMORY_MOVE,    /* a copy from HBM to HBM */
+    MEMORY_HOST,    /* a copy between HBM and the host, over PCIe */
+    MEMORY_NONE,    /* what it moves lies in the chips' own memory */
+};
+
 /* Where a send goes: one route for all chips, or a table of route indices, one a chip. */
 struct towards {
     int32_t route; /* index of a route, where table is NO_TABLE */
@@ -61,7 +72,9 @@ struct op {
     int32_t where; /* index of a mask, or WHERE_ALL */
     struct towards towards;
     struct amount amount;
-    double setup_s;  /* SEND: waited before its latency; 0 in the spec profile */
+    double setup_s;   /* SEND: waited before its latency; 0 in the spec profile */
+    double hbm_bytes; /* COMPUTE: moved while it runs; beside others it may take longer than its seconds */
+    enum memory_use memory;
     int32_t payload; /* index, or NO_PAYLOAD */
     int32_t stage;   /* which collective or matmul it belongs to */
     int32_t step;    /* which step of it, from 0 */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "program/resource.h"
+
 /* Instants closer than this, relative, are one. */
 #define SAME_FRAC 1e-14
 
@@ -14,7 +16,7 @@ enum phase { WAITS, SLEEPS, FLOWS, COMPUTES, ENDED, ABSENT };
 struct deed {
     enum phase phase;
     double start_s, until_s; /* when a sleep or a compute ends */
-    double left_bytes, rate_Bps;
+    double left_bytes, rate_Bps, latency_s;
     int to, links;
     int *link; /* [links] */
 };
@@ -23,16 +25,37 @@ struct naive {
     const struct program *program;
     struct trace *trace;
     int ops, chips, ids;
-    struct deed *deed; /* [op][chip] */
-    int *coming;       /* [op][chip] sends of op that have not arrived at the chip yet */
-    double *left_Bps;  /* [ids] scratch */
-    int *open;         /* [ids] scratch */
+    struct deed *deed;   /* [op][chip] */
+    int *coming;         /* [op][chip] sends of op that have not arrived at the chip yet */
+    double *left_Bps;    /* [ids] scratch */
+    double *compute_Bps; /* [chips] of the compute that runs */
+    int *open;           /* [ids] scratch */
     double now_s;
 };
 
 static struct deed *deed(const struct naive *naive, int op, int chip)
 {
     return &naive->deed[op * naive->chips + chip];
+}
+
+/* What the bytes of an op of a chip pass, and where they arrive. */
+static bool find_way(const struct naive *naive, const struct op *op, int chip, struct deed *d)
+{
+    const struct program *program = naive->program;
+    struct route route = {0, 0};
+    if (op->kind == OP_SEND)
+        route = op_route(program, op, chip);
+    const struct hop *hop = program->hop + route.first;
+    d->links = route_length(hop, route.hops);
+    d->link = malloc(((size_t)d->links + RESOURCES_MOST) * sizeof *d->link);
+    if (!d->link)
+        return false;
+    d->to = route_walk(program->slice, chip, hop, route.hops, d->link);
+    for (int l = 0; l < d->links && d->to >= 0; l++)
+        d->latency_s += slice_link_latency_s(program->slice, d->link[l]);
+    if (d->to >= 0)
+        d->links += op_resources(program, op, chip, d->to, d->link + d->links);
+    return d->to >= 0;
 }
 
 static bool prepare(struct naive *naive)
@@ -43,18 +66,10 @@ static bool prepare(struct naive *naive)
             const struct op *op = &program->op[o];
             struct deed *d = deed(naive, o, c);
             d->phase = op_takes_part(program, op, c) ? WAITS : ABSENT;
-            if (d->phase == ABSENT || op->kind == OP_COMPUTE)
-                continue;
-            struct route route = op_route(program, op, c);
-            const struct hop *hop = program->hop + route.first;
-            d->links = route_length(hop, route.hops);
-            d->link = malloc(((size_t)d->links + 1) * sizeof *d->link);
-            if (!d->link)
+            if (d->phase != ABSENT && !find_way(naive, op, c, d))
                 return false;
-            d->to = route_walk(program->slice, c, hop, route.hops, d->link);
-            if (d->to < 0)
-                return false;
-            naive->coming[o * naive->chips + d->to]++;
+            if (d->phase != ABSENT && op->kind == OP_SEND)
+                naive->coming[o * naive->chips + d->to]++;
         }
     return true;
 }
@@ -92,24 +107,25 @@ static bool step(struct naive *naive, int o, int chip)
 {
     const struct op *op = &naive->program->op[o];
     struct deed *d = deed(naive, o, chip);
-    double amount = d->phase == ABSENT ? 0 : op_amount(naive->program, op, chip), latency_s = 0;
+    double seconds = op->kind == OP_COMPUTE && d->phase != ABSENT ? op_amount(naive->program, op, chip) : 0;
+    double bytes = d->phase == ABSENT ? 0 : op_bytes(naive->program, op, chip);
     switch (d->phase) {
     case WAITS:
         if (!is_ready(naive, o, chip))
             return false;
-        for (int l = 0; l < d->links; l++)
-            latency_s += slice_link_latency_s(naive->program->slice, d->link[l]);
         d->start_s = naive->now_s;
-        d->phase = op->kind == OP_COMPUTE ? COMPUTES : SLEEPS;
-        d->until_s = naive->now_s + (op->kind == OP_COMPUTE ? amount : op->setup_s + latency_s);
+        d->phase = op->kind == OP_COMPUTE && d->links == 0 ? COMPUTES : SLEEPS;
+        d->until_s = naive->now_s + (d->phase == COMPUTES ? seconds : op->setup_s + d->latency_s);
         return true;
     case SLEEPS:
     case COMPUTES:
         if (d->until_s > naive->now_s * (1 + SAME_FRAC))
             return false;
-        if (d->phase == SLEEPS && d->links > 0 && amount > 0) {
+        if (d->phase == SLEEPS && d->links > 0 && bytes > 0) {
             d->phase = FLOWS;
-            d->left_bytes = amount;
+            d->left_bytes = bytes;
+            if (op->kind == OP_COMPUTE)
+                naive->compute_Bps[chip] = bytes / seconds;
         } else {
             end(naive, o, chip);
         }
@@ -130,7 +146,9 @@ static void share(struct naive *naive)
     const struct slice *slice = naive->program->slice;
     int deeds = naive->ops * naive->chips;
     for (int l = 0; l < naive->ids; l++) {
-        naive->left_Bps[l] = slice_link_Bps(slice, l);
+        naive->left_Bps[l] = id_Bps(slice, l);
+        if (isnan(naive->left_Bps[l]))
+            naive->left_Bps[l] = naive->compute_Bps[(l - slice_link_ids(slice)) % naive->chips];
         naive->open[l] = 0;
     }
     for (int i = 0; i < deeds; i++) {
@@ -213,14 +231,15 @@ static int naive_run(const struct program *program, const struct engine_limits *
                           .trace = trace,
                           .ops = program->ops,
                           .chips = program->slice->chips,
-                          .ids = slice_link_ids(program->slice)};
+                          .ids = resource_ids(program->slice)};
     size_t deeds = (size_t)naive.ops * (size_t)naive.chips;
     naive.deed = calloc(deeds, sizeof *naive.deed);
     naive.coming = calloc(deeds, sizeof *naive.coming);
     naive.left_Bps = malloc((size_t)naive.ids * sizeof *naive.left_Bps);
+    naive.compute_Bps = calloc((size_t)naive.chips, sizeof *naive.compute_Bps);
     naive.open = malloc((size_t)naive.ids * sizeof *naive.open);
     int code = 0;
-    if (!naive.deed || !naive.coming || !naive.left_Bps || !naive.open)
+    if (!naive.deed || !naive.coming || !naive.left_Bps || !naive.compute_Bps || !naive.open)
         code = status_nomem(st);
     else if (!prepare(&naive))
         code = status_fail(st, STATUS_INPUT, "a route leaves the slice");
@@ -231,6 +250,7 @@ static int naive_run(const struct program *program, const struct engine_limits *
     free(naive.deed);
     free(naive.coming);
     free(naive.left_Bps);
+    free(naive.compute_Bps);
     free(naive.open);
     return code;
 }

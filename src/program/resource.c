@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "program/resource.h"
+
+#include <math.h>
+
+/* How often the bytes of a send pass HBM where they leave, and where they arrive. */
+static const struct {
+    int leaves, reaches;
+    bool pcie;
+} memory_row[] = {
+    [MEMORY_ENDS] = {1, 1, false}, [MEMORY_REDUCES] = {1, 2, false}, [MEMORY_COPY] = {1, 0, false},
+    [MEMORY_MOVE] = {2, 0, false}, [MEMORY_HOST] = {1, 0, true},     [MEMORY_NONE] = {0, 0, false},
+};
+
+static bool is_copy(const struct op *op)
+{
+    return op->memory == MEMORY_COPY || op->memory == MEMORY_MOVE || op->memory == MEMORY_HOST;
+}
+
+bool passes_memory(const struct program *program, const struct op *op)
+{
+    if (!(program->slice->hbm_Bps > 0))
+        return false;
+    if (op->kind == OP_COMPUTE)
+        return op->hbm_bytes > 0 && !program->silent;
+    return op->memory != MEMORY_NONE && (is_copy(op) || op_crosses_links(program, op));
+}
+
+int op_resources(const struct program *program, const struct op *op, int chip, int to,
+                 int32_t id[static RESOURCES_MOST])
+{
+    const struct slice *slice = program->slice;
+    int ids = 0;
+    if (!passes_memory(program, op))
+        return 0;
+    if (op->kind == OP_COMPUTE) {
+        id[ids++] = resource_of(slice, RESOURCE_HBM, chip);
+        id[ids++] = resource_of(slice, RESOURCE_COMPUTE, chip);
+        return ids;
+    }
+    if (!is_copy(op) && op_route(program, op, chip).hops == 0)
+        return 0;
+    for (int i = 0; i < memory_row[op->memory].leaves; i++)
+        id[ids++] = resource_of(slice, RESOURCE_HBM, chip);
+    for (int i = 0; i < memory_row[op->memory].reaches; i++)
+        id[ids++] = resource_of(slice, RESOURCE_HBM, to);
+    if (memory_row[op->memory].pcie && slice->pcie_Bps > 0)
+        id[ids++] = resource_of(slice, RESOURCE_PCIE, chip);
+    return ids;
+}
+
+/* Of the fastest link. */
+static double fastest_Bps(const struct slice *slice)
+{
+    double most_Bps = slice->link ? 0 : slice->link_Bps;
+    for (int link = 0; slice->link && link < slice_link_ids(slice); link++)
+        most_Bps = fmax(most_Bps, slice_link_Bps(slice, link));
+    return most_Bps;
+}
+
+/* The fastest that a compute can take its bytes; infinite for one that takes no time at all. */
+static double compute_Bps(const struct program *program, const struct op *op)
+{
+    double least_s = INFINITY;
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        if (op_takes_part(program, op, chip) && op_amount(program, op, chip) > 0)
+            least_s = fmin(least_s, op_amount(program, op, chip));
+    return op->hbm_bytes / least_s;
+}
+
+bool program_fills_hbm(const struct program *program)
+{
+    double queue_Bps = 0;
+    int leaves = 0, reaches = 0;
+    if (!(program->slice->hbm_Bps > 0))
+        return false;
+    for (int32_t o = 0; o < program->ops; o++) {
+        const struct op *op = &program->op[o];
+        if (op->kind == OP_COMPUTE && op->hbm_bytes > 0) {
+            queue_Bps = fmax(queue_Bps, compute_Bps(program, op));
+        } else if (op->kind == OP_SEND && is_copy(op)) {
+            return true;
+        } else if (op->kind == OP_SEND && op_crosses_links(program, op)) {
+            leaves = memory_row[op->memory].leaves > leaves ? memory_row[op->memory].leaves : leaves;
+            reaches = memory_row[op->memory].reaches > reaches ? memory_row[op->memory].reaches : reaches;
+        }
+    }
+    double links_Bps = (leaves + reaches) * 2 * program->slice->axes * fastest_Bps(program->slice);
+    return queue_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * resource: what the bytes of ops share, max-min fairly and at the same time: the links of their routes, and of each chip
+ *
+ *   hbm       a send is read from that of the chip it leaves and written to that of the chip it reaches, where a reduction reads
+ *             what is there, too; a copy passes it once or twice; a compute takes its bytes from it
+ *   pcie      copies to and from the host
+ *   compute   the one op of the queue that runs: its bytes flow no faster than bytes / seconds, so that alone it takes its seconds
+ *
+ * HBM that nothing can fill is left out of a run: where no op is a copy, and the fastest compute and all links of a chip together
+ * stay below its bandwidth, nobody waits for it, and a collective costs what it costs without.
+ *
+ * Ids: those of the slice's links, then kind after kind one for each chip. Units: bytes, seconds.
+ */
+#ifndef ICISIM_RESOURCE_H
+#define ICISIM_RESOURCE_H
+
+#include <math.h>
+
+#include "program/program.h"
+
+enum resource_kind { RESOURCE_HBM, RESOURCE_PCIE, RESOURCE_COMPUTE, RESOURCE_KINDS };
+
+/* Does HBM take part in a run of this program? */
+bool program_fills_hbm(const struct program *program);
+
+static inline int32_t resource_of(const struct slice *slice, enum resource_kind kind, int chip)
+{
+    return slice_link_ids(slice) + (int)kind * slice->chips + chip;
+}
+static inline int32_t resource_ids(const struct slice *slice)
+{
+    return slice_link_ids(slice) + RESOURCE_KINDS * slice->chips;
+}
+
+/* Does an op pass any, on whatever chip? */
+bool passes_memory(const struct program *program, const struct op *op);
+
+/* What an op of a chip passes beside the links of its route, on which it reaches `to`: as many ids, some of them twice. */
+enum { RESOURCES_MOST = 3 };
+int op_resources(const struct program *program, const struct op *op, int chip, int to,
+                 int32_t id[static RESOURCES_MOST]);
+
+/* Bytes that an op of a chip brings to what it passes; none where a compute takes no time. */
+static inline double op_bytes(const struct program *program, const struct op *op, int chip)
+{
+    double amount = op_amount(program, op, chip);
+    return op->kind == OP_SEND ? amount : amount > 0 ? op->hbm_bytes : 0;
+}
+
+/* Bandwidth of a chip's resource. That of a compute is its own, bytes / seconds, and NaN here. */
+static inline double resource_Bps(const struct slice *slice, enum resource_kind kind, int chip)
+{
+    return kind == RESOURCE_HBM    ? slice->hbm_Bps * slice_chip_frac(slice, chip)
+           : kind == RESOURCE_PCIE ? slice->pcie_Bps
+                                   : NAN;
+}
+static inline double id_Bps(const struct slice *slice, int32_t id)
+{
+    int32_t beyond = id - slice_link_ids(slice);
+    return beyond < 0 ? slice_link_Bps(slice, id)
+                      : resource_Bps(slice, (enum resource_kind)(beyond / slice->chips), beyond % slice->chips);
+}
+
+#endif
