@@ -233,14 +233,18 @@ static int32_t receivers(struct walk *walk, int32_t send)
     return program_mask(walk->program, walk->mask);
 }
 
+static bool adds(const struct phase *phase)
+{
+    return phase->combine != COMBINE_COPY && phase->combine != COMBINE_FILL;
+}
+
 /* Adds what a send has brought, where that takes time: an op of no links, the sums of a direction one after the other. Returns
  * it, or -1. */
 static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before)
 {
     struct program *program = walk->program;
     double reduce_Bps = program->slice->reduce_Bps;
-    if (phase->combine == COMBINE_COPY || phase->combine == COMBINE_FILL || !(reduce_Bps > 0) ||
-        program->error)
+    if (!adds(phase) || !(reduce_Bps > 0) || program->error)
         return -1;
     int32_t sum = program_add(program, (struct op){.kind = OP_SEND,
                                                    .where = receivers(walk, send),
@@ -274,6 +278,7 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
                       .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
                       .amount = amount_of(bytes),
                       .setup_s = phase->setup_s,
+                      .memory = adds(phase) ? MEMORY_REDUCES : MEMORY_ENDS,
                       .stage = walk->stage};
     for (int t = 0; t < direction->steps; t++, send.setup_s = 0) {
         send.where = senders_at(walk, ring, direction, gather, t);

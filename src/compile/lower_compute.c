@@ -160,6 +160,7 @@ struct taken {
     double seconds;
     enum bound_kind bound;
     bool product, uncosted;
+    double hbm_bytes; /* of a chip */
 };
 
 static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
@@ -168,6 +169,8 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
     const struct roofline *roofline = &w->lower->options->roofline;
     taken->uncosted = cost.uncosted;
     taken->product = cost.product;
+    taken->hbm_bytes =
+        cost.product || !w->lower->options->products_only ? cost.hbm_bytes * roofline->cores : 0;
     taken->bound = BOUND_HBM;
     if (!isnan(taken->seconds)) {
         taken->bound = BOUND_LAUNCH;
@@ -222,6 +225,8 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &waits);
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, &waits);
+    if (!w->program->error)
+        w->program->op[value->op].hbm_bytes = taken.hbm_bytes;
     walker_pass_until(w, &waits, value->op);
     expose(w, &waits, queue, value->op, taken.seconds);
     return 0;

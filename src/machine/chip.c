@@ -143,5 +143,9 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
     code = slice_init(slice, axes, len, joined, chip->link_Bps, chip->hop_latency_s, st);
     slice->topology = topology;
     slice->reduce_Bps = chip->reduce_Bps;
+    if (chip->hbm_Bps > 0)
+        slice->hbm_Bps = chip->hbm_Bps * chip_hbm_efficiency(chip, INFINITY);
+    if (chip->pcie_Bps > 0)
+        slice->pcie_Bps = chip->pcie_Bps;
     return code;
 }

@@ -58,8 +58,9 @@ static inline double resource_Bps(const struct slice *slice, enum resource_kind 
 static inline double id_Bps(const struct slice *slice, int32_t id)
 {
     int32_t beyond = id - slice_link_ids(slice);
-    return beyond < 0 ? slice_link_Bps(slice, id)
-                      : resource_Bps(slice, (enum resource_kind)(beyond / slice->chips), beyond % slice->chips);
+    return beyond < 0
+               ? slice_link_Bps(slice, id)
+               : resource_Bps(slice, (enum resource_kind)(beyond / slice->chips), beyond % slice->chips);
 }
 
 #endif
