@@ -32,7 +32,7 @@ static int32_t add_compute(struct program *program, double seconds, double hbm_b
     return program_add(program, (struct op){.kind = OP_COMPUTE,
                                             .where = WHERE_ALL,
                                             .amount = amount_of(seconds),
-                                            .hbm_bytes = hbm_bytes,
+                                            .hbm_Bps = hbm_bytes / seconds,
                                             .payload = NO_PAYLOAD});
 }
 
@@ -119,7 +119,7 @@ static void copies(void)
     slice_free(&slice);
 }
 
-/* Sends on all links, and reductions, stay below the HBM of a v5e; so do computes that nothing is beside. */
+/* Links alone do not, nor do computes that nothing is beside. */
 static void what_fills_hbm(void)
 {
     struct slice slice;
@@ -138,11 +138,13 @@ static void what_fills_hbm(void)
     program_free(&program);
     program_init(&program, &slice);
     program_stage(&program, "test");
-    slice.hbm_Bps = 0.55e12;
+    slice.hbm_Bps = 0.53e12;
     add_send(&program, 0, 1, 1e6, MEMORY_REDUCES);
     CU_ASSERT_FALSE(program_fills_hbm(&program));
-    slice.hbm_Bps = 0.53e12;
+    add_compute(&program, 1e-3, 1e6); /* 1 GB/s, and 0.54 TB/s of the links */
     CU_ASSERT_TRUE(program_fills_hbm(&program));
+    slice.hbm_Bps = 0.55e12;
+    CU_ASSERT_FALSE(program_fills_hbm(&program));
     program_free(&program);
     slice_free(&slice);
 }

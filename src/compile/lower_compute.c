@@ -160,7 +160,7 @@ struct taken {
     double seconds;
     enum bound_kind bound;
     bool product, uncosted;
-    double hbm_bytes; /* of a chip */
+    double hbm_Bps; /* that it takes of a chip's HBM alone */
 };
 
 static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
@@ -169,16 +169,18 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
     const struct roofline *roofline = &w->lower->options->roofline;
     taken->uncosted = cost.uncosted;
     taken->product = cost.product;
-    taken->hbm_bytes =
-        cost.product || !w->lower->options->products_only ? cost.hbm_bytes * roofline->cores : 0;
+    taken->hbm_Bps = 0;
     taken->bound = BOUND_HBM;
     if (!isnan(taken->seconds)) {
         taken->bound = BOUND_LAUNCH;
     } else if (lower_has_rows(w->module, instruction)) {
         double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
+        struct ragged_time longest = {0};
         int code =
-            each ? lower_ragged_seconds(w->lower, instruction, each, &taken->seconds, &taken->bound, w->st)
-                 : status_nomem(w->st);
+            each ? lower_ragged_seconds(w->lower, instruction, each, &longest, w->st) : status_nomem(w->st);
+        taken->seconds = longest.seconds;
+        taken->hbm_Bps = longest.hbm_Bps;
+        taken->bound = longest.bound;
         if (code == 0)
             taken->amount = program_amount_table(w->program, each, w->where);
         free(each);
@@ -194,6 +196,8 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
                              ? roofline_memory_s(roofline, cost.hbm_bytes)
                              : 0;
     }
+    if (taken->seconds > 0 && (cost.product || !w->lower->options->products_only))
+        taken->hbm_Bps = cost.hbm_bytes * roofline->cores / taken->seconds;
     taken->amount = program_seconds(w->program, taken->seconds, roofline->launch_s);
     return 0;
 }
@@ -226,7 +230,7 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         walker_collect_inputs(w, f, instruction, true, &waits);
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, &waits);
     if (!w->program->error)
-        w->program->op[value->op].hbm_bytes = taken.hbm_bytes;
+        w->program->op[value->op].hbm_Bps = taken.hbm_Bps;
     walker_pass_until(w, &waits, value->op);
     expose(w, &waits, queue, value->op, taken.seconds);
     return 0;

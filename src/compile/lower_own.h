@@ -36,8 +36,12 @@ bool lower_has_rows(const struct module *module, int32_t instruction);
 
 /* What a ragged-dot takes on each chip: seconds[chips of the slice], 0 on chips without a device, that of the slowest of its
  * devices where it has several; and the longest, with what binds that. */
-int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
-                         enum bound_kind *bound, struct status *st);
+struct ragged_time {
+    double seconds, hbm_Bps; /* of the longest: what it takes, and of HBM alone */
+    enum bound_kind bound;
+};
+int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[],
+                         struct ragged_time *longest, struct status *st);
 
 /* The pairs of a ragged-all-to-all, in rows of elem_bytes: sets elements, elem_bytes, pair_elements, which the caller frees. */
 int lower_ragged_pairs(const struct lower *lower, int32_t instruction, struct collective_spec *spec,

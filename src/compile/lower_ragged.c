@@ -35,14 +35,14 @@ static int read_groups(const struct lower *lower, int32_t instruction, struct gr
     return code < 0 ? code : read_rows(lower, instruction, groups->size, rows, st);
 }
 
-int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[], double *longest_s,
-                         enum bound_kind *bound, struct status *st)
+int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double seconds[],
+                         struct ragged_time *longest, struct status *st)
 {
     const struct roofline *roofline = &lower->options->roofline;
     const struct placement *placement = lower->placement;
     struct ragged_rows rows;
     int code = read_rows(lower, instruction, 1, &rows, st);
-    *longest_s = -1;
+    *longest = (struct ragged_time){.seconds = -1};
     for (int c = 0; c < placement->slice->chips; c++)
         seconds[c] = 0;
     for (int d = 0; d < placement->devices && code == 0; d++) {
@@ -57,10 +57,8 @@ int lower_ragged_seconds(const struct lower *lower, int32_t instruction, double 
         double frac = placement->slice->chip_frac ? slice_chip_frac(placement->slice, chip) : 1;
         took_s = roofline->launch_s + (took_s - roofline->launch_s) / frac;
         seconds[chip] = fmax(seconds[chip], took_s);
-        if (took_s > *longest_s) {
-            *longest_s = took_s;
-            *bound = by;
-        }
+        if (took_s > longest->seconds)
+            *longest = (struct ragged_time){took_s, cost.hbm_bytes * roofline->cores / took_s, by};
     }
     ragged_rows_free(&rows);
     return code;

@@ -151,8 +151,7 @@ int32_t plan_walk(struct plan *plan, int32_t o, int32_t chip, int32_t link[], in
         *to = map_walk(&plan->map, chip, program->hop + route.first, route.hops, link);
         links = plan->route_info[r].links;
     } else {
-        plan->map.Bps[resource_of(program->slice, RESOURCE_COMPUTE, chip)] =
-            op->hbm_bytes / op_amount(program, op, chip);
+        plan->map.Bps[resource_of(program->slice, RESOURCE_COMPUTE, chip)] = compute_Bps(program, op, chip);
     }
     return plan->task[o].memory ? links + op_resources(program, op, chip, *to, link + links) : links;
 }

@@ -132,7 +132,7 @@ static void perform(struct run *run, int32_t o, int chip)
         const struct lane *lane = lanes_of(&run->lanes, op, chip);
         double scaled_bytes = op_bytes(run->program, op, chip) * run->lanes.bytes_scale;
         if (op->kind == OP_COMPUTE)
-            set_speed(run, chip, scaled_bytes / amount);
+            set_speed(run, chip, compute_Bps(run->program, op, chip) * run->lanes.bytes_scale);
         else
             sg_actor_sleep_for(op->setup_s + lane->latency_s);
         if (lane->links > 0 && scaled_bytes >= 1) {

@@ -264,7 +264,7 @@ void fold_renew(struct fold *fold, const struct program *program)
     for (int32_t o = 0; o < fold->program.ops; o++) {
         fold->program.op[o].amount = program->op[o].amount;
         fold->program.op[o].setup_s = program->op[o].setup_s;
-        fold->program.op[o].hbm_bytes = program->op[o].hbm_bytes;
+        fold->program.op[o].hbm_Bps = program->op[o].hbm_Bps;
     }
 }
 

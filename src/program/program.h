@@ -72,8 +72,9 @@ struct op {
     int32_t where; /* index of a mask, or WHERE_ALL */
     struct towards towards;
     struct amount amount;
-    double setup_s;   /* SEND: waited before its latency; 0 in the spec profile */
-    double hbm_bytes; /* COMPUTE: moved while it runs; beside others it may take longer than its seconds */
+    double setup_s; /* SEND: waited before its latency; 0 in the spec profile */
+    double
+        hbm_Bps; /* COMPUTE: of HBM, taken while nobody else does; beside others it may take longer than its seconds */
     enum memory_use memory;
     int32_t payload; /* index, or NO_PAYLOAD */
     int32_t stage;   /* which collective or matmul it belongs to */

@@ -22,7 +22,7 @@ bool passes_memory(const struct program *program, const struct op *op)
     if (!(program->slice->hbm_Bps > 0))
         return false;
     if (op->kind == OP_COMPUTE)
-        return op->hbm_bytes > 0 && !program->silent;
+        return op->hbm_Bps > 0 && !program->silent;
     return op->memory != MEMORY_NONE && (is_copy(op) || op_crosses_links(program, op));
 }
 
@@ -58,16 +58,6 @@ static double fastest_Bps(const struct slice *slice)
     return most_Bps;
 }
 
-/* The fastest that a compute can take its bytes; infinite for one that takes no time at all. */
-static double compute_Bps(const struct program *program, const struct op *op)
-{
-    double least_s = INFINITY;
-    for (int chip = 0; chip < program->slice->chips; chip++)
-        if (op_takes_part(program, op, chip) && op_amount(program, op, chip) > 0)
-            least_s = fmin(least_s, op_amount(program, op, chip));
-    return op->hbm_bytes / least_s;
-}
-
 bool program_fills_hbm(const struct program *program)
 {
     double queue_Bps = 0;
@@ -76,8 +66,8 @@ bool program_fills_hbm(const struct program *program)
         return false;
     for (int32_t o = 0; o < program->ops; o++) {
         const struct op *op = &program->op[o];
-        if (op->kind == OP_COMPUTE && op->hbm_bytes > 0) {
-            queue_Bps = fmax(queue_Bps, compute_Bps(program, op));
+        if (op->kind == OP_COMPUTE && !program->silent) {
+            queue_Bps = fmax(queue_Bps, op->hbm_Bps);
         } else if (op->kind == OP_SEND && is_copy(op)) {
             return true;
         } else if (op->kind == OP_SEND && op_crosses_links(program, op)) {
@@ -86,5 +76,5 @@ bool program_fills_hbm(const struct program *program)
         }
     }
     double links_Bps = (leaves + reaches) * 2 * program->slice->axes * fastest_Bps(program->slice);
-    return queue_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
+    return queue_Bps > 0 && queue_Bps + links_Bps > program->slice->hbm_Bps * (1 + 1e-9);
 }

@@ -5,10 +5,11 @@
  *   hbm       a send is read from that of the chip it leaves and written to that of the chip it reaches, where a reduction reads
  *             what is there, too; a copy passes it once or twice; a compute takes its bytes from it
  *   pcie      copies to and from the host
- *   compute   the one op of the queue that runs: its bytes flow no faster than bytes / seconds, so that alone it takes its seconds
+ *   compute   the one op of the queue that runs: its bytes flow no faster than they do alone, when it takes its seconds
  *
  * HBM that nothing can fill is left out of a run: where no op is a copy, and the fastest compute and all links of a chip together
- * stay below its bandwidth, nobody waits for it, and a collective costs what it costs without.
+ * stay below its bandwidth. It is left out, too, where no compute moves any bytes: a chip is built to feed its links, and a
+ * collective alone costs what its links say.
  *
  * Ids: those of the slice's links, then kind after kind one for each chip. Units: bytes, seconds.
  */
@@ -41,14 +42,18 @@ enum { RESOURCES_MOST = 3 };
 int op_resources(const struct program *program, const struct op *op, int chip, int to,
                  int32_t id[static RESOURCES_MOST]);
 
-/* Bytes that an op of a chip brings to what it passes; none where a compute takes no time. */
+/* The rate at which a compute takes its bytes alone; and the bytes that an op of a chip brings to what it passes. */
+static inline double compute_Bps(const struct program *program, const struct op *op, int chip)
+{
+    return op->hbm_Bps * slice_chip_frac(program->slice, chip);
+}
 static inline double op_bytes(const struct program *program, const struct op *op, int chip)
 {
     double amount = op_amount(program, op, chip);
-    return op->kind == OP_SEND ? amount : amount > 0 ? op->hbm_bytes : 0;
+    return op->kind == OP_SEND ? amount : amount * compute_Bps(program, op, chip);
 }
 
-/* Bandwidth of a chip's resource. That of a compute is its own, bytes / seconds, and NaN here. */
+/* Bandwidth of a chip's resource. That of a compute is its own, and NaN here. */
 static inline double resource_Bps(const struct slice *slice, enum resource_kind kind, int chip)
 {
     return kind == RESOURCE_HBM    ? slice->hbm_Bps * slice_chip_frac(slice, chip)

@@ -25,6 +25,7 @@ struct naive {
     const struct program *program;
     struct trace *trace;
     int ops, chips, ids;
+    bool memory;         /* some compute or copy takes bytes of HBM */
     struct deed *deed;   /* [op][chip] */
     int *coming;         /* [op][chip] sends of op that have not arrived at the chip yet */
     double *left_Bps;    /* [ids] scratch */
@@ -53,7 +54,7 @@ static bool find_way(const struct naive *naive, const struct op *op, int chip, s
     d->to = route_walk(program->slice, chip, hop, route.hops, d->link);
     for (int l = 0; l < d->links && d->to >= 0; l++)
         d->latency_s += slice_link_latency_s(program->slice, d->link[l]);
-    if (d->to >= 0)
+    if (d->to >= 0 && naive->memory)
         d->links += op_resources(program, op, chip, d->to, d->link + d->links);
     return d->to >= 0;
 }
@@ -61,6 +62,11 @@ static bool find_way(const struct naive *naive, const struct op *op, int chip, s
 static bool prepare(struct naive *naive)
 {
     const struct program *program = naive->program;
+    for (int o = 0; o < naive->ops; o++) {
+        const struct op *op = &program->op[o];
+        naive->memory |=
+            op->kind == OP_COMPUTE ? op->hbm_Bps > 0 : op->memory >= MEMORY_COPY && op->memory <= MEMORY_HOST;
+    }
     for (int o = 0; o < naive->ops; o++)
         for (int c = 0; c < naive->chips; c++) {
             const struct op *op = &program->op[o];
@@ -125,7 +131,7 @@ static bool step(struct naive *naive, int o, int chip)
             d->phase = FLOWS;
             d->left_bytes = bytes;
             if (op->kind == OP_COMPUTE)
-                naive->compute_Bps[chip] = bytes / seconds;
+                naive->compute_Bps[chip] = compute_Bps(naive->program, op, chip);
         } else {
             end(naive, o, chip);
         }

@@ -169,7 +169,7 @@ static struct op random_compute(struct random_program *random, struct suite_rand
                        .towards = {0, NO_TABLE},
                        .amount =
                            random_amount(random, seconds_s, sizeof seconds_s / sizeof *seconds_s, where, r),
-                       .hbm_bytes = suite_random(r, 2) ? ONE_OF(r, sizes_bytes) : 0,
+                       .hbm_Bps = suite_random(r, 2) ? ONE_OF(r, memory_Bps) : 0,
                        .payload = NO_PAYLOAD};
 }
 
