@@ -148,7 +148,7 @@ for draw in 'draw: even' 'draw: uniform, seed: 7' 'draw: zipf, exponent: 0.7' 'd
 done
 
 # Chunks: one is multiplied while another is on its way; both engines agree.
-sed -e 's/^tokens:.*/tokens: 4096/' -e 's/8x8/2x2/' -e 's/ep=64/ep=4/' -e 's/^experts:.*/experts: 16/' -e 's/1.2/0.3/' \
+sed -e 's/^tokens:.*/tokens: 16384/' -e 's/8x8/2x2/' -e 's/ep=64/ep=4/' -e 's/^experts:.*/experts: 16/' -e 's/1.2/0.3/' \
     -e 's/^layers:.*/layers: [1024, 2048, 1024]/' moe-zipf.yaml >long.yaml
 "$icisim" run long.yaml --chunks 1,4 --engine both --time-limit 1000s --check --csv - >chunks.csv || { echo "chunks: engines differ"; failed=1; }
 column() { python3 -c 'import csv, sys; print(*[row[sys.argv[1]] for row in csv.DictReader(open("chunks.csv"))])' "$1"; }

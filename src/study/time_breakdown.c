@@ -23,6 +23,13 @@ static double on_chip_s(const struct trace *trace, const double time_s[], int32_
     return time_s ? time_s[(int64_t)op * trace->chips + trace_critical_chip(trace)] : all_s;
 }
 
+/* When a compute that takes so long alone began on it. */
+static double start_on_chip_s(const struct trace *trace, int32_t op, double alone_s)
+{
+    bool only = trace->chips == 1;
+    return on_chip_s(trace, trace->start_s, op, only ? trace->op_start_s[op] : trace->op_end_s[op] - alone_s);
+}
+
 /* When the queue of the chip has done its ops up to one of them: the last that the chip takes part in. */
 static double queue_end_s(const struct lower *lower, const struct trace *trace, int32_t op)
 {
@@ -73,7 +80,7 @@ static struct wait wait_of_one(const struct module_job *m, const struct trace *t
     const struct lowered *item = &m->lower.item[index];
     int32_t op = item->wait_op;
     struct wait wait = {.from_s = item->queue_op < 0 ? 0 : queue_end_s(&m->lower, trace, item->queue_op),
-                        .until_s = on_chip_s(trace, trace->start_s, op, trace->op_end_s[op] - item->wait_s)};
+                        .until_s = start_on_chip_s(trace, op, item->wait_s)};
     double end_s = trace->op_end_s[item->end_op];
     for (int32_t other = item->beside; other >= 0 && other != index; other = m->lower.item[other].beside) {
         double other_s = trace->op_end_s[m->lower.item[other].end_op];
@@ -89,7 +96,14 @@ double instruction_compute_s(const struct module_job *m, const struct lowered *i
                              const struct trace *trace)
 {
     bool known = item->each_s && trace->chips == m->placement.slice->chips;
-    return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+    double alone_s = known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+    int32_t op = item->first_op;
+    if (op < 0 || !(trace->start_s || trace->chips == 1))
+        return alone_s;
+    double took_s =
+        on_chip_s(trace, trace->end_s, op, trace->op_end_s[op]) - start_on_chip_s(trace, op, alone_s);
+    return took_s > alone_s * (1 + 1e-9) ? took_s
+                                         : alone_s; /* HBM was shared; else it is a rounded difference */
 }
 
 /* What an item took, and how long the queue was idle before it went on with its result; of that, how long before it began. */

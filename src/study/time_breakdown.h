@@ -26,7 +26,8 @@ struct instruction_time {
     double start_s, time_s, exposed_s;
 };
 
-/* What a compute took on the critical chip. Where the trace is of fewer chips, which stand for the others, on the slowest. */
+/* What a compute took on the critical chip, longer than alone where others used its HBM. Where the trace is of fewer chips,
+ * which stand for the others, on the slowest, and alone if they are several. */
 double instruction_compute_s(const struct module_job *m, const struct lowered *item,
                              const struct trace *trace);
 /* What each item of the lowered module took, by the times of its ops: [items], the caller's to free(), also after a failure. */
