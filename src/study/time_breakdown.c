@@ -92,11 +92,18 @@ static struct wait wait_of_one(const struct module_job *m, const struct trace *t
     return wait;
 }
 
+/* What a compute takes on it while nobody else uses its HBM. */
+static double alone_on_chip_s(const struct module_job *m, const struct lowered *item,
+                              const struct trace *trace)
+{
+    bool known = item->each_s && trace->chips == m->placement.slice->chips;
+    return known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+}
+
 double instruction_compute_s(const struct module_job *m, const struct lowered *item,
                              const struct trace *trace)
 {
-    bool known = item->each_s && trace->chips == m->placement.slice->chips;
-    double alone_s = known ? item->each_s[trace_critical_chip(trace)] : item->seconds;
+    double alone_s = alone_on_chip_s(m, item, trace);
     int32_t op = item->first_op;
     if (op < 0 || !(trace->start_s || trace->chips == 1))
         return alone_s;
@@ -278,9 +285,10 @@ static void add_compute(const struct module_job *m, const struct trace *trace, c
         spent->others_s += took_s * item->times;
         return;
     }
-    double least_s = fmin(cost.flops / peak_flops, took_s);
+    double alone_s = alone_on_chip_s(m, item, trace), least_s = fmin(cost.flops / peak_flops, alone_s);
     spent->beyond_s += least_s * item->times;
-    *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (took_s - least_s) * item->times;
+    spent->hbm_s += (took_s - alone_s) * item->times;
+    *(item->bound == BOUND_HBM ? &spent->hbm_s : &spent->below_peak_s) += (alone_s - least_s) * item->times;
 }
 
 /* What the model's operations are, at the peak of all devices. */
