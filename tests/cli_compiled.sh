@@ -73,5 +73,14 @@ conditional("0", "994.21", "# c: branch 0 runs\n")
 conditional("all", "6575.48", "# c: all branches run, one after the other")
 if "write 0 to 1, all or slowest" not in row(texts + "/small/cond.hlo", "--slice", "1", "--branch", "c=2"):
     faults.append("branch 2 of 2 is not refused")
+# two slices: counted, with what goes from one to the other (4 devices of 8192 x 8192 bf16 / 4 rows), but not timed
+slices = texts + "/programs/slice1_allreduce_v6e_2x2x2/module.hlo"
+for option in "--count-only", "--collectives":
+    if not re.search(r"send +\{1,2\}x\{0:3\} +0 +ALL_REDUCE +1 +16777216 ", row(slices, option)):
+        faults.append("%s: %s" % (option, row(slices, option)))
+if "the program runs on several slices" not in row(slices, "--chip", "v6e", "--slice", "2x2"):
+    faults.append("several slices are timed")
+if "unknown collective 'nonsense'" not in row("nonsense"):
+    faults.append("nonsense is an op")
 sys.exit("\n".join("cli_compiled: " + fault for fault in faults) if faults else 0)
 END

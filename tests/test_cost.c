@@ -92,6 +92,9 @@ static void convolutions(void)
     int32_t thin = parameter(ARRAY(DTYPE_BF16, 1, 3, 1)), pair = parameter(ARRAY(DTYPE_BF16, 2, 1, 1));
     NEAR(convolve("{size=2 lhs_dilate=2}", "b0f_0io->b0f", thin, pair, ARRAY(DTYPE_BF16, 1, 4, 1)), 2.0 * 4,
          0);
+    /* the same by padding: one element between those of the input; and none, with one before and after */
+    NEAR(convolve("{pad=0_0_1 size=2}", "b0f_0io->b0f", thin, pair, ARRAY(DTYPE_BF16, 1, 4, 1)), 2.0 * 4, 0);
+    NEAR(convolve("{pad=1_1_0 size=2}", "b0f_0io->b0f", thin, pair, ARRAY(DTYPE_BF16, 1, 4, 1)), 2.0 * 6, 0);
     /* taps 3 apart: positions o and o+3 of 5 for outputs 0, 1 */
     int32_t five = parameter(ARRAY(DTYPE_BF16, 1, 5, 1));
     NEAR(convolve("{size=2 rhs_dilate=3}", "b0f_0io->b0f", five, pair, ARRAY(DTYPE_BF16, 1, 2, 1)), 2.0 * 4,

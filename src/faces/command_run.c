@@ -4,6 +4,7 @@
 #include "faces/outputs.h"
 #include "faces/ranking.h"
 #include "faces/rows.h"
+#include "hlo/communication.h"
 #include "report/module_print.h"
 #include "report/report.h"
 
@@ -50,6 +51,17 @@ static int count(struct outputs *outputs, struct status *st)
     return code;
 }
 
+/* Is it a program of several slices? Of these --collectives shows what they issue, as --count-only does; they are not timed. */
+static bool has_slices(struct outputs *outputs)
+{
+    struct point point;
+    struct status unused = {0};
+    grid_point(&outputs->grid, 0, &point);
+    const struct listing *text =
+        workload_kind(point.work.op) == ON_TEXT ? listing_of(&outputs->catalog, &point, &unused) : NULL;
+    return text && module_has_slices(&text->module);
+}
+
 /* Simulates all points and prints them. */
 static int run_grid(struct outputs *outputs, struct ranking *ranking, struct status *st)
 {
@@ -74,7 +86,8 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
     rows_say_points(grid);
     if (check_outputs(settings, grid->points, st) < 0)
         return st->code;
-    if (settings_flag(settings, "count-only"))
+    if (settings_flag(settings, "count-only") ||
+        (settings_flag(settings, "collectives") && has_slices(outputs)))
         return count(outputs, st);
     if (outputs_open(outputs, st) < 0)
         return st->code;

@@ -34,16 +34,16 @@ static int check_attribute(const struct module *module, int32_t instruction,
 {
     const struct instruction *i = module_at(module, instruction);
     const struct attribute_info *info = attribute_info(attribute->key);
-    int64_t below = INT64_MAX, least = INT64_MIN;
+    int64_t below, least = 0;
     if (info->kind == VALUE_COMPUTATIONS) {
-        least = 0;
         below = i->computation;
     } else if (info->kind == VALUE_INSTRUCTIONS) {
         least = module->computation[i->computation].first;
         below = instruction;
     } else if (info->kind == VALUE_GROUPS) {
-        least = 0;
         below = module->groupings;
+    } else {
+        return 0;
     }
     for (int32_t n = 0; n < attribute->count; n++) {
         int64_t value = module->number[attribute->first + n];

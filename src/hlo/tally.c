@@ -48,6 +48,15 @@ static int describe(const struct module *module, int32_t at, struct tally_row *r
     return 0;
 }
 
+/* What goes to other slices, each of whose devices does the same: groups are of one slice. */
+static struct tally_row describe_send(const struct module *module, int32_t send)
+{
+    struct tally_row row = {.opcode = HLO_SEND, .count = 1, .in_bytes = communication_in_bytes(module, send)};
+    module_label(module, send, "_xla_megascale_target", row.axes, sizeof row.axes);
+    module_label(module, send, "_xla_megascale_transfer_type", row.what, sizeof row.what);
+    return row;
+}
+
 static bool alike(const struct tally_row *a, const struct tally_row *b)
 {
     return a->opcode == b->opcode && a->recomputed == b->recomputed && a->group == b->group &&
@@ -86,6 +95,10 @@ static int walk(const struct module *module, int32_t computation, double times, 
         if ((does == COMMUNICATION_WHOLE || does == COMMUNICATION_START) &&
             (code = describe(module, collective, &one, st)) == 0)
             code = add(tally, &one, times, st);
+        if (opcode == HLO_SEND) {
+            one = describe_send(module, at);
+            code = add(tally, &one, times, st);
+        }
         if (opcode == HLO_WHILE) {
             int64_t known = module_trip_count(module, at);
             tally->unknown_trips = tally->unknown_trips || known < 0;

@@ -2,6 +2,8 @@
 /*
  * tally: the collectives that a module issues, those that are alike counted together.
  *
+ * What is sent to other slices is a row, too: whole slices talk, {1,2}x{0:3}, by devices 0 to 3 of each.
+ *
  * Alike are those of one phase, opcode, groups and label; what a loop issues counts for each of its trips. Rows stand in the
  * order in which their first ones are issued.
  *

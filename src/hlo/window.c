@@ -11,7 +11,8 @@ struct window {
     int64_t field[WINDOW_FIELDS][SPATIAL_DIMS];
 };
 
-/* "3x2", or "1_0x2_2" for two fields at once. */
+/* "3x2", or "1_0x2_2" for two fields at once. Padding may have a third number, "1_1_0": so many elements between those of the
+ * input, which then stand one more apart. */
 static int read_field(const char *at, enum window_field first, struct window *window, struct status *st)
 {
     int64_t least = first == LOW ? -WINDOW_MAX : 1;
@@ -19,11 +20,13 @@ static int read_field(const char *at, enum window_field first, struct window *wi
     for (;; at++) {
         char *after;
         long long n = strtoll(at, &after, 10);
-        if (after == at || d == SPATIAL_DIMS || field >= WINDOW_FIELDS || n < least || n > WINDOW_MAX)
+        bool between = first == LOW && field == LHS_DILATE;
+        if (after == at || d == SPATIAL_DIMS || field >= WINDOW_FIELDS || n < (between ? 0 : least) ||
+            n > WINDOW_MAX)
             return status_fail(st, STATUS_INPUT,
                                "window: expected numbers from %lld to %d for at most %d dims",
                                (long long)least, WINDOW_MAX, SPATIAL_DIMS);
-        window->field[field][d] = n;
+        window->field[field][d] = n + between;
         at = after;
         if (*at != 'x' && *at != '_')
             break;

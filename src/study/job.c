@@ -36,7 +36,7 @@ const struct workload *workload_of(const struct point *point, struct status *st)
 {
     for (const struct workload *const *w = workloads; *w && point->work.op; w++)
         if ((*w)->matches(point))
-            return *w;
+            return *w != &workload_collective || collective_by_name(point->work.op, st) ? *w : NULL;
     if (!point->work.op)
         status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
     else
