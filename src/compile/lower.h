@@ -80,6 +80,7 @@ struct lowered {
     double seconds; /* of a compute; the longest, where devices have rows of their own */
     const double *each_s; /* [chips] of such a one: a table of the program's; NULL of others */
     bool product;
+    bool aside;            /* of no collective, but beside the queue: a copy, or work of a SparseCore */
     enum bound_kind bound; /* of a product */
     int32_t layer,
         layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
@@ -200,6 +201,13 @@ const struct layout *lower_laid(const struct lower *lower,
 
 /* The collective that an instruction issues: itself, what an async-start wraps, what a fusion contains; -1 if it issues none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);
+
+/* What moves between memories when something asynchronous runs that is no collective, in all; on a SparseCore's queue? */
+struct traffic {
+    double hbm_bytes, host_bytes;
+    bool sparse;
+};
+struct traffic lower_traffic(const struct module *module, int32_t instruction);
 
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
  * once more may be of a stage that there is already; -1: of one of its own, as others are. */

@@ -226,7 +226,11 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     int32_t first = w->program->ops, at = w->lower->items - 1;
     if (collective != instruction)
         step = walker_step(w, collective);
-    int code = append(w, instruction, collective, step, &waits, &value->op);
+    int code = 0;
+    if (collective < 0)
+        value->op = walker_copy(w, instruction, &waits);
+    else
+        code = append(w, instruction, collective, step, &waits, &value->op);
     pass_all(w, value->op, &waits);
     value->item = at;
     value->loose = by_data && !walker_overlaps(w);

@@ -3,7 +3,7 @@
 /*
  * lower_own: what the files of the lowering share. lower_walk.c goes through instructions in the order of execution,
  * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and calls,
- * lower_branch.c the branches of conditionals.
+ * lower_branch.c the branches of conditionals, lower_copy.c what is asynchronous and no collective.
  * lower_collective.c, lower_permute.c and lower_ragged.c write a collective; lower_order.c finds an order where the text is no
  * schedule; lower_layers.c sees what layers stand for that are not in the module.
  *
@@ -100,6 +100,7 @@ struct walker {
     struct program *program;
     int32_t queue;  /* last op of the chips' queues, -1: none yet */
     int32_t sparse; /* and of those of their SparseCores, which run beside them */
+    int32_t copies; /* and the last copy */
     int32_t all;    /* the chips that have a device */
     int32_t where;  /* the chips that run what is written: of a branch those that take it */
     int32_t site;   /* the conditional whose branch is being written, -1 */
@@ -202,8 +203,11 @@ int32_t walker_queue_op(struct walker *w, int32_t instruction, struct amount amo
 /* A compute on the queue, as long as its cost says; what takes no time is only there when what it reads is. */
 int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
 
-/* Issues the collective in an instruction; the value is what ends it. */
+/* Issues the collective in an instruction, or its copy; the value is what ends it. */
 int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value);
+
+/* Appends what is asynchronous and no collective for the item that was added last; returns the op. */
+int32_t walker_copy(struct walker *w, int32_t instruction, struct waits *waits);
 
 /* Nothing of the queue goes on until a collective has ended. */
 void walker_hold(struct walker *w, int32_t instruction, struct value value);

@@ -57,10 +57,13 @@ static int walk_free(struct walker *w, const struct frame *f, int32_t instructio
     return 0;
 }
 
-/* What is issued, or the update that brings its operands. A copy, or a compute, goes on beside the queue. */
+/* What is issued, or the update that brings its operands: a collective, or a copy. Other computes are free: nothing says what
+ * they take. */
 static int walk_start(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
-    if (lower_collective_in(w->module, instruction) < 0)
+    struct traffic traffic = lower_traffic(w->module, instruction);
+    bool copies = (traffic.hbm_bytes > 0 || traffic.host_bytes > 0) && !w->lower->options->products_only;
+    if (lower_collective_in(w->module, instruction) < 0 && !copies)
         return walk_free(w, f, instruction, value);
     return walker_issue(w, f, instruction, value);
 }
@@ -174,6 +177,7 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .program = &lower->program,
                        .queue = -1,
                        .sparse = -1,
+                       .copies = -1,
                        .all = WHERE_ALL,
                        .where = WHERE_ALL,
                        .site = -1,

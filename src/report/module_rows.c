@@ -122,8 +122,10 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
         double seconds;
         struct cost cost = lower_cost(&rows->job->lower, row->instruction, &seconds);
         one.sum.flops = cost.flops;
-        one.sum.hbm_bytes = cost.hbm_bytes;
-        *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = took->time_s;
+        one.sum.hbm_bytes =
+            lowered->aside ? lower_traffic(&rows->job->module, row->instruction).hbm_bytes : cost.hbm_bytes;
+        if (!lowered->aside)
+            *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = took->time_s;
     } else {
         one.sum.bytes = row->bytes;
         one.sum.collective_s = took->time_s;

@@ -55,7 +55,7 @@ struct wait {
 static bool is_left(const struct module_job *m, const struct lowered *item)
 {
     return item->wait_op < 0 && item->first_op >= 0 && item->seconds <= 0 &&
-           lower_collective_in(m->lower.module, item->instruction) >= 0;
+           (item->aside || lower_collective_in(m->lower.module, item->instruction) >= 0);
 }
 
 /* No compute waits for it, but the step's end does: from when the queue is done, or another one like it, to its end. */

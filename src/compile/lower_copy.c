@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What is asynchronous and no collective: copies and slices between memories, and what SparseCores do with rows of HBM. Each is
+ * issued by its start, beside the queue, and its done holds the queue.
+ *
+ * A copy takes the bytes of its target: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. Work
+ * of a SparseCore takes what its instructions read and write, one after the other on a queue of its own. Copies share HBM: as each
+ * takes all of it in turn, they end no later together than if they ran at once.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/lower_own.h"
+#include "hlo/communication.h"
+
+#define PCIE_BPS 16e9
+
+/* The memory that an array lies in, S(n) in its layout: 0 is HBM, 1 VMEM, 5 the host's. */
+enum { SPACE_HBM = 0, SPACE_HOST = 5 };
+static int space_of(const struct module *module, int32_t shape)
+{
+    const char *space = strstr(module_word(module, module->shape[shape].layout), "S(");
+    return space ? atoi(space + 2) : SPACE_HBM;
+}
+
+/* What is copied: the opcode of a start, or of the one instruction of an async-start. */
+static enum opcode copied_by(const struct module *module, int32_t start)
+{
+    enum opcode opcode = module_at(module, start)->opcode;
+    int32_t called = opcode == HLO_ASYNC_START ? module_called(module, start, 0) : -1;
+    return called < 0 ? opcode_info(opcode)->whole
+                      : module_at(module, module->computation[called].root)->opcode;
+}
+
+static void add_copy(const struct module *module, int32_t start, struct traffic *traffic)
+{
+    const struct instruction *i = module_at(module, start);
+    enum opcode opcode = copied_by(module, start);
+    int source = opcode == HLO_DYNAMIC_UPDATE_SLICE ? 1 : 0;
+    bool known = opcode == HLO_COPY || opcode == HLO_SLICE || opcode == HLO_DYNAMIC_SLICE || source;
+    if (!known || i->operands <= source)
+        return;
+    int32_t from = module_at(module, module_operand(module, start, source))->shape,
+            to = module_result(module, start);
+    int ends[] = {space_of(module, from), space_of(module, to)};
+    double bytes = shape_bytes(module, source ? from : to);
+    for (int e = 0; e < 2; e++) {
+        traffic->hbm_bytes += ends[e] == SPACE_HBM ? bytes : 0;
+        traffic->host_bytes += ends[e] == SPACE_HOST ? bytes : 0;
+    }
+}
+
+/* What the instructions of a computation, and of what it calls, read and write. */
+static void add_work(const struct module *module, int32_t computation, struct traffic *traffic)
+{
+    const struct computation *c = &module->computation[computation];
+    for (int32_t at = c->first; at < c->first + c->count; at++) {
+        int32_t called = module_called(module, at, 0);
+        if (called >= 0 && module_at(module, at)->opcode != HLO_FUSION)
+            add_work(module, called, traffic);
+        else
+            traffic->hbm_bytes += module_cost(module, at).hbm_bytes;
+    }
+}
+
+struct traffic lower_traffic(const struct module *module, int32_t instruction)
+{
+    struct traffic traffic = {0};
+    int32_t start = communication_late_start(module, instruction);
+    start = start < 0 ? instruction : start;
+    enum opcode_class class = opcode_info(module_at(module, instruction)->opcode)->class;
+    if (class == CLASS_START && start == instruction && module_at(module, start)->operands == 0)
+        return traffic; /* the update brings the operands */
+    traffic.sparse = module_on_sparse_core(module, instruction);
+    if (traffic.sparse && module_called(module, start, 0) >= 0)
+        add_work(module, module_called(module, start, 0), &traffic);
+    else
+        add_copy(module, start, &traffic);
+    return traffic;
+}
+
+int32_t walker_copy(struct walker *w, int32_t instruction, struct waits *waits)
+{
+    struct lower *lower = w->lower;
+    struct traffic traffic = lower_traffic(w->module, instruction);
+    const struct roofline *roofline = &lower->options->roofline;
+    double seconds = fmax(roofline_hbm_s(roofline, traffic.hbm_bytes), traffic.host_bytes / PCIE_BPS);
+    int32_t *last = traffic.sparse ? &w->sparse : &w->copies;
+    walker_add_wait(waits, *last);
+    *last = lower_exchange(lower, instruction, w->where, seconds, walker_join(w, waits));
+    lower->item[lower->items - 1].aside = true;
+    return *last;
+}
