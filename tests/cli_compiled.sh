@@ -9,7 +9,7 @@ icisim=$(realpath "$1")
 texts=../shared/hlo/tpu
 [ -d "$texts" ] || skip "$texts is not at hand"
 python3 - "$icisim" "$texts" <<'END'
-import glob, json, re, subprocess, sys
+import glob, json, re, subprocess, sys, tempfile
 
 icisim, texts = sys.argv[1:]
 
@@ -87,6 +87,22 @@ copied("decode_a", 168.43)
 copied("onload", 2651.21)
 copied("vmem", 1325.61)
 copied("offload", 67108.86)
+
+# A kernel of 1 ms (197e9 operations at 197 TFLOP/s) that sends 45 MB, 1 ms at 45 GB/s, to the next device: on a line of 8 the last
+# one's goes 7 links of 1 us
+KERNEL = """HloModule m, is_scheduled=true, num_partitions=8
+ENTRY e {
+  p = bf16[1024,1024]{1,0} parameter(0)
+  ROOT k = bf16[1024,1024]{1,0} custom-call(p), custom_call_target="tpu_custom_call", backend_config={"cost_estimate":
+      {"flops":"197000000000","bytes_accessed":"4194304","remote_bytes_transferred":"45000000"}}
+}
+"""
+with tempfile.NamedTemporaryFile("w", suffix=".hlo") as file:
+    file.write(KERNEL)
+    file.flush()
+    said = row(file.name, "--chip", "v5e", "--slice", "8", "--profile", "spec")
+if "# k: 45000000 bytes a device over ICI, to the next device" not in said or said.split("\n")[-2].split()[0] != "1007.00":
+    faults.append("kernel: " + said)
 
 # two slices: counted, with what goes from one to the other (4 devices of 8192 x 8192 bf16 / 4 rows), but not timed
 slices = texts + "/programs/slice1_allreduce_v6e_2x2x2/module.hlo"

@@ -209,6 +209,9 @@ struct traffic {
 };
 struct traffic lower_traffic(const struct module *module, int32_t instruction);
 
+/* Bytes of a device that a kernel sends to others itself, as its cost_estimate says; 0 of all else. */
+double lower_remote_bytes(const struct module *module, int32_t instruction);
+
 /* Appends a collective that waits for `before`; `after` gets the op that ends it. A permute that is written
  * once more may be of a stage that there is already; -1: of one of its own, as others are. */
 int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, int32_t before, int32_t *after,

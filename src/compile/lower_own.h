@@ -66,6 +66,10 @@ struct permute {
  * other. `after` ends when all has arrived; it is left alone where nobody sends. */
 int lower_permute(const struct permute *permute, int32_t *after, struct status *st);
 
+/* The same of what a kernel says that it sends, by its cost_estimate: to the devices that its source_target_pairs name, else each
+ * device to the next one. */
+int lower_remote(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
+
 /* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
 int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
                        int32_t before);

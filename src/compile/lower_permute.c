@@ -94,6 +94,25 @@ static double inside_s(const struct lower *lower, const struct collective_spec *
     return spec->setup_s + roofline_hbm_s(&lower->options->roofline, 2 * bytes);
 }
 
+/* Who sends to whom. A kernel sends to whom it names, else each device to the next one. */
+static int find_pairs(const struct lower *lower, int32_t instruction, struct groups *pairs, struct status *st)
+{
+    const struct module *module = lower->module;
+    int devices = lower->placement->devices, numbers;
+    const int64_t *number = module_numbers(module, instruction, ATTR_SOURCE_TARGET_PAIRS, &numbers);
+    if (module_at(module, instruction)->opcode != HLO_CUSTOM_CALL)
+        return module_groups_of(module, instruction, pairs, st);
+    int code = groups_init(pairs, number ? numbers / 2 : devices, 2, st);
+    for (int p = 0; p < pairs->count && code == 0; p++)
+        for (int end = 0; end < 2; end++) {
+            pairs->member[2 * p + end] = number ? (int)number[2 * p + end] : (p + end) % devices;
+            if (pairs->member[2 * p + end] >= devices)
+                code = status_fail(st, STATUS_INPUT, "source_target_pairs: there is no device %d",
+                                   pairs->member[2 * p + end]);
+        }
+    return code;
+}
+
 /* Writes a permute from its pairs, and keeps which ops it is for others between the same ones. */
 static int write_first(const struct permute *p, struct lowered_permute *made, struct status *st)
 {
@@ -104,7 +123,7 @@ static int write_first(const struct permute *p, struct lowered_permute *made, st
     char name[STAGE_NAME];
     int32_t after;
     p->spec->name = lower_name(lower->module, p->instruction, name);
-    int code = module_groups_of(lower->module, p->instruction, &pairs, st);
+    int code = find_pairs(lower, p->instruction, &pairs, st);
     if (code == 0)
         code = cores_pairs_init(&between, lower->placement, &pairs, st);
     made->together = between.together;
@@ -172,4 +191,20 @@ int lower_permute(const struct permute *p, int32_t *after, struct status *st)
     if (code == 0 && lower->program.ops > first)
         *after = program_join_since(&lower->program, first, WHERE_ALL, lower->program.op[first].stage);
     return code < 0 ? code : program_close(&lower->program, st);
+}
+
+double lower_remote_bytes(const struct module *module, int32_t instruction)
+{
+    bool kernel = module_at(module, instruction)->opcode == HLO_CUSTOM_CALL;
+    double bytes = kernel ? module_config_number(module, instruction, "remote_bytes_transferred") : 0;
+    return bytes > 0 ? bytes : 0;
+}
+
+int lower_remote(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st)
+{
+    struct collective_spec spec = {
+        .elem_bytes = 1, .routes = 1, .setup_s = lower->options->setup_s, .timing_only = true};
+    double bytes = lower_remote_bytes(lower->module, instruction);
+    *after = before;
+    return lower_permute(&(struct permute){lower, instruction, -1, before, &spec, bytes}, after, st);
 }

@@ -68,6 +68,23 @@ static int walk_start(struct walker *w, const struct frame *f, int32_t instructi
     return walker_issue(w, f, instruction, value);
 }
 
+/* A kernel that sends, too, ends when it has computed and all has arrived. */
+static int walk_opaque(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
+{
+    int32_t before = w->queue, sent;
+    int code = walker_compute(w, f, instruction, value);
+    if (code < 0 || !(lower_remote_bytes(w->module, instruction) > 0) || w->lower->placement->devices == 1)
+        return code;
+    code = lower_remote(w->lower, instruction, before, &sent, w->st);
+    struct waits waits = {.count = 0};
+    walker_add_wait(&waits, sent);
+    walker_add_wait(&waits, value->op);
+    if (code == 0 && sent >= 0)
+        value->op = walker_overlaps(w) ? walker_join(w, &waits)
+                                       : walker_queue_op(w, instruction, amount_of(0), &waits);
+    return code;
+}
+
 static int walk_done(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     *value = walker_value(f, module_operand(w->module, instruction, 0));
@@ -86,8 +103,9 @@ static int walk_instruction(struct walker *w, const struct frame *f, int32_t ins
     case CLASS_ELEMENTWISE:
     case CLASS_MEMORY:
     case CLASS_MATMUL:
-    case CLASS_OPAQUE:
         return walker_compute(w, f, instruction, value);
+    case CLASS_OPAQUE:
+        return walk_opaque(w, f, instruction, value);
     case CLASS_CALL:
         return walker_call(w, f, instruction, value);
     case CLASS_DONE:

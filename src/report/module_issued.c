@@ -54,7 +54,8 @@ int module_print_counts(const struct module *module, FILE *out, struct status *s
             bool kernel = opcode_info(module_at(module, i)->opcode)->class == CLASS_OPAQUE;
             *(kernel ? &kernel_flops : &flops) += runs[c] * cost.flops;
             *(kernel ? &kernels : &products) += cost.product ? runs[c] : 0;
-            uncosted += cost.uncosted ? runs[c] : 0;
+            uncosted += cost.uncosted && module_called(module, i, 0) < 0 ? runs[c]
+                                                                         : 0; /* else what it calls counts */
         }
     free(runs);
     if (code < 0)

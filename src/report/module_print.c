@@ -139,6 +139,21 @@ static void print_branches(const struct module_rows *rows, FILE *out)
     }
 }
 
+/* To whom kernels send what their cost_estimate says. */
+static void print_remote(const struct module_rows *rows, FILE *out)
+{
+    const struct module *module = module_of(rows);
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
+        double bytes = lower_remote_bytes(module, row->instruction);
+        if (bytes > 0)
+            fprintf(out, "# %s: %.0f bytes a device over ICI, %s\n",
+                    module_word(module, module_at(module, row->instruction)->name), bytes,
+                    module_find(module, row->instruction, ATTR_SOURCE_TARGET_PAIRS)
+                        ? "by its source_target_pairs"
+                        : "to the next device: its text names none");
+    }
+}
+
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     print_totals(rows, out);
@@ -147,6 +162,7 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
         print_top(rows, total_s, out, st) < 0)
         return st->code;
     print_branches(rows, out);
+    print_remote(rows, out);
     return print_uncosted(rows, out, st);
 }
 
