@@ -61,7 +61,7 @@ def row(path, *options):
 
 def conditional(branch, time_us, says):
     options = ["--branch", "c=" + branch] if branch else []
-    said = row(texts + "/small/cond.hlo", "--chip", "v5e", "--slice", "1", *options)
+    said = row(texts + "/small/cond.hlo", "--chip", "v5e", "--slice", "1", "--profile", "spec", *options)
     if said.split("\n")[-2].split()[0] != time_us or says not in said:
         faults.append("conditional, %s: %s" % (branch, said))
 

@@ -56,6 +56,19 @@ static void dots(void)
     int32_t ragged = ADD(HLO_RAGGED_DOT, ARRAY(DTYPE_BF16, 13, 11), rows, experts, sizes);
     attribute(ATTR_LHS_CONTRACTING, 1);
     NEAR(module_cost(&m, ragged).flops, 2.0 * 13 * 7 * 11, 0);
+    /* in batches of 3; and outer products whose rows are the last dim: a matrix for each group */
+    int32_t many = parameter(ARRAY(DTYPE_BF16, 3, 13, 7)), each = parameter(ARRAY(DTYPE_BF16, 3, 6, 7, 11));
+    int32_t batched = ADD(HLO_RAGGED_DOT, ARRAY(DTYPE_BF16, 3, 13, 11), many, each, sizes);
+    attribute(ATTR_LHS_BATCH, 0);
+    attribute(ATTR_LHS_CONTRACTING, 2);
+    attribute(ATTR_LHS_RAGGED, 1);
+    NEAR(module_cost(&m, batched).flops, 2.0 * 3 * 13 * 7 * 11, 0);
+    int32_t turned = parameter(ARRAY(DTYPE_BF16, 5, 13)), other = parameter(ARRAY(DTYPE_BF16, 13, 11));
+    int32_t outer = ADD(HLO_RAGGED_DOT, ARRAY(DTYPE_BF16, 6, 5, 11), turned, other, sizes);
+    attribute(ATTR_LHS_CONTRACTING, 1);
+    attribute(ATTR_LHS_RAGGED, 1);
+    NEAR(module_cost(&m, outer).flops, 2.0 * 5 * 13 * 11, 0);
+    CU_ASSERT(module_ragged_cost(&m, outer, 4).k == 4);
     module_free(&m);
 }
 

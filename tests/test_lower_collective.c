@@ -27,6 +27,7 @@ static struct point point_on(const char *op, const struct machine_words *machine
     point.machine.chip = machine->chip;
     point.machine.slice = machine->slice;
     point.machine.wrap = machine->wrap;
+    point.machine.profile = CHIP_SPEC; /* of text too */
     return point;
 }
 

@@ -60,6 +60,10 @@ static const struct unit work_units[] = {
     {0},
 };
 
+static const struct unit frequency_units[] = {
+    {"Hz", 1, 0}, {"kHz", 1, 3}, {"MHz", 1, 6}, {"GHz", 1, 9}, {0},
+};
+
 /* What one kind of quantity is read with, the two units that messages propose, what is plausible of it besides
  * zero (no machine is beyond, and no product of such values overflows; bytes have the range of 64 bits), and the unit
  * of a bare number, if it may have none. */
@@ -82,6 +86,9 @@ static const struct quantity rate_quantity = {rate_units, "Tflops", "Gflops", 1,
                                               NULL};
 static const struct quantity work_quantity = {work_units,          "Gflop", "Tflop", 1, 1e24,
                                               "1flop to 1e9Pflop", NULL};
+
+static const struct quantity frequency_quantity = {frequency_units,  "GHz", "MHz", 1, 1e12,
+                                                   "1Hz to 1000GHz", NULL};
 
 /* A decimal number as it is written: digits * 10^exp10. */
 struct decimal {
@@ -271,6 +278,11 @@ int units_parse_rate(const char *what, const char *text, double *flops, struct s
 int units_parse_work(const char *what, const char *text, double *flop, struct status *st)
 {
     return parse_real(what, text, &work_quantity, flop, st);
+}
+
+int units_parse_frequency(const char *what, const char *text, double *Hz, struct status *st)
+{
+    return parse_real(what, text, &frequency_quantity, Hz, st);
 }
 
 int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st)

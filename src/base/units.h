@@ -8,13 +8,14 @@
  *   time       s ms us ns ps
  *   rate       flops, kflops ... Pflops; also ops, Gops, Tops
  *   work       flop, kflop ... Pflop (a count of operations, not a rate)
+ *   frequency  Hz, kHz ... GHz
  *   fraction   0.85 or 85%
  *
  * A number is decimal (64, 1.5, 1e3), never negative; a blank may stand before the unit. A bare number is
  * refused with the cure, but for a size of what is sent, where it is bytes. So is what no machine has (1e300Bps),
  * with the range that is plausible. Zero is read; whoever needs more than nothing says so himself.
  *
- * Units: results are bytes, bytes per second, seconds, operations per second, operations.
+ * Units: results are bytes, bytes per second, seconds, operations per second, operations, hertz.
  * Errors: STATUS_INPUT, and STATUS_LIMIT where a value does not fit; `what` names the quantity in the message
  * ("hop-latency '1' has no unit; write 1us or 1ms"). A result is written only on success.
  * Ownership: the caller's variables.
@@ -33,6 +34,7 @@ int units_parse_bandwidth(const char *what, const char *text, double *Bps, struc
 int units_parse_time(const char *what, const char *text, double *time_s, struct status *st);
 int units_parse_rate(const char *what, const char *text, double *flops, struct status *st);
 int units_parse_work(const char *what, const char *text, double *flop, struct status *st);
+int units_parse_frequency(const char *what, const char *text, double *Hz, struct status *st);
 int units_parse_fraction(const char *what, const char *text, double *frac, struct status *st);
 
 /* For people, and read back by the parsers above. Bytes are exact: the shortest of 2MiB, 1.5MB, 1234567B.

@@ -2,7 +2,7 @@
 /*
  * lower: a module as a program: every instruction that is executed becomes a compute or a collective, in schedule order.
  *
- * A compute takes its roofline (fabric/roofline.h) on each chip's one queue. A collective that blocks starts when the queue
+ * A compute takes its roofline (machine/roofline.h), in compiled text what compute_time.h says, on each chip's one queue. A collective that blocks starts when the queue
  * comes to it and holds the queue until it has ended; -start only issues it, -done waits for it. What waits is a compute of
  * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
  * come; where nothing is on its way yet, the queue issues it. Its -done is not the queue's business, and who reads the value
@@ -31,6 +31,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "compile/compute_time.h"
 #include "compile/placement.h"
 #include "engine/trace.h"
 #include "hlo/cost.h"
@@ -51,6 +52,7 @@ struct lower_options {
     enum all_to_all all_to_all; /* of all-to-alls */
     double setup_s;             /* of each collective */
     struct roofline roofline;
+    enum compute_rule compute;     /* as compute_rule_for() has it */
     const struct op_cost *op_cost; /* [op_costs], borrowed */
     int op_costs;
     const char *
@@ -82,6 +84,7 @@ struct lowered {
     bool product;
     bool aside;            /* of no collective, but beside the queue: a copy, or work of a SparseCore */
     enum bound_kind bound; /* of a product */
+    enum basis basis;      /* of the seconds of a compute */
     int32_t layer,
         layers;    /* of a model: the lowest layer, from 1, of so many that it stands for; 0: of none */
     bool backward; /* layers come from the last to the first */
@@ -190,6 +193,10 @@ struct cost lower_cost(const struct lower *lower, int32_t instruction, double *s
 
 /* Are the entries of options.branch conditionals of the module, and branches of theirs? */
 int lower_check_branches(const struct module *module, const char *list, struct status *st);
+
+/* What it takes; `cost` gets its cost. Without what the order of its devices' rows makes of it. */
+int lower_time_of(const struct lower *lower, int32_t instruction, struct cost *cost,
+                  struct compute_time *time, struct status *st);
 
 /* What traces and steps call an instruction: its name, and its phase and layer where it is labelled: "dot.7 bwd 3". */
 char *lower_name(const struct module *module, int32_t instruction, char text[static STAGE_NAME]);

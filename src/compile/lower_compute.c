@@ -2,7 +2,6 @@
 /* What the queue computes, and when it waits for what is loose. */
 #include "compile/lower_own.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,52 +153,40 @@ static int walk_timeless(struct walker *w, const struct frame *f, int32_t instru
     return 0;
 }
 
-/* What a compute takes on each chip; the longest of them, and what binds it. */
+/* What a compute takes on each chip; the longest of them. */
 struct taken {
+    struct compute_time time;
     struct amount amount;
-    double seconds;
-    enum bound_kind bound;
-    bool product, uncosted;
-    double hbm_Bps; /* that it takes of a chip's HBM alone */
+    bool product, unknown; /* has it work that takes no time, since nobody knows how long? */
+    double hbm_Bps;        /* that it takes of a chip's HBM alone */
 };
 
 static int find_taken(struct walker *w, int32_t instruction, struct taken *taken)
 {
-    struct cost cost = lower_cost(w->lower, instruction, &taken->seconds);
-    const struct roofline *roofline = &w->lower->options->roofline;
-    taken->uncosted = cost.uncosted;
+    const struct lower_options *options = w->lower->options;
+    struct cost cost;
+    int code = lower_time_of(w->lower, instruction, &cost, &taken->time, w->st);
     taken->product = cost.product;
+    taken->amount = (struct amount){.table = NO_TABLE};
+    taken->unknown = cost.uncosted;
     taken->hbm_Bps = 0;
-    taken->bound = BOUND_HBM;
-    if (!isnan(taken->seconds)) {
-        taken->bound = BOUND_LAUNCH;
-    } else if (lower_has_rows(w->module, instruction)) {
+    if (options->products_only && !cost.product && taken->time.basis != BASIS_GIVEN)
+        taken->time.seconds = 0;
+    if (code == 0 && taken->time.basis != BASIS_GIVEN && lower_has_rows(w->module, instruction)) {
         double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
-        struct ragged_time longest = {0};
-        int code =
-            each ? lower_ragged_seconds(w->lower, instruction, each, &longest, w->st) : status_nomem(w->st);
-        taken->seconds = longest.seconds;
-        taken->hbm_Bps = longest.hbm_Bps;
-        taken->bound = longest.bound;
+        code = each ? lower_ragged_seconds(w->lower, instruction, each, &taken->time.seconds,
+                                           &taken->time.bound, w->st)
+                    : status_nomem(w->st);
         if (code == 0)
             taken->amount = program_amount_table(w->program, each, w->where);
         free(each);
         return code;
-    } else if (cost.product) {
-        if (cost.m > 0)
-            cost.flops = roofline_product_flops(roofline, cost.m, cost.k, cost.n);
-        if (roofline_product_s(roofline, (struct product){cost.dtype, cost.flops, cost.hbm_bytes},
-                               &taken->seconds, &taken->bound, w->st) < 0)
-            return w->st->code;
-    } else {
-        taken->seconds = cost.hbm_bytes > 0 && !w->lower->options->products_only
-                             ? roofline_memory_s(roofline, cost.hbm_bytes)
-                             : 0;
     }
-    if (taken->seconds > 0 && (cost.product || !w->lower->options->products_only))
-        taken->hbm_Bps = cost.hbm_bytes * roofline->cores / taken->seconds;
-    taken->amount = program_seconds(w->program, taken->seconds, roofline->launch_s);
-    return 0;
+    if (taken->time.seconds > 0 && (cost.product || !options->products_only))
+        taken->hbm_Bps = cost.hbm_bytes * options->roofline.cores / taken->time.seconds;
+    if (code == 0)
+        taken->amount = program_seconds(w->program, taken->time.seconds, taken->time.fixed_s);
+    return code;
 }
 
 int walker_compute(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
@@ -210,8 +197,8 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         return w->st->code;
     if (walker_overlaps(w))
         walker_inputs(w, f, instruction, &waits);
-    if (taken.seconds <= 0) {
-        if (taken.uncosted && !walker_item(w, instruction))
+    if (taken.time.seconds <= 0) {
+        if (taken.unknown && !walker_item(w, instruction))
             return w->st->code;
         if (!walker_overlaps(w))
             return walk_timeless(w, f, instruction, value);
@@ -222,9 +209,10 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     int32_t queue = w->queue;
     if (!item)
         return w->st->code;
-    item->seconds = taken.seconds;
+    item->seconds = taken.time.seconds;
     item->product = taken.product;
-    item->bound = taken.bound;
+    item->bound = taken.time.bound;
+    item->basis = taken.time.basis;
     item->each_s = taken.amount.table == NO_TABLE ? NULL : w->program->amount_table[taken.amount.table];
     if (!walker_overlaps(w))
         walker_collect_inputs(w, f, instruction, true, &waits);
@@ -232,6 +220,6 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
     if (!w->program->error)
         w->program->op[value->op].hbm_Bps = taken.hbm_Bps;
     walker_pass_until(w, &waits, value->op);
-    expose(w, &waits, queue, value->op, taken.seconds);
+    expose(w, &waits, queue, value->op, taken.time.seconds);
     return 0;
 }

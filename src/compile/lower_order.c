@@ -77,21 +77,12 @@ static bool takes_queue(const struct scheduler *s, int32_t i)
 double lower_estimate_s(const struct lower *lower, int32_t at)
 {
     int32_t collective = lower_collective_in(lower->module, at);
-    const struct roofline *roofline = &lower->options->roofline;
+    struct compute_time time = {0};
     struct status unused = {0};
-    double seconds;
+    struct cost cost;
     if (collective >= 0)
         return lower_collective_bytes(lower->module, collective, 1) / lower->placement->slice->link_Bps;
-    struct cost cost = lower_cost(lower, at, &seconds);
-    if (!isnan(seconds))
-        return seconds;
-    seconds = 0;
-    if (cost.product)
-        roofline_product_s(roofline, (struct product){cost.dtype, cost.flops, cost.hbm_bytes}, &seconds, NULL,
-                           &unused);
-    else if (cost.hbm_bytes > 0)
-        seconds = roofline_memory_s(roofline, cost.hbm_bytes);
-    return seconds;
+    return lower_time_of(lower, at, &cost, &time, &unused) < 0 ? 0 : time.seconds;
 }
 
 /* What must come before instruction i: operands and control predecessors, as instructions of the module. */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/kernel.h"
 #include "hlo/window.h"
 
 static double operand_bytes(const struct module *module, int32_t at, int which)
@@ -72,18 +73,34 @@ static double dim_of(const struct module *module, const struct shape *shape, int
     return dim < shape->count ? (double)module->number[shape->first + dim] : 0;
 }
 
+/* Is the ragged dim one that is summed over? Where the text does not say which it is, it is the first. */
+static bool sums_groups(const struct module *module, int32_t at, int64_t *ragged)
+{
+    int count;
+    const int64_t *dim = module_numbers(module, at, ATTR_LHS_CONTRACTING, &count);
+    *ragged = module_number(module, at, ATTR_LHS_RAGGED, 0);
+    return module_dim_in(dim, count, *ragged) >= 0;
+}
+
 struct cost module_ragged_cost(const struct module *module, int32_t at, double rows)
 {
     struct cost cost = {.product = true, .dtype = wider_type(module, at), .hbm_bytes = all_bytes(module, at)};
     const struct shape *a = operand_shape(module, at, 0), *result = module_shape_of(module, at);
-    bool outer = module_number(module, at, ATTR_LHS_CONTRACTING, 1) == 0;
-    double all = dim_of(module, a, 0), left = rows < 0 || rows > all ? 0 : all - rows;
+    int64_t ragged;
+    bool outer = sums_groups(module, at, &ragged);
+    double all = dim_of(module, a, (int)ragged), left = rows < 0 || rows > all ? 0 : all - rows;
+    double share = all > 0 ? (all - left) / all : 0;
+    double mk = shape_elements(module, module_at(module, module_operand(module, at, 0))->shape);
+    double mn = shape_elements(module, module_at(module, at)->shape);
     double other = outer ? operand_bytes(module, at, 1) : result_bytes(module, at);
-    cost.m = outer ? dim_of(module, a, 1) : all - left;
-    cost.k = outer ? all - left : dim_of(module, a, 1);
-    cost.n = dim_of(module, result, outer ? 2 : 1);
+    cost.k = dims_product(module, a, at, ATTR_LHS_CONTRACTING);
+    cost.m = cost.k > 0 ? mk / cost.k : 0;
+    if (outer) /* a result for each group, groups first */
+        mn = dim_of(module, result, 0) > 0 ? mn / dim_of(module, result, 0) : 0;
+    cost.n = cost.m > 0 ? mn / cost.m : 0;
+    *(outer ? &cost.k : &cost.m) *= share;
     cost.flops = 2 * cost.m * cost.k * cost.n;
-    cost.hbm_bytes -= all > 0 ? (operand_bytes(module, at, 0) + other) * (left / all) : 0;
+    cost.hbm_bytes -= (operand_bytes(module, at, 0) + other) * (1 - share);
     return cost;
 }
 
@@ -112,10 +129,22 @@ double module_config_number(const struct module *module, int32_t instruction, co
     return NAN;
 }
 
+/* Names of memory and of views of it, in what XLA:TPU prints. */
+static bool is_no_work(const char *target)
+{
+    return strcmp(target, "\"AllocateBuffer\"") == 0 || strcmp(target, "\"ConcatBitcast\"") == 0;
+}
+
 static struct cost opaque_cost(const struct module *module, int32_t at)
 {
     double flops = module_config_number(module, at, "flops"),
            bytes = module_config_number(module, at, "bytes");
+    if (is_no_work(module_value(module, at, ATTR_CUSTOM_CALL_TARGET)))
+        return (struct cost){0};
+    if (isnan(bytes))
+        bytes = module_config_number(module, at, "bytes_accessed");
+    if (isnan(flops) && isnan(bytes) && kernel_is_attention(module, at))
+        return kernel_attention_cost(module, at, all_bytes(module, at));
     struct cost cost = {.uncosted = isnan(flops) && isnan(bytes), .dtype = DTYPE_BF16};
     const struct shape *shape = module_shape_of(module, at);
     if (module_at(module, at)->operands > 0)
@@ -187,26 +216,54 @@ static bool is_in_flight(const struct module *module, int32_t at)
     return false;
 }
 
-/* What a body reads of its parameter: the slices, if it takes nothing else of it. In-place updates read nothing, and what a
- * collective reads is its own. */
-static double parameter_bytes(const struct module *module, int32_t body, int32_t parameter)
+/* The called computation of a fusion, -1 if it has none. */
+static int32_t body_of(const struct module *module, int32_t at)
 {
-    const struct computation *c = &module->computation[body];
-    double whole = result_bytes(module, parameter), sliced = 0;
-    for (int32_t at = parameter + 1; at < c->first + c->count; at++) {
-        const struct instruction *user = module_at(module, at);
-        if (opcode_communicates(user->opcode) || is_in_flight(module, at))
-            continue;
-        for (int o = 0; o < user->operands; o++) {
-            if (module_operand(module, at, o) != parameter)
-                continue;
-            if (takes_slices(user->opcode) && o == 0)
-                sliced += result_bytes(module, at);
-            else if (!(update_operand(user->opcode) >= 0 && o == 0))
-                return whole;
-        }
-    }
-    return fmin(sliced, whole);
+    return (int32_t)module_number(module, at, ATTR_CALLS, -1);
+}
+
+/* The parameter of a computation that has a number, -1 if there is none. */
+static int32_t parameter_of(const struct module *module, int32_t computation, int number)
+{
+    const struct computation *c = computation < 0 ? NULL : &module->computation[computation];
+    for (int32_t at = c ? c->first : 0; c && at < c->first + c->count; at++)
+        if (module_at(module, at)->opcode == HLO_PARAMETER &&
+            module_number(module, at, ATTR_PARAMETER_NUMBER, -1) == number)
+            return at;
+    return -1;
+}
+
+static double read_bytes(const struct module *module, int32_t value, double whole);
+
+/* What one user reads of a value as its operand `which`: a slice of it counts in the value's own type, also where the slice
+ * is of another one. What an update writes into is not read, and what a collective reads is its own. */
+static double used_bytes(const struct module *module, int32_t user, int which, double whole)
+{
+    const struct instruction *i = module_at(module, user);
+    double elements = shape_elements(module, module_at(module, module_operand(module, user, which))->shape);
+    if (opcode_communicates(i->opcode) || is_in_flight(module, user))
+        return 0;
+    if (takes_slices(i->opcode) && which == 0)
+        return elements > 0 ? shape_elements(module, i->shape) * (whole / elements) : 0;
+    if (update_operand(i->opcode) >= 0 && which == 0)
+        return 0;
+    if (i->opcode == HLO_BITCAST)
+        return read_bytes(module, user, whole);
+    int32_t inner = i->opcode == HLO_FUSION ? parameter_of(module, body_of(module, user), which) : -1;
+    return inner >= 0 ? read_bytes(module, inner, whole) : whole;
+}
+
+/* What is read of a value of so many bytes by the rest of its computation, and by the fusions in that: the slices, if nothing
+ * else is taken of it. */
+static double read_bytes(const struct module *module, int32_t value, double whole)
+{
+    const struct computation *c = &module->computation[module_at(module, value)->computation];
+    double bytes = 0;
+    for (int32_t at = value + 1; at < c->first + c->count && whole > 0; at++)
+        for (int o = 0; o < module_at(module, at)->operands; o++)
+            if (module_operand(module, at, o) == value)
+                bytes += used_bytes(module, at, o, whole);
+    return value == c->root ? whole : fmin(bytes, whole);
 }
 
 /* What a body writes as the value of an instruction: of an update in place, the update. */
@@ -228,6 +285,9 @@ static double written_bytes(const struct module *module, int32_t at)
     }
     if (i->opcode == HLO_BITCAST && i->operands == 1)
         return written_bytes(module, module_operand(module, at, 0));
+    if (i->opcode == HLO_FUSION && body_of(module, at) >= 0)
+        return fmin(result_bytes(module, at),
+                    written_bytes(module, module->computation[body_of(module, at)].root));
     if (update >= 0 && i->operands > update) {
         int32_t into =
             module_operand(module, at, 0); /* updates one after the other of the same array all count */
@@ -240,7 +300,7 @@ static double written_bytes(const struct module *module, int32_t at)
 
 static struct cost fusion_cost(const struct module *module, int32_t at)
 {
-    int32_t body = (int32_t)module_number(module, at, ATTR_CALLS, -1);
+    int32_t body = body_of(module, at);
     struct cost cost = {.dtype = DTYPE_BF16};
     if (body < 0)
         return (struct cost){.uncosted = true};
@@ -248,7 +308,7 @@ static struct cost fusion_cost(const struct module *module, int32_t at)
     for (int32_t inner = c->first; inner < c->first + c->count; inner++) {
         enum opcode opcode = module_at(module, inner)->opcode;
         if (opcode == HLO_PARAMETER)
-            cost.hbm_bytes += parameter_bytes(module, body, inner);
+            cost.hbm_bytes += read_bytes(module, inner, result_bytes(module, inner));
         if (opcode_info(opcode)->class != CLASS_MATMUL && opcode != HLO_FUSION)
             continue;
         struct cost own = module_cost(module, inner);
@@ -292,6 +352,13 @@ static struct cost unlabelled_cost(const struct module *module, int32_t instruct
     default:
         return (struct cost){0};
     }
+}
+
+double module_estimated_cycles(const struct module *module, int32_t instruction)
+{
+    const double missing = 9.2e18; /* INT64_MAX, as a text has it */
+    double cycles = module_config_number(module, instruction, "estimated_cycles");
+    return cycles < missing ? cycles : NAN;
 }
 
 struct cost module_cost(const struct module *module, int32_t instruction)

@@ -3,17 +3,20 @@
  * cost: what an instruction computes and moves on one device: operations of its products, and bytes to and from HBM.
  *
  *   dot          2 m k n per batch, by the shapes on the device
- *   ragged-dot   2 m k n, with the rows that its operand has
+ *   ragged-dot   2 m k n, with the rows that its operand has, whichever of its dims is the ragged one
  *   convolution  2 x output features x input features of a group x batch x the taps of the window that meet an element
  *                of the input (a TPU writes einsums as convolutions whose window reaches far over the edge)
- *   fusion       the products of its body; bytes of operands and result at its border. Of an operand that the body only
- *                slices, the slices count; of a result that updates an operand in place, the update
+ *   fusion       the products of its body; bytes of operands and result at its border. Of an operand that the body, or a
+ *                fusion inside it, only slices, the slices count (a scan's stack of weights is read a layer at a time); of a
+ *                result that updates an operand in place, the update
  *   others       operands and result; of slices, gathers and updates what is moved, not what it is taken from
- *   free         tuples, parameters, constants, bitcasts, and reshapes that only rename row-major elements
+ *   free         tuples, parameters, constants, bitcasts, reshapes that only rename row-major elements, and the custom calls
+ *                AllocateBuffer and ConcatBitcast
  *
  * What is in a memory space of its own, S(1) in its layout, is not in HBM. Products are what the MXU runs; other arithmetic
  * is fed by HBM and does not count. Only its author knows what a custom call costs: it says so in its backend_config,
- * {"flops":1.5e9,"bytes":4096}, or is uncosted. The label hbm_bytes says of any instruction what it moves, where that does not
+ * {"flops":1.5e9,"bytes":4096}, a Pallas kernel's cost_estimate {"flops":"4096","bytes_accessed":"1024"}, or is uncosted;
+ * but for attention, which is costed by its shapes (kernel.h). The label hbm_bytes says of any instruction what it moves, where that does not
  * follow from its shapes: of an addition whose operands another instruction pays for, "0".
  *
  * Units: operations, bytes. Errors: none. Ownership: plain values.
@@ -32,6 +35,7 @@ struct cost {
     bool product;        /* flops are of the MXU, in ... */
     enum dtype_id dtype; /* ... the wider type of its operands */
     double m, k, n;      /* of a single dot, all batches in m; 0 of anything else */
+    double efficiency;   /* the share of the peak that its kind is taken to reach; 0: the chip's share */
     bool uncosted;       /* nobody said */
 };
 
@@ -45,7 +49,11 @@ void module_label_hbm_bytes(struct module *module, double bytes);
  * or of the rows' outer products, [m,k] . [m,n] -> [groups,k,n]. All matrices are read, or written. */
 struct cost module_ragged_cost(const struct module *module, int32_t instruction, double rows);
 
-/* A number of a custom call's backend_config by its key; NaN if it is not there. */
+/* Cycles that XLA:TPU's own cost model says an instruction takes: estimated_cycles of its backend_config. NaN where it says
+ * none, or INT64_MAX, by which it means the same (facts/compiled.md). */
+double module_estimated_cycles(const struct module *module, int32_t instruction);
+
+/* A number of a backend_config by its key; NaN if it is not there. */
 double module_config_number(const struct module *module, int32_t instruction, const char *key);
 
 #endif

@@ -25,6 +25,9 @@
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
  *       reduce_rate: 100GBps               # what comes over one link is added at it before it goes on (at once if left out)
  *       hop_latency: 1us                   # and setup, launch_overhead
+ *       clock: 1.5GHz                      # of the cycles that XLA:TPU estimates
+ *       loop_hbm_efficiency: 0.85          # of hbm_bandwidth, in loops and copies that XLA compiled; and what each takes
+ *       loop_overhead: 1.2us               # besides: by --compute auto, under either profile
  *       mxu_tile: 128
  *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half (bidi-half if left out)
  *
@@ -100,6 +103,9 @@ struct chip {
     double reduce_Bps; /* at which what comes over one link is added; 0: at once, as in the spec profile */
     double setup_s;    /* fixed overhead of a collective; 0 in the spec profile */
     double launch_overhead_s; /* of a compute; 0 in the spec profile */
+    /* Of compiled text (compile/lower_time.h): these two are measured, and hold under the spec profile, too. */
+    double clock_Hz, loop_hbm_efficiency, loop_overhead_s;
+    bool has_measured; /* the file has measured values, whichever profile was loaded */
     int mxu_tile;
 
     int facts;

@@ -16,6 +16,7 @@ static void set_defaults(struct chip *chip, enum chip_profile profile)
     *chip = (struct chip){.profile = profile, .ring = "bidi-half", .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
     chip->hop_latency_s = chip->step_efficiency = NAN;
+    chip->clock_Hz = chip->loop_hbm_efficiency = chip->loop_overhead_s = NAN;
     chip->cores = chip->tensorcores = 1;
     for (int d = 0; d < DTYPE_COUNT; d++)
         chip->peak_flops[d] = NAN;
@@ -57,8 +58,22 @@ static int unknown(const char *name, struct status *st)
     return text_unknown("chip", name, names, st);
 }
 
-/* Reads one file over what is known so far. `*has_measured` says whether it has measured values. */
-static int read_file(struct chip *chip, struct document *document, bool *has_measured, struct status *st)
+/* Measured values. The spec profile does not use them, but reads them, so that faults show at once; only what compiled text
+ * is timed by holds there as well, as the book has no numbers for it. */
+static int read_measured(struct chip *chip, const struct node *measured, struct status *st)
+{
+    struct chip aside = *chip;
+    chip->has_measured = chip->has_measured || measured->count > 0;
+    if (chip->profile == CHIP_MEASURED)
+        return chip_read_section(chip, measured, true, st);
+    int code = chip_read_section(&aside, measured, true, st);
+    chip->loop_hbm_efficiency = aside.loop_hbm_efficiency;
+    chip->loop_overhead_s = aside.loop_overhead_s;
+    return code;
+}
+
+/* Reads one file over what is known so far. */
+static int read_file(struct chip *chip, struct document *document, struct status *st)
 {
     static const char *const names[] = {"name", "base", "sources", "spec", "measured", NULL};
     const struct node *root = document->root, *name, *spec = node_get(root, "spec");
@@ -78,15 +93,10 @@ static int read_file(struct chip *chip, struct document *document, bool *has_mea
     strcpy(chip->name, text);
     if (spec)
         code = chip_read_section(chip, spec, false, st);
-    if (code < 0 || !measured)
-        return code;
-    *has_measured = *has_measured || measured->count > 0;
-    /* The spec profile does not use it, but reads it, so that faults show at once. */
-    struct chip aside = *chip;
-    return chip_read_section(chip->profile == CHIP_MEASURED ? chip : &aside, measured, true, st);
+    return code < 0 || !measured ? code : read_measured(chip, measured, st);
 }
 
-static int read_base(struct chip *chip, const struct node *base, bool *has_measured, struct status *st)
+static int read_base(struct chip *chip, const struct node *base, struct status *st)
 {
     const char *name;
     int code = node_text(base, "base", &name, st);
@@ -96,20 +106,19 @@ static int read_base(struct chip *chip, const struct node *base, bool *has_measu
     if (!file)
         return node_prefix(base, st, unknown(name, st));
     code = document_parse(&chip->document[0], file->name, file->text, file->bytes, st);
-    return code < 0 ? code : read_file(chip, &chip->document[0], has_measured, st);
+    return code < 0 ? code : read_file(chip, &chip->document[0], st);
 }
 
 /* The file is parsed already, into chip->document[1]. */
 static int read_chip(struct chip *chip, struct status *st)
 {
     const struct node *root = chip->document[1].root, *base = node_get(root, "base");
-    bool has_measured = false;
-    int code = base ? read_base(chip, base, &has_measured, st) : 0;
+    int code = base ? read_base(chip, base, st) : 0;
     if (code == 0)
-        code = read_file(chip, &chip->document[1], &has_measured, st);
+        code = read_file(chip, &chip->document[1], st);
     if (code == 0)
         code = check_complete(chip, root, st);
-    if (code == 0 && chip->profile == CHIP_MEASURED && !has_measured)
+    if (code == 0 && chip->profile == CHIP_MEASURED && !chip->has_measured)
         code = status_fail(st, STATUS_INPUT,
                            "%s has no measured values; use --profile spec, or a chip file with them",
                            chip->name);

@@ -14,6 +14,7 @@
 enum field_kind {
     FIELD_BANDWIDTH,
     FIELD_TIME,
+    FIELD_FREQUENCY,
     FIELD_BYTES,
     FIELD_INT,
     FIELD_SHAPE,
@@ -53,6 +54,9 @@ static const struct field fields[] = {
     {"dcn_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, dcn_Bps)},
     {"setup", FIELD_TIME, offsetof(struct chip, setup_s)},
     {"launch_overhead", FIELD_TIME, offsetof(struct chip, launch_overhead_s)},
+    {"clock", FIELD_FREQUENCY, offsetof(struct chip, clock_Hz)},
+    {"loop_hbm_efficiency", FIELD_FRAC, offsetof(struct chip, loop_hbm_efficiency)},
+    {"loop_overhead", FIELD_TIME, offsetof(struct chip, loop_overhead_s)},
     {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
     {"ring", FIELD_RING, offsetof(struct chip, ring)},
 };
@@ -182,6 +186,8 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         return read_quantity(node, field->name, units_parse_bandwidth, true, to, st);
     case FIELD_TIME:
         return read_quantity(node, field->name, units_parse_time, false, to, st);
+    case FIELD_FREQUENCY:
+        return read_quantity(node, field->name, units_parse_frequency, true, to, st);
     case FIELD_FRAC:
         return read_quantity(node, field->name, units_parse_fraction, true, to, st);
     case FIELD_BYTES:

@@ -83,6 +83,21 @@ double roofline_memory_s(const struct roofline *roofline, double hbm_bytes)
     return roofline_hbm_s(roofline, hbm_bytes) + roofline->launch_s;
 }
 
+double roofline_loop_overhead_s(const struct roofline *roofline)
+{
+    double overhead_s = roofline->chip->loop_overhead_s;
+    return isnan(overhead_s) ? roofline->launch_s : overhead_s;
+}
+
+double roofline_loop_s(const struct roofline *roofline, double hbm_bytes)
+{
+    double efficiency = roofline->chip->loop_hbm_efficiency;
+    double moving_s = isnan(efficiency) || !(roofline->hbm_Bps > 0)
+                          ? roofline_hbm_s(roofline, hbm_bytes)
+                          : hbm_bytes * roofline->cores / (roofline->hbm_Bps * efficiency);
+    return moving_s + roofline_loop_overhead_s(roofline);
+}
+
 int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,
                        enum bound_kind *bound, struct status *st)
 {

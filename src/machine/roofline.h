@@ -73,4 +73,9 @@ double roofline_least_s(const struct roofline *roofline, enum dtype_id dtype, do
 double roofline_memory_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes);
 
+/* What a loop or a copy that XLA compiled takes to move so many bytes, at the rate that such loops reach, and the overhead that
+ * is in it: as the chip's file has them, else as anything else. */
+double roofline_loop_s(const struct roofline *roofline, double hbm_bytes);
+double roofline_loop_overhead_s(const struct roofline *roofline);
+
 #endif

@@ -87,22 +87,35 @@ static int print_top(const struct module_rows *rows, double total_s, FILE *out, 
     return table_end(&table, out, st);
 }
 
-/* What a custom call is called: its target, or its opcode. */
-static const char *opaque_name(const struct module_rows *rows, const struct module_row *row)
+static bool is_kernel(const struct module_rows *rows, const struct module_row *row)
 {
     const char *target = module_value(module_of(rows), row->instruction, ATTR_CUSTOM_CALL_TARGET);
-    return *target ? target : module_row_opcode(rows, row);
+    return strcmp(target, "\"tpu_custom_call\"") == 0;
+}
+
+/* What a custom call is called: its target, of a Pallas kernel its own name without its number, or its opcode. */
+static const char *opaque_name(const struct module_rows *rows, const struct module_row *row,
+                               char text[static MODULE_ROW_TEXT])
+{
+    const char *target = module_value(module_of(rows), row->instruction, ATTR_CUSTOM_CALL_TARGET);
+    if (!is_kernel(rows, row))
+        return *target ? target : module_row_opcode(rows, row);
+    const char *name = module_word(module_of(rows), module_at(module_of(rows), row->instruction)->name);
+    snprintf(text, MODULE_ROW_TEXT, "%.*s", (int)strcspn(name, "."), name);
+    return text;
 }
 
 static int print_uncosted(const struct module_rows *rows, FILE *out, struct status *st)
 {
     struct row_groups names = {0};
     double executions = 0;
-    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
-        if (row->uncosted) {
-            row_groups_add(&names, (const char *[]){opaque_name(rows, row), "", ""}, row, NULL);
-            executions += row->sum.executions;
-        }
+    for (int other = 0; other < 2; other++) /* kernels first: there the time is */
+        for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
+            if (row->uncosted && is_kernel(rows, row) == !other) {
+                char text[MODULE_ROW_TEXT];
+                row_groups_add(&names, (const char *[]){opaque_name(rows, row, text), "", ""}, row, NULL);
+                executions += row->sum.executions;
+            }
     if (executions > 0)
         fprintf(out,
                 "# not in the time, since the text does not say what they cost (--op-cost FILE does): %.0f "

@@ -173,6 +173,7 @@ void point_init(struct point *point)
                             .machine.hop_latency_s = NAN,
                             .machine.matmul_efficiency = NAN,
                             .machine.launch_overhead_s = NAN,
+                            .machine.profile = CHOICE_OPEN,
                             .schedule.ring = CHOICE_OPEN};
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];

@@ -47,7 +47,7 @@ struct point_work {
 /* Where: the slice, its chips and links, and the logical mesh on them. */
 struct point_machine {
     const char *chip;
-    int profile; /* enum chip_profile */
+    int profile; /* enum chip_profile, or CHOICE_OPEN */
     const char *slice, *wrap, *mesh;
     const char *on;                              /* chips that the mesh is laid over, in order: "0-3,7,6" */
     const char *devices;                         /* modules: a CSV of the chips of devices */
@@ -58,6 +58,7 @@ struct point_machine {
     double matmul_efficiency, launch_overhead_s; /* NaN: the chip's own */
     bool mxu_padding;
     int precision;    /* enum precision */
+    int compute;      /* compiled text: enum compute_rule */
     bool elementwise; /* modules: norms, activations and copies take HBM time */
 };
 

@@ -110,6 +110,7 @@ const struct column columns[] = {
      .meaning = "parts: how much of the time of a batch each is at work"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
+    {.kind = COLUMN_TEXT, OF(compute_from), .place = 72, .heading = "compute from", .common = "compute from %s,"},
     {.kind = COLUMN_OFF, OF(formula_exact_s), .place = 44, .when = WHEN_FORMULA, .heading = "diff", IN_PERCENT,
      .decimals = 2},
     {.kind = COLUMN_OFF, OF(formula_rule_s), .place = 46, .when = WHEN_SIZED, .heading = "diff", IN_PERCENT,

@@ -148,7 +148,10 @@ static void identify(struct result *result, const struct point *point, const str
     RESULT_PUT(result->wrap, point->machine.wrap);
     RESULT_PUT(result->mesh, point->machine.mesh);
     RESULT_PUT(result->axes, point->work.axis);
-    RESULT_PUT(result->profile, chip_profile_names[point->machine.profile]);
+    if (job->machine.chip || point->machine.profile != CHOICE_OPEN)
+        RESULT_PUT(
+            result->profile,
+            chip_profile_names[job->machine.chip ? (int)job->machine.chip->profile : point->machine.profile]);
     RESULT_PUT(result->dtype, point->work.dtype);
     const char *values;
     if (job->workload && strcmp(job->workload->variants(point, &values), "strategy") == 0)
@@ -302,7 +305,7 @@ bool job_has_least(const struct point *point)
 
 int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
-    const struct chip *chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st);
+    const struct chip *chip = catalog_chip_of(catalog, point, st);
     if (!chip) {
         job_result_failed(point, catalog, result, st);
         return st->code;

@@ -103,6 +103,16 @@ const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum 
     return &entry->chip;
 }
 
+const struct chip *catalog_chip_of(struct catalog *catalog, const struct point *point, struct status *st)
+{
+    int profile = point->machine.profile == CHOICE_OPEN ? CHIP_SPEC : point->machine.profile;
+    const struct chip *chip = catalog_chip(catalog, point->machine.chip, (enum chip_profile)profile, st);
+    bool is_text = point->work.op && workload_kind(point->work.op) == ON_TEXT;
+    return chip && point->machine.profile == CHOICE_OPEN && is_text && chip->has_measured
+               ? catalog_chip(catalog, point->machine.chip, CHIP_MEASURED, st)
+               : chip;
+}
+
 void catalog_free(struct catalog *catalog)
 {
     while (catalog->text) {
@@ -295,8 +305,7 @@ static int lay_mesh(struct machine *machine, const struct point *point, struct s
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st)
 {
-    *machine =
-        (struct machine){.chip = catalog_chip(catalog, point->machine.chip, point->machine.profile, st)};
+    *machine = (struct machine){.chip = catalog_chip_of(catalog, point, st)};
     if (!machine->chip)
         return st->code;
     if (!point->machine.slice && !point->machine.mesh)

@@ -33,6 +33,9 @@ struct catalog {
 };
 const struct chip *catalog_chip(struct catalog *catalog, const char *name, enum chip_profile profile,
                                 struct status *st);
+/* The chip of a point: where no profile is asked for, HLO text runs on the measured one if the chip's file has it, all else on the
+ * book's. */
+const struct chip *catalog_chip_of(struct catalog *catalog, const struct point *point, struct status *st);
 void catalog_free(struct catalog *catalog);
 
 /* HLO text as points name it, which a catalog reads once for all points that follow, so that a sweep does not read a module again

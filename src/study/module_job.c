@@ -132,7 +132,11 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
 {
     int code = read_options(m, job, st);
     set_layers(m, job);
-    if (code == 0)
+    if (code == 0 && !m->of_model)
+        code = compute_rule_for(&m->module, job->machine.chip, (enum compute_rule)job->point->machine.compute,
+                                st);
+    m->options.compute = code > 0 ? (enum compute_rule)code : COMPUTE_ROOFLINE;
+    if (code >= 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->chip_devices : 1;
     m->options.roofline.step = !module_products_alone(m->of_model ? &m->step.base : &m->module);
@@ -300,6 +304,28 @@ char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS
                          used ? ", " : "", name, percent);
         bound_s[most] = 0;
     }
+}
+
+void module_job_rests_on(const struct module_job *m, char *text, size_t room)
+{
+    double basis_s[BASES] = {0}, all_s = 0, nothing = 0;
+    size_t used = 0;
+    *text = '\0';
+    if (m->options.compute == COMPUTE_ROOFLINE)
+        return;
+    for (const struct lowered *item = m->lower.item; item < m->lower.item + m->lower.items; item++) {
+        basis_s[item->basis] += item->seconds * item->times;
+        all_s += item->seconds * item->times;
+        bool works = item->end_op < 0 && lower_collective_in(&m->module, item->instruction) < 0;
+        nothing += works ? item->times : 0;
+    }
+    for (int b = BASIS_NOTHING + 1; b < BASES; b++)
+        if (basis_s[b] > 0)
+            used += (size_t)snprintf(text + used, room - used, "%s%s %.3g%%", used ? ", " : "",
+                                     basis_name((enum basis)b), 100 * basis_s[b] / all_s);
+    if (nothing > 0)
+        snprintf(text + used, room - used, "%s%s for %.0f ops", used ? ", " : "", basis_name(BASIS_NOTHING),
+                 nothing);
 }
 
 int module_job_read(const struct point *point, struct catalog *catalog, struct module *module,

@@ -73,4 +73,8 @@ int module_job_choose(struct module_job *m, struct status *st);
 /* What binds the products, by the time that they take: "MXU", "HBM 72%, MXU 28%"; "" without products. Returns `text`. */
 char *module_job_binds(const struct module_job *m, char text[static RESULT_WORDS]);
 
+/* What the time of computes in compiled text rests on, by its share, and how many executions have work that takes no time:
+ * "estimate 71%, bytes 20%, guess 9%, nothing for 12 ops"; "" where all have the roofline's. */
+void module_job_rests_on(const struct module_job *m, char *text, size_t room);
+
 #endif

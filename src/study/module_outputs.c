@@ -138,6 +138,7 @@ static int module_describe(const struct job *job, const struct trace *trace, str
     int64_t more_steps;
     module_job_binds(m, result->product_bound);
     describe_devices(job, m, result->devices);
+    module_job_rests_on(m, result->compute_from, sizeof result->compute_from);
     RESULT_PUT(result->op, m->path);
     RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
     RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");

@@ -60,6 +60,9 @@ struct result {
     char busy[RESULT_LINE];  /* the same, of the time of a batch: how much it is at work */
     char rings[RESULT_LINE]; /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
 
+    char
+        compute_from[RESULT_LINE /
+                     4]; /* what the time of computes rests on: "estimate 71%, bytes 29%"; "" of a roofline */
     char product_bound[RESULT_WORDS]; /* what binds the products: "HBM 72%, MXU 28%"; "" without any */
 
     /* For tables, not in the CSV */

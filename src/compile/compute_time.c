@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "compile/compute_time.h"
+
+#include <math.h>
+
+#include "compile/lower.h"
+
+static const double loop_estimate_excess = 2.2; /* 2.1 to 2.3 of four measured copies */
+
+const char *basis_name(enum basis basis)
+{
+    static const char *const names[BASES] = {"nothing", "estimate", "bytes", "guess", "--op-cost"};
+    return names[basis];
+}
+
+static bool has_estimates(const struct module *module)
+{
+    for (int32_t i = 0; i < module->instructions; i++)
+        if (!isnan(module_estimated_cycles(module, i)))
+            return true;
+    return false;
+}
+
+int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
+                     struct status *st)
+{
+    bool estimates = asked != COMPUTE_ROOFLINE && has_estimates(module);
+    if (asked == COMPUTE_ESTIMATED && !estimates)
+        return status_fail(
+            st, STATUS_INPUT,
+            "the text has no estimated_cycles; use --compute roofline, or compile it for a TPU");
+    if (asked == COMPUTE_ESTIMATED && isnan(chip->clock_Hz))
+        return status_fail(st, STATUS_INPUT,
+                           "%s has no clock to time cycles by; add one to its file, such as clock: 1.5GHz",
+                           chip->name);
+    return (int)(estimates && !isnan(chip->clock_Hz) ? asked : COMPUTE_ROOFLINE);
+}
+
+/* A product as the roofline has it, of its kind's efficiency where it has one. */
+static int product_time(const struct cost *cost, const struct roofline *roofline, struct compute_time *time,
+                        struct status *st)
+{
+    struct roofline of_kind = *roofline;
+    double flops = cost->m > 0 ? roofline_product_flops(roofline, cost->m, cost->k, cost->n) : cost->flops;
+    if (cost->efficiency > 0)
+        of_kind.efficiency = cost->efficiency;
+    return roofline_product_s(&of_kind, (struct product){cost->dtype, flops, cost->hbm_bytes}, &time->seconds,
+                              &time->bound, st);
+}
+
+/* Between arrays in VMEM: the overhead is in the estimate once, and is not what the estimate has too much. */
+static double vmem_s(double estimate_s, const struct roofline *roofline)
+{
+    double fixed_s = fmin(estimate_s, roofline_loop_overhead_s(roofline));
+    return fixed_s + (estimate_s - fixed_s) / loop_estimate_excess;
+}
+
+/* Loop counters and the like: the scalar core has them in no time, and XLA does not estimate them. */
+static bool is_scalar(const struct module *module, int32_t instruction)
+{
+    const struct shape *shape = module_shape_of(module, instruction);
+    return module_at(module, instruction)->opcode != HLO_FUSION && shape->dtype >= 0 && shape->count == 0;
+}
+
+static int auto_time(const struct lower *lower, int32_t instruction, const struct cost *cost,
+                     struct compute_time *time, struct status *st)
+{
+    const struct module *module = lower->module;
+    const struct roofline *roofline = &lower->options->roofline;
+    double estimate_s = module_estimated_cycles(module, instruction) / roofline->chip->clock_Hz;
+    if (cost->product) {
+        struct roofline alone = *roofline;
+        alone.step = false; /* what whole steps were fitted to has more in it than products */
+        if (product_time(cost, &alone, time, st) < 0)
+            return st->code;
+        time->basis = time->bound == BOUND_HBM ? BASIS_BYTES : BASIS_GUESS;
+        if (!isnan(estimate_s)) {
+            time->seconds = estimate_s;
+            time->basis = BASIS_ESTIMATE;
+        }
+    } else if (isnan(estimate_s) && is_scalar(module, instruction)) {
+        return 0;
+    } else if (cost->hbm_bytes > 0) {
+        time->fixed_s = roofline_loop_overhead_s(roofline);
+        time->seconds = roofline_loop_s(roofline, cost->hbm_bytes);
+        time->basis = module_at(module, instruction)->opcode == HLO_SORT ? BASIS_GUESS : BASIS_BYTES;
+    } else if (estimate_s > 0) {
+        time->seconds = vmem_s(estimate_s, roofline);
+        time->basis = BASIS_GUESS;
+    }
+    return 0;
+}
+
+static int roofline_time(const struct roofline *roofline, const struct cost *cost, struct compute_time *time,
+                         struct status *st)
+{
+    time->fixed_s = roofline->launch_s;
+    if (cost->product)
+        return product_time(cost, roofline, time, st);
+    time->seconds = cost->hbm_bytes > 0 ? roofline_memory_s(roofline, cost->hbm_bytes) : 0;
+    return 0;
+}
+
+int lower_time_of(const struct lower *lower, int32_t instruction, struct cost *cost,
+                  struct compute_time *time, struct status *st)
+{
+    const struct lower_options *options = lower->options;
+    double given_s;
+    *cost = lower_cost(lower, instruction, &given_s);
+    *time = (struct compute_time){.bound = BOUND_HBM};
+    if (!isnan(given_s)) {
+        *time = (struct compute_time){given_s, options->roofline.launch_s, BOUND_LAUNCH, BASIS_GIVEN};
+        return 0;
+    }
+    if (options->compute == COMPUTE_ROOFLINE)
+        return roofline_time(&options->roofline, cost, time, st);
+    if (options->compute == COMPUTE_AUTO)
+        return auto_time(lower, instruction, cost, time, st);
+    double cycles = module_estimated_cycles(lower->module, instruction);
+    if (cycles > 0) {
+        time->seconds = cycles / options->roofline.chip->clock_Hz;
+        time->basis = BASIS_ESTIMATE;
+    }
+    return 0;
+}

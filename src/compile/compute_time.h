@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * compute_time: how long a compute takes in text that XLA:TPU compiled, and on what that rests.
+ *
+ * Such text has estimated_cycles, the number of XLA's own cost model, on most of its instructions. Measured against it,
+ * products take what it says within 4 %, and element-wise loops and copies less than half of it, since it adds up what runs
+ * side by side (facts/compiled.md). So there are three rules:
+ *
+ *   auto       a product: its estimate / clock; one without: the roofline with the chip's efficiency of products.
+ *              What moves bytes of HBM: bytes / (the rate that loops reach) + the overhead of a loop.
+ *              What moves none works in VMEM: the overhead + (estimate - overhead) / 2.2, by which loops in HBM are off, as
+ *              nothing was measured there. Scalars take nothing.
+ *   estimated  estimate / clock, and nothing where there is none
+ *   roofline   roofline.h for everything, as text without estimates is timed under any rule
+ *
+ * The basis says which of these it was: the estimate, the bytes, a guess (the 2.2; a product or a kernel by its shapes; a sort
+ * by its bytes, of which it may need many times as many), what --op-cost gives, or nothing, of what takes a time that nobody
+ * knows. lower_time_of() (lower.h) is what tells them apart.
+ *
+ * Units: seconds. Errors: status.h. Ownership: plain values.
+ */
+#ifndef ICISIM_COMPUTE_TIME_H
+#define ICISIM_COMPUTE_TIME_H
+
+#include "hlo/cost.h"
+#include "machine/roofline.h"
+
+enum compute_rule { COMPUTE_ROOFLINE, COMPUTE_AUTO, COMPUTE_ESTIMATED };
+
+/* The rule for a module on a chip: what was asked for, but roofline where there is no estimate or no clock. Errors: estimates
+ * are asked for that are not there. */
+int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
+                     struct status *st);
+
+enum basis { BASIS_NOTHING, BASIS_ESTIMATE, BASIS_BYTES, BASIS_GUESS, BASIS_GIVEN, BASES };
+const char *basis_name(enum basis basis);
+
+struct compute_time {
+    double seconds;
+    double fixed_s;        /* of which so much does not depend on the chip's speed */
+    enum bound_kind bound; /* of a product */
+    enum basis basis;      /* NOTHING too where there is nothing to do */
+};
+
+#endif
