@@ -34,6 +34,7 @@ int edit_open(struct edit *edit, const struct module *from, struct module *to, s
     to->replicas = from->replicas;
     to->scheduled = from->scheduled;
     to->header = copy_text(edit, from->header);
+    to->sources = copy_text(edit, from->sources);
     return 0;
 }
 

@@ -177,6 +177,8 @@ int hlo_print(const struct module *module, FILE *out, struct status *st)
     if (module->replicas != 1)
         fprintf(out, ", replica_count=%d", module->replicas);
     fprintf(out, ", num_partitions=%d\n", module->partitions);
+    if (module->sources)
+        fprintf(out, "\n%s", module_word(module, module->sources));
     for (int32_t c = 0; c < module->computations; c++) {
         const struct computation *computation = &module->computation[c];
         fprintf(out, "\n%s%%%s {\n", c == module->entry ? "ENTRY " : "",

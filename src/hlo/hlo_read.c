@@ -8,6 +8,7 @@
 #include "base/grow.h"
 #include "base/text.h"
 #include "hlo/hlo_reader.h"
+#include "hlo/source.h"
 
 int hlo_push(struct hlo_reader *r, int64_t number)
 {
@@ -173,21 +174,28 @@ static int read_computation(struct hlo_reader *r)
     return code;
 }
 
-/* Tables of source lines that XLA prints after the header: a word, then numbered lines. */
-static bool skip_table(struct hlo_lexer *lexer)
+/* Tables of source lines that XLA prints after the header (source.h): a word, then numbered lines. */
+static bool read_table(struct hlo_lexer *lexer)
 {
-    static const char *const tables[] = {"FileNames", "FunctionNames", "FileLocations", "StackFrames"};
     hlo_peek(lexer);
     const char *start = lexer->at;
     struct span word = hlo_word(lexer);
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        if (span_is(word, tables[i])) {
-            while (hlo_peek(lexer) >= '0' && *lexer->at <= '9')
-                lexer->at += strcspn(lexer->at, "\n");
-            return true;
-        }
-    lexer->at = start;
-    return false;
+    if (source_table_of(word.at, word.length) == SOURCE_TABLES) {
+        lexer->at = start;
+        return false;
+    }
+    while (hlo_peek(lexer) >= '0' && *lexer->at <= '9')
+        lexer->at += strcspn(lexer->at, "\n");
+    return true;
+}
+
+static void read_tables(struct hlo_reader *r)
+{
+    hlo_peek(&r->lexer);
+    const char *start = r->lexer.at;
+    while (read_table(&r->lexer))
+        continue;
+    r->module->sources = module_text(r->module, start, (int)(r->lexer.at - start));
 }
 
 int hlo_read_module(struct hlo_reader *r)
@@ -196,8 +204,8 @@ int hlo_read_module(struct hlo_reader *r)
     int code = check_kind(lexer);
     if (code == 0)
         code = read_header(r);
-    while (code == 0 && skip_table(lexer))
-        continue;
+    if (code == 0)
+        read_tables(r);
     while (code == 0 && hlo_peek(lexer))
         code = read_computation(r);
     if (code == 0 && r->module->entry < 0)

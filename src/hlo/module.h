@@ -161,7 +161,8 @@ struct module {
     bool scheduled;
     int partitions, replicas;
     int32_t header; /* text: what else the HloModule line says, as written; 0: nothing */
-    int32_t entry;  /* a computation, -1 until it is known */
+    int32_t sources; /* text: tables of source lines, as written (source.h); 0: none */
+    int32_t entry;   /* a computation, -1 until it is known */
     int error;      /* first fault while building */
 
     char *text; /* NUL-terminated texts, one after the other; index 0 is "" */
