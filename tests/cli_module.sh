@@ -96,17 +96,17 @@ gather 32 "$(groups '[[(4*f+2*d+t)*4+y for f in (0,1) for t in (0,1) for y in ra
 "$icisim" run 2_async_pair.hlo --chip round.yaml --wrap all --slice 4 --instructions - >"$out"
 python3 - "$out" <<'END' || fail "--instructions of 2_async_pair.hlo"
 import csv, sys
-rows = {row["name"]: row for row in csv.DictReader(open(sys.argv[1]))}
+rows = {row["hlo_op_name"]: row for row in csv.DictReader(open(sys.argv[1]))}
 near = lambda got, want: abs(float(got) - want) <= 1e-6 * max(want, 1e-9)
-assert near(rows["s1"]["exposed_s"], 0) and near(rows["s1"]["time_s"], 128.829120e-6), rows["s1"]
-assert near(rows["s2"]["exposed_s"], 42.929774e-6), rows["s2"]
-assert near(rows["y"]["time_s"], 1374.389535e-6) and rows["y"]["bound"] == "MXU" and rows["y"]["category"] == "dot"
-assert near(rows["y"]["flops"], 2 * 4096**3) and near(rows["y"]["bytes"], 3 * 2 * 4096**2)
+assert near(rows["s1"]["exposed_time_s"], 0) and near(rows["s1"]["total_time_s"], 128.829120e-6), rows["s1"]
+assert near(rows["s2"]["exposed_time_s"], 42.929774e-6), rows["s2"]
+assert near(rows["y"]["total_time_s"], 1374.389535e-6) and rows["y"]["bound_by"] == "MXU" and rows["y"]["category"] == "product"
+assert near(rows["y"]["flops"], 2 * 4096**3) and near(rows["y"]["hbm_bytes"], 3 * 2 * 4096**2)
 END
 # 15 all-reduces and 5 matmuls, of which the loops write out 9 and 3
-"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^r,all-reduce,15,' ||
+"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^r,all-reduce,,,15,' ||
     fail "3_while.hlo has 15 all-reduces"
-"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^d,dot,5,' ||
+"$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^d,product,,,5,' ||
     fail "3_while.hlo has 5 matmuls"
 # r5 and r7 are written alike, but r7 has no channel: its groups are single devices
 "$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 | grep -c 'box of 4x4 (x ring, y ring)' | grep -qx 2 ||
@@ -144,8 +144,8 @@ END
 python3 - "$out" "$("$icisim" run all-reduce --chip round.yaml --wrap all --slice 4x4 --size 16MiB --csv - | tail -n 1 |
     python3 -c 'import csv, sys; print(next(csv.reader(sys.stdin))[12])')" <<'END' || fail "r5 is an all-reduce over the slice"
 import csv, sys
-rows = {row["name"]: row for row in csv.DictReader(open(sys.argv[1]))}
-assert abs(float(rows["r5"]["time_s"]) / float(sys.argv[2]) - 1) < 1e-8, (rows["r5"], sys.argv[2])
+rows = {row["hlo_op_name"]: row for row in csv.DictReader(open(sys.argv[1]))}
+assert abs(float(rows["r5"]["total_time_s"]) / float(sys.argv[2]) - 1) < 1e-8, (rows["r5"], sys.argv[2])
 END
 
 # devices: the ring of 4 as 0 2 1 3 has edges of 2 hops; the same order as its chips' coordinates
@@ -265,8 +265,8 @@ for options in workloads/net-*.yaml 'workloads/net-fsdp-a.yaml --strategy uni' '
     python3 - "$out" "$out.csv" <<'END' || fail "$options: the instructions are not the step"
 import csv, sys
 rows, run = list(csv.DictReader(open(sys.argv[1]))), next(csv.DictReader(open(sys.argv[2])))
-computes = sum(float(r["time_s"]) for r in rows if r["bound"] != "ICI")
-exposed = sum(float(r["exposed_s"]) for r in rows)
+computes = sum(float(r["total_time_s"]) for r in rows if r["bound_by"] != "ICI")
+exposed = sum(float(r["exposed_time_s"]) for r in rows)
 assert abs(exposed / float(run["exposed_comm_s"]) - 1) < 1e-7, (exposed, run["exposed_comm_s"])
 if run["strategy"] == "naive": # else some chips compute more than the critical one
     assert abs(computes / float(run["compute_s"]) - 1) < 1e-7

@@ -19,7 +19,7 @@ counts() {
     python3 - "$out" "$want" <<'END'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))
-count = lambda op: sum(float(row["executions"]) for row in rows if row["category"] == op)
+count = lambda op: sum(float(row["occurrences"]) for row in rows if row["category"] == op)
 got = "%g %g %g %.6g" % (count("all-gather"), count("reduce-scatter"), count("all-reduce"),
                          sum(float(row["flops"]) for row in rows))
 if got != sys.argv[2]:

@@ -93,7 +93,7 @@ static int compare(const char *path, const struct machine_words *machine, const 
     OKAY(job_open(&job, &point, &catalog, &st), st);
     OKAY(job_build(&job, &st), st);
     OKAY(job_run(&job, RECORD_NONE, &run, &st), st);
-    OKAY(module_rows_init(&rows, module_job_of(&job), &run.timing.trace, &st), st);
+    OKAY(module_rows_init(&rows, module_job_of(&job), &run, &st), st);
     int classes = compare_rows(&rows, machine, place);
     module_rows_free(&rows);
     run_free(&run);

@@ -29,15 +29,16 @@ static enum record recorded(const struct outputs *outputs)
 /* Is every op shown, or every instruction? */
 static bool shows_single_ops(const struct outputs *outputs)
 {
-    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives ||
+    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by ||
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
 /* Fails with the file's name if the disk is full, else with what is wrong with the trace. */
-static int write_trace(const struct run *run, int chips, struct output *trace, struct status *st)
+static int write_trace(const struct job *job, const struct run *run, int chips, struct output *trace,
+                       struct status *st)
 {
     struct status own = {0}, disk = {0};
-    int code = report_trace(run, chips, trace->file, &own);
+    int code = report_trace(job, run, chips, trace->file, &own);
     if (code == 0)
         return 0;
     bool written = output_flush(trace, &disk) == 0;
@@ -51,12 +52,14 @@ static int show_module(const struct job *job, const struct run *run, const struc
     struct output *file = &outputs->file[index][OUTPUTS_INSTRUCTIONS];
     const struct module_job *module = module_job_of(job);
     struct module_rows rows = {0};
-    int code = module_rows_init(&rows, module, &run->timing.trace, st);
+    int code = module_rows_init(&rows, module, run, st);
     if (code == 0 && outputs->collectives)
         code = module_print_issued(&module->module, stdout, st);
     if (code == 0 && outputs->table && !outputs->brief &&
         (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
         code = experts_print(job, run, &rows, stdout, st);
+    if (code == 0 && outputs->by)
+        code = module_print_by(&rows, outputs->by, run->result.time_s, stdout, st);
     if (code == 0 && file->file)
         module_write(&rows, &(struct csv_writer){.output = *file});
     if (code == 0 && outputs->compare)
@@ -78,8 +81,8 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
     if (code == 0 && outputs->critical)
         code = report_critical(run, stdout, st);
     if (code == 0 && file[OUTPUTS_TRACE].file)
-        code = write_trace(run, settings_integer(outputs->grid.settings, "trace-chips"), &file[OUTPUTS_TRACE],
-                           st);
+        code = write_trace(job, run, settings_integer(outputs->grid.settings, "trace-chips"),
+                           &file[OUTPUTS_TRACE], st);
     if (code == 0 && file[OUTPUTS_LINKS].file)
         code = report_links(&job->program, run->result.time_s,
                             &(struct csv_writer){.output = file[OUTPUTS_LINKS]}, st);
@@ -235,7 +238,8 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .critical = settings_flag(settings, "critical-path"),
                                 .collectives = settings_flag(settings, "collectives"),
                                 .timing = settings_flag(settings, "timing"),
-                                .dump = settings_flag(settings, "dump-program")};
+                                .dump = settings_flag(settings, "dump-program"),
+                                .by = settings_text(settings, "by")};
     int code = rows_grid(settings, &outputs->grid, st);
     outputs->brief = settings->sorted;
     return code;

@@ -160,10 +160,10 @@ struct module {
     int32_t name; /* text */
     bool scheduled;
     int partitions, replicas;
-    int32_t header; /* text: what else the HloModule line says, as written; 0: nothing */
+    int32_t header;  /* text: what else the HloModule line says, as written; 0: nothing */
     int32_t sources; /* text: tables of source lines, as written (source.h); 0: none */
     int32_t entry;   /* a computation, -1 until it is known */
-    int error;      /* first fault while building */
+    int error;       /* first fault while building */
 
     char *text; /* NUL-terminated texts, one after the other; index 0 is "" */
     struct shape *shape;
@@ -291,6 +291,8 @@ int module_mesh(const struct module *module, struct axes *axes, struct status *s
 
 /* How often a while loop runs: its known_trip_count, or found from its condition through the tuple that it carries, or -1. */
 int64_t module_trip_count(const struct module *module, int32_t instruction);
+/* Is that not said in the text, but found from its condition? */
+bool module_trips_are_inferred(const struct module *module, int32_t instruction);
 /* The same where it has to be known: that it is not is a fault. */
 int module_need_trips(const struct module *module, int32_t loop, int64_t *trips, struct status *st);
 

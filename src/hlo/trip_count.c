@@ -101,6 +101,11 @@ int64_t module_trip_count(const struct module *module, int32_t loop)
     return count(from, step.value, limit->value, moving == &a ? direction : turn(direction));
 }
 
+bool module_trips_are_inferred(const struct module *module, int32_t loop)
+{
+    return known(module, loop) < 0;
+}
+
 int module_need_trips(const struct module *module, int32_t loop, int64_t *trips, struct status *st)
 {
     const char *name = module_word(module, module_at(module, loop)->name);

@@ -296,9 +296,10 @@ int op_destination(const struct program *program, const struct op *op, int chip)
 /* Value of a variable on a chip. */
 int32_t program_var(const struct program *program, int32_t var, int chip);
 
-/* How many (op, chip) pairs are sends over links, and how many bytes they put on links in all. */
+/* How many (op, chip) pairs are sends over links, and how many bytes they, or one op once, put on links in all. */
 int64_t program_transfers(const struct program *program);
 double program_link_bytes(const struct program *program);
+double op_link_bytes(const struct program *program, const struct op *op);
 /* The longest chain of sends over links, each waiting for the one before; and for each op the longest chain
  * that ends with it, depth[ops]. Does an op cross links, and so count? */
 int program_steps(const struct program *program, struct status *st);

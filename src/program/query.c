@@ -61,23 +61,25 @@ int64_t program_transfers(const struct program *program)
     return (int64_t)transfers;
 }
 
+double op_link_bytes(const struct program *program, const struct op *op)
+{
+    double sum = 0;
+    if (op->kind != OP_SEND)
+        return 0;
+    if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE)
+        return (double)op_takers(program, op) * links_of(program, program->route[op->towards.route]) *
+               op->amount.each;
+    for (int chip = 0; chip < program->slice->chips; chip++)
+        if (op_takes_part(program, op, chip))
+            sum += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip);
+    return sum;
+}
+
 double program_link_bytes(const struct program *program)
 {
     double sum = 0;
-    for (int32_t o = 0; o < program->ops; o++) {
-        const struct op *op = &program->op[o];
-        if (op->kind != OP_SEND)
-            continue;
-        if (op->towards.table == NO_TABLE && op->amount.table == NO_TABLE) {
-            struct route route = program->route[op->towards.route];
-            sum += (double)op_takers(program, op) * links_of(program, route) * op->amount.each * op_times(op);
-            continue;
-        }
-        for (int chip = 0; chip < program->slice->chips; chip++)
-            if (op_takes_part(program, op, chip))
-                sum += links_of(program, op_route(program, op, chip)) * op_amount(program, op, chip) *
-                       op_times(op);
-    }
+    for (int32_t o = 0; o < program->ops; o++)
+        sum += op_link_bytes(program, &program->op[o]) * op_times(&program->op[o]);
     return sum;
 }
 

@@ -66,7 +66,7 @@ static double time_s(const struct row_group *layer)
 /* Many that differ, as layers with experts do: the mean, the one that took least, and the one that took most. */
 static void put_spread(struct table *table, const struct row_group *first, const struct row_group *last)
 {
-    char name[2 * MODULE_ROW_TEXT + 16];
+    char name[2 * SOURCE_TEXT + 16];
     struct row_group mean = *first;
     const struct row_group *least = first, *most = first;
     mean.all.sum = (struct amounts){0};
@@ -116,7 +116,7 @@ static int print_layers(const struct module_rows *rows, FILE *out, struct status
             continue;
         }
         for (; p <= end; p = last + 1) {
-            char name[2 * MODULE_ROW_TEXT + 8];
+            char name[2 * SOURCE_TEXT + 8];
             last = last_alike(&layers, p);
             snprintf(name, sizeof name, "%s%s%s", layers.of[p].key[1], last > p ? " to " : "",
                      last > p ? layers.of[last].key[1] : "");

@@ -52,11 +52,6 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
     return row_groups_end(&classes, table_end(&table, out, st), st);
 }
 
-static const char *bound_of(const struct module_row *row)
-{
-    return row->collective >= 0 ? "ICI" : bound_kind_name(row->product ? row->bound : BOUND_HBM);
-}
-
 static int longer_row_first(const void *a, const void *b)
 {
     const struct module_row *left = *(const struct module_row *const *)a,
@@ -80,7 +75,7 @@ static int print_top(const struct module_rows *rows, double total_s, FILE *out, 
     fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
     for (int32_t r = 0; r < rows->rows && r < TOP && row[r]->sum.time_s > 0; r++)
         table_row(&table, module_word(module, module_at(module, row[r]->instruction)->name),
-                  module_row_opcode(rows, row[r]), bound_of(row[r]), row[r]->sum.executions,
+                  module_row_opcode(rows, row[r]), module_row_bound(rows, row[r]), row[r]->sum.executions,
                   row[r]->sum.time_s / row[r]->sum.executions, row[r]->sum.time_s, row[r]->sum.exposed_s,
                   total_s > 0 ? row[r]->sum.time_s / total_s : NAN);
     free(row);
@@ -169,6 +164,8 @@ static void print_remote(const struct module_rows *rows, FILE *out)
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
+    if (!rows->job->of_model)
+        return module_print_compiled(rows, total_s, out, st) < 0 ? st->code : print_uncosted(rows, out, st);
     print_totals(rows, out);
     if (module_print_breakdown(rows, total_s, out, st) < 0 || module_print_memory(rows, out, st) < 0 ||
         module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0 ||
@@ -183,16 +180,19 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
 {
     static const char *const labels[] = {"phase", "layer", "what"};
     const struct module *module = module_of(rows);
-    csv_names(csv, "name,category,executions,time_s,flops,bytes,exposed_s,bound,groups,phase,layer,what");
+    csv_names(csv, "hlo_op_name,category,tf_op_name,source_info,occurrences,total_time_s,avg_time_s,"
+                   "exposed_time_s,flops,hbm_bytes,ici_bytes,bound_by,estimated_s,groups,phase,layer,what");
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
-        char text[MODULE_ROW_TEXT], label[3][MODULE_ROW_TEXT];
+        const struct amounts *sum = &row->sum;
+        char text[MODULE_ROW_TEXT], label[3][MODULE_ROW_TEXT], op_name[SOURCE_TEXT], source[SOURCE_TEXT];
         for (int l = 0; l < 3; l++)
             if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
                 label[l][0] = '\0';
-        csv_row(csv, "ttrrrrrttttt", module_word(module, module_at(module, row->instruction)->name),
-                module_row_opcode(rows, row), row->sum.executions, row->sum.time_s, row->sum.flops,
-                row->collective >= 0 ? row->sum.bytes : row->sum.hbm_bytes, row->sum.exposed_s,
-                row->uncosted ? "uncosted" : bound_of(row), module_row_groups(rows, row, text), label[0],
-                label[1], label[2]);
+        csv_row(csv, "ttttrrrrrrrtrtttt", module_word(module, module_at(module, row->instruction)->name),
+                module_row_category(rows, row), module_op_name(&rows->job->module, row->instruction, op_name),
+                module_source(&rows->sources, row->instruction, source), sum->executions, sum->time_s,
+                sum->time_s / sum->executions, sum->exposed_s, sum->flops, sum->hbm_bytes, sum->ici_bytes,
+                module_row_bound(rows, row), module_row_estimated_s(rows, row),
+                module_row_groups(rows, row, text), label[0], label[1], label[2]);
     }
 }

@@ -62,6 +62,15 @@ static struct busy until(const struct queue *queue, double time_s)
     return sum;
 }
 
+/* What a device puts on links for one execution. */
+static double link_bytes(const struct program *program, const struct lowered *item)
+{
+    double bytes = 0;
+    for (int32_t op = item->first_op; op >= 0 && op <= item->end_op; op++)
+        bytes += op_link_bytes(program, &program->op[op]);
+    return bytes / program->slice->chips;
+}
+
 static void describe(struct module_row *row, const struct module_job *job, int32_t instruction)
 {
     const struct module *module = &job->module;
@@ -128,6 +137,7 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
             *(row->product ? &one.sum.matmul_s : &one.sum.elementwise_s) = took->time_s;
     } else {
         one.sum.bytes = row->bytes;
+        one.sum.ici_bytes = link_bytes(rows->program, lowered);
         one.sum.collective_s = took->time_s;
     }
     if (row->collective >= 0 && lowered->first_op >= 0) {
@@ -141,18 +151,21 @@ static void add_execution(struct module_row *row, const struct module_rows *rows
     amounts_add(&row->sum, &one.sum, lowered->times);
 }
 
-int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct trace *trace,
+int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,
                      struct status *st)
 {
+    const struct trace *trace = &run->timing.trace;
     const struct module *module = &job->module;
     struct queue queue;
     struct instruction_time *took = NULL;
-    *rows = (struct module_rows){.job = job, .trace = trace};
+    *rows = (struct module_rows){.job = job, .program = run->timing.whole, .trace = trace};
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     int code = row_of && rows->row ? 0 : status_nomem(st);
     int ready = queue_init(&queue, job, trace, st);
     if (code == 0 && (code = ready) == 0)
+        code = sources_init(&rows->sources, module, st);
+    if (code == 0)
         code = instruction_times(job, trace, &took, st);
     for (int32_t i = 0; i < module->instructions && code == 0; i++)
         row_of[i] = -1;
@@ -173,6 +186,7 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
 void module_rows_free(struct module_rows *rows)
 {
     free(rows->row);
+    sources_free(&rows->sources);
     rows->row = NULL;
     rows->rows = 0;
 }
@@ -204,7 +218,7 @@ struct row_group *row_groups_find(struct row_groups *groups, const char *a, cons
 {
     const char *const key[] = {a, b, c};
     for (int32_t g = groups->count - 1; g >= 0; g--) { /* rows of a group mostly follow each other */
-        char(*word)[MODULE_ROW_TEXT] = groups->of[g].key;
+        char(*word)[SOURCE_TEXT] = groups->of[g].key;
         if (strcmp(word[0], a) == 0 && strcmp(word[1], b) == 0 && strcmp(word[2], c) == 0)
             return &groups->of[g];
     }

@@ -3,6 +3,11 @@
 /*
  * module_rows: what a module's run took, a row an instruction: all its executions together.
  *
+ * Each has a category. What holds the chip's queue is a product (what the MXU runs, kernels whose author gives operations
+ * too), a custom-call of which nobody knows what it computes, a copy (it moves elements and computes nothing: also a fusion of
+ * slices, transposes and the like), host (a copy from or to the host's memory, S(5)), or element-wise, which is all the rest:
+ * loops, reductions, sorts. What communicates has the name of its collective.
+ *
  * Units: in the names. Errors: out of memory. Ownership: the caller's struct, freed with module_rows_free(), safe when
  * zeroed; the job is borrowed.
  */
@@ -12,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "hlo/source.h"
 #include "machine/roofline.h"
 #include "study/job.h"
 #include "study/module_job.h"
@@ -31,6 +37,8 @@ struct amounts {
     double matmul_s, elementwise_s, collective_s; /* time_s, by what it is */
     double behind_matmul_s, behind_elementwise_s; /* collectives: what the queue was busy with meanwhile */
     double bytes, flops, hbm_bytes;               /* of whole arrays of collectives; of what is computed */
+    double
+        ici_bytes; /* that a device puts on links, the mean of all; on a route of several links each counts */
 };
 
 /* Executions that the queue waited for for one reason. */
@@ -55,14 +63,32 @@ struct module_row {
 
 struct module_rows {
     const struct module_job *job;
-    const struct trace *trace; /* borrowed */
-    struct module_row *row;    /* in the order of the first execution */
+    const struct program *program; /* borrowed, as is ... */
+    const struct trace *trace;     /* ... its trace */
+    struct sources sources;
+    struct module_row *row; /* in the order of the first execution */
     int32_t rows;
 };
 
-int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct trace *trace,
+int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,
                      struct status *st);
 void module_rows_free(struct module_rows *rows);
+
+/* "product", "copy", "all-reduce": see above. */
+const char *module_row_category(const struct module_rows *rows, const struct module_row *row);
+/* What an instruction stands for in the user's program, "jit(step)/dot_general", and the line of that, "model.py:20". Of one
+ * without any: of what its body results in, or of the collective in it. Both return `text`, "" if it is not said. */
+const char *module_op_name(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT]);
+const char *module_source(const struct sources *sources, int32_t instruction, char text[static SOURCE_TEXT]);
+/* The layer of a row: as it is labelled; else a scope of its op_name that is numbered, "layers_3"; else the loops of the user's program
+ * that it runs in: "while.280 x4, while.282 x16". Returns `text`, "" outside of all. */
+const char *module_row_layer(const struct module_rows *rows, const struct module_row *row,
+                             char text[static SOURCE_TEXT]);
+/* "MXU", "HBM", "ICI", "PCIe": what its time goes to. */
+const char *module_row_bound(const struct module_rows *rows, const struct module_row *row);
+
+/* What the compiler says that all its executions take, NaN if it does not. */
+double module_row_estimated_s(const struct module_rows *rows, const struct module_row *row);
 
 /* "all-reduce"; of a fusion "fusion". */
 const char *module_row_opcode(const struct module_rows *rows, const struct module_row *row);
@@ -73,7 +99,7 @@ const char *module_row_groups(const struct module_rows *rows, const struct modul
 
 /* Rows that have three words in common, added up. */
 struct row_group {
-    char key[3][MODULE_ROW_TEXT];
+    char key[3][SOURCE_TEXT];
     const struct module_row *first;
     struct waited all;
 };

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "metrics/names.h"
+#include "report/module_rows.h"
 #include "report/perfetto_events.h"
 
 static const double total_max_s = 1e6; /* 10^18 picoseconds */
@@ -66,13 +67,17 @@ static void put(struct json *json, const char *members, ...)
     va_end(list);
 }
 
-/* "all-gather.1" with "-start" or "-done" before its number, as XLA names the halves of an async op. */
+/* "all-gather.1" with "-start" or "-done" before its number, as XLA names the halves of an async op; the name may be that of
+ * the first half already. */
 enum { NAME = STAGE_NAME + 24 };
 static const char *half_name(const char *stage, const char *half, char name[static NAME])
 {
+    static const char start[] = "-start";
     const char *dot = strrchr(stage, '.');
     int n = dot && isdigit((unsigned char)dot[1]) ? (int)(dot - stage) : (int)strlen(stage);
-    snprintf(name, NAME, "%.*s-%s%s", n, stage, half, stage + n);
+    int cut = (int)sizeof start - 1;
+    int stem = n > cut && strncmp(stage + n - cut, start, (size_t)cut) == 0 ? n - cut : n;
+    snprintf(name, NAME, "%.*s-%s%s", stem, stage, half, stage + n);
     return name;
 }
 
@@ -119,7 +124,19 @@ static const char *axes_name(unsigned directions, char text[static AXES])
     return n ? text : NULL;
 }
 
-static void put_args(struct json *json, const struct program *program, const struct event *event)
+/* What the user's program calls it; NULL of what is not said. */
+static const char *op_name_of(const struct perfetto_options *options, const struct event *event,
+                              char text[static SOURCE_TEXT])
+{
+    int32_t instruction = options->instruction ? options->instruction[event->cell.op] : -1;
+    if (event->kind == EVENT_USE || instruction < 0)
+        return NULL;
+    module_op_name(options->module, instruction, text);
+    return *text ? text : NULL;
+}
+
+static void put_args(struct json *json, const struct program *program, const struct perfetto_options *options,
+                     const struct event *event)
 {
     const struct op *op = &program->op[event->cell.op];
     enum event_kind kind = event->kind;
@@ -127,21 +144,22 @@ static void put_args(struct json *json, const struct program *program, const str
     bool send = op->kind == OP_SEND && kind != EVENT_USE;
     bool many = kind == EVENT_STAGE || kind == EVENT_COLLECTIVE;
     bool one = send && (kind == EVENT_PERMUTE || kind == EVENT_LINK || kind == EVENT_WAIT);
-    char axes[AXES], from[24], to[24];
+    char axes[AXES], from[24], to[24], op_name[SOURCE_TEXT];
     if (one) {
         snprintf(from, sizeof from, "TPU:%d", chip);
         snprintf(to, sizeof to, "TPU:%d", op_destination(program, op, chip));
     }
-    put(json, "args:{ frac:f bytes:g axis:s step:i steps:i hops:i from:s to:s",
+    put(json, "args:{ frac:f bytes:g axis:s step:i steps:i hops:i from:s to:s op_name:s",
         kind == EVENT_USE ? event->use_frac : (double)NAN,
         send && kind != EVENT_WAIT ? event->bytes : (double)NAN,
         send ? axes_name(event->directions, axes) : NULL, many || kind == EVENT_USE ? -1 : op->step,
         many ? event->steps : -1, one ? names_links(program, event->cell.op, chip) : -1, one ? from : NULL,
-        one ? to : NULL);
+        one ? to : NULL, op_name_of(options, event, op_name));
     json_end(json);
 }
 
-static void put_event(struct json *json, const struct program *program, const struct event *event)
+static void put_event(struct json *json, const struct program *program,
+                      const struct perfetto_options *options, const struct event *event)
 {
     char name[NAME];
     bool start = event->kind == EVENT_ARROW_START, end = event->kind == EVENT_ARROW_END;
@@ -157,7 +175,7 @@ static void put_event(struct json *json, const struct program *program, const st
         event->pid, event->tid, event->start_ps, lasts ? ps : (int64_t)-1, name_of(program, event, name),
         category(program, event), start || end ? event->arrow : (int64_t)-1, end ? "e" : NULL);
     if (!start && !end)
-        put_args(json, program, event);
+        put_args(json, program, options, event);
     json_end(json);
 }
 
@@ -248,7 +266,7 @@ static int write_json(const struct events *events, const struct perfetto_options
     json_array(&json);
     put_rows(&json, events);
     for (int64_t e = 0; e < events->count; e++)
-        put_event(&json, events->waits->program, &events->event[e]);
+        put_event(&json, events->waits->program, options, &events->event[e]);
     json_end(&json);
     json_end(&json);
     return json_close(&json, st);

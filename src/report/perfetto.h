@@ -11,7 +11,8 @@
  *   Async XLA Ops   a collective from start to done, "all-gather-start.1"; collective-permutes one by one
  *   ICI x+ -> TPU:6 for each outgoing link, the sends whose bytes flow over it (without their latency)
  *
- * Names repeat, as those of a loop's body do; args.step tells them apart. What overlaps goes to rows of the
+ * Names repeat, as those of a loop's body do; args.step tells them apart, and args.op_name says what in a user's program a
+ * compiled instruction stands for. What overlaps goes to rows of the
  * same name with a number: "ICI x+ -> TPU:6 (2)". An arrow goes from a send to each op that waits for it,
  * seen through joins, named after how: "arrived" or "done". Counters "use of ICI x+" show what part of a
  * link's bandwidth flows take, each counted with its mean rate: where flows that end at different times
@@ -30,6 +31,7 @@
 
 #include "base/status.h"
 #include "engine/trace.h"
+#include "hlo/module.h"
 #include "program/fold.h"
 #include "program/program.h"
 #include "study/result.h"
@@ -39,6 +41,8 @@ enum { PERFETTO_CHIPS = 8 }; /* more make files that no viewer opens */
 struct perfetto_options {
     int chips;                   /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
     const struct result *result; /* what was run, for otherData; or NULL */
+    const struct module *module; /* whose instructions the ops are, which have an op_name; or NULL */
+    const int32_t *instruction;  /* [ops] of it; -1: none */
 };
 
 /* The critical chip is traced too, in the place of the last one if need be. `fold` and `trace` as for waits_init(). */

@@ -32,7 +32,7 @@ int report_steps(const struct run *run, FILE *out, struct status *st);
 
 /* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h; 0 chips: as many as it
  * takes by itself); and what of it hides, and its critical path (critical.h). */
-int report_trace(const struct run *run, int chips, FILE *out, struct status *st);
+int report_trace(const struct job *job, const struct run *run, int chips, FILE *out, struct status *st);
 int report_critical(const struct run *run, FILE *out, struct status *st);
 
 /* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the

@@ -10,11 +10,37 @@
 #include "report/critical_print.h"
 #include "report/perfetto.h"
 #include "report/report.h"
+#include "study/module_job.h"
 
-int report_trace(const struct run *run, int chips, FILE *out, struct status *st)
+/* [ops] of which instruction each op of a module's program is, -1 of none; NULL if memory is out. */
+static int32_t *instructions_of(const struct module_job *module, const struct program *program)
 {
-    const struct perfetto_options options = {.chips = chips, .result = &run->result};
-    return perfetto_write(run->timing.whole, &run->timing.fold, &run->timing.trace, &options, out, st);
+    int32_t *of = malloc(((size_t)program->ops + 1) * sizeof *of);
+    for (int32_t op = 0; of && op < program->ops; op++)
+        of[op] = -1;
+    for (int32_t i = 0; of && i < module->lower.items; i++) {
+        const struct lowered *item = &module->lower.item[i];
+        for (int32_t op = item->first_op; op >= 0 && op <= item->end_op; op++)
+            of[op] = item->instruction;
+        if (item->wait_op >= 0 && of[item->wait_op] < 0)
+            of[item->wait_op] = item->instruction;
+    }
+    return of;
+}
+
+int report_trace(const struct job *job, const struct run *run, int chips, FILE *out, struct status *st)
+{
+    const struct module_job *module = module_job_of(job);
+    int32_t *instruction = module ? instructions_of(module, run->timing.whole) : NULL;
+    const struct perfetto_options options = {.chips = chips,
+                                             .result = &run->result,
+                                             .module = module ? &module->module : NULL,
+                                             .instruction = instruction};
+    int code = module && !instruction ? status_nomem(st)
+                                      : perfetto_write(run->timing.whole, &run->timing.fold,
+                                                       &run->timing.trace, &options, out, st);
+    free(instruction);
+    return code;
 }
 
 int report_critical(const struct run *run, FILE *out, struct status *st)

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A program that XLA compiled: where its time goes, in words of the user's program. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/module_print.h"
+#include "report/table.h"
+#include "study/time_breakdown.h"
+
+enum { TOP = 10 };
+
+/* What a row, or several, have of the step: what they compute, and what the chip waits for them. */
+static double share_s(const struct amounts *sum)
+{
+    return sum->matmul_s + sum->elementwise_s + sum->exposed_s;
+}
+
+static int larger_share_first(const void *a, const void *b)
+{
+    const struct row_group *left = a, *right = b;
+    double left_s = share_s(&left->all.sum), right_s = share_s(&right->all.sum);
+    if (left_s != right_s)
+        return left_s < right_s ? 1 : -1;
+    return left->first->instruction < right->first->instruction ? -1 : 1;
+}
+
+static void sort(struct row_groups *groups)
+{
+    if (groups->count > 0)
+        qsort(groups->of, (size_t)groups->count, sizeof *groups->of, larger_share_first);
+}
+
+/* What no instruction accounts for, where it is more than rounding. */
+static double rest_of(const struct row_groups *groups, double total_s)
+{
+    double rest_s = total_s;
+    for (int32_t g = 0; g < groups->count; g++)
+        rest_s -= share_s(&groups->of[g].all.sum);
+    return fabs(rest_s) > 1e-6 * total_s ? rest_s : 0;
+}
+
+static int print_categories(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    struct row_groups categories = {0};
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
+        row_groups_add(&categories, (const char *[]){module_row_category(rows, row), "", ""}, row, NULL);
+    sort(&categories);
+    fputs("# by category: bytes of HBM, of collectives those of the whole arrays; bytes that a device puts on links; "
+          "of the step collectives have what is exposed, others all of their time\n",
+          out);
+    struct table table = table_of(
+        "category, count (), operations ()%.4g, bytes (), on links (B), time (us), exposed (us), share (%)");
+    for (const struct row_group *c = categories.of; c < categories.of + categories.count; c++) {
+        const struct amounts *sum = &c->all.sum;
+        bool communicates = c->first->collective >= 0;
+        table_row(&table, c->key[0], sum->executions, communicates ? NAN : sum->flops,
+                  communicates ? sum->bytes : sum->hbm_bytes, communicates ? sum->ici_bytes : NAN,
+                  sum->time_s, communicates ? sum->exposed_s : NAN, share_s(sum) / total_s);
+    }
+    double rest_s = rest_of(&categories, total_s);
+    if (rest_s != 0)
+        table_row(&table, "idle", NAN, NAN, NAN, NAN, rest_s, NAN, rest_s / total_s);
+    return row_groups_end(&categories, table_end(&table, out, st), st);
+}
+
+/* The rows of the largest numbers, which have any, first; what is equal in the order of the module. */
+struct ranked {
+    double seconds;
+    const struct module_row *row;
+};
+
+static int most_first(const void *a, const void *b)
+{
+    const struct ranked *left = a, *right = b;
+    if (left->seconds != right->seconds)
+        return left->seconds < right->seconds ? 1 : -1;
+    return left->row->instruction < right->row->instruction ? -1 : 1;
+}
+
+/* How many there are; of collectives by what they leave exposed, else of all by what they take. NULL if memory is out. What
+ * takes less than a millionth of the step, as work on scalars does, is not among them. */
+static struct ranked *rank(const struct module_rows *rows, bool collectives, double total_s, int32_t *count)
+{
+    struct ranked *ranked = malloc(((size_t)rows->rows + 1) * sizeof *ranked);
+    *count = 0;
+    for (const struct module_row *row = rows->row; ranked && row < rows->row + rows->rows; row++) {
+        double seconds = collectives ? row->sum.exposed_s : row->sum.time_s;
+        if (seconds > 1e-6 * total_s && (!collectives || row->collective >= 0))
+            ranked[(*count)++] = (struct ranked){seconds, row};
+    }
+    if (*count > 0)
+        qsort(ranked, (size_t)*count, sizeof *ranked, most_first);
+    return ranked;
+}
+
+static const char *name_of(const struct module_rows *rows, const struct module_row *row)
+{
+    return module_word(&rows->job->module, module_at(&rows->job->module, row->instruction)->name);
+}
+
+/* "model.py:20" of "/home/me/model.py:20". */
+static const char *short_source(const struct module_rows *rows, const struct module_row *row,
+                                char text[static SOURCE_TEXT])
+{
+    const char *source = module_source(&rows->sources, row->instruction, text), *slash = strrchr(source, '/');
+    return slash ? slash + 1 : source;
+}
+
+/* Its point on the roofline: operations a second over operations of a byte of HBM; what is no product has only bytes a
+ * second. */
+static void put_roofline(struct table *table, const struct amounts *sum)
+{
+    bool computes = sum->flops > 0, reads = sum->hbm_bytes > 0;
+    table_number(table, computes ? sum->flops / sum->time_s : NAN);
+    table_number(table, reads ? sum->hbm_bytes / sum->time_s : NAN);
+    table_number(table, computes && reads ? sum->flops / sum->hbm_bytes : NAN);
+}
+
+static void put_origin(struct table *table, const struct module_rows *rows, const struct module_row *row)
+{
+    char source[SOURCE_TEXT], op_name[SOURCE_TEXT];
+    table_text(table, short_source(rows, row, source));
+    table_text(table, module_op_name(&rows->job->module, row->instruction, op_name));
+}
+
+static int print_slowest(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    enum { OPS = 7, HBM };
+    int32_t count;
+    struct ranked *slowest = rank(rows, false, total_s, &count);
+    if (!slowest)
+        return status_nomem(st);
+    struct table table =
+        table_of("instruction, category, bound, count (), each (us), all (us), share (%), rate (Top/s)%.1f, "
+                 "HBM (GB/s)%.1f, intensity (op/B)%.1f, source, op_name");
+    table.column[OPS].scale = 1e-12;
+    table.column[HBM].scale = 1e-9;
+    fprintf(out,
+            "# the instructions that take longest, of %d that take time; rate over intensity, operations of a "
+            "byte of HBM, is a point on the roofline\n",
+            count);
+    for (int32_t r = 0; r < count && r < TOP; r++) {
+        const struct module_row *row = slowest[r].row;
+        table_text(&table, name_of(rows, row));
+        table_text(&table, module_row_category(rows, row));
+        table_text(&table, module_row_bound(rows, row));
+        table_number(&table, row->sum.executions);
+        table_number(&table, row->sum.time_s / row->sum.executions);
+        table_number(&table, row->sum.time_s);
+        table_number(&table, share_s(&row->sum) / total_s);
+        put_roofline(&table, &row->sum);
+        put_origin(&table, rows, row);
+    }
+    free(slowest);
+    return table_end(&table, out, st);
+}
+
+static int print_most_exposed(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    int32_t count;
+    struct ranked *exposed = rank(rows, true, total_s, &count);
+    if (!exposed)
+        return status_nomem(st);
+    struct table table = table_of("collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), "
+                                  "share (%), source, op_name");
+    if (count > 0)
+        fprintf(out, "# the collectives that the chip waits for most, of %d that it waits for\n", count);
+    for (int32_t r = 0; r < count && r < TOP; r++) {
+        const struct module_row *row = exposed[r].row;
+        char groups[MODULE_ROW_TEXT];
+        table_text(&table, name_of(rows, row));
+        table_text(&table, module_row_opcode(rows, row));
+        table_text(&table, module_row_groups(rows, row, groups));
+        table_text(&table, row->layout ? row->layout->text : "shortest routes");
+        table_number(&table, row->bytes);
+        table_number(&table, row->sum.executions);
+        table_number(&table, row->sum.time_s / row->sum.executions);
+        table_number(&table, row->sum.exposed_s);
+        table_number(&table, row->sum.exposed_s / total_s);
+        put_origin(&table, rows, row);
+    }
+    free(exposed);
+    if (count == 0)
+        table_free(&table);
+    return count == 0 ? 0 : table_end(&table, out, st);
+}
+
+/* Loops whose trips the text does not say. */
+static void print_trips(const struct module_rows *rows, FILE *out)
+{
+    const struct lower *lower = &rows->job->lower;
+    const struct module *module = &rows->job->module;
+    int32_t printed = -1, all = 0;
+    /* a loop stands where it ran first, and once more for each other time */
+    for (int32_t i = 0; i < module->instructions; i++)
+        for (int32_t l = 0; l < lower->loops && module_at(module, i)->opcode == HLO_WHILE; l++)
+            if (lower->loop[l].instruction == i && printed != i && module_trips_are_inferred(module, i)) {
+                fprintf(out, "%s %s %lld", all++ ? "," : "# trips of loops, found from their conditions:",
+                        module_word(module, module_at(module, i)->name), (long long)lower->loop[l].trips);
+                printed = i;
+            }
+    if (all)
+        fputc('\n', out);
+}
+
+/* Is a computation what another one is, or called by it? */
+static bool is_inside(const struct module *module, int32_t computation, int32_t outer)
+{
+    while (computation != outer && module->caller[computation] >= 0)
+        computation = module_at(module, module->caller[computation])->computation;
+    return computation == outer;
+}
+
+/* Does anything of a branch run? */
+static bool runs(const struct module_rows *rows, int32_t branch)
+{
+    const struct module *module = &rows->job->module;
+    for (int32_t r = 0; r < rows->rows; r++)
+        if (is_inside(module, module_at(module, rows->row[r].instruction)->computation, branch))
+            return true;
+    return false;
+}
+
+static void print_branches(const struct module_rows *rows, FILE *out)
+{
+    const struct module *module = &rows->job->module;
+    int all = 0;
+    for (int32_t i = 0; i < module->instructions; i++) {
+        int32_t branch;
+        for (int b = 0; module_at(module, i)->opcode == HLO_CONDITIONAL &&
+                        (branch = module_called(module, i, b)) >= 0;
+             b++)
+            if (runs(rows, branch))
+                fprintf(out, "%s %s %d (%s)", all++ ? "," : "# branches that are taken:",
+                        module_word(module, module_at(module, i)->name), b,
+                        module_word(module, module->computation[branch].name));
+    }
+    if (all)
+        fputc('\n', out);
+}
+
+int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    if (print_categories(rows, total_s, out, st) < 0 || print_slowest(rows, total_s, out, st) < 0 ||
+        print_most_exposed(rows, total_s, out, st) < 0 || module_print_why(rows, out, st) < 0)
+        return st->code;
+    print_trips(rows, out);
+    print_branches(rows, out);
+    return 0;
+}
+
+int module_print_by(const struct module_rows *rows, const char *by, double total_s, FILE *out,
+                    struct status *st)
+{
+    const double least_frac = 1e-3;
+    struct row_groups groups = {0};
+    int32_t printed = 0;
+    for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
+        char text[SOURCE_TEXT];
+        const char *key = strcmp(by, "source") == 0    ? module_source(&rows->sources, row->instruction, text)
+                          : strcmp(by, "op_name") == 0 ? module_op_name(&rows->job->module, row->instruction, text)
+                                                       : module_row_layer(rows, row, text);
+        row_groups_add(&groups, (const char *[]){key, "", ""}, row, NULL);
+    }
+    sort(&groups);
+    struct table table =
+        table_of("share (%), products (us), others (us), collectives (us), exposed (us), what");
+    table.column[5].name = by;
+    for (; printed < groups.count; printed++) {
+        const struct amounts *sum = &groups.of[printed].all.sum;
+        if (share_s(sum) < least_frac * total_s)
+            break;
+        table_row(&table, share_s(sum) / total_s, sum->matmul_s, sum->elementwise_s, sum->collective_s,
+                  sum->exposed_s, groups.of[printed].key[0]);
+    }
+    fprintf(out, "# by %s: the share of the step is products, others and what of collectives is exposed; %d below 0.1 %% each\n",
+            by, groups.count - printed);
+    return row_groups_end(&groups, table_end(&table, out, st), st);
+}
