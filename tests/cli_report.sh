@@ -27,7 +27,7 @@ says 'add\.3 element-wise HBM 1 12\.583 12\.583 3\.4 - 1000\.0 - old\.py:3 jit\(
 says 'fusion\.1 copy HBM 1 4\.194 4\.194 1\.1 - 1000\.0 - train\.py:7 jit\(step\)/transpose'
 says 'all-reduce\.1 all-reduce \{\{0,1,2,3\}\} box of 4 \(x ring\) 2097152 4 21\.729 86\.915 23\.8 model\.py:20 jit\(step\)/while/body/psum'
 says '# trips of loops, found from their conditions: while\.2 2, while\.1 4'
-says '# branches that are taken: conditional\.1 0 \(update\)'
+says '# conditional\.1: branch 0 runs, the slowest; --branch names another'
 # the loop that XLA made of a product is no layer of the program
 says '95\.4 257\.698 0\.000 262\.687 90\.888 while\.1 x4'
 step --by source >"$scratch/said"

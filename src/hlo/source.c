@@ -73,14 +73,15 @@ static const char *row_of(const struct sources *sources, enum source_table table
     return number > 0 && number <= sources->table[table].rows ? sources->table[table].row[number - 1] : NULL;
 }
 
-/* Copies what is in quotes, of what is too long the end. */
+/* Copies what is in quotes, of what is too long the end, without the backslashes of "p[\'w\']". */
 static int copy_quoted(const char *quoted, char *text, int room)
 {
-    if (!quoted || *quoted != '"')
-        return 0;
-    int length = (int)strcspn(quoted + 1, "\"\n"), most = room - 1;
-    const char *from = quoted + 1 + (length > most ? length - most : 0);
-    return snprintf(text, (size_t)room, "%.*s", length < most ? length : most, from);
+    int used = 0, length = quoted && *quoted == '"' ? (int)strcspn(quoted + 1, "\"\n") : 0;
+    for (int i = length > room - 1 ? length - room + 1 : 0; i < length; i++)
+        if (quoted[1 + i] != '\\')
+            text[used++] = quoted[1 + i];
+    text[used] = '\0';
+    return used;
 }
 
 char *source_line(const struct sources *sources, int32_t instruction, char text[static SOURCE_TEXT])
@@ -95,7 +96,6 @@ char *source_line(const struct sources *sources, int32_t instruction, char text[
         file = value_of(metadata, "source_file");
         line = value_of(metadata, "source_line");
     }
-    text[0] = '\0';
     int used = copy_quoted(file, text, SOURCE_TEXT - NUMBER);
     if (used > 0 && line)
         snprintf(text + used, NUMBER, ":%d", atoi(line));
@@ -104,7 +104,6 @@ char *source_line(const struct sources *sources, int32_t instruction, char text[
 
 char *source_op_name(const struct module *module, int32_t instruction, char text[static SOURCE_TEXT])
 {
-    text[0] = '\0';
     copy_quoted(value_of(module_value(module, instruction, ATTR_METADATA), "op_name"), text, SOURCE_TEXT);
     return text;
 }

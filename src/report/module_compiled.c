@@ -47,7 +47,8 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++)
         row_groups_add(&categories, (const char *[]){module_row_category(rows, row), "", ""}, row, NULL);
     sort(&categories);
-    fputs("# by category: bytes of HBM, of collectives those of the whole arrays; bytes that a device puts on links; "
+    fputs("# by category: bytes of HBM, of collectives those of the whole arrays; bytes that a device puts "
+          "on links; "
           "of the step collectives have what is exposed, others all of their time\n",
           out);
     struct table table = table_of(
@@ -137,10 +138,11 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
                  "HBM (GB/s)%.1f, intensity (op/B)%.1f, source, op_name");
     table.column[OPS].scale = 1e-12;
     table.column[HBM].scale = 1e-9;
-    fprintf(out,
-            "# the instructions that take longest, of %d that take time; rate over intensity, operations of a "
-            "byte of HBM, is a point on the roofline\n",
-            count);
+    fprintf(
+        out,
+        "# the instructions that take longest, of %d that take time; rate over intensity, operations of a "
+        "byte of HBM, is a point on the roofline\n",
+        count);
     for (int32_t r = 0; r < count && r < TOP; r++) {
         const struct module_row *row = slowest[r].row;
         table_text(&table, name_of(rows, row));
@@ -163,8 +165,9 @@ static int print_most_exposed(const struct module_rows *rows, double total_s, FI
     struct ranked *exposed = rank(rows, true, total_s, &count);
     if (!exposed)
         return status_nomem(st);
-    struct table table = table_of("collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), "
-                                  "share (%), source, op_name");
+    struct table table =
+        table_of("collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), "
+                 "share (%), source, op_name");
     if (count > 0)
         fprintf(out, "# the collectives that the chip waits for most, of %d that it waits for\n", count);
     for (int32_t r = 0; r < count && r < TOP; r++) {
@@ -205,49 +208,12 @@ static void print_trips(const struct module_rows *rows, FILE *out)
         fputc('\n', out);
 }
 
-/* Is a computation what another one is, or called by it? */
-static bool is_inside(const struct module *module, int32_t computation, int32_t outer)
-{
-    while (computation != outer && module->caller[computation] >= 0)
-        computation = module_at(module, module->caller[computation])->computation;
-    return computation == outer;
-}
-
-/* Does anything of a branch run? */
-static bool runs(const struct module_rows *rows, int32_t branch)
-{
-    const struct module *module = &rows->job->module;
-    for (int32_t r = 0; r < rows->rows; r++)
-        if (is_inside(module, module_at(module, rows->row[r].instruction)->computation, branch))
-            return true;
-    return false;
-}
-
-static void print_branches(const struct module_rows *rows, FILE *out)
-{
-    const struct module *module = &rows->job->module;
-    int all = 0;
-    for (int32_t i = 0; i < module->instructions; i++) {
-        int32_t branch;
-        for (int b = 0; module_at(module, i)->opcode == HLO_CONDITIONAL &&
-                        (branch = module_called(module, i, b)) >= 0;
-             b++)
-            if (runs(rows, branch))
-                fprintf(out, "%s %s %d (%s)", all++ ? "," : "# branches that are taken:",
-                        module_word(module, module_at(module, i)->name), b,
-                        module_word(module, module->computation[branch].name));
-    }
-    if (all)
-        fputc('\n', out);
-}
-
 int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     if (print_categories(rows, total_s, out, st) < 0 || print_slowest(rows, total_s, out, st) < 0 ||
         print_most_exposed(rows, total_s, out, st) < 0 || module_print_why(rows, out, st) < 0)
         return st->code;
     print_trips(rows, out);
-    print_branches(rows, out);
     return 0;
 }
 
@@ -259,9 +225,10 @@ int module_print_by(const struct module_rows *rows, const char *by, double total
     int32_t printed = 0;
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         char text[SOURCE_TEXT];
-        const char *key = strcmp(by, "source") == 0    ? module_source(&rows->sources, row->instruction, text)
-                          : strcmp(by, "op_name") == 0 ? module_op_name(&rows->job->module, row->instruction, text)
-                                                       : module_row_layer(rows, row, text);
+        const char *key = strcmp(by, "source") == 0 ? module_source(&rows->sources, row->instruction, text)
+                          : strcmp(by, "op_name") == 0
+                              ? module_op_name(&rows->job->module, row->instruction, text)
+                              : module_row_layer(rows, row, text);
         row_groups_add(&groups, (const char *[]){key, "", ""}, row, NULL);
     }
     sort(&groups);
@@ -275,7 +242,9 @@ int module_print_by(const struct module_rows *rows, const char *by, double total
         table_row(&table, share_s(sum) / total_s, sum->matmul_s, sum->elementwise_s, sum->collective_s,
                   sum->exposed_s, groups.of[printed].key[0]);
     }
-    fprintf(out, "# by %s: the share of the step is products, others and what of collectives is exposed; %d below 0.1 %% each\n",
+    fprintf(out,
+            "# by %s: the share of the step is products, others and what of collectives is exposed; %d below "
+            "0.1 %% each\n",
             by, groups.count - printed);
     return row_groups_end(&groups, table_end(&table, out, st), st);
 }

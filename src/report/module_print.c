@@ -162,18 +162,22 @@ static void print_remote(const struct module_rows *rows, FILE *out)
     }
 }
 
-int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+static int print_model(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
-    if (!rows->job->of_model)
-        return module_print_compiled(rows, total_s, out, st) < 0 ? st->code : print_uncosted(rows, out, st);
     print_totals(rows, out);
     if (module_print_breakdown(rows, total_s, out, st) < 0 || module_print_memory(rows, out, st) < 0 ||
-        module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0 ||
-        print_top(rows, total_s, out, st) < 0)
+        module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0)
         return st->code;
+    return print_top(rows, total_s, out, st);
+}
+
+int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+{
+    int code = rows->job->of_model ? print_model(rows, total_s, out, st)
+                                   : module_print_compiled(rows, total_s, out, st);
     print_branches(rows, out);
     print_remote(rows, out);
-    return print_uncosted(rows, out, st);
+    return code < 0 ? code : print_uncosted(rows, out, st);
 }
 
 void module_write(const struct module_rows *rows, struct csv_writer *csv)

@@ -14,8 +14,8 @@
 #include "report/module_rows.h"
 
 int module_print(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
-/* Of HLO text: by category, the ten slowest instructions, the ten collectives that are exposed most, and why; trips and
- * branches that the text does not say. Part of module_print(). */
+/* Of HLO text: by category, the ten slowest instructions, the ten collectives that are exposed most, and why; trips that the text
+ * does not say. Part of module_print(). */
 int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 /* The same rows by "source", "op_name" or "layer". */
 int module_print_by(const struct module_rows *rows, const char *by, double total_s, FILE *out,

@@ -9,10 +9,10 @@
 /* What only moves elements. */
 static bool moves(enum opcode opcode)
 {
-    static const enum opcode movers[] = {HLO_BROADCAST, HLO_CONCATENATE, HLO_COPY,
-                                         HLO_DYNAMIC_SLICE, HLO_DYNAMIC_UPDATE_SLICE, HLO_GATHER,
-                                         HLO_PAD, HLO_RESHAPE, HLO_REVERSE,
-                                         HLO_SLICE, HLO_TRANSPOSE};
+    static const enum opcode movers[] = {
+        HLO_BROADCAST, HLO_CONCATENATE, HLO_COPY,    HLO_DYNAMIC_SLICE, HLO_DYNAMIC_UPDATE_SLICE,
+        HLO_GATHER,    HLO_PAD,         HLO_RESHAPE, HLO_REVERSE,       HLO_SLICE,
+        HLO_TRANSPOSE};
     for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
         if (opcode_info(opcode)->whole == movers[i])
             return true;
