@@ -38,7 +38,7 @@ struct outputs {
     bool brief; /* only which points are fastest: no reports of each, and those that cannot run stand aside */
     char devices[RESULT_LINE];      /* what was said last of where devices are */
     struct module_compare *compare; /* of two texts, that is filled from their runs; NULL: none */
-    const char *by; /* what instructions are added up by as well, or NULL */
+    const char *by;                 /* what instructions are added up by as well, or NULL */
     struct budget_hold held;
     struct batch batch;
 };

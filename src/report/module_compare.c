@@ -10,31 +10,19 @@
 
 enum { MOST = 20 };
 
-/* What JAX calls an instruction, or of a fusion what it calls its root: so many characters, 0 where nothing is said. */
-static const char *op_name(const struct module *module, int32_t instruction, size_t *length)
-{
-    static const char key[] = "op_name=\"";
-    const char *at = strstr(module_value(module, instruction, ATTR_METADATA), key);
-    int32_t body = at ? -1 : module_called(module, instruction, 0);
-    if (body >= 0)
-        return op_name(module, module->computation[body].root, length);
-    *length = at ? strcspn(at + sizeof key - 1, "\"") : 0;
-    return at ? at + sizeof key - 1 : "";
-}
-
 /* That of a name, new or not; NULL if memory is out. */
-static struct compared *find(struct module_compare *compare, const char *name, size_t length)
+static struct compared *find(struct module_compare *compare, const char *name)
 {
     const struct lookup_entry *at = NULL;
-    uint32_t hash = lookup_hash(0, name, length);
+    uint32_t hash = lookup_hash(0, name, strlen(name));
     for (int32_t i; (i = lookup_next(&compare->known, hash, &at)) >= 0;)
-        if (strncmp(compare->of[i].name, name, length) == 0 && compare->of[i].name[length] == '\0')
+        if (strcmp(compare->of[i].name, name) == 0)
             return &compare->of[i];
     if (!GROW(compare->of, compare->count, compare->room) ||
         lookup_add(&compare->known, hash, compare->count) < 0)
         return NULL;
     struct compared *made = &compare->of[compare->count];
-    *made = (struct compared){.name = strndup(name, length)};
+    *made = (struct compared){.name = strdup(name)};
     compare->count += made->name != NULL;
     return made->name ? made : NULL;
 }
@@ -44,15 +32,10 @@ int module_compare_add(struct module_compare *compare, int side, const struct mo
 {
     const struct module *module = &rows->job->module;
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
-        char opcode[MODULE_ROW_TEXT];
-        size_t length;
-        const char *name = op_name(module, row->instruction, &length);
-        if (length == 0) {
-            snprintf(opcode, sizeof opcode, "(%s)", module_row_opcode(rows, row));
-            name = opcode;
-            length = strlen(opcode);
-        }
-        struct compared *of = find(compare, name, length);
+        char name[SOURCE_TEXT];
+        if (!*module_op_name(module, row->instruction, name))
+            snprintf(name, sizeof name, "(%s)", module_row_opcode(rows, row));
+        struct compared *of = find(compare, name);
         if (!of)
             return status_nomem(st);
         of->held_s[side] += row->collective >= 0 ? row->sum.exposed_s : row->sum.time_s;
