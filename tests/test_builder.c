@@ -127,18 +127,6 @@ static void collectives(void)
     close_bench(&t);
 }
 
-static void permutes(void)
-{
-    struct bench t;
-    open_bench(&t);
-    int32_t a = parameter(&t, "a", (int64_t[]){8}, 1, "P(tp)");
-    /* over dp, position p to p + 1: devices 0 -> 2 -> 4 -> 6 -> 0, and 1 -> 3 -> 5 -> 7 -> 1 */
-    int32_t moved = build_permute(&t.b, a, &t.dp, (int[]){1, 2, 3, 0});
-    numbers_are(&t, moved, ATTR_SOURCE_TARGET_PAIRS,
-                (int64_t[]){0, 2, 2, 4, 4, 6, 6, 0, 1, 3, 3, 5, 5, 7, 7, 1}, 16);
-    close_bench(&t);
-}
-
 static void labels(void)
 {
     struct bench t;
@@ -163,4 +151,4 @@ static void labels(void)
     close_bench(&t);
 }
 
-SUITE("builder", TEST(shapes), TEST(collectives), TEST(permutes), TEST(labels))
+SUITE("builder", TEST(shapes), TEST(collectives), TEST(labels))

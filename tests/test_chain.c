@@ -76,7 +76,7 @@ static int open_chain(const struct problem *problem, int64_t most, unsigned afte
         return st->code;
     if (most)
         expr_scale(&expr, &axes, most);
-    return chain_build(&expr, &axes, after, chain, st);
+    return chain_build(&expr, &axes, &(struct chain_plan){.after = after}, chain, st);
 }
 
 static void infers(void)
@@ -210,13 +210,14 @@ static void draw(struct expr *expr, int axes, struct suite_random *r)
     cut_at_random(out, axes, r);
 }
 
-/* The chain that gathers some dims after its last product makes the same. */
-static void gathers_after(const struct expr *expr, const struct axes *axes, unsigned after, uint64_t seed)
+/* The chain by another plan, such as one that gathers some dims after its last product, makes the same. */
+static void multiplies_by_plan(const struct expr *expr, const struct axes *axes,
+                               const struct chain_plan *plan, uint64_t seed)
 {
     struct chain chain = {0};
     struct status st = {0};
     char text[EXPR_TEXT];
-    OKAY(chain_build(expr, axes, after, &chain, &st), st);
+    OKAY(chain_build(expr, axes, plan, &chain, &st), st);
     OKAY(module_check(&chain.model.module, NULL, &st), st);
     if (st.code == 0)
         OKAY(chain_verify(&chain, &chain.model.module, seed, &st), st);
@@ -225,13 +226,29 @@ static void gathers_after(const struct expr *expr, const struct axes *axes, unsi
     model_free(&chain.model);
 }
 
+/* Some of all plans of its last product. Returns how many. */
+static int multiplies_by_plans(const struct chain *chain, const struct expr *expr, const struct axes *axes,
+                               uint64_t seed)
+{
+    enum { EVERY = 31 };
+    const struct tensor wanted = tensor_of(&expr->output);
+    struct chain_plan plan = {.planned = true};
+    int plans = product_plans(&chain->left, &chain->right, &wanted, axes), ran = 0;
+    for (int p = (int)(seed % EVERY); p < plans; p += EVERY)
+        if (product_plan_at(&chain->left, &chain->right, &wanted, axes, p, &plan.product)) {
+            multiplies_by_plan(expr, axes, &plan, seed);
+            ran++;
+        }
+    return ran;
+}
+
 /* Any shardings of operands and output, on meshes of up to four axes. What is refused has partial sums in the middle, or
  * operands that meet on a diagonal. */
 static void multiplies_whatever_the_shardings(void)
 {
     static const char *const meshes[] = {"a=2,b=3", "a=4", "a=2,b=2,c=3", "a=2,b=2,c=2,d=3", "a=1,b=4"};
     struct suite_random r = {20261122};
-    int ran = 0, waited = 0;
+    int ran = 0, waited = 0, planned = 0;
     for (int i = 0; i < 150; i++) {
         struct axes axes;
         struct expr expr;
@@ -241,13 +258,14 @@ static void multiplies_whatever_the_shardings(void)
         OKAY(axes_parse(meshes[i % 5], &axes, &st), st);
         draw(&expr, axes.count, &r);
         expr_print(&expr, &axes, text);
-        if (chain_build(&expr, &axes, 0, &chain, &st) == 0) {
+        if (chain_build(&expr, &axes, &(struct chain_plan){.after = 0}, &chain, &st) == 0) {
             OKAY(module_check(&chain.model.module, NULL, &st), st);
             OKAY(chain_verify(&chain, &chain.model.module, 5 + (uint64_t)i, &st), st);
             if (i % 15 == 0)
                 multiplies_by(&chain, text, (uint64_t)i);
             for (unsigned after = chain.choices; after; after = (after - 1) & chain.choices, waited++)
-                gathers_after(&expr, &axes, after, (uint64_t)i);
+                multiplies_by_plan(&expr, &axes, &(struct chain_plan){.after = after}, (uint64_t)i);
+            planned += multiplies_by_plans(&chain, &expr, &axes, (uint64_t)i);
             ran++;
         } else {
             CU_ASSERT(expr.operands > 2);
@@ -259,6 +277,7 @@ static void multiplies_whatever_the_shardings(void)
     }
     CU_ASSERT(ran > 110);
     CU_ASSERT(waited > 10);
+    CU_ASSERT(planned > 100);
 }
 
 SUITE("chain", TEST(infers), TEST(infers_what_may_wait), TEST(multiplies),

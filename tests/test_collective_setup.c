@@ -61,11 +61,13 @@ static const struct {
     {1, "broadcast --slice 4x4x4 --ring bidi-half --size 6MB"},
     {1, "broadcast --slice 7 --wrap none --ring bidi --root 2 --size 6MB"},
     /* thin products: every step waits for its permute; on a ring of 4 there are 3, both ways 2 */
-    {1, "'bf16[4096@x,512] . bf16[512,8] -> bf16[4096,8]' --slice 4 --wrap all --strategy naive"},
+    {1, "'bf16[4096@x,512] . bf16[512,8] -> bf16[4096,8]' --slice 4 --wrap all --strategy naive --plan "
+        "textbook"},
     {3, "'bf16[4096@x,512] . bf16[512,8] -> bf16[4096,8]' --slice 4 --wrap all --strategy uni"},
     {2, "'bf16[4096@x,512] . bf16[512,8] -> bf16[4096,8]' --slice 4 --wrap all --strategy bidi"},
     {3, "'bf16[4096@x,512] . bf16[512,8] -> bf16[4096,8]' --slice 4 --wrap all --strategy bidi-half"},
-    {1, "'bf16[4096,8@x] . bf16[8@x,512] -> bf16[4096@x,512]' --slice 4 --wrap all --strategy naive"},
+    {1, "'bf16[4096,8@x] . bf16[8@x,512] -> bf16[4096@x,512]' --slice 4 --wrap all --strategy naive --plan "
+        "textbook"},
     {3, "'bf16[4096,8@x] . bf16[8@x,512] -> bf16[4096@x,512]' --slice 4 --wrap all --strategy uni"},
     /* five all-reduces, one after the other */
     {5, "'bf16[4000,8@x] . bf16[8@x,512] -> bf16[4000,512]' --slice 4 --wrap all --strategy bidi "

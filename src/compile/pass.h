@@ -101,6 +101,8 @@ enum { OVERLAP_CHUNKS = 256 }; /* at most */
 /* A matmul's output that is cut less than its operand is: the operand is gathered, in a loop with the product or before it,
  * or each device multiplies what it has, and the output is gathered. */
 enum overlap_gather { GATHER_AUTO, GATHER_BEFORE, GATHER_AFTER };
+/* How a matmul is done: by the textbook's four cases, or as is fastest of what XLA's partitioner may make of it, too. */
+enum matmul_plan { PLAN_AUTO, PLAN_TEXTBOOK };
 const char *pass_way_name(enum overlap_way way);
 int pass_way_by_name(const char *name, struct status *st); /* OVERLAP_WAYS for auto */
 

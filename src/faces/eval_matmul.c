@@ -79,7 +79,7 @@ int eval_matmul(struct job *job, FILE *out, struct status *st)
         expr_parse(point->work.op, point->work.dims, (enum dtype_id)dtype, axes, &expr, st) < 0 ||
         check_size(&expr, st) < 0)
         return st->code;
-    int code = chain_build(&expr, axes, 0, &chain, st);
+    int code = chain_build(&expr, axes, &(struct chain_plan){.after = 0}, &chain, st);
     if (code == 0) {
         fprintf(out, "# %s on mesh %s, strategy %s\n", expr_print(&expr, axes, text), axes_print(axes, mesh),
                 point->schedule.strategy);

@@ -145,8 +145,7 @@ int32_t build_all_to_all(struct builder *b, int32_t a, const struct axis_list *o
 int32_t build_ragged_all_to_all(struct builder *b, int32_t in, int32_t out, const int32_t offset[2],
                                 const int32_t size[2], const struct axis_list *over,
                                 const struct ragged_rows *rows);
-/* What position p of the list has, position target[p] gets; or by pairs of devices, source and target. */
-int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[]);
+/* By pairs of devices, source and target. */
 int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], int pairs);
 /* table[index] as an s32[], of an index without dims; of a negative one, by the device that it runs on. */
 int32_t build_look_up(struct builder *b, const int64_t table[], int n, int32_t index);

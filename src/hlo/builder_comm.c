@@ -172,28 +172,6 @@ int32_t build_permute_pairs(struct builder *b, int32_t a, const int64_t pair[], 
     return builder_label(b, made);
 }
 
-int32_t build_permute(struct builder *b, int32_t a, const struct axis_list *over, const int target[])
-{
-    struct groups groups;
-    struct status st = {0};
-    int64_t *pair = malloc(2 * (size_t)axes_devices(b->axes) * sizeof *pair);
-    if (!pair || groups_over_axes(b->axes, over, &groups, &st) < 0) {
-        builder_fail(b, STATUS_NOMEM);
-        free(pair);
-        return 0;
-    }
-    int pairs = 0;
-    for (int g = 0; g < groups.count; g++)
-        for (int p = 0; p < groups.size; p++) {
-            pair[2 * pairs] = groups.member[g * groups.size + p];
-            pair[2 * pairs++ + 1] = groups.member[g * groups.size + target[p]];
-        }
-    int32_t made = build_permute_pairs(b, a, pair, pairs);
-    groups_free(&groups);
-    free(pair);
-    return made;
-}
-
 int32_t build_block(struct builder *b, int32_t a, int dim, int64_t length, int32_t start)
 {
     int64_t size[BUILDER_DIMS];

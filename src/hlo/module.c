@@ -319,7 +319,13 @@ void module_attribute_text(struct module *module, enum attribute_key key, const 
 
 void module_add_label(struct module *module, const char *key, const char *value)
 {
-    const struct attribute *labels = module_find(module, module->instructions - 1, ATTR_FRONTEND_ATTRIBUTES);
+    module_add_label_to(module, module->instructions - 1, key, value);
+}
+
+void module_add_label_to(struct module *module, int32_t at, const char *key, const char *value)
+{
+    const struct attribute *labels = module_find(module, at, ATTR_FRONTEND_ATTRIBUTES);
+    assert(labels || at == module->instructions - 1 || module->error);
     const char *old = labels ? module_word(module, labels->text) : "{}";
     size_t kept = strlen(old) - 1; /* without the brace at its end */
     char *text = malloc(kept + strlen(key) + strlen(value) + sizeof ",=\"\"}");

@@ -207,6 +207,8 @@ void module_attribute(struct module *module, enum attribute_key key, const int64
 void module_attribute_text(struct module *module, enum attribute_key key, const char *name, const char *text);
 /* One more label of our own for the instruction that was added last: frontend_attributes={layer="3"}. */
 void module_add_label(struct module *module, const char *key, const char *value);
+/* ... or for one that has labels already. */
+void module_add_label_to(struct module *module, int32_t at, const char *key, const char *value);
 /* The same for a reader, which has spans of a text and no strings: texts of the module. */
 int32_t module_name(struct module *module, const char *name, int length); /* not looked for among the texts */
 int32_t module_add_named(struct module *module, enum opcode opcode, int32_t name, int32_t shape,

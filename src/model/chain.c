@@ -92,7 +92,8 @@ static unsigned find_choices(const struct tensor *left, const struct tensor *rig
 }
 
 /* out = out . right, of which the last contracts its first dim. */
-static int multiply(const struct expr *expr, struct chain *chain, int i, unsigned after, struct tensor *out)
+static int multiply(const struct expr *expr, struct chain *chain, int i, const struct chain_plan *plan,
+                    struct tensor *out)
 {
     struct builder *b = &chain->model.builder;
     bool last = i == expr->operands - 2, says = last && expr->has_output;
@@ -103,15 +104,15 @@ static int multiply(const struct expr *expr, struct chain *chain, int i, unsigne
     if (says && wanted.dims == left.dims + right.dims - 2)
         chain->choices = find_choices(&left, &right, &wanted);
     for (int o = 0; o < wanted.dims; o++)
-        if (chain->choices & after & 1u << o)
+        if (chain->choices & plan->after & 1u << o)
             first.dim[o].shard = *own_cut(&left, &right, o);
-    *out = tensor_matmul(b, &left, &right, 0, says ? &first : NULL, chain->dtype);
+    chain->left = left;
+    chain->right = right;
+    *out = says && plan->planned ? tensor_matmul_as(b, &left, &right, &plan->product, &wanted, chain->dtype)
+                                 : tensor_matmul(b, &left, &right, 0, says ? &first : NULL, chain->dtype);
     if (b->module->error) {
-        if (!says && is_partial(&left, &right)) {
+        if (!says && is_partial(&left, &right))
             chain->ambiguous = i;
-            chain->left = left;
-            chain->right = right;
-        }
         return b->status->code < 0 ? status_prefix(b->status, "matmul: ") : b->module->error;
     }
     if (says)
@@ -119,8 +120,8 @@ static int multiply(const struct expr *expr, struct chain *chain, int i, unsigne
     return b->module->error;
 }
 
-int chain_build(const struct expr *expr, const struct axes *axes, unsigned after, struct chain *chain,
-                struct status *st)
+int chain_build(const struct expr *expr, const struct axes *axes, const struct chain_plan *plan,
+                struct chain *chain, struct status *st)
 {
     *chain = (struct chain){.ambiguous = -1, .dtype = expr->operand[0].dtype};
     declare(expr, axes, chain, st);
@@ -129,7 +130,7 @@ int chain_build(const struct expr *expr, const struct axes *axes, unsigned after
     if (code == 0)
         out = chain->model.input[0].tensor;
     for (int i = 0; i < expr->operands - 1 && code == 0; i++)
-        code = multiply(expr, chain, i, after, &out);
+        code = multiply(expr, chain, i, plan, &out);
     chain->model.builder.layer = 0;
     const char *name = expr->has_output && expr->output.name[0] ? expr->output.name : "product";
     return model_end(&chain->model, name, &out, false, st);

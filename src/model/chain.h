@@ -15,6 +15,14 @@
 #include "model/model.h"
 #include "notation/expr.h"
 
+/* How the last product is done: by the textbook's cases, where `after` says which of the choices are gathered after it; 0 where
+ * nobody has a preference, as loops gather while they multiply. Or by a plan of its own (tensor.h). */
+struct chain_plan {
+    bool planned;
+    unsigned after;
+    struct product_plan product;
+};
+
 struct chain {
     struct model model;
     unsigned
@@ -22,14 +30,12 @@ struct chain {
     /* Why it failed, where the sums of a product are partial and nothing says what becomes of them: the number of the
      * product, from 0, and its operands; else -1. */
     int ambiguous;
-    struct tensor left, right;
+    struct tensor left, right; /* of that product, or of the last one */
     enum dtype_id dtype;
 };
 
-/* `after`: of the choices, those dims that are gathered after the last product; 0 where nobody has a preference, as loops
- * gather while they multiply. */
-int chain_build(const struct expr *expr, const struct axes *axes, unsigned after, struct chain *chain,
-                struct status *st);
+int chain_build(const struct expr *expr, const struct axes *axes, const struct chain_plan *plan,
+                struct chain *chain, struct status *st);
 
 /* "all-gather left columns over Y, then multiply 512x2048 . 2048x2048; ...": what the module of a chain does, before any
  * pass, in words. Returns `text`, cut where it is longer. */

@@ -122,17 +122,22 @@ static void cut_operands(struct matmul *m, const struct tensor *wanted)
     }
 }
 
-/* Partial sums are scattered where the result is to be cut by their axes, and reduced over the others. */
-static void sum_up(struct matmul *m, const struct tensor *wanted)
+/* Partial sums are scattered where the result is to be cut by their axes, and reduced over the others. By the textbook it is to
+ * be cut by them next; else they may be put in order later. */
+static void sum_up(struct matmul *m, const struct tensor *wanted, bool anywhere)
 {
     for (int o = 0; wanted && o < m->out.dims; o++) {
         struct axis_list *cut = &m->out.dim[o].shard, more = {0}, left = {0};
         const struct axis_list *want = &wanted->dim[o].shard;
-        if (axis_list_common(want, cut) < cut->count)
+        if (!anywhere && axis_list_common(want, cut) < cut->count)
             continue;
-        for (int i = cut->count; i < want->count && axis_list_has(&m->partial, want->axis[i]); i++)
-            more.axis[more.count++] = want->axis[i];
-        if (more.count == 0)
+        for (int i = anywhere ? 0 : cut->count; i < want->count; i++)
+            if (axis_list_has(&m->partial, want->axis[i]))
+                more.axis[more.count++] = want->axis[i];
+            else if (!anywhere)
+                break;
+        int parts = axis_list_size(cut, m->b->axes) * axis_list_size(&more, m->b->axes);
+        if (more.count == 0 || m->out.dim[o].n % parts != 0)
             continue;
         m->out.value = build_reduce_scatter(m->b, m->out.value, &more, o);
         axis_list_append(cut, &more);
@@ -166,11 +171,60 @@ static void refuse_ambiguous(const struct matmul *m)
                 text[0], text[1]);
 }
 
+/* What only takes a part of an operand, or turns it, runs with the product that reads it, which reads no more bytes for that. */
+static void fuse(struct builder *b, int32_t value)
+{
+    for (; b->module->error == 0; value = module_operand(b->module, value, 0)) {
+        enum opcode opcode = module_at(b->module, value)->opcode;
+        if (opcode == HLO_TRANSPOSE || opcode == HLO_DYNAMIC_SLICE)
+            module_add_label_to(b->module, value, "hbm_bytes", "0");
+        else if (opcode != HLO_RESHAPE)
+            return;
+    }
+}
+
+/* The operands as a plan has them. */
+static void move_operands(struct matmul *m, const struct product_plan *plan)
+{
+    for (int s = 0; s < 2; s++) {
+        struct tensor cut = m->side[s];
+        cut.dim[m->contracted[s]].shard = plan->contracted;
+        for (int o = 0; o < m->out.dims; o++)
+            if (m->from[o].side == s)
+                cut.dim[m->from[o].dim].shard = plan->dim[o];
+        m->side[s] = tensor_move(m->b, &m->side[s], &cut, plan->moves);
+        fuse(m->b, m->side[s].value);
+    }
+    m->partial = plan->contracted;
+}
+
+/* The product of operands that are cut as it needs them. */
+static void multiply(struct matmul *m, const struct tensor *wanted, bool anywhere, enum dtype_id dtype)
+{
+    const struct dot_dims how = {.contracted = 1, .contract = {{m->contracted[0]}, {m->contracted[1]}}};
+    if (!keep_cuts(m))
+        return;
+    m->out.value = build_dot(m->b, m->side[0].value, m->side[1].value, &how, dtype);
+    sum_up(m, wanted, anywhere);
+}
+
+struct tensor tensor_matmul_as(struct builder *b, const struct tensor *left, const struct tensor *right,
+                               const struct product_plan *plan, const struct tensor *wanted,
+                               enum dtype_id dtype)
+{
+    struct matmul m = {.b = b, .side = {*left, *right}, .contracted = {left->dims - 1, 0}};
+    if (b->module->error)
+        return *wanted;
+    lay_out(&m);
+    move_operands(&m, plan);
+    multiply(&m, wanted, plan->moves & MOVE_PERMUTE, dtype);
+    return b->module->error ? *wanted : tensor_move(b, &m.out, wanted, plan->moves);
+}
+
 struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const struct tensor *right,
                             int contracted, const struct tensor *wanted, enum dtype_id dtype)
 {
     struct matmul m = {.b = b, .side = {*left, *right}, .contracted = {left->dims - 1, contracted}};
-    const struct dot_dims how = {.contracted = 1, .contract = {{left->dims - 1}, {contracted}}};
     if (b->module->error)
         return wanted ? *wanted : *left;
     lay_out(&m);
@@ -184,9 +238,6 @@ struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const 
     gather_operands(&m);
     if (wanted)
         cut_operands(&m, wanted);
-    if (!keep_cuts(&m))
-        return m.out;
-    m.out.value = build_dot(b, m.side[0].value, m.side[1].value, &how, dtype);
-    sum_up(&m, wanted);
-    return wanted ? tensor_reshard(b, &m.out, wanted) : m.out;
+    multiply(&m, wanted, false, dtype);
+    return wanted && !b->module->error ? tensor_reshard(b, &m.out, wanted) : m.out;
 }

@@ -53,11 +53,38 @@ void tensor_fail_as(struct builder *b, const struct status *why);
 /* Moves a tensor to the cuts of another one's dims: all-to-alls, gathers, own blocks and permutes. */
 struct tensor tensor_reshard(struct builder *b, const struct tensor *t, const struct tensor *wanted);
 
+/* The same by moves that the textbook does not have, as far as they apply: permutes instead of gathers, and one gather of
+ * several dims instead of one each (reshard.c). */
+enum tensor_moves { MOVE_PERMUTE = 1, MOVE_JOIN = 2, MOVES = 4 };
+struct tensor tensor_move(struct builder *b, const struct tensor *t, const struct tensor *wanted,
+                          unsigned moves);
+
 /* The last dim of the left one is contracted with dim `contracted` of the right one. The result has what is left of the left
  * operand's dims, and of the right one's; `wanted` has as many and says how they are cut, or is NULL: then they stay cut as
  * the operands' are, and partial sums are refused as ambiguous. */
 struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const struct tensor *right,
                             int contracted, const struct tensor *wanted, enum dtype_id dtype);
+
+/* How a product is cut while it is multiplied, by dims of the result, and its contracted dim, over whose axes sums are
+ * partial then: both operands are moved there, and the result to what is wanted. */
+struct product_plan {
+    struct axis_list dim[TENSOR_DIMS], contracted;
+    unsigned moves; /* enum tensor_moves */
+};
+
+/* XLA's partitioner chooses among more than the textbook's cases (facts/compiled.md: 58 of 130 random products): where the output
+ * is cut over an axis that an operand is not, it slices the operand first, for nothing; an operand that is cut over the wrong
+ * axis it reshards. All plans in which each mesh axis cuts a dim that it cuts in an operand or in what is wanted, or none, are
+ * numbered; of those that differ in nothing but their number the later ones, and those that do not divide, are none (false). */
+int product_plans(const struct tensor *left, const struct tensor *right, const struct tensor *wanted,
+                  const struct axes *axes);
+bool product_plan_at(const struct tensor *left, const struct tensor *right, const struct tensor *wanted,
+                     const struct axes *axes, int number, struct product_plan *plan);
+
+/* The last dim of the left one, and the first of the right one, by a plan. */
+struct tensor tensor_matmul_as(struct builder *b, const struct tensor *left, const struct tensor *right,
+                               const struct product_plan *plan, const struct tensor *wanted,
+                               enum dtype_id dtype);
 
 /* Element by element. Dims meet by name, or from the last one where they have none; the smaller operand is repeated along
  * the dims that it lacks, and moved to the larger one's cuts. */

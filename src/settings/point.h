@@ -74,6 +74,7 @@ struct point_schedule {
     int chunks;
     int loop;           /* enum overlap_loop */
     int gather;         /* enum overlap_gather */
+    int plan;           /* enum matmul_plan */
     int remat;          /* models: enum remat */
     bool combine;       /* models: gathers of a layer are one */
     int prefetch;       /* models: layers that gathers start ahead */

@@ -50,6 +50,29 @@ static int collective_bound(const struct module *module, int32_t at, const struc
     return code;
 }
 
+static int permute_bound(const struct module *module, int32_t at, const struct mesh *mesh, double *bound_s,
+                         struct status *st)
+{
+    const struct attribute *pairs = module_find(module, at, ATTR_SOURCE_TARGET_PAIRS);
+    const int64_t *pair = module->number + pairs->first;
+    int32_t *target = malloc((size_t)mesh->slice->chips * sizeof *target);
+    struct bound_case c = {.slice = mesh->slice,
+                           .op = COLLECTIVE_PERMUTE,
+                           .bytes = shape_bytes(module, module_at(module, at)->shape),
+                           .n = mesh->slice->chips,
+                           .groups = 1,
+                           .target = target};
+    if (!target)
+        return status_nomem(st);
+    memset(target, -1, (size_t)mesh->slice->chips * sizeof *target);
+    for (int i = 0; i < pairs->count; i += 2)
+        if (pair[i] != pair[i + 1])
+            target[mesh_chip(mesh, (int)pair[i])] = mesh_chip(mesh, (int)pair[i + 1]);
+    int code = bound_find(&c, bound_s, st);
+    free(target);
+    return code;
+}
+
 static double product_bound_s(const struct module *module, int32_t at, const struct roofline *roofline,
                               double slowest)
 {
@@ -60,11 +83,11 @@ static double product_bound_s(const struct module *module, int32_t at, const str
 }
 
 int matmul_bound(const struct module *module, const struct mesh *mesh, const struct roofline *roofline,
-                 double *bound_s, struct status *st)
+                 struct bounds *bounds, struct status *st)
 {
     const struct computation *entry = &module->computation[module->entry];
     const struct slice *slice = mesh->slice;
-    double compute_s = 0, comm_s = 0, slowest = 1;
+    double compute_s = 0, comm_s = 0, all_s = 0, slowest = 1;
     int code = 0;
     for (int chip = 0; slice->chip_frac && chip < slice->chips; chip++)
         slowest = fmin(slowest, slice_chip_frac(slice, chip));
@@ -76,9 +99,12 @@ int matmul_bound(const struct module *module, const struct mesh *mesh, const str
         else if (opcode == HLO_ALL_GATHER || opcode == HLO_REDUCE_SCATTER || opcode == HLO_ALL_REDUCE ||
                  opcode == HLO_ALL_TO_ALL)
             code = collective_bound(module, at, mesh, &own_s, st);
+        else if (opcode == HLO_COLLECTIVE_PERMUTE && mesh->cores < 2)
+            code = permute_bound(module, at, mesh, &own_s, st);
         comm_s = fmax(comm_s, own_s);
+        all_s += own_s;
     }
-    *bound_s = fmax(compute_s, comm_s);
+    *bounds = (struct bounds){fmax(compute_s, comm_s), compute_s + all_s};
     return code;
 }
 

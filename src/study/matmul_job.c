@@ -25,41 +25,38 @@ static bool ends_in(const struct module *base, int32_t at, enum opcode opcode)
            module_at(base, module_operand(base, dot, 1))->opcode != HLO_ALL_GATHER;
 }
 
-/* The axes that a collective of the step is over. */
-static int note_axes(const struct module *base, int32_t at, const struct mesh *mesh, bool used[AXES_MAX],
-                     struct status *st)
+/* The axes that collectives of the step are over, in mesh order: "x,y". */
+static int print_axes(const struct module *base, const struct mesh *mesh, char text[static RESULT_LINE],
+                      struct status *st)
 {
     struct axis_list over;
     char axes[TALLY_AXES];
-    if (module_number(base, at, ATTR_REPLICA_GROUPS, -1) < 0)
-        return 0;
-    if (mesh_parse_axes(mesh, tally_axes(base, at, axes), &over, st) < 0)
-        return st->code;
-    for (int a = 0; a < over.count; a++)
-        used[over.axis[a]] = true;
+    unsigned used = 0;
+    size_t n = 0;
+    for (int32_t at = 0; at < base->instructions; at++) {
+        if (module_number(base, at, ATTR_REPLICA_GROUPS, -1) < 0)
+            continue;
+        if (mesh_parse_axes(mesh, tally_axes(base, at, axes), &over, st) < 0)
+            return st->code;
+        used |= axis_list_set(&over);
+    }
+    *text = '\0';
+    for (int a = 0; a < mesh->axes.count; a++)
+        if (used & 1u << a)
+            n += (size_t)snprintf(text + n, RESULT_LINE - n, "%s%s", n ? "," : "", mesh->axes.axis[a].name);
     return 0;
 }
 
 /* Looks through the step, and refuses options of schedules where there is nothing that they could change. */
-static int check_schedule(struct matmul_job *m, const struct point *point, const struct mesh *mesh,
-                          struct status *st)
+static int check_schedule(struct matmul_job *m, const struct point *point, struct status *st)
 {
     const struct module *base = &m->m.step.base;
-    bool reduces = false, scatters = false, communicates = false, used[AXES_MAX] = {false};
-    size_t n = 0;
-    int code = 0;
-    for (int32_t at = 0; at < base->instructions && code == 0; at++) {
+    bool reduces = false, scatters = false, communicates = false;
+    for (int32_t at = 0; at < base->instructions; at++) {
         reduces = reduces || ends_in(base, at, HLO_ALL_REDUCE);
         scatters = scatters || ends_in(base, at, HLO_REDUCE_SCATTER);
         communicates = communicates || opcode_info(module_at(base, at)->opcode)->class == CLASS_COLLECTIVE;
-        code = note_axes(base, at, mesh, used, st);
     }
-    if (code < 0)
-        return code;
-    for (int a = 0; a < mesh->axes.count; a++) /* in mesh order: "x,y" */
-        if (used[a])
-            n += (size_t)snprintf(m->axes + n, sizeof m->axes - n, "%s%s", n ? "," : "",
-                                  mesh->axes.axis[a].name);
     if (option_is_given(point, "all-reduce") && !reduces)
         return status_fail(st, STATUS_INPUT, "--all-reduce does not apply: no product ends in an all-reduce");
     if (option_is_given(point, "loop") && !reduces && !scatters)
@@ -110,26 +107,27 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
     if (option_is_given(point, "dtype") && !m->expr.operand[0].name[0])
         return status_fail(st, STATUS_INPUT, "--dtype does not apply to arrays that name their type, %s[...]",
                            dtype_info(m->expr.operand[0].dtype)->name);
-    m->after = point->schedule.gather == GATHER_AFTER ? ~0u : 0;
-    if (chain_build(&m->expr, axes, m->after, &m->chain, st) < 0)
+    m->own.after = point->schedule.gather == GATHER_AFTER ? ~0u : 0;
+    if (chain_build(&m->expr, axes, &m->own, &m->chain, st) < 0)
         return m->chain.ambiguous >= 0 ? matmul_choices(&m->chain, m->expr.operands - 1, job, st) : st->code;
-    m->after &= m->chain.choices;
+    m->own.after &= m->chain.choices;
     expr_print(&m->expr, axes, m->op);
     return 0;
 }
 
-/* One of the other bases that there could be: what it is bound by, and, where the best is to be found, the base itself. */
-static int add_other(struct matmul_job *m, const struct mesh *mesh, unsigned after, bool keep,
+/* A base that there could be, and what it is bound by. */
+static int add_other(struct matmul_job *m, const struct mesh *mesh, const struct chain_plan *plan, bool keep,
                      struct status *st)
 {
     struct chain chain = {0};
-    double bound_s = 0;
-    int code = chain_build(&m->expr, &mesh->axes, after, &chain, st);
+    struct bounds bounds = {0};
+    int code = chain_build(&m->expr, &mesh->axes, plan, &chain, st);
     if (code == 0)
-        code = matmul_bound(&chain.model.module, mesh, &m->m.options.roofline, &bound_s, st);
-    m->bound_s = fmin(m->bound_s, bound_s);
+        code = matmul_bound(&chain.model.module, mesh, &m->m.options.roofline, &bounds, st);
+    m->bound_s = fmin(m->bound_s, bounds.overlapped_s);
     if (code == 0 && keep) {
-        m->m.other[m->m.others++] = (struct other_base){.base = chain.model.module, .after = after};
+        m->m.other[m->m.others++] =
+            (struct other_base){chain.model.module, *plan, plan->planned ? bounds.naive_s : 0, 0};
         chain.model.module = (struct module){0};
     }
     model_free(&chain.model);
@@ -137,35 +135,89 @@ static int add_other(struct matmul_job *m, const struct mesh *mesh, unsigned aft
 }
 
 /* All subsets of the choices, most of which are one dim or two. */
-static int open_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st)
+static int add_gathers(struct matmul_job *m, const struct mesh *mesh, struct status *st)
 {
-    enum { SUBSETS = 1 << TENSOR_DIMS };
     bool keep = m->m.step.asked == OVERLAP_WAYS && m->m.step.point->schedule.gather == GATHER_AUTO;
-    int code = matmul_bound(&m->m.step.base, mesh, &m->m.options.roofline, &m->bound_s, st);
-    if (code < 0 || m->chain.choices == 0)
-        return code;
-    m->m.other = calloc(SUBSETS, sizeof *m->m.other);
-    if (!m->m.other)
-        return status_nomem(st);
-    for (unsigned after = m->chain.choices;; after = (after - 1) & m->chain.choices) {
-        if (after != m->after && (code = add_other(m, mesh, after, keep, st)) < 0)
-            return code;
+    int code = 0;
+    for (unsigned after = m->chain.choices; code == 0; after = (after - 1) & m->chain.choices) {
+        if (after != m->own.after)
+            code = add_other(m, mesh, &(struct chain_plan){.after = after}, keep, st);
         if (after == 0)
-            return 0;
+            break;
     }
+    return code;
 }
 
-static unsigned taken(const struct matmul_job *m)
+static int add_plans(struct matmul_job *m, const struct mesh *mesh, int plans, struct status *st)
 {
-    return m->m.taken ? m->m.taken->after : m->after;
+    const struct chain *chain = &m->chain;
+    const struct tensor wanted = tensor_of(&m->expr.output);
+    struct chain_plan plan = {.planned = true};
+    int code = 0;
+    for (int i = 0; i < plans && code == 0; i++)
+        if (product_plan_at(&chain->left, &chain->right, &wanted, &mesh->axes, i, &plan.product))
+            code = add_other(m, mesh, &plan, true, st);
+    return code;
+}
+
+static int by_least(const void *a, const void *b)
+{
+    double x = ((const struct other_base *)a)->least_s, y = ((const struct other_base *)b)->least_s;
+    return (x > y) - (x < y);
+}
+
+/* Loops that are named are to be seen: they are made of the textbook's plan, as --gather is of it. */
+static bool is_planned(const struct matmul_job *m)
+{
+    const struct point *point = m->m.step.point;
+    bool open =
+        m->m.step.asked == OVERLAP_WAYS || m->m.step.asked == OVERLAP_NAIVE || option_is_given(point, "plan");
+    return open && m->expr.has_output && point->schedule.plan == PLAN_AUTO &&
+           point->schedule.gather == GATHER_AUTO;
+}
+
+static int open_others(struct matmul_job *m, const struct mesh *mesh, struct status *st)
+{
+    enum { SUBSETS = 1 << TENSOR_DIMS };
+    const struct tensor wanted = tensor_of(&m->expr.output);
+    int plans = is_planned(m) ? product_plans(&m->chain.left, &m->chain.right, &wanted, &mesh->axes) : 0;
+    struct bounds bounds = {0};
+    int code = matmul_bound(&m->m.step.base, mesh, &m->m.options.roofline, &bounds, st);
+    m->bound_s = bounds.overlapped_s;
+    m->m.other = calloc((size_t)(SUBSETS + plans), sizeof *m->m.other);
+    if (!m->m.other)
+        return status_nomem(st);
+    if (code == 0)
+        code = add_gathers(m, mesh, st);
+    if (code == 0)
+        code = add_plans(m, mesh, plans, st);
+    qsort(m->m.other, (size_t)m->m.others, sizeof *m->m.other, by_least);
+    return code;
+}
+
+static const struct chain_plan *taken(const struct matmul_job *m)
+{
+    return m->m.taken ? &m->m.taken->plan : &m->own;
 }
 
 static const char *gather_name(const struct matmul_job *m)
 {
-    unsigned after = taken(m);
-    if (m->chain.choices == 0)
+    unsigned after = taken(m)->after;
+    if (m->chain.choices == 0 || taken(m)->planned)
         return "";
     return after == 0 ? "before" : after == m->chain.choices ? "after" : "mixed";
+}
+
+/* What the textbook's plans take instead. */
+static void print_textbook(const struct matmul_job *m, char text[static RESULT_LINE])
+{
+    size_t used = strlen(text);
+    char time[UNITS_TEXT];
+    double time_s = m->m.own_s;
+    for (int o = 0; o < m->m.others; o++)
+        if (!m->m.other[o].plan.planned)
+            time_s = fmin(time_s, m->m.other[o].time_s);
+    snprintf(text + used, RESULT_LINE - used, "; --plan textbook %s", units_print_time(time_s, time));
 }
 
 static void print_gathers(const struct matmul_job *m, char text[static RESULT_LINE])
@@ -175,10 +227,11 @@ static void print_gathers(const struct matmul_job *m, char text[static RESULT_LI
     char time[UNITS_TEXT];
     for (int i = 0; i < 2 && m->chain.choices; i++) {
         size_t used = strlen(text);
-        double time_s = after[i] == m->after ? m->m.own_s : 0;
+        double time_s = after[i] == m->own.after ? m->m.own_s : 0;
         for (int o = 0; o < m->m.others; o++)
-            time_s = m->m.other[o].after == after[i] ? m->m.other[o].time_s : time_s;
-        if (after[i] != taken(m))
+            if (!m->m.other[o].plan.planned && m->m.other[o].plan.after == after[i])
+                time_s = m->m.other[o].time_s;
+        if (after[i] != taken(m)->after)
             snprintf(text + used, RESULT_LINE - used, "; --gather %s %s", name[i],
                      time_s > 0 ? units_print_time(time_s, time) : "is possible, too");
     }
@@ -192,10 +245,10 @@ static int matmul_open(struct job *job, struct status *st)
     m->m.of_model = true;
     if (read_expr(m, job, st) < 0 ||
         model_step_open_chain(&m->m.step, point, mesh, &m->chain.model.module, st) < 0 ||
-        check_schedule(m, point, mesh, st) < 0 || module_job_lay(&m->m, job, mesh, st) < 0 ||
+        check_schedule(m, point, st) < 0 || module_job_lay(&m->m, job, mesh, st) < 0 ||
         check_rates(m, point, st) < 0)
         return st->code;
-    return open_gathers(m, mesh, st);
+    return open_others(m, mesh, st);
 }
 
 static void matmul_close(void *state)
@@ -261,9 +314,10 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
 {
     struct matmul_job *m = job->state;
     (void)trace;
+    if (print_axes(&m->m.step.base, &job->machine.mesh, result->axes, st) < 0)
+        return st->code;
     RESULT_PUT(result->op, m->op);
     RESULT_PUT(result->dtype, dtype_info(m->expr.operand[0].dtype)->name);
-    RESULT_PUT(result->axes, m->axes);
     RESULT_PUT(result->strategy, m->m.step.strategy);
     RESULT_PUT(result->gather, gather_name(m));
     RESULT_PUT(result->reference_option, "strategy");
@@ -271,7 +325,10 @@ static int matmul_describe(const struct job *job, const struct trace *trace, str
     if (has_collectives(&m->m.module))
         RESULT_PUT(result->ring, ring_kind_name(m->m.options.kind));
     print_plan(m, result->plan);
-    print_gathers(m, result->plan);
+    if (taken(m)->planned)
+        print_textbook(m, result->plan);
+    else
+        print_gathers(m, result->plan);
     result->bound_s = m->bound_s;
     module_job_binds(&m->m, result->product_bound);
     if (!job->point->machine.mesh)

@@ -4,7 +4,9 @@
  * matmul_job: the workload "matmul": a chain of sharded products, as a module.
  *
  * What the output has cut less than an operand may be gathered before the product or after it. The step's own base has it as
- * --gather says, else before; where the strategy is auto and nothing was said, the bases with it elsewhere are tried, too.
+ * --gather says, else before; where the strategy is auto and nothing was said, the bases with it elsewhere are tried, too. So are,
+ * unless --plan textbook, --gather or a strategy of loops says otherwise, all other plans of the last product (model/tensor.h), those first that
+ * take the least by their bounds: once a base is faster than that, the others are not simulated.
  */
 #ifndef MATMUL_JOB_H
 #define MATMUL_JOB_H
@@ -15,11 +17,11 @@
 struct matmul_job {
     struct module_job m; /* first: module_job.h */
     struct expr expr;
-    struct chain chain; /* its module is the step's base */
-    unsigned after;     /* of its choices, what that base gathers after the product */
-    bool takes_passes;  /* f32 products are computed as passes of bf16 */
-    double bound_s;     /* of all bases that there could be */
-    char op[EXPR_TEXT], axes[AXES_TEXT];
+    struct chain chain;    /* its module is the step's base */
+    struct chain_plan own; /* plan of that base: the textbook's */
+    bool takes_passes;     /* f32 products are computed as passes of bf16 */
+    double bound_s;        /* of all bases that there could be */
+    char op[EXPR_TEXT];
 };
 
 /* A time that no schedule of a module's products and collectives beats:
@@ -27,9 +29,12 @@ struct matmul_job {
  *     T >= max( sum of the products' least times, each collective's own bound )
  *
  * The products add up, for a chip's queue runs them one at a time, and every chip runs all of them, a slow one too. The module
- * is as it is before loops are made of it. Loops and branches in it are not looked into. */
+ * is as it is before loops are made of it; where it stays so, collectives add up with the products. Loops and branches in it are not looked into. */
+struct bounds {
+    double overlapped_s, naive_s;
+};
 int matmul_bound(const struct module *module, const struct mesh *mesh, const struct roofline *roofline,
-                 double *bound_s, struct status *st);
+                 struct bounds *bounds, struct status *st);
 
 /* What could become of a product's partial sums, where the notation does not say: the outputs that could be written, and what
  * each costs, simulated, as the end of the message that refuses it. `chain` says which of so many products it is. Returns the

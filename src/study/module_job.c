@@ -195,7 +195,11 @@ static int time_module(void *context, const struct module *module, double *time_
 
 static int choice_write(struct module_job *m, struct choice *choice, struct status *st)
 {
-    return model_step_write(&choice->step, &(struct model_step_timer){m, time_module}, &choice->module, st);
+    int code =
+        model_step_write(&choice->step, &(struct model_step_timer){m, time_module}, &choice->module, st);
+    return code == 0 && m->others > 0 && choice->step.asked < OVERLAP_WAYS
+               ? time_module(m, &choice->module, &choice->step.least_s, st)
+               : code;
 }
 
 int module_job_time(const struct module_job *m, const struct lower_options *options, double *time_s,
@@ -209,12 +213,30 @@ int module_job_time(const struct module_job *m, const struct lower_options *opti
     return code;
 }
 
-/* Tries the other bases, and takes one that is faster. */
-static int try_others(struct module_job *m, struct choice *best, struct status *st)
+/* The plan that is fastest as it stands, without loops: those that take the least by their bounds come first. NULL: none. */
+static int find_plan(struct module_job *m, struct other_base **fastest, struct status *st)
 {
     int code = 0;
+    *fastest = NULL;
+    for (int i = 0; i < m->others && code == 0; i++) {
+        struct other_base *other = &m->other[i];
+        if (other->plan.planned && (!*fastest || other->least_s < (*fastest)->time_s))
+            code = time_module(m, &other->base, &other->time_s, st);
+        if (other->time_s > 0 && (!*fastest || other->time_s < (*fastest)->time_s * (1 - 1e-9)))
+            *fastest = other;
+    }
+    return code;
+}
+
+/* Tries the other bases, but of the plans only the fastest, and takes one that is faster. */
+static int try_others(struct module_job *m, struct choice *best, struct status *st)
+{
+    struct other_base *fastest = NULL;
+    int code = find_plan(m, &fastest, st);
     for (int i = 0; i < m->others && code == 0; i++) {
         struct choice other = {0};
+        if (m->other[i].plan.planned && &m->other[i] != fastest)
+            continue;
         code = model_step_open_chain(&other.step, best->step.point, best->step.mesh, &m->other[i].base, st);
         if (code == 0)
             code = choice_write(m, &other, st);

@@ -10,6 +10,7 @@
 #include "compile/lower.h"
 #include "hlo/hlo_read.h"
 #include "hlo/tally.h"
+#include "model/chain.h"
 #include "study/job.h"
 #include "study/model_step.h"
 
@@ -29,12 +30,12 @@ struct module_job {
     struct csv_table op_cost_table;
     struct op_cost *op_cost;
     struct lower_options options;
-    /* Of a matmul whose gathers may stand after its product, too: bases that are tried beside the step's own where the
-     * strategy is auto, what each takes, and its own; the one that was taken, NULL: its own. */
+    /* Of a matmul: bases that are tried beside the step's own, what each takes at least without loops, and simulated (0: it was
+     * not, as another is faster than that), and its own; the one that was taken, NULL: its own. */
     struct other_base {
         struct module base;
-        unsigned after; /* of the choices, what is gathered after the product */
-        double time_s;
+        struct chain_plan plan;
+        double least_s, time_s;
     } * other;
     const struct other_base *taken;
     int others;
