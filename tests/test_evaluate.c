@@ -216,7 +216,7 @@ static void random_round(unsigned long long seed)
     struct example example;
     struct evaluation e;
     struct status st = {0};
-    enum call_op op = (enum call_op)(seed % CALL_OPS_COUNT);
+    enum call_op op = (enum call_op)(seed % (CALL_RAGGED + 1));
     random_place(&place, &random);
     random_example(&example, &place.mesh, op, &random);
     struct collective_spec plan = random_plan(&random);

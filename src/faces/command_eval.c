@@ -11,20 +11,24 @@
 #include "notation/expr.h"
 #include "study/job.h"
 
-/* What a call is in the option table. */
+/* What a call is in the option table; of those that it does not have, whose options they take. */
 static enum op_set op_of_call(enum call_op op)
 {
     struct status unknown = {0};
-    if (op == CALL_NONE || op == CALL_RING_SHIFT)
-        return op == CALL_NONE ? ON_NONE : ON_SHIFT;
-    return (enum op_set)(1 << collective_by_name(call_name(op), &unknown)->id);
-}
-
-/* As NumPy counts them: -1 is the last dim. */
-static int dim_of(const struct settings *settings, const char *name, int dims)
-{
-    int dim = settings_integer(settings, name);
-    return dim < 0 && dim + dims >= 0 ? dim + dims : dim;
+    switch (op) {
+    case CALL_NONE:
+        return ON_NONE;
+    case CALL_RING_SHIFT:
+        return ON_SHIFT;
+    case CALL_AXIS_INDEX:
+        return ON_ALL_REDUCE;
+    case CALL_PSHUFFLE:
+        return ON_PERMUTE;
+    case CALL_PSWAPAXES: /* its axis is --dim */
+        return ON_ALL_GATHER;
+    default:
+        return (enum op_set)(1 << collective_by_name(call_name(op), &unknown)->id);
+    }
 }
 
 /* What an option says of the example, if it is given. */
@@ -35,57 +39,27 @@ static int set(struct eval *eval, const struct settings *settings, const char *o
     return text && case_set(&eval->example, field, text, st) < 0 ? status_prefix(st, "--%s: ", option) : 0;
 }
 
-/* ragged_all_to_all: a matrix, rows from position to position. */
-static int read_rows(struct eval *eval, const char *text, struct status *st)
-{
-    struct call *call = &eval->example.call;
-    struct array rows = {0};
-    int n = axis_list_size(&call->axes, &eval->example.axes);
-    int code = text ? array_read(text, &rows, st) : 0;
-    if (code < 0)
-        return status_prefix(st, "--rows: ");
-    if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
-        code = status_fail(st, STATUS_INPUT,
-                           "ragged_all_to_all needs --rows, a matrix of %d x %d whole numbers: row i, column "
-                           "j says how many rows position i sends to j",
-                           n, n);
-    else if (!(call->rows = calloc((size_t)(n * n) + 1, sizeof *call->rows)))
-        code = status_nomem(st);
-    for (int i = 0; i < n * n && code == 0; i++) {
-        if (rows.data[i] >= 0 && rows.data[i] <= (double)ARRAY_ELEMENTS)
-            call->rows[i] = (int64_t)rows.data[i];
-        else
-            code = status_fail(st, STATUS_INPUT, "--rows: %.9g rows from %d to %d; write 0 to %lld",
-                               rows.data[i], i / n, i % n, (long long)ARRAY_ELEMENTS);
-    }
-    array_free(&rows);
-    return code;
-}
-
 static int read_call(struct eval *eval, const struct settings *settings, struct status *st)
 {
     struct call *call = &eval->example.call;
-    int dims = eval->example.input.dims, code = 0;
+    int code = 0;
     if (call->op != CALL_NONE)
         code = mesh_parse_axes(&eval->machine.mesh, settings_text(settings, "axis"), &call->axes, st);
     if (code < 0)
         return status_prefix(st, "--axis: ");
     call->tiled = settings_flag(settings, "tiled");
-    if (call->op == CALL_ALL_GATHER)
-        call->dim = dim_of(settings, "dim", dims + !call->tiled);
-    if (call->op == CALL_PSUM_SCATTER)
-        call->dim = dim_of(settings, "scatter-dimension", dims);
-    call->split_axis = dim_of(settings, "split-axis", dims);
-    call->concat_axis = dim_of(settings, "concat-axis", dims);
+    call->dim = settings_integer(settings, call->op == CALL_PSUM_SCATTER ? "scatter-dimension" : "dim");
+    call->split_axis = settings_integer(settings, "split-axis");
+    call->concat_axis = settings_integer(settings, "concat-axis");
     call->offset = settings_integer(settings, "offset");
     call->root = settings_integer(settings, "root");
     if (call->op == CALL_PPERMUTE && !settings_text(settings, "perm"))
         return status_fail(st, STATUS_INPUT, "ppermute needs --perm, such as --perm 0-1,1-0");
-    if ((code = set(eval, settings, "perm", CASE_PERM, st)) < 0)
+    if ((code = set(eval, settings, "perm", CASE_PERM, st)) < 0 ||
+        (code = set(eval, settings, "rows", CASE_ROWS, st)) < 0 ||
+        (code = set(eval, settings, "groups", CASE_GROUPS, st)) < 0)
         return code;
-    if (call->op == CALL_RAGGED && (code = read_rows(eval, settings_text(settings, "rows"), st)) < 0)
-        return code;
-    return set(eval, settings, "groups", CASE_GROUPS, st);
+    return case_resolve(&eval->example, st);
 }
 
 /* Without --in, dim 0 is cut over the axes of the call (all, where nothing is sent). */
@@ -103,6 +77,8 @@ static int read_in_spec(struct eval *eval, const struct settings *settings, stru
 static int read_input(struct eval *eval, const struct settings *settings, struct status *st)
 {
     const char *text = settings_text(settings, "input");
+    if (!text && eval->example.call.op == CALL_AXIS_INDEX)
+        return 0;
     if (!text)
         return status_fail(
             st, STATUS_INPUT,
@@ -157,11 +133,11 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
     return read_plan(eval, settings, point, st);
 }
 
-static int run_one(const struct settings *settings, const struct point *point, struct status *st)
+static int run_one(const struct settings *settings, const struct point *point, struct catalog *catalog,
+                   struct status *st)
 {
-    struct catalog catalog = {0};
     struct eval eval = {0};
-    if (open_one(&eval, settings, point, &catalog, st) == 0 &&
+    if (open_one(&eval, settings, point, catalog, st) == 0 &&
         evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st) == 0) {
         /* the call has been checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
@@ -172,7 +148,6 @@ static int run_one(const struct settings *settings, const struct point *point, s
     evaluation_close(&eval.evaluation);
     case_free(&eval.example);
     machine_close(&eval.machine);
-    catalog_free(&catalog);
     return st->code;
 }
 
@@ -203,7 +178,7 @@ static int check_single(const struct grid *grid, struct status *st)
     return 0;
 }
 
-/* Numbers do not depend on the chip: a mesh of three axes has one that is wired in three, where none is asked for. */
+/* Of models, whose slice is one that is offered: a mesh of three axes has a chip that is wired in three. */
 static const char *chip_for(const char *mesh)
 {
     struct axes axes = {0};
@@ -219,10 +194,11 @@ static int eval_run(struct settings *settings, struct status *st)
 {
     struct grid grid;
     struct point point;
+    bool any_chip = settings_count(settings, "chip") == 0;
     if (settings_check(settings, st) < 0 || grid_init(&grid, settings, st) < 0 || check_single(&grid, st) < 0)
         return st->code;
     grid_point(&grid, 0, &point);
-    if (settings_count(settings, "chip") == 0 && !point.machine.slice)
+    if (any_chip && !point.machine.slice)
         point.machine.chip = chip_for(point.machine.mesh);
     if (settings_text(settings, "cases"))
         return eval_cases(settings, &point, stdout, st);
@@ -230,11 +206,13 @@ static int eval_run(struct settings *settings, struct status *st)
         return run_job(&point, eval_parts, st);
     if (point.work.op && workload_kind(point.work.op) == ON_MODEL)
         return run_job(&point, eval_model, st);
-    struct slice_of_mesh of;
-    if (machine_slice_of_mesh(&point, &of, st) < 0)
-        return st->code;
-    return point.work.op && expr_is(point.work.op) ? run_job(&point, eval_matmul, st)
-                                                   : run_one(settings, &point, st);
+    struct catalog catalog = {0};
+    struct eval_slice of;
+    bool matmul = point.work.op && expr_is(point.work.op);
+    if (eval_slice(&point, any_chip, &of, &catalog, st) == 0)
+        matmul ? run_job(&point, eval_matmul, st) : run_one(settings, &point, &catalog, st);
+    catalog_free(&catalog);
+    return st->code;
 }
 
 const struct command command_eval = {
@@ -244,7 +222,8 @@ const struct command command_eval = {
         "runs a collective, a matmul or a model's step on numbers, through the schedule that is simulated",
     .more =
         "OP by JAX's name or XLA's: none, psum, pmean, pmax, pmin, all_gather, psum_scatter, all_to_all, "
-        "ppermute, ring_shift, broadcast, ragged_all_to_all; or a matmul in sharding notation, which "
+        "ppermute, pshuffle, pswapaxes, axis_index, ring_shift, broadcast, ragged_all_to_all; or a matmul in "
+        "sharding notation, which "
         "multiplies whole numbers of its own as its module does. Prints input, each device's block, each "
         "step, the result, and whether it equals the definition; exits with 1 if it does not. Numbers are "
         "doubles whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and "

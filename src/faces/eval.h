@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Private to faces/. */
 /* What the parts of `icisim eval` share: eval.c reads one example, eval_print.c and
- * eval_steps.c show it, eval_cases.c runs a file of them; eval_model.c runs the step of a model. */
+ * eval_steps.c show it, eval_cases.c runs a file of them; eval_slice.c finds a slice; eval_model.c runs the step of a model. */
 #ifndef CLI_EVAL_H
 #define CLI_EVAL_H
 
@@ -18,6 +18,14 @@ struct eval {
     struct collective_spec plan;
     struct evaluation evaluation;
 };
+
+/* Gives a point without a slice one that its mesh fits, of its chip, or, where none is asked for, of v5e or v5p: for numbers,
+ * which do not depend on it. `of` has the texts. */
+struct eval_slice {
+    char slice[SLICE_TEXT], mesh[MESH_TEXT];
+};
+int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct catalog *catalog,
+               struct status *st);
 
 /* Runs it, printing as it goes: input, blocks, steps, result, verdict. STATUS_CHECK where the result is wrong. */
 int eval_print(struct eval *eval, FILE *out, struct status *st);

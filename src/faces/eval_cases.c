@@ -62,16 +62,17 @@ static int run_plans(const struct example *example, const struct machine *machin
     return code;
 }
 
-static int run_case(const struct example *example, const struct point *asked, bool any_all_to_all,
+static int run_case(const struct example *example, const struct point *asked, const struct settings *settings,
                     struct catalog *catalog, struct status *st)
 {
     char mesh[AXES_TEXT];
     struct point point = *asked;
     struct machine machine = {0};
-    struct slice_of_mesh of;
+    struct eval_slice of;
     point.machine.mesh = axes_print(&example->axes, mesh);
-    any_all_to_all = any_all_to_all && example->call.op == CALL_ALL_TO_ALL;
-    if (machine_slice_of_mesh(&point, &of, st) == 0 && machine_open(&machine, &point, catalog, st) == 0)
+    bool any_all_to_all = settings_count(settings, "all-to-all") == 0 && example->call.op == CALL_ALL_TO_ALL;
+    if (eval_slice(&point, settings_count(settings, "chip") == 0, &of, catalog, st) == 0 &&
+        machine_open(&machine, &point, catalog, st) == 0)
         run_plans(example, &machine, &point, any_all_to_all, st);
     machine_close(&machine);
     return st->code;
@@ -88,7 +89,12 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
     for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
         struct status wrong = {0};
         const struct example *example = &cases.item[i];
-        code = run_case(example, point, settings_count(settings, "all-to-all") == 0, &catalog, &wrong);
+        if (example->fault.code < 0) {
+            fprintf(out, "%s: %s\n", example->id, example->fault.text);
+            failed++;
+            continue;
+        }
+        code = run_case(example, point, settings, &catalog, &wrong);
         if (code < 0 && code != STATUS_NOMEM) {
             fprintf(out, "%s: %s:%d: %s\n", example->id, path, example->line, wrong.text);
             failed++;

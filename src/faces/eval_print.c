@@ -108,6 +108,8 @@ static int print_start(const struct eval *eval, FILE *out, struct status *st)
     const struct evaluation *e = &eval->evaluation;
     struct example cut = eval->example;
     char shape[ARRAY_TEXT], spec[SPEC_TEXT], label[LABEL + ARRAY_TEXT];
+    if (cut.call.op == CALL_AXIS_INDEX)
+        return 0;
     struct array *block = calloc((size_t)e->mesh->devices, sizeof *block);
     cut.local = (struct local){0};
     snprintf(label, sizeof label, "input, %s", array_print_shape(&cut.input, shape));
@@ -142,7 +144,7 @@ static int print_result(const struct eval *eval, FILE *out, struct status *st)
     if (code < 0 || !even)
         return code;
     struct array result;
-    if ((code = spec_assemble(&example->out_spec, &example->axes, e->got, &result, st)) == 0) {
+    if ((code = case_result(example, e->got, &result, st)) == 0) {
         snprintf(label, sizeof label, "result by %s, %s",
                  spec_print(&example->out_spec, &example->axes, spec), array_print_shape(&result, shape));
         code = print_array(label, 0, &result, out, st);
@@ -180,7 +182,7 @@ static int check_out_spec(const struct eval *eval, struct status *st)
         return eval->has_out_spec ? status_fail(st, STATUS_INPUT,
                                                 "--out: blocks of several shapes make no array; leave it out")
                                   : 0;
-    if (e->want[0].dims == 0 && example->out_spec.dims > 0)
+    if (e->want[0].dims == 0 && example->out_spec.dims > 0 && example->call.op != CALL_AXIS_INDEX)
         return status_fail(
             st, STATUS_INPUT,
             "each device's result is a number without dims, which nothing joins; keep a dim with --tiled");

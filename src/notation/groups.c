@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "notation/groups.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,12 +28,13 @@ int groups_check(const struct groups *groups, int devices, struct status *st)
     int at = 0, members = groups->count * groups->size, missing = 0;
     if (!seen)
         return status_nomem(st);
-    for (; at < members && member[at] >= 0 && member[at] < devices && !seen[member[at]]; at++)
-        seen[member[at]] = 1;
-    while (at == members && members < devices && seen[missing])
+    for (; at < members && member[at] >= -1 && member[at] < devices; at++)
+        if (member[at] >= 0 && seen[member[at]]++)
+            break;
+    while (at == members && missing < devices && seen[missing])
         missing++;
     free(seen);
-    if (at == members && members == devices)
+    if (at == members && missing == devices)
         return 0;
     if (at == members)
         return status_fail(st, STATUS_INPUT,
@@ -61,13 +63,36 @@ static int count_commas(const char *text)
     return n;
 }
 
+/* How long the longest list is, which shorter ones are filled up to. *room: members of so many lists of that length. */
+static int longest_list(struct cursor *c, char close, int *room)
+{
+    int64_t lists = 0, longest = 0, length = 0;
+    for (const char *at = c->at; *at; at++) {
+        length +=
+            isdigit((unsigned char)*at) && !isdigit((unsigned char)at[-1]); /* `at` stands after a bracket */
+        if (*at != close)
+            continue;
+        longest = length > longest ? length : longest;
+        length = 0;
+        lists++;
+    }
+    *room = (int)(lists * longest);
+    return lists * longest <= GROUPS_DEVICES_MAX
+               ? (int)longest
+               : cursor_fail(c, "groups of more than %d members in all", GROUPS_DEVICES_MAX);
+}
+
 /* "{0,1},{2,3}}": after the bracket that opens the list. No group can start after the last device, so the
  * room of `devices` members is enough, and a device that comes twice fills it before it overflows. */
-static int parse_listed(struct cursor *c, const char *open, const char *close, int devices,
+static int parse_listed(struct cursor *c, const char *brackets, int devices, bool uneven,
                         struct groups *groups)
 {
+    const char open[] = {brackets[0], 0}, close[] = {brackets[1], 0};
     int most = devices ? devices : GROUPS_DEVICES_MAX, members = 0;
     int room = devices ? devices : count_commas(c->at) + 1;
+    int longest = uneven ? longest_list(c, *close, &room) : 0;
+    if (longest < 0)
+        return longest;
     c->code = groups_init(groups, 1, room, c->st);
     groups->count = 0;
     do {
@@ -81,8 +106,10 @@ static int parse_listed(struct cursor *c, const char *open, const char *close, i
                 return cursor_fail(c, "more than %d members for %d devices; groups must not overlap", devices,
                                    devices);
             groups->member[members++] = (int)device;
-        } while (cursor_accept(c, ","));
+        } while (cursor_accept(c, ",") && !cursor_sees(c, close)); /* Python's tuple of one is (0,) */
         cursor_expect(c, close);
+        while (members - first < longest && members < room)
+            groups->member[members++] = -1;
         if (groups->count++ == 0)
             groups->size = members;
         else if (members - first != groups->size)
@@ -163,7 +190,7 @@ static int parse_iota(struct cursor *c, int devices, struct groups *groups)
     return 0;
 }
 
-int groups_parse(const char *text, int devices, struct groups *groups, struct status *st)
+static int parse(const char *text, int devices, bool uneven, struct groups *groups, struct status *st)
 {
     struct cursor c = cursor_of("groups", text, st);
     int code;
@@ -172,10 +199,12 @@ int groups_parse(const char *text, int devices, struct groups *groups, struct st
         if (cursor_accept(&c, "}"))
             code = devices ? one_group(devices, groups, st) : 0;
         else
-            code = parse_listed(&c, "{", "}", devices, groups);
+            code = parse_listed(&c, "{}", devices, uneven, groups);
+    } else if (cursor_accept(&c, "(")) {
+        code = parse_listed(&c, "()", devices, uneven, groups);
     } else if (cursor_accept(&c, "[")) {
         if (cursor_sees(&c, "[")) {
-            code = parse_listed(&c, "[", "]", devices, groups);
+            code = parse_listed(&c, "[]", devices, uneven, groups);
         } else {
             c.at = text; /* the bracket belongs to the dims of an iota */
             code = parse_iota(&c, devices, groups);
@@ -190,6 +219,33 @@ int groups_parse(const char *text, int devices, struct groups *groups, struct st
     if (code < 0)
         groups_free(groups);
     return code;
+}
+
+int groups_parse(const char *text, int devices, struct groups *groups, struct status *st)
+{
+    return parse(text, devices, false, groups, st);
+}
+
+int groups_parse_uneven(const char *text, struct groups *groups, struct status *st)
+{
+    return parse(text, 0, true, groups, st);
+}
+
+int groups_length(const struct groups *groups, int group)
+{
+    const int *member = groups->member + (ptrdiff_t)group * groups->size;
+    int n = groups->size;
+    while (n > 0 && member[n - 1] < 0)
+        n--;
+    return n;
+}
+
+bool groups_are_uneven(const struct groups *groups)
+{
+    for (int g = 0; g < groups->count; g++)
+        if (groups_length(groups, g) < groups->size)
+            return true;
+    return false;
 }
 
 int groups_over_axes(const struct axes *axes, const struct axis_list *list, struct groups *groups,
@@ -209,8 +265,10 @@ int groups_divide(const struct groups *outer, const struct groups *inner, struct
     *groups = (struct groups){0};
     if (code < 0 || (code = groups_init(groups, outer->count * inner->count, inner->size, st)) < 0)
         return code;
+    int slots = inner->count * inner->size;
     for (int g = 0; g < outer->count; g++)
-        for (int i = 0; i < outer->size; i++)
-            groups->member[g * outer->size + i] = outer->member[g * outer->size + inner->member[i]];
+        for (int i = 0; i < slots; i++)
+            groups->member[g * slots + i] =
+                inner->member[i] < 0 ? -1 : outer->member[g * outer->size + inner->member[i]];
     return 0;
 }

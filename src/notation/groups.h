@@ -6,7 +6,7 @@
  * position. They come from mesh axes (one group per value of the other axes), from JAX's axis_index_groups,
  * or from XLA's replica groups, in any of its spellings:
  *
- *     {{0,1},{2,3}}  or  [[0,1],[2,3]]   listed
+ *     {{0,1},{2,3}}  or  [[0,1],[2,3]]   listed, or as Python's tuples
  *     {}                                 one group of all
  *     [2,4]<=[8]                         iota: 0..7 reshaped to 2 groups of 4
  *     [4,2]<=[2,4]T(1,0)                 0..7 shaped [2,4], transposed, then reshaped to 4 groups of 2
@@ -14,11 +14,16 @@
  *                                        of 'y' that varies faster than the 2 before it; ", device_ids=([4,2]T(1,0))" or
  *                                        ", device_ids=(3,1,2,0)" after the mesh says which devices lie on it
  *
+ * JAX lets groups of reductions differ in size: the shorter ones are filled up with -1, as JAX writes them for XLA. Only who
+ * asks for such groups gets them.
+ *
  * Errors: STATUS_INPUT for groups that overlap, differ in size or leave a device out. Ownership: the caller's
  * struct, freed with groups_free(), safe when zeroed.
  */
 #ifndef ICISIM_GROUPS_H
 #define ICISIM_GROUPS_H
+
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "notation/axes.h"
@@ -28,7 +33,8 @@ enum { GROUPS_DEVICES_MAX = 1 << 20 };
 
 struct groups {
     int count, size;
-    int *member; /* [count * size] devices, group by group, in the order of their positions */
+    int *
+        member; /* [count * size] devices, group by group, in the order of their positions; -1 after a shorter group's */
 };
 
 /* Zeroed room for count groups of size. */
@@ -38,6 +44,12 @@ void groups_free(struct groups *groups);
 /* Reads any of the spellings above; every one of `devices` must be in exactly one group. With `devices` 0, for a reader
  * that does not know them yet, any of less than GROUPS_DEVICES_MAX may be in one or more groups, and {} is no group. */
 int groups_parse(const char *text, int devices, struct groups *groups, struct status *st);
+/* The same with 0 devices, for lists whose lengths may differ. */
+int groups_parse_uneven(const char *text, struct groups *groups, struct status *st);
+
+/* Members of a group, of which -1 is none; and are there shorter groups? */
+int groups_length(const struct groups *groups, int group);
+bool groups_are_uneven(const struct groups *groups);
 
 /* One group per value of the axes that the list leaves out; positions in the list's own order. */
 int groups_over_axes(const struct axes *axes, const struct axis_list *list, struct groups *groups,

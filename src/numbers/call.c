@@ -43,13 +43,21 @@ bool call_reduces(enum call_op op)
            op == CALL_PSUM_SCATTER;
 }
 
+bool call_sends(const struct call *call)
+{
+    return call->op != CALL_NONE && call->op != CALL_AXIS_INDEX;
+}
+
 static void add_pair(struct cursor *c, struct call *call)
 {
-    int64_t from = 0, to = 0;
-    const char *close = cursor_accept(c, "(") ? ")" : cursor_accept(c, "[") ? "]" : "";
+    int64_t from = 0, to = call->pairs;
+    bool shuffles = call->op == CALL_PSHUFFLE;
+    const char *close = shuffles ? "" : cursor_accept(c, "(") ? ")" : cursor_accept(c, "[") ? "]" : "";
     cursor_integer(c, "a source", 0, AXES_DEVICES_MAX, &from);
-    cursor_expect(c, *close ? "," : "-");
-    cursor_integer(c, "a destination", 0, AXES_DEVICES_MAX, &to);
+    if (!shuffles) {
+        cursor_expect(c, *close ? "," : "-");
+        cursor_integer(c, "a destination", 0, AXES_DEVICES_MAX, &to);
+    }
     if (cursor_expect(c, close) < 0)
         return;
     int(*moved)[2] = realloc(call->pair, (size_t)(call->pairs + 1) * sizeof *moved);
@@ -65,7 +73,8 @@ static void add_pair(struct cursor *c, struct call *call)
 int call_parse_pairs(const char *text, struct call *call, struct status *st)
 {
     struct cursor c = cursor_of("pairs", text, st);
-    const char *close = cursor_accept(&c, "[") ? "]" : "";
+    bool tuple = cursor_sees(&c, call->op == CALL_PSHUFFLE ? "(" : "((");
+    const char *close = cursor_accept(&c, tuple ? "(" : "[") ? (tuple ? ")" : "]") : "";
     call->pairs = 0;
     if (*close && cursor_accept(&c, close))
         return cursor_end(&c);
@@ -74,6 +83,32 @@ int call_parse_pairs(const char *text, struct call *call, struct status *st)
     while (cursor_accept(&c, ","));
     cursor_expect(&c, close);
     return cursor_end(&c);
+}
+
+static void count_from_start(int *dim, int dims)
+{
+    if (*dim < 0 && *dim + dims >= 0)
+        *dim += dims;
+}
+
+int call_resolve(struct call *call, int n, int dims, struct status *st)
+{
+    if (call->op == CALL_PSHUFFLE && call->pairs != n)
+        return status_fail(st, STATUS_INPUT,
+                           "pshuffle of %d positions: it needs each of 0 to %d once as a source", call->pairs,
+                           n - 1);
+    if (call->op == CALL_PSWAPAXES && call->tiled)
+        return status_fail(st, STATUS_INPUT, "pswapaxes is never tiled; leave that out, or take all_to_all");
+    count_from_start(&call->dim, call->op == CALL_ALL_GATHER ? dims + !call->tiled : dims);
+    count_from_start(&call->split_axis, dims);
+    count_from_start(&call->concat_axis, dims);
+    if (call->op == CALL_PSWAPAXES) {
+        call->op = CALL_ALL_TO_ALL;
+        call->split_axis = call->concat_axis = call->dim;
+    }
+    if (call->op == CALL_PSHUFFLE)
+        call->op = CALL_PPERMUTE;
+    return 0;
 }
 
 /* A permutation may leave positions out on either side, but use none twice. */
@@ -112,6 +147,25 @@ static int check_ragged(const struct call *call, int n, struct status *st)
     return 0;
 }
 
+/* What can be said of a call's groups, all of one size but for reductions, without its blocks. */
+static int check_groups(const struct call *call, const struct groups *groups, struct status *st)
+{
+    int n = groups->size;
+    if (groups_are_uneven(groups) && (!call_reduces(call->op) || call->op == CALL_PSUM_SCATTER))
+        return status_fail(
+            st, STATUS_INPUT,
+            "%s: all groups must have the same size; only psum, pmean, pmax and pmin take others",
+            call_name(call->op));
+    if (call->op == CALL_PPERMUTE)
+        return check_pairs(call, n, st);
+    if (call->op == CALL_RAGGED)
+        return check_ragged(call, n, st);
+    if (call->op == CALL_BROADCAST && (call->root < 0 || call->root >= n))
+        return status_fail(st, STATUS_INPUT, "broadcast from position %d; they are 0 to %d", call->root,
+                           n - 1);
+    return 0;
+}
+
 int call_groups(const struct call *call, const struct axes *axes, struct groups *groups, struct status *st)
 {
     struct axis_list list =
@@ -120,24 +174,14 @@ int call_groups(const struct call *call, const struct axes *axes, struct groups 
     if (code == 0 && call->divide.count > 0) {
         struct groups outer = *groups;
         *groups = (struct groups){0};
-        if (call->op == CALL_PPERMUTE)
-            code =
-                status_fail(st, STATUS_INPUT, "ppermute takes no groups; list its pairs over the whole axis");
+        if (call->op == CALL_PPERMUTE || call->op == CALL_AXIS_INDEX)
+            code = status_fail(st, STATUS_INPUT, "%s takes no groups%s", call_name(call->op),
+                               call->op == CALL_PPERMUTE ? "; list its pairs over the whole axis" : "");
         else
             code = groups_divide(&outer, &call->divide, groups, st);
         groups_free(&outer);
     }
-    if (code < 0)
-        return code;
-    int n = groups->size;
-    if (call->op == CALL_PPERMUTE)
-        code = check_pairs(call, n, st);
-    else if (call->op == CALL_RAGGED)
-        code = check_ragged(call, n, st);
-    else if (call->op == CALL_BROADCAST && (call->root < 0 || call->root >= n))
-        code =
-            status_fail(st, STATUS_INPUT, "broadcast from position %d; they are 0 to %d", call->root, n - 1);
-    if (code < 0)
+    if (code == 0 && (code = check_groups(call, groups, st)) < 0)
         groups_free(groups);
     return code;
 }

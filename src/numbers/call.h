@@ -19,6 +19,10 @@
  *   broadcast              in_root
  *   ragged_all_to_all      dim 0 of in_k is cut into rows[k][0], rows[k][1], ... rows; the result joins those
  *                          for p
+ *   axis_index             p; nothing is sent, and there is no input
+ *
+ * Two are short for others (call_resolve()): pshuffle, whose position p takes in_(perm[p]), is a ppermute; pswapaxes, which
+ * swaps the axes with `dim`, is an all_to_all that is not tiled.
  *
  * Errors: STATUS_INPUT with what would be right. Ownership: call_free() frees pairs, groups and rows.
  */
@@ -46,7 +50,10 @@
     X(CALL_PPERMUTE, "ppermute", "collective-permute")                                                       \
     X(CALL_RING_SHIFT, "ring_shift", "ring-shift")                                                           \
     X(CALL_BROADCAST, "broadcast", "pbroadcast")                                                             \
-    X(CALL_RAGGED, "ragged_all_to_all", "ragged-all-to-all")
+    X(CALL_RAGGED, "ragged_all_to_all", "ragged-all-to-all")                                                 \
+    X(CALL_AXIS_INDEX, "axis_index", "")                                                                     \
+    X(CALL_PSHUFFLE, "pshuffle", "")                                                                         \
+    X(CALL_PSWAPAXES, "pswapaxes", "")
 
 enum call_op {
 #define CALL_ENUM(op, jax, xla) op,
@@ -60,7 +67,7 @@ struct call {
     enum call_op op;
     struct axis_list axes;
     bool tiled;
-    int dim; /* all_gather's axis, psum_scatter's scatter_dimension */
+    int dim; /* all_gather's axis, psum_scatter's scatter_dimension, pswapaxes' axis */
     int split_axis, concat_axis;
     int offset;
     int root;
@@ -79,8 +86,15 @@ int call_by_name(const char *name, struct status *st);
 /* Does it reduce (psum, pmean, pmax, pmin, psum_scatter). */
 bool call_reduces(enum call_op op);
 
-/* Reads "0-1,1-2" or "[(0,1),(1,2)]" or "[[0,1],[1,2]]" into `pair`. */
+/* Does it send anything (all but none and axis_index). */
+bool call_sends(const struct call *call);
+
+/* Reads "0-1,1-2" or "[(0,1),(1,2)]" or "[[0,1],[1,2]]" into `pair`; of a pshuffle, the sources "1,0" or "[1,0]". */
 int call_parse_pairs(const char *text, struct call *call, struct status *st);
+
+/* Makes of a call as it is written, whose blocks have so many dims, one of the table above: what others are short for, and dims
+ * that count from the end (-1 is the last) from the start. n: positions over its axes. */
+int call_resolve(struct call *call, int n, int dims, struct status *st);
 
 /* The groups that do it together, in the order of their positions. Also checks what does not depend on the
  * blocks: the pairs (no position sends or receives twice), the root, that groups are given where they may be.

@@ -7,9 +7,9 @@
  *   mesh                   {axis: size, ...} in mesh order
  *   op, axis               call.h; one axis or a list of them
  *   in_spec, out_spec      per dim null, an axis or a list of axes; shard_map only
- *   tiled, dim, scatter_dimension, split_axis, concat_axis, axis_index_groups, offset, perm, root
+ *   tiled, dim, scatter_dimension, split_axis, concat_axis, axis_index_groups, offset, perm, root, rows
  *   local                  local.h
- *   input, output          nested lists
+ *   input, output          nested lists; axis_index has no input
  */
 #include "numbers/cases.h"
 
@@ -73,10 +73,37 @@ static const struct {
     [CASE_AXIS] = {"axis", "()", OPTIONAL},
     [CASE_GROUPS] = {"axis_index_groups", "[]", OPTIONAL},
     [CASE_PERM] = {"perm", "[]", OPTIONAL},
+    [CASE_ROWS] = {"rows", "[]", OPTIONAL},
     [CASE_LOCAL] = {"local", "()", OPTIONAL},
     [CASE_IN_SPEC] = {"in_spec", "()", NEEDED_BUT_FOR_PMAP},
     [CASE_OUT_SPEC] = {"out_spec", "()", NEEDED_BUT_FOR_PMAP},
 };
+
+/* ragged_all_to_all: a matrix, rows from position to position. */
+static int read_rows(struct call *call, int n, const char *text, struct status *st)
+{
+    struct array rows = {0};
+    int code = text ? array_read(text, &rows, st) : 0;
+    if (code < 0)
+        return code;
+    if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
+        code =
+            status_fail(st, STATUS_INPUT,
+                        "ragged_all_to_all needs a matrix of %d x %d whole numbers: row i, column j says how "
+                        "many rows position i sends to j",
+                        n, n);
+    else if (!(call->rows = calloc((size_t)(n * n) + 1, sizeof *call->rows)))
+        code = status_nomem(st);
+    for (int i = 0; i < n * n && code == 0; i++) {
+        if (rows.data[i] >= 0 && rows.data[i] <= (double)ARRAY_ELEMENTS)
+            call->rows[i] = (int64_t)rows.data[i];
+        else
+            code = status_fail(st, STATUS_INPUT, "%.9g rows from %d to %d; write 0 to %lld", rows.data[i],
+                               i / n, i % n, (long long)ARRAY_ELEMENTS);
+    }
+    array_free(&rows);
+    return code;
+}
 
 int case_set(struct example *example, enum case_field field, const char *text, struct status *st)
 {
@@ -96,9 +123,11 @@ int case_set(struct example *example, enum case_field field, const char *text, s
     case CASE_AXIS:
         return axis_list_parse(text, &example->axes, &example->call.axes, st);
     case CASE_GROUPS:
-        return strcmp(text, "None") == 0 ? 0 : groups_parse(text, 0, &example->call.divide, st);
+        return strcmp(text, "None") == 0 ? 0 : groups_parse_uneven(text, &example->call.divide, st);
     case CASE_PERM:
         return call_parse_pairs(text, &example->call, st);
+    case CASE_ROWS:
+        return read_rows(&example->call, axis_list_size(&example->call.axes, &example->axes), text, st);
     case CASE_LOCAL:
         return local_parse(text, &example->local, st);
     case CASE_IN_SPEC:
@@ -114,7 +143,10 @@ static int read_field(const struct node *node, enum case_field field, struct exa
     const struct node *at = node_get(node, fields[field].name);
     char *text = NULL;
     size_t bytes = 0;
-    if (fields[field].need == OPTIONAL ? !at : example->pmap && fields[field].need == NEEDED_BUT_FOR_PMAP)
+    bool no_input = field == CASE_IN_SPEC && example->call.op == CALL_AXIS_INDEX;
+    if (fields[field].need == OPTIONAL || no_input
+            ? !at
+            : example->pmap && fields[field].need == NEEDED_BUT_FOR_PMAP)
         return 0;
     if (!at)
         return node_need(node, fields[field].name, &at, st);
@@ -161,6 +193,13 @@ static int read_array(const struct node *node, const char *name, struct array *a
     return code < 0 ? code : array_of_node(at, array, st);
 }
 
+int case_resolve(struct example *example, struct status *st)
+{
+    struct call *call = &example->call;
+    int dims = example->input.dims - example->pmap;
+    return call_resolve(call, axis_list_size(&call->axes, &example->axes), dims, st);
+}
+
 static int read_case(const struct node *node, struct example *example, struct status *st)
 {
     const char *names[CASE_FIELDS + 12] = {
@@ -178,10 +217,13 @@ static int read_case(const struct node *node, struct example *example, struct st
     example->line = node->line;
     for (int f = 0; f < CASE_FIELDS && code == 0; f++)
         code = read_field(node, (enum case_field)f, example, st);
-    if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0 ||
-        (code = read_array(node, "input", &example->input, st)) < 0)
+    if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0)
         return code;
-    return read_array(node, "output", &example->output, st);
+    if (example->call.op != CALL_AXIS_INDEX && (code = read_array(node, "input", &example->input, st)) < 0)
+        return code;
+    if ((code = read_array(node, "output", &example->output, st)) < 0)
+        return code;
+    return case_resolve(example, st) < 0 ? node_prefix(node, st, st->code) : 0;
 }
 
 int cases_load(struct cases *cases, const char *path, struct status *st)
@@ -194,8 +236,10 @@ int cases_load(struct cases *cases, const char *path, struct status *st)
         cases->item = calloc((size_t)count + 1, sizeof *cases->item);
         code = cases->item ? 0 : status_nomem(st);
         for (int i = 0; i < count && code == 0; i++) {
-            cases->count = i + 1; /* a case that fails half-way is freed with the others */
-            code = read_case(document.root->child[i], &cases->item[i], st);
+            struct example *example = &cases->item[cases->count++];
+            snprintf(example->id, sizeof example->id, "case %d", i + 1);
+            if (read_case(document.root->child[i], example, &example->fault) == STATUS_NOMEM)
+                code = status_nomem(st);
         }
     }
     document_free(&document);
@@ -223,14 +267,19 @@ static struct spec spec_of(const struct example *example, const struct spec *spe
 int case_blocks(const struct example *example, struct array block[], struct status *st)
 {
     const struct array *input = &example->input;
-    int devices = axes_devices(&example->axes);
+    int devices = axes_devices(&example->axes), code = 0;
     struct spec spec = spec_of(example, &example->in_spec);
     char shape[ARRAY_TEXT];
     memset(block, 0, (size_t)devices * sizeof *block);
+    if (example->call.op == CALL_AXIS_INDEX) {
+        for (int i = 0; i < devices && code == 0; i++)
+            code = array_init(&block[i], 0, NULL, true, st);
+        return code;
+    }
     if (example->pmap && (input->dims == 0 || input->shape[0] != devices))
         return status_fail(st, STATUS_INPUT, "pmap over %d devices needs an input whose dim 0 is %d, not %s",
                            devices, devices, array_print_shape(input, shape));
-    int code = spec_shard(&spec, &example->axes, input, block, st);
+    code = spec_shard(&spec, &example->axes, input, block, st);
     for (int i = 0; i < devices && code == 0; i++) {
         struct array cut = block[i];
         if (example->pmap) /* and they do not see it */
@@ -243,17 +292,18 @@ int case_blocks(const struct example *example, struct array block[], struct stat
     return code;
 }
 
-/* The blocks with the dim that pmap's devices do not see. */
-static int add_rows(const struct example *example, const struct array block[], struct array row[],
+/* The blocks with dims more: that which pmap's devices do not see, or those of a scalar. */
+static int add_dims(const struct example *example, int dims, const struct array block[], struct array row[],
                     struct status *st)
 {
     int devices = axes_devices(&example->axes);
     for (int i = 0; i < devices; i++) {
         row[i] = block[i];
-        if (row[i].dims == ARRAY_DIMS)
+        if (row[i].dims + dims > ARRAY_DIMS)
             return status_fail(st, STATUS_LIMIT,
                                "pmap's result has a dim more than its blocks; at most %d fit", ARRAY_DIMS);
-        array_insert_dim(&row[i], 0);
+        for (int d = 0; d < dims; d++)
+            array_insert_dim(&row[i], 0);
     }
     return 0;
 }
@@ -263,10 +313,11 @@ int case_result(const struct example *example, const struct array block[], struc
 {
     struct spec spec = spec_of(example, &example->out_spec);
     int devices = axes_devices(&example->axes);
+    int dims = example->call.op == CALL_AXIS_INDEX ? spec.dims : example->pmap;
     struct array *row = calloc((size_t)devices, sizeof *row);
     *result = (struct array){0};
     int code = row ? 0 : status_nomem(st);
-    if (code == 0 && example->pmap && (code = add_rows(example, block, row, st)) == 0)
+    if (code == 0 && dims > 0 && (code = add_dims(example, dims, block, row, st)) == 0)
         block = row;
     if (code == 0)
         code = spec_check_replicas(&spec, &example->axes, block, replica_tolerance, st);

@@ -31,7 +31,8 @@ enum { CASE_ID = 64 };
 
 struct example {
     char id[CASE_ID];
-    int line; /* in its file, 0 if there is none */
+    struct status fault; /* why it cannot be read; code 0: it can */
+    int line;            /* in its file, 0 if there is none */
     bool pmap;
     struct axes axes;
     struct call call;
@@ -56,6 +57,7 @@ enum case_field {
     CASE_AXIS,
     CASE_GROUPS,
     CASE_PERM,
+    CASE_ROWS,
     CASE_LOCAL,
     CASE_IN_SPEC,
     CASE_OUT_SPEC,
@@ -63,7 +65,10 @@ enum case_field {
 };
 int case_set(struct example *example, enum case_field field, const char *text, struct status *st);
 
-/* Reads a file of cases. */
+/* The call as it stands in call.h's table, once all of it is set, and the input; case_blocks() takes no others. */
+int case_resolve(struct example *example, struct status *st);
+
+/* Reads a file of cases. One that is wrong has its fault and stops no other. */
 int cases_load(struct cases *cases, const char *path, struct status *st);
 void cases_free(struct cases *cases);
 
@@ -71,7 +76,7 @@ void cases_free(struct cases *cases);
 int case_blocks(const struct example *example, struct array block[], struct status *st);
 
 /* The result from what each device holds at the end. For shard_map it fails where devices differ along an
- * axis that out_spec does not name. */
+ * axis that out_spec does not name. An axis_index, a scalar, gets the dims of out_spec, as nothing joins scalars. */
 int case_result(const struct example *example, const struct array block[], struct array *result,
                 struct status *st);
 

@@ -8,7 +8,7 @@
 /* A group, and whose result is made. */
 struct group {
     const struct call *call;
-    int n, position;
+    int n, position, first; /* of n members; `first`: of the first group */
     const int *member;
     const struct array *in; /* [devices] */
 };
@@ -59,7 +59,8 @@ static double combine(enum call_op op, double a, double b)
     return a + b;
 }
 
-/* psum and its like: out = part of 0 + part of 1 + ...; pmean: over n. */
+/* psum and its like: out = part of 0 + part of 1 + ...; pmean: over n, or over the size of the first group where sizes differ,
+ * as JAX 0.10.2 does (jax/_src/lax/parallel.py, psum of a constant). */
 static int reduce(const struct group *g, struct array *out, struct status *st)
 {
     int code = take_part(g, 0, out, st);
@@ -72,7 +73,7 @@ static int reduce(const struct group *g, struct array *out, struct status *st)
         array_free(&part);
     }
     for (int64_t i = 0; g->call->op == CALL_PMEAN && i < elements; i++)
-        out->data[i] /= g->n;
+        out->data[i] /= g->first;
     out->integer = out->integer && g->call->op != CALL_PMEAN;
     return code;
 }
@@ -115,6 +116,10 @@ static int move(const struct group *g, struct array *out, struct status *st)
 static int apply_one(const struct group *g, struct array *out, struct status *st)
 {
     enum call_op op = g->call->op;
+    if (op == CALL_AXIS_INDEX) {
+        int code = array_init(out, 0, NULL, true, st);
+        return code < 0 ? code : (out->data[0] = g->position, 0);
+    }
     if (call_reduces(op))
         return reduce(g, out, st);
     return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL || op == CALL_RAGGED ? join(g, out, st)
@@ -124,16 +129,25 @@ static int apply_one(const struct group *g, struct array *out, struct status *st
 int definition_apply(const struct call *call, const struct groups *groups, const struct array in[],
                      struct array out[], struct status *st)
 {
-    int n = groups->size, devices = groups->count * n, code = 0;
-    memset(out, 0, (size_t)devices * sizeof *out);
-    for (int i = 0; i < devices && code == 0; i++) {
-        struct group g = {call, n, i % n, groups->member + i / n * n, in};
+    int slots = groups->count * groups->size, code = 0;
+    for (int i = 0; i < slots; i++)
+        if (groups->member[i] >= 0)
+            out[groups->member[i]] = (struct array){0};
+    for (int i = 0; i < slots && code == 0; i++) {
+        int of = i / groups->size;
+        struct group g = {call,
+                          groups_length(groups, of),
+                          i % groups->size,
+                          groups_length(groups, 0),
+                          groups->member + (ptrdiff_t)of * groups->size,
+                          in};
         if (g.position == 0)
-            code = call_check(call, n, g.member, in, st);
-        if (code == 0)
+            code = call_check(call, g.n, g.member, in, st);
+        if (code == 0 && g.position < g.n)
             code = apply_one(&g, &out[g.member[g.position]], st);
     }
-    for (int i = 0; code < 0 && i < devices; i++)
-        array_free(&out[i]);
+    for (int i = 0; code < 0 && i < slots; i++)
+        if (groups->member[i] >= 0)
+            array_free(&out[groups->member[i]]);
     return code;
 }

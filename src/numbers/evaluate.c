@@ -63,13 +63,18 @@ static int open_rings(struct evaluation *e, const struct collective_spec *plan, 
 /* Chunks are numbered as buffers are cut: by pieces on the rings. */
 static int number_chunks(struct evaluation *e, struct status *st)
 {
-    int n = e->groups.size, devices = e->groups.count * n;
-    e->order = calloc((size_t)devices, sizeof *e->order);
-    e->chunk = calloc((size_t)devices, sizeof *e->chunk);
-    if (!e->order || !e->chunk)
+    int n = e->groups.size, slots = e->groups.count * n;
+    e->order = calloc((size_t)slots, sizeof *e->order);
+    e->chunk = calloc((size_t)e->mesh->devices, sizeof *e->chunk);
+    e->buffers = malloc(((size_t)n + 1) * sizeof *e->buffers);
+    if (!e->order || !e->chunk || !e->buffers)
         return status_nomem(st);
-    for (int i = 0; i < devices; i++) {
+    for (int i = 0; i <= n; i++)
+        e->buffers[i] = (struct collective_buffers){-1, -1};
+    for (int i = 0; i < slots; i++) {
         int device = e->groups.member[i];
+        if (device < 0)
+            continue;
         e->chunk[device] = e->rings.rings > 0
                                ? ring_set_piece(&e->rings, e->mesh->slice, mesh_chip(e->mesh, device))
                                : i % n;
@@ -117,11 +122,12 @@ static int64_t whole_elements(const struct evaluation *e)
     return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
 }
 
-static struct collective_spec spec_of(const struct evaluation *e, const struct collective_spec *plan)
+static struct collective_spec spec_of(struct evaluation *e, int n, const struct collective_spec *plan)
 {
     const struct call *call = &e->example->call;
     struct collective_spec spec = *plan;
     spec.rings = e->rings.rings;
+    spec.buffers = &e->buffers[n];
     spec.elements = whole_elements(e);
     spec.elem_bytes = plan->elem_bytes > 0 ? plan->elem_bytes : 1;
     spec.combine = call->op == CALL_PMAX ? COMBINE_MAX : call->op == CALL_PMIN ? COMBINE_MIN : COMBINE_SUM;
@@ -132,19 +138,15 @@ static struct collective_spec spec_of(const struct evaluation *e, const struct c
     return spec;
 }
 
-/* Fills in rings, order, chunk and program; groups and start are there. */
-static int build(struct evaluation *e, const struct collective_spec *plan, struct status *st)
+/* Appends the collective of the groups of n members; the rings are theirs. */
+static int append(struct evaluation *e, int members, const struct collective_spec *plan, struct status *st)
 {
     const struct call *call = &e->example->call;
-    size_t n = (size_t)e->groups.size, chips = (size_t)e->mesh->slice->chips;
+    size_t n = (size_t)members, chips = (size_t)e->mesh->slice->chips;
     int32_t *target = NULL;
     int64_t *pair = NULL;
-    int code = open_rings(e, plan, st);
-    if (code == 0)
-        code = number_chunks(e, st);
-    if (code < 0 || call->op == CALL_NONE)
-        return code;
-    struct collective_spec spec = spec_of(e, plan);
+    int code = 0;
+    struct collective_spec spec = spec_of(e, members, plan);
     if (permutes(call)) {
         spec.target = target = malloc(chips * sizeof *target);
         code = target ? find_targets(e, target, st) : status_nomem(st);
@@ -162,6 +164,42 @@ static int build(struct evaluation *e, const struct collective_spec *plan, struc
     free(target);
     free(pair);
     return code;
+}
+
+/* The same for each size that groups have. Whoever is alone has its result. */
+static int append_sizes(struct evaluation *e, const struct collective_spec *plan, struct status *st)
+{
+    struct groups some;
+    int code = groups_init(&some, e->groups.count, e->groups.size, st);
+    for (int n = 2; n <= e->groups.size && code == 0; n++) {
+        some.count = 0;
+        some.size = n;
+        for (int g = 0; g < e->groups.count; g++)
+            if (groups_length(&e->groups, g) == n)
+                memcpy(some.member + (ptrdiff_t)n * some.count++,
+                       e->groups.member + (ptrdiff_t)g * e->groups.size, (size_t)n * sizeof *some.member);
+        if (some.count == 0)
+            continue;
+        ring_set_free(&e->rings);
+        code = ring_set_of_groups(&e->rings, e->mesh, &some, st);
+        if (code == 0)
+            code = append(e, n, plan, st);
+    }
+    groups_free(&some);
+    return code;
+}
+
+/* Fills in rings, order, chunk, buffers and program; groups and start are there. Where sizes differ, nothing is cut in chunks
+ * that are anyone's own. */
+static int build(struct evaluation *e, const struct collective_spec *plan, struct status *st)
+{
+    bool uneven = groups_are_uneven(&e->groups);
+    int code = uneven ? 0 : open_rings(e, plan, st);
+    if (code == 0)
+        code = number_chunks(e, st);
+    if (code < 0 || !call_sends(&e->example->call))
+        return code;
+    return uneven ? append_sizes(e, plan, st) : append(e, e->groups.size, plan, st);
 }
 
 int evaluation_open(struct evaluation *e, const struct example *example, const struct mesh *mesh,
@@ -187,15 +225,17 @@ void evaluation_close(struct evaluation *e)
     program_free(&e->program);
     free(e->order);
     free(e->chunk);
+    free(e->buffers);
     *e = (struct evaluation){0};
 }
 
-/* Where member i of the groups has its numbers: the start of its buffer, or of its own chunk of n in one. Where no chip of
- * the program has anything to send, there are no buffers: NULL. */
-static double *buffer_of(const struct evaluation *e, int i, const struct memory *memory, const char *name,
+/* Where member i of the groups has its numbers: the start of its buffer, or of its own chunk of n in one. Where nobody has
+ * anything to send, there are no buffers: NULL. */
+static double *buffer_of(const struct evaluation *e, int i, const struct memory *memory, bool out,
                          int64_t chunk)
 {
-    int32_t buffer = memory_buffer(&e->program, name);
+    const struct collective_buffers *buffers = &e->buffers[groups_length(&e->groups, i / e->groups.size)];
+    int32_t buffer = out ? buffers->out : buffers->in;
     int device = e->groups.member[i], chip = mesh_chip(e->mesh, device);
     return buffer < 0 ? NULL : memory_of(memory, chip, buffer) + e->chunk[device] * chunk;
 }
@@ -208,44 +248,47 @@ static void fill_one(const struct evaluation *e, int i, const struct memory *mem
     int n = e->groups.size;
     struct array *block = &e->start[e->groups.member[i]];
     int64_t elements = array_elements(block);
-    double *in = buffer_of(e, i, memory, "in", call->op == CALL_ALL_GATHER ? elements : 0);
-    double *out = buffer_of(e, i, memory, "out", 0);
+    double *in = buffer_of(e, i, memory, false, call->op == CALL_ALL_GATHER ? elements : 0);
+    double *out = buffer_of(e, i, memory, true, 0);
     if (out && call->op == CALL_PPERMUTE)
         memset(out, 0, (size_t)elements * sizeof *out);
     if (in && (call->op != CALL_BROADCAST || i % n == call->root))
         pack_block(call, n, e->order + i - i % n, block, in);
 }
 
-/* What it holds at the end, in the shape that the definition gives it. A chip that is alone works in place even where others
- * would not; and a ppermute without a pair has no buffers. */
+/* What it holds at the end, in the shape that the definition gives it. A ppermute without a pair has no buffers and leaves
+ * zeros; nor has who is alone, and keeps what it has. */
 static int read_one(struct evaluation *e, int i, const struct memory *memory, struct status *st)
 {
     const struct call *call = &e->example->call;
-    int device = e->groups.member[i], n = e->groups.size;
+    int device = e->groups.member[i],
+        n = groups_length(&e->groups, 0); /* the others' is the same, or pmean takes it */
     const struct array *want = &e->want[device];
     struct array *got = &e->got[device];
     int64_t chunk = call->op == CALL_PSUM_SCATTER ? array_elements(want) : 0;
-    double *out = buffer_of(e, i, memory, "out", chunk);
-    if (!out)
-        out = buffer_of(e, i, memory, "in", chunk);
+    double *out = buffer_of(e, i, memory, true, chunk);
+    if (!out && call->op != CALL_PPERMUTE)
+        out = e->start[device].data;
     int code = array_init(got, want->dims, want->shape, want->integer, st);
     if (code == 0 && out)
-        unpack_block(call, n, e->order + i - i % n, out, got);
+        unpack_block(call, n, e->order + i - i % e->groups.size, out, got);
     return code;
 }
 
 static int move(struct evaluation *e, const struct execute_options *options, struct status *st)
 {
     struct memory memory;
-    int devices = e->mesh->devices, code = memory_init(&memory, &e->program, st);
+    int slots = e->groups.count * e->groups.size, code = memory_init(&memory, &e->program, st);
     if (code < 0)
         return code;
-    for (int i = 0; i < devices; i++)
-        fill_one(e, i, &memory);
+    for (int i = 0; i < slots; i++)
+        if (e->groups.member[i] >= 0)
+            fill_one(e, i, &memory);
     if (code == 0)
         code = execute(&memory, options, st);
-    for (int i = 0; i < devices && code == 0; i++)
-        code = read_one(e, i, &memory, st);
+    for (int i = 0; i < slots && code == 0; i++)
+        if (e->groups.member[i] >= 0)
+            code = read_one(e, i, &memory, st);
     memory_free(&memory);
     return code;
 }
@@ -255,15 +298,18 @@ int evaluation_run(struct evaluation *e, const struct execute_options *options, 
     int devices = e->mesh->devices, code = 0;
     for (int i = 0; i < devices; i++)
         array_free(&e->got[i]);
-    if (e->example->call.op != CALL_NONE)
+    if (call_sends(&e->example->call))
         return move(e, options, st);
-    for (int i = 0; i < devices && code == 0; i++)
+    for (int i = 0; i < devices && code == 0; i++) {
         code = array_copy(&e->start[i], &e->got[i], st);
+        if (code == 0 && e->example->call.op == CALL_AXIS_INDEX)
+            e->got[i].data[0] = axis_list_position(&e->example->call.axes, &e->example->axes, i);
+    }
     return code;
 }
 
 /* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial sum,
- * at most n times the largest number, by epsilon/2. Whole numbers up to 2^53 do not round. */
+ * at most n times the largest number, by epsilon/2. Sums of whole numbers up to 2^53 do not round, but means of them do. */
 static double rounding(const struct evaluation *e, double epsilon)
 {
     double largest = 0, n = e->groups.size;
@@ -274,7 +320,9 @@ static double rounding(const struct evaluation *e, double epsilon)
             largest = fmax(largest, fabs(value));
             whole &= floor(value) >= value;
         }
-    return whole && n * largest <= 0x1p53 ? 0 : n * n * epsilon * largest;
+    if (whole && n * largest <= 0x1p53)
+        return e->example->call.op == CALL_PMEAN ? n * epsilon * largest : 0;
+    return n * n * epsilon * largest;
 }
 
 /* "[0, 1]": where element `at` stands. */

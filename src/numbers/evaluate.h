@@ -7,7 +7,8 @@
  *
  * Every number that comes out has travelled along the program's sends; the definition is only held against it.
  * A device of the example is a chip of the mesh, by the mesh's numbering. Chunks of buffers stand in the order
- * of ring positions, which need not be that of the group: `order` and `chunk` translate.
+ * of ring positions, which need not be that of the group: `order` and `chunk` translate. Groups of unequal size are as many
+ * collectives as there are sizes, side by side in one program, each with buffers of its own.
  *
  * Whole numbers must come out exact. Sums of fractions may differ in what rounding leaves when a ring adds up
  * in another order than the definition.
@@ -34,8 +35,10 @@ struct evaluation {
     const struct mesh *mesh;
     struct groups groups;  /* devices that do it together, in the order of their positions */
     struct ring_set rings; /* none where no ring is walked */
-    int32_t *order;        /* [devices]: in each group, the position whose chunk is number i */
+    int32_t *order;        /* [groups]: in each group, the position whose chunk is number i */
     int32_t *chunk;        /* [devices]: the chunk that is a device's own */
+    struct collective_buffers
+        *buffers; /* [groups.size + 1]: of the groups of so many; below 0: there are none */
     struct program program;
     struct array *start; /* [devices]: what each holds when the collective starts */
     struct array *want;  /* [devices]: what each must hold at the end, by definition */
@@ -69,6 +72,7 @@ bool evaluation_is_even(const struct evaluation *evaluation);
  *   psum_scatter                               they cut scatter_dimension instead
  *   all_to_all, ragged_all_to_all              they cut split_axis (dim 0) instead; not tiled, concat_axis, if
  *                                              their dim went away
+ *   axis_index                                 they cut dim 0
  *   all others                                 in_spec
  *
  * With groups the axes stay, as groups hold different results. */

@@ -55,6 +55,8 @@ struct spec evaluate_out_spec(const struct example *example)
     const struct call *call = &example->call;
     enum call_op op = call->op;
     struct spec spec = example->in_spec;
+    if (op == CALL_AXIS_INDEX)
+        return (struct spec){.dims = 1, .dim[0] = call->axes};
     bool stacks = !call->tiled, leaves = op != CALL_NONE && op != CALL_PPERMUTE && op != CALL_RING_SHIFT;
     int d = op == CALL_ALL_TO_ALL ? (stacks ? call->concat_axis : call->split_axis) : call->dim;
     if (leaves && !(op == CALL_ALL_TO_ALL && stacks) && call->divide.count == 0)

@@ -299,7 +299,7 @@ const struct option_row option_table[] = {
      .ops = ON_ALL_GATHER | ON_REDUCE_SCATTER | ON_ALL_TO_ALL,
      .doc = "all_gather, psum_scatter, all_to_all: keep the dims"},
     {.name = "dim", .argument = "N", .fallback = "0", .kind = OPTION_INTEGER, .group = GROUP_WORK, .commands = FOR_EVAL,
-     .ops = ON_ALL_GATHER, .doc = "all_gather: the dim that is joined or added (its axis)"},
+     .ops = ON_ALL_GATHER, .doc = "all_gather: the dim that is joined or added (its axis); pswapaxes: the dim that is swapped"},
     {.name = "scatter-dimension", .argument = "N", .fallback = "0", .kind = OPTION_INTEGER, .group = GROUP_WORK,
      .commands = FOR_EVAL, .ops = ON_REDUCE_SCATTER, .doc = "psum_scatter: the dim that is handed out"},
     {.name = "split-axis", .argument = "N", .fallback = "0", .kind = OPTION_INTEGER, .group = GROUP_WORK,
@@ -307,7 +307,7 @@ const struct option_row option_table[] = {
     {.name = "concat-axis", .argument = "N", .fallback = "0", .kind = OPTION_INTEGER, .group = GROUP_WORK,
      .commands = FOR_EVAL, .ops = ON_ALL_TO_ALL, .doc = "all_to_all: the dim that is joined or added"},
     {.name = "perm", .argument = "PAIRS", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_PERMUTE,
-     .doc = "ppermute: 0-1,1-2 or [(0,1),(1,2)], numbered in mesh order"},
+     .doc = "ppermute: 0-1,1-2 or [(0,1),(1,2)], numbered in mesh order; pshuffle: sources, 1,0"},
     {.name = "rows", .argument = "NUMBERS", .group = GROUP_WORK, .commands = FOR_EVAL, .ops = ON_RAGGED,
      .doc = "ragged_all_to_all: rows from each position to each, [[1,0],[2,3]]"},
 };

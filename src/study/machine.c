@@ -170,29 +170,6 @@ static int shape_for_mesh(const struct chip *chip, const struct point *point, ch
     return 0;
 }
 
-int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st)
-{
-    struct axes axes = {0};
-    size_t at = 0, used = 0;
-    if (point->machine.slice || !point->machine.mesh)
-        return 0;
-    int code = read_sizes(point->machine.mesh, &axes, st);
-    if (code < 0)
-        return code;
-    if (axes.count > SLICE_AXES)
-        return no_shape(point->machine.mesh, st);
-    for (int a = 0; a < axes.count; a++) {
-        const char *comma = a ? "," : "";
-        at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", a ? "x" : "", axes.axis[a].n);
-        used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s=%c", comma, axes.axis[a].name,
-                                 slice_axis_name(a));
-    }
-    point->machine.slice = of->slice;
-    if (!point->machine.on)
-        point->machine.mesh = of->mesh;
-    return 0;
-}
-
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st)
 {
     int chips = 0;

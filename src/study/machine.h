@@ -19,13 +19,6 @@
 #include "machine/slice.h"
 #include "settings/point.h"
 
-/* Gives a point without a slice one of the mesh's own shape, axis on axis ("X=2,Y=4" on 2x4): for numbers, which do not
- * depend on what is offered. `of` has the texts. */
-struct slice_of_mesh {
-    char slice[SLICE_TEXT], mesh[AXES_TEXT];
-};
-int machine_slice_of_mesh(struct point *point, struct slice_of_mesh *of, struct status *st);
-
 struct catalog_entry;
 struct catalog {
     struct catalog_entry *first;

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The slice of a mesh that has none: of the mesh's own shape, axis on axis, "X=2,Y=4" on 2x4. Where that has more axes than
+ * slices have, neighbours share one; where it is longer than the chip's pod, or a link is named by more coordinates, a mesh
+ * axis lies on several. Numbers do not depend on it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "faces/eval.h"
+
+enum { PIECES = AXES_MAX + SLICE_AXES };
+
+/* Axes of the mesh, cut in pieces, each on a side of the slice. */
+struct layout {
+    int pieces, sides;
+    struct {
+        int axis, side, n;
+    } piece[PIECES];
+};
+
+static int side_length(const struct layout *layout, int side)
+{
+    int n = 1;
+    for (int p = 0; p < layout->pieces; p++)
+        n *= layout->piece[p].side == side ? layout->piece[p].n : 1;
+    return n;
+}
+
+/* The two neighbours that are shortest together become one side. */
+static void merge(struct layout *layout)
+{
+    int best = 0;
+    int64_t least = INT64_MAX;
+    for (int s = 0; s + 1 < layout->sides; s++) {
+        int64_t length = (int64_t)side_length(layout, s) * side_length(layout, s + 1);
+        if (length < least) {
+            least = length;
+            best = s;
+        }
+    }
+    for (int p = 0; p < layout->pieces; p++)
+        layout->piece[p].side -= layout->piece[p].side > best;
+    layout->sides--;
+}
+
+/* The longest piece is cut in two, as equal as may be; the shorter one gets a side of its own. */
+static void split(struct layout *layout)
+{
+    int longest = 0, n = 1;
+    for (int p = 1; p < layout->pieces; p++)
+        if (layout->piece[p].n > layout->piece[longest].n)
+            longest = p;
+    int whole = layout->piece[longest].n, axis = layout->piece[longest].axis;
+    for (int d = 2; d <= whole / d; d++)
+        n = whole % d ? n : d;
+    layout->piece[longest].n = whole / n;
+    layout->piece[layout->pieces].axis = axis;
+    layout->piece[layout->pieces].n = n;
+    layout->piece[layout->pieces++].side = layout->sides++;
+}
+
+static void lay(const struct axes *axes, int sides, struct layout *layout)
+{
+    *layout = (struct layout){.pieces = axes->count, .sides = axes->count};
+    for (int a = 0; a < axes->count; a++) {
+        layout->piece[a].axis = layout->piece[a].side = a;
+        layout->piece[a].n = axes->axis[a].n;
+    }
+    while (layout->sides > sides)
+        merge(layout);
+    while (layout->sides < sides)
+        split(layout);
+}
+
+/* "4x2" and "dp=x,tp=y", with sizes where an axis has only part of a side. */
+static void print(const struct layout *layout, const struct axes *axes, struct eval_slice *of)
+{
+    size_t at = 0, used = 0;
+    for (int s = 0; s < layout->sides; s++)
+        at += (size_t)snprintf(of->slice + at, sizeof of->slice - at, "%s%d", s ? "x" : "",
+                               side_length(layout, s));
+    for (int a = 0; a < axes->count; a++) {
+        const char *between = "=";
+        used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%s", a ? "," : "",
+                                 axes->axis[a].name);
+        for (int p = 0; p < layout->pieces; p++) {
+            int side = layout->piece[p].side, n = layout->piece[p].n;
+            if (layout->piece[p].axis != a)
+                continue;
+            used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, "%s%c", between,
+                                     slice_axis_name(side));
+            between = "*";
+            if (n < side_length(layout, side))
+                used += (size_t)snprintf(of->mesh + used, sizeof of->mesh - used, ":%d", n);
+        }
+    }
+}
+
+/* Has the chip such slices? */
+static bool fits(const char *chip, const char *shape, const struct point *point, struct catalog *catalog)
+{
+    struct status ignored = {0};
+    struct slice slice = {0};
+    const struct chip *of = catalog_chip(catalog, chip, point->machine.profile, &ignored);
+    bool yes = of && chip_slice(of, shape, NULL, &slice, &ignored) >= 0;
+    slice_free(&slice);
+    return yes;
+}
+
+/* Coordinates that links are named by, 1 where none is named. */
+static int count_coordinates(const char *link)
+{
+    int n = 1;
+    for (; link && *link && *link != ':'; link++)
+        n += *link == ',';
+    return n;
+}
+
+/* The i-th number of sides to try: as many as the mesh has axes, more, and then fewer. */
+static int sides_to_try(int first, int i)
+{
+    return first + i <= SLICE_AXES ? first + i : SLICE_AXES - i;
+}
+
+int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct catalog *catalog,
+               struct status *st)
+{
+    const char *chip[] = {any_chip ? "v5e" : point->machine.chip, any_chip ? "v5p" : NULL};
+    const char *shape = point->machine.slice, *mesh = point->machine.mesh;
+    struct axes axes = {0};
+    if (!shape && mesh && strpbrk(mesh, "*:"))
+        return status_fail(st, STATUS_INPUT,
+                           "mesh '%s' does not say the slice's shape; add --slice, such as 4x4", mesh);
+    if (!shape && (!mesh || axes_parse(mesh, &axes, st) < 0))
+        return mesh ? st->code : 0;
+    int first = point->machine.link ? count_coordinates(point->machine.link) : axes.count;
+    first = first > SLICE_AXES ? SLICE_AXES : first;
+    for (int c = 0; c < 2 && chip[c]; c++)
+        for (int i = 0; i < (any_chip ? SLICE_AXES + 1 - first : SLICE_AXES); i++) {
+            struct layout layout;
+            if (!shape) {
+                lay(&axes, sides_to_try(first, i), &layout);
+                print(&layout, &axes, of);
+            }
+            if (!fits(chip[c], shape ? shape : of->slice, point, catalog))
+                continue;
+            point->machine.chip = chip[c];
+            point->machine.slice = shape ? shape : of->slice;
+            if (!shape && !point->machine.on)
+                point->machine.mesh = of->mesh;
+            return 0;
+        }
+    return 0;
+}
