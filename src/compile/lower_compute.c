@@ -174,9 +174,12 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
         taken->time.seconds = 0;
     if (code == 0 && taken->time.basis != BASIS_GIVEN && lower_has_rows(w->module, instruction)) {
         double *each = malloc((size_t)w->program->slice->chips * sizeof *each);
-        code = each ? lower_ragged_seconds(w->lower, instruction, each, &taken->time.seconds,
-                                           &taken->time.bound, w->st)
-                    : status_nomem(w->st);
+        struct ragged_time longest = {0};
+        code =
+            each ? lower_ragged_seconds(w->lower, instruction, each, &longest, w->st) : status_nomem(w->st);
+        taken->time.seconds = longest.seconds;
+        taken->time.bound = longest.bound;
+        taken->hbm_Bps = longest.hbm_Bps;
         if (code == 0)
             taken->amount = program_amount_table(w->program, each, w->where);
         free(each);
@@ -218,7 +221,8 @@ int walker_compute(struct walker *w, const struct frame *f, int32_t instruction,
         walker_collect_inputs(w, f, instruction, true, &waits);
     item->first_op = item->end_op = value->op = walker_queue_op(w, instruction, taken.amount, &waits);
     if (!w->program->error)
-        w->program->op[value->op].hbm_Bps = taken.hbm_Bps;
+        w->program->op[value->op].hbm_Bps =
+            fmin(taken.hbm_Bps, w->program->slice->hbm_Bps); /* alone it takes its seconds */
     walker_pass_until(w, &waits, value->op);
     expose(w, &waits, queue, value->op, taken.time.seconds);
     return 0;
