@@ -2,6 +2,7 @@
 /* What the queue computes, and when it waits for what is loose. */
 #include "compile/lower_own.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
