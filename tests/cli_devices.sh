@@ -81,6 +81,29 @@ sed -i '6s/.*/1,0,0,0/; 7s/.*/0,1,0,0/' two/devices.csv
 refuse 'both on chip' two/d.hlo --chip v4 --slice 2x2x1
 refuse '1 is not there; write 0 to 0' two/d.hlo --chip v5p --slice 2x2x1
 
+# The joint between the devices of a chip, 1.2 TB/s one way on v7x: 120 MB each way, 240 MB of which each has half, 120 MB that
+# are summed there and back; v3 has none that is known: each HBM, of 450 GB/s, reads 120 MB and writes as many.
+inside() {
+    cat >joint.hlo <<END
+HloModule j, is_scheduled=true, num_partitions=2
+add { a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT s = bf16[] add(a, b)
+}
+ENTRY main {
+  x = bf16[60000000]{0} parameter(0)
+  ROOT y = bf16[$1]{0} $2, channel_id=1
+}
+END
+}
+inside 60000000 'collective-permute(x), source_target_pairs={{0,1},{1,0}}'
+near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a permute over the joint'
+near "$(time_of joint.hlo --chip v3 --slice 1)" 533.33 'a permute through HBM'
+inside 120000000 'all-gather(x), replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true'
+near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a gather over the joint'
+inside 60000000 'all-reduce(x), replica_groups={{0,1}}, to_apply=add, use_global_device_ids=true'
+near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a sum over the joint'
+
 # The mesh that groups and pairs are of, laid in every way: an axis along y is faster than one that steps over others.
 text e.hlo '[4,4]<=[4,4]T(1,0)' 1024 4096 16
 said=$("$icisim" run e.hlo --chip v5e --slice 4x4 --mesh all 2>/dev/null)

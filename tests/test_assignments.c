@@ -103,6 +103,27 @@ static void finds_each_once(void)
     chip_free(&chip);
 }
 
+/* Of a program, whose devices have numbers, each way puts them elsewhere: 4 of 4 on 4x4 each on an axis, or on halves of both,
+ * inside or outside of the other; 8 on 2x4 row by row or column by column; beside devices of chips, which either axis has. */
+static void lays_numbered_devices(void)
+{
+    static const struct {
+        const char *chip, *slice, *mesh;
+        int ways;
+    } cases[] = {{"v5e", "4x4", "a=4,b=4", 3}, {"v5e", "2x4", "a=8", 2}, {"v3", "4", "a=4,b=2", 1 + 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct status st = {0};
+        struct assignments assignments = {0};
+        struct assignments_query query = {.slice = cases[i].slice, .mesh = cases[i].mesh, .all_ways = true};
+        OKAY(find(&assignments, cases[i].chip, &query, &st), st);
+        CU_ASSERT_EQUAL(assignments.count, cases[i].ways);
+        for (int a = 0; a < assignments.count; a++)
+            for (int b = 0; b < a; b++)
+                CU_ASSERT_STRING_NOT_EQUAL(assignments.item[a].mesh, assignments.item[b].mesh);
+        assignments_free(&assignments);
+    }
+}
+
 /* The command line's slices and meshes are replaced by pairs, which the grid takes together. */
 static void ties_slices_and_meshes(void)
 {
@@ -132,4 +153,4 @@ static void ties_slices_and_meshes(void)
 }
 
 SUITE("assignments", TEST(counts_ways), TEST(counts_devices), TEST(finds_each_once),
-      TEST(ties_slices_and_meshes))
+      TEST(lays_numbered_devices), TEST(ties_slices_and_meshes))

@@ -73,8 +73,15 @@ int lower_layout(struct lower *lower, int32_t instruction, const struct layout *
     return 0;
 }
 
+double lower_inside_s(const struct lower *lower, double bytes)
+{
+    double joint_Bps = lower->placement->slice->joint_Bps;
+    double hbm_s = roofline_hbm_s(&lower->options->roofline, bytes);
+    return joint_Bps > 0 ? fmax(hbm_s, bytes / 2 / joint_Bps) : hbm_s;
+}
+
 /* Seconds in which the devices of a chip give each other what a collective over all of them needs: half of the longer of its
- * operand and its result crosses each way, which HBM reads and writes; for an all-reduce there and back; by rows that differ,
+ * operand and its result crosses each way (lower_inside_s()); for an all-reduce there and back; by rows that differ,
  * as long as the device with most of them takes. 0 where chips are one device, or groups have one of each chip. */
 static int exchange_seconds(const struct lower *lower, int32_t instruction, const struct layout *layout,
                             double *seconds, struct status *st)
@@ -90,7 +97,7 @@ static int exchange_seconds(const struct lower *lower, int32_t instruction, cons
         code = lower_ragged_most(lower, instruction, &bytes, st);
     else if (whole == HLO_ALL_TO_ALL || whole == HLO_RAGGED_ALL_TO_ALL) /* of all devices together */
         bytes /= layout->devices;
-    *seconds = (whole == HLO_ALL_REDUCE ? 2 : 1) * roofline_hbm_s(&lower->options->roofline, bytes);
+    *seconds = (whole == HLO_ALL_REDUCE ? 2 : 1) * lower_inside_s(lower, bytes);
     return code;
 }
 

@@ -70,6 +70,10 @@ int lower_permute(const struct permute *permute, int32_t *after, struct status *
  * device to the next one. */
 int lower_remote(struct lower *lower, int32_t instruction, int32_t before, int32_t *after, struct status *st);
 
+/* Seconds in which the two devices of a chip give each other so many bytes, half of them each way: by the joint between them,
+ * and both HBMs read and write them. */
+double lower_inside_s(const struct lower *lower, double bytes);
+
 /* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
 int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
                        int32_t before);

@@ -88,10 +88,9 @@ static const struct lowered_permute *find_permute(const struct lower *lower,
     return NULL;
 }
 
-/* Read there and written here. */
 static double inside_s(const struct lower *lower, const struct collective_spec *spec, double bytes)
 {
-    return spec->setup_s + roofline_hbm_s(&lower->options->roofline, 2 * bytes);
+    return spec->setup_s + lower_inside_s(lower, 2 * bytes);
 }
 
 /* Who sends to whom. A kernel sends to whom it names, else each device to the next one. */

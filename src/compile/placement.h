@@ -5,7 +5,7 @@
  *
  * A chip may be several devices (cores). They do the same at the same time, so what a chip computes is what one of them
  * does. Groups that have all devices of each of their chips are groups of these chips, and what one device of a chip has
- * and another needs crosses HBM. Groups that have one device of each chip run together with those of the others, and the
+ * and another needs crosses the joint between them, and HBM. Groups that have one device of each chip run together with those of the others, and the
  * links carry what all of them send. A permute goes over links and within chips at the same time, and has come to a chip when
  * it has to all of its devices: so a step of a ring through them takes as long as the slower of the two. Of rows that differ,
  * a chip sends another what all its devices send those of the other, and a product takes what its slowest device does.

@@ -141,6 +141,7 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
     if (code < 0)
         return code;
     code = slice_init(slice, axes, len, joined, chip->link_Bps, chip->hop_latency_s, st);
+    slice->joint_Bps = chip->joint_Bps;
     slice->topology = topology;
     slice->reduce_Bps = chip->reduce_Bps;
     if (chip->hbm_Bps > 0)

@@ -23,6 +23,7 @@
  *       hbm_capacity: 16GB
  *       hbm_efficiency: {steps: [[4MiB, 0.4], [1GiB, 0.87]]}   # of hbm_bandwidth, by the bytes that a compute moves
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
+ *       joint_bandwidth: 1.2TBps           # between the devices of a chip, one way (they meet in HBM if left out)
  *       reduce_rate: 100GBps               # what comes over one link is added at it before it goes on (at once if left out)
  *       hop_latency: 1us                   # and setup, launch_overhead
  *       clock: 1.5GHz                      # of the cycles that XLA:TPU estimates
@@ -100,6 +101,7 @@ struct chip {
     uint64_t hbm_bytes;
     double hbm_Bps, link_Bps, link_nominal_Bps, pcie_Bps, dcn_Bps;
     double hop_latency_s;
+    double joint_Bps;  /* between two devices of a chip, one way; 0: what they share is HBM */
     double reduce_Bps; /* at which what comes over one link is added; 0: at once, as in the spec profile */
     double setup_s;    /* fixed overhead of a collective; 0 in the spec profile */
     double launch_overhead_s; /* of a compute; 0 in the spec profile */

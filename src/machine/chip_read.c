@@ -48,6 +48,7 @@ static const struct field fields[] = {
     {"hbm_efficiency", FIELD_SHARES, offsetof(struct chip, hbm_efficiency)},
     {"link_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, link_Bps)},
     {"link_nominal", FIELD_BANDWIDTH, offsetof(struct chip, link_nominal_Bps)},
+    {"joint_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, joint_Bps)},
     {"reduce_rate", FIELD_BANDWIDTH, offsetof(struct chip, reduce_Bps)},
     {"hop_latency", FIELD_TIME, offsetof(struct chip, hop_latency_s)},
     {"pcie_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, pcie_Bps)},

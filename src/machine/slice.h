@@ -49,6 +49,7 @@ struct slice {
     int chips;               /* product of len */
     double link_Bps;         /* of every link as built */
     double hop_latency_s;    /* of every link as built */
+    double joint_Bps;        /* between two devices of a chip, one way; 0: they meet in its HBM */
     double reduce_Bps;       /* at which a chip adds what comes over one link; 0: adding takes no time */
     double hbm_Bps;          /* of a chip, both ways together; 0: nobody waits for it */
     double pcie_Bps;         /* of a chip, to and from its host; 0: nobody waits for it */
