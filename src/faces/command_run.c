@@ -5,6 +5,7 @@
 #include "faces/ranking.h"
 #include "faces/rows.h"
 #include "hlo/communication.h"
+#include "report/memory_print.h"
 #include "report/module_print.h"
 #include "report/report.h"
 
@@ -15,6 +16,7 @@ static int check_outputs(const struct settings *settings, int64_t points, struct
     const char *taker = outputs_stdout(settings);
     if (taker && (settings_flag(settings, "steps") || settings_flag(settings, "critical-path") ||
                   settings_flag(settings, "collectives") || settings_text(settings, "by") ||
+                  settings_flag(settings, "memory") ||
                   settings_flag(settings, "dump-program")))
         return status_fail(st, STATUS_INPUT,
                            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program",
@@ -25,6 +27,15 @@ static int check_outputs(const struct settings *settings, int64_t points, struct
             "%lld points are more than a table shows (%d); write them to a CSV by icisim sweep",
             (long long)points, POINTS_MAX);
     return 0;
+}
+
+/* Memory needs no slice either. */
+static int count_memory(const struct point *point, struct catalog *catalog, struct status *st)
+{
+    const struct listing *text = listing_of(catalog, point, st);
+    const struct chip *chip =
+        text ? catalog_chip(catalog, point->machine.chip, point->machine.profile, st) : NULL;
+    return chip ? memory_print(text, chip, stdout, st) : st->code;
 }
 
 static int count_point(const struct point *point, struct catalog *catalog, struct status *st)
@@ -48,6 +59,8 @@ static int count(struct outputs *outputs, struct status *st)
         struct point point;
         grid_point(&outputs->grid, i, &point);
         code = count_point(&point, &outputs->catalog, st);
+        if (code == 0 && outputs->memory)
+            code = count_memory(&point, &outputs->catalog, st);
     }
     return code;
 }

@@ -10,6 +10,7 @@
 #include "base/memory_limit.h"
 #include "base/stopwatch.h"
 #include "faces/rows.h"
+#include "report/memory_print.h"
 #include "report/module_print.h"
 #include "report/report.h"
 #include "study/budget.h"
@@ -55,6 +56,8 @@ static int show_module(const struct job *job, const struct run *run, const struc
     int code = module_rows_init(&rows, module, run, st);
     if (code == 0 && outputs->collectives)
         code = module_print_issued(&module->module, stdout, st);
+    if (code == 0 && outputs->memory)
+        code = memory_print(module->text, job->machine.chip, stdout, st);
     if (code == 0 && outputs->table && !outputs->brief &&
         (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
         code = experts_print(job, run, &rows, stdout, st);
@@ -237,6 +240,7 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .steps = settings_flag(settings, "steps"),
                                 .critical = settings_flag(settings, "critical-path"),
                                 .collectives = settings_flag(settings, "collectives"),
+                                .memory = settings_flag(settings, "memory"),
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program"),
                                 .by = settings_text(settings, "by")};

@@ -98,7 +98,7 @@ struct chip {
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
     double step_efficiency; /* of products inside a step, whatever their size; NaN: as alone */
     struct chip_efficiency hbm_efficiency;
-    uint64_t hbm_bytes;
+    uint64_t hbm_bytes, hbm_limit_bytes; /* what it has; what a program may take of it, 0: not known */
     double hbm_Bps, link_Bps, link_nominal_Bps, pcie_Bps, dcn_Bps;
     double hop_latency_s;
     double joint_Bps;  /* between two devices of a chip, one way; 0: what they share is HBM */
@@ -140,6 +140,8 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
 /* The share that so much work reaches: of the peak a matmul of `flop` operations, of HBM's bandwidth a compute that moves
  * `bytes`. */
 double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop);
+/* What a program may take of the HBM of one of the chip's devices; 0: not known. */
+double chip_device_hbm_bytes(const struct chip *chip);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
 
 /* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"). Refused: more axes than the chip has,

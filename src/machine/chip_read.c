@@ -44,6 +44,7 @@ static const struct field fields[] = {
     {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},
     {"step_efficiency", FIELD_FRAC, offsetof(struct chip, step_efficiency)},
     {"hbm_capacity", FIELD_BYTES, offsetof(struct chip, hbm_bytes)},
+    {"hbm_limit", FIELD_BYTES, offsetof(struct chip, hbm_limit_bytes)},
     {"hbm_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, hbm_Bps)},
     {"hbm_efficiency", FIELD_SHARES, offsetof(struct chip, hbm_efficiency)},
     {"link_bandwidth", FIELD_BANDWIDTH, offsetof(struct chip, link_Bps)},

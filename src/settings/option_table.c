@@ -233,6 +233,8 @@ const struct option_row option_table[] = {
      .doc = "module: print which collectives are issued, how many and of how many bytes"},
     {.name = "count-only", SWITCH, .group = GROUP_OUTPUT, .commands = FOR_RUN, .ops = ON_MODULE, .excludes = {"draws"},
      .doc = "module: print what is issued and computed, without a slice to run it on"},
+    {.name = "memory", SWITCH, .group = GROUP_OUTPUT, .commands = FOR_RUN, .ops = ON_TEXT, .excludes = {"draws"},
+     .doc = "module: print what compiled text takes of a device's memory, and its largest buffers with their source lines"},
     {.name = "instructions", .argument = "FILE", .writes = true, .group = GROUP_OUTPUT, .commands = FOR_RUN,
      .ops = ON_MODULE, .excludes = {"draws"},
      .doc = "module: CSV of all instructions, a file each point, in XProf's words: time, exposed time, operations, bytes, source line"},

@@ -80,7 +80,7 @@ const struct column columns[] = {
     {REAL(time_high_s), .place = 49, .when = WHEN_KNOWN, .heading = "high", IN_US,
      .meaning = "with --tolerance: simulated time if ends are late (that T lies between is observed, not proven)"},
     {REAL(memory_bytes), .place = 64, .when = WHEN_KNOWN, .heading = "memory", .unit = "(GB)", .scale = 1e-9, .decimals = 2,
-     .meaning = "model: what its step takes of each chip's memory"},
+     .meaning = "model: what its step takes of each chip's memory; compiled text: of each device's HBM at its peak"},
     {REAL(mfu_frac), .place = 65, .when = WHEN_KNOWN, .heading = "MFU", IN_PERCENT, .decimals = 1,
      .meaning = "model: operations of the model, forward and backward, over what the chips could do in the time"},
     {REAL(tokens_per_s), .place = 66, .when = WHEN_KNOWN, .heading = "tokens", .unit = "(1000/s)", .scale = 1e-3, .decimals = 1,

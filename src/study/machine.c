@@ -15,16 +15,16 @@
 #include "study/job.h"
 
 int listing_read(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
-                 struct status *st)
+                 struct memory_analysis *memory, struct status *st)
 {
     struct module written = {0};
     *disguised = 0;
     if (option_check(point, ON_TEXT, "HLO text", st) < 0)
         return st->code;
-    if (point->work.as_written)
-        return hlo_load(module, point->work.op, point->work.trip_count, path, st);
     int code = hlo_load(&written, point->work.op, point->work.trip_count, path, st);
-    if (code == 0)
+    if (code == 0 && memory && written.scheduled)
+        code = memory_analyse(&written, memory, st);
+    if (code == 0 && !point->work.as_written)
         code = pass_reduce_scatters(&written, module, disguised, st);
     if (code == 0 && *disguised == 0)
         *module = written;
@@ -66,7 +66,7 @@ const struct listing *listing_of(struct catalog *catalog, const struct point *po
             listing_free(text);
             return known;
         }
-    if (listing_read(point, &text->module, text->path, &text->disguised, st) < 0) {
+    if (listing_read(point, &text->module, text->path, &text->disguised, &text->memory, st) < 0) {
         listing_free(text);
         return NULL;
     }

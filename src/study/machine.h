@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "hlo/hlo_read.h"
+#include "hlo/memory_analysis.h"
 #include "machine/chip.h"
 #include "machine/mesh.h"
 #include "machine/slice.h"
@@ -37,17 +38,18 @@ struct listing {
     struct listing *next;
     char *key; /* what of the point it depends on */
     struct module module;
-    char path[HLO_PATH]; /* what was read */
-    int disguised;       /* reduce-scatters found, which stand in the module as such */
+    char path[HLO_PATH];           /* what was read */
+    int disguised;                 /* reduce-scatters found, which stand in the module as such */
+    struct memory_analysis memory; /* of a scheduled one as it is written */
 };
 
 /* That of a point, read if the catalog does not have it; NULL if that failed. */
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st);
 
 /* Reads it for a caller who frees the module. As compilers write it; or, since TPUs run them so, with reduce-scatters for what
- * is one in disguise. */
+ * is one in disguise. What it takes of memory is left out where `memory` is NULL. */
 int listing_read(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
-                 struct status *st);
+                 struct memory_analysis *memory, struct status *st);
 
 struct machine {
     const struct chip *chip;

@@ -121,7 +121,7 @@ static int take_text(struct module_job *m, const struct job *job, struct status 
     const struct listing *text = listing_of(job->catalog, job->point, st);
     if (!text)
         return st->code;
-    m->borrowed = true;
+    m->text = text;
     m->module = text->module;
     m->disguised = text->disguised;
     snprintf(m->path, sizeof m->path, "%s", text->path);
@@ -159,7 +159,7 @@ void module_job_close(void *state)
     struct module_job *m = state;
     lower_free(&m->lower);
     placement_free(&m->placement);
-    if (!m->borrowed)
+    if (!m->text)
         module_free(&m->module);
     model_step_free(&m->step);
     for (int i = 0; i < m->others; i++)
@@ -356,7 +356,7 @@ int module_job_read(const struct point *point, struct catalog *catalog, struct m
     *module = (struct module){0};
     *disguised = 0;
     if (workload_kind(point->work.op) == ON_TEXT)
-        return listing_read(point, module, path, disguised, st);
+        return listing_read(point, module, path, disguised, NULL, st);
     struct job job = {0};
     int code = job_open(&job, point, catalog, st);
     struct module_job *m = job.state;

@@ -16,7 +16,7 @@
 
 struct module_job {
     struct module module;
-    bool borrowed; /* the module is the catalog's */
+    const struct listing *text; /* whose module it is, which stays the catalog's; NULL: its own */
     bool of_model;
     struct model_step step;     /* of a model, or a matmul: what the module is made of */
     struct model_options model; /* of a model: how much of it is built */

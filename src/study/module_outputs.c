@@ -91,6 +91,19 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     return 0;
 }
 
+/* Text that was compiled for the chip fits it, or it was compiled for another. */
+static void measure_text(const struct job *job, const struct memory_analysis *memory, struct result *result)
+{
+    double limit_bytes = chip_device_hbm_bytes(job->machine.chip);
+    result->memory_bytes = memory->peak_bytes;
+    if (limit_bytes > 0 && memory->peak_bytes > limit_bytes)
+        snprintf(
+            result->warning, sizeof result->warning,
+            "the program takes %.4g GB of a device's HBM, of which %s lets it have %.4g GB; --memory says "
+            "what is largest",
+            memory->peak_bytes * 1e-9, job->machine.chip->name, limit_bytes * 1e-9);
+}
+
 /* What of a module's run was exposed over which mesh axes; of a model its MFU, tokens a second, and the memory that a chip needs.
  *
  *   MFU = operations of the model, forward and backward / (chips x peak x time)
@@ -105,6 +118,8 @@ static int module_outputs(const struct job *job, const struct trace *trace, stru
     if (code < 0)
         return code;
     print_exposed(&spent, "", result->exposed_axes, sizeof result->exposed_axes);
+    if (m->text && m->text->memory.tiled)
+        measure_text(job, &m->text->memory, result);
     if (!module_is_step(m))
         return 0;
     print_spent(&spent, result->spent, sizeof result->spent);

@@ -109,9 +109,9 @@ static bool instructions_equal(const struct module *a, const struct module *b, i
 bool modules_equal(const struct module *a, const struct module *b)
 {
     bool equal = words_equal(a, a->name, b, b->name) && words_equal(a, a->header, b, b->header) &&
-                 a->scheduled == b->scheduled && a->partitions == b->partitions &&
-                 a->replicas == b->replicas && a->entry == b->entry && a->computations == b->computations &&
-                 a->instructions == b->instructions;
+                 words_equal(a, a->sources, b, b->sources) && a->scheduled == b->scheduled &&
+                 a->partitions == b->partitions && a->replicas == b->replicas && a->entry == b->entry &&
+                 a->computations == b->computations && a->instructions == b->instructions;
     if (!equal)
         fputs("modules differ in what their first lines say, or in length\n", stderr);
     for (int32_t c = 0; c < a->computations && equal; c++) {
