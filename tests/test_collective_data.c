@@ -226,6 +226,22 @@ static void make_shares(struct round *r)
         memset(r->spec.share, 0, sizeof r->spec.share);
 }
 
+/* Parts as a compiler may cut them, each with an order of its own, one way round or both. */
+static void make_colours(struct round *r)
+{
+    struct collective_spec *spec = &r->spec;
+    spec->colours = (int)suite_random(&r->random, COLLECTIVE_COLOURS + 1);
+    for (int c = 0; c < spec->colours; c++) {
+        struct collective_colour *colour = &spec->colour[c];
+        colour->sign = (int)suite_random(&r->random, 3) - 1;
+        for (int m = 0; m < spec->rings; m++) {
+            int at = (int)suite_random(&r->random, (unsigned)m + 1);
+            colour->order[m] = colour->order[at];
+            colour->order[at] = m;
+        }
+    }
+}
+
 static void make_spec(struct round *r, int op, bool broken)
 {
     struct collective_spec *spec = &r->spec;
@@ -259,6 +275,8 @@ static void make_spec(struct round *r, int op, bool broken)
     spec->pair_elements = r->pair;
     if ((op < 3 || op == 6) && !broken)
         make_shares(r);
+    if (op < 3 && suite_random(&r->random, 3) == 0)
+        make_colours(r);
 }
 
 /* Takes its payload from one send, any one. False if no send has one. */

@@ -44,6 +44,9 @@ static void words_are_in_order(void)
     } choices[] = {
         {"profile", {chip_profile_names[CHIP_SPEC], chip_profile_names[CHIP_MEASURED], NULL}},
         {"ring", {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF)}},
+        {"algorithm",
+         {algorithm_name(ALGORITHM_AS_COMPILED), algorithm_name(ALGORITHM_SCHEDULE),
+          algorithm_name(ALGORITHM_BEST), NULL}},
         {"all-to-all", {all_to_all_name(ALL_TO_ALL_DIRECT), all_to_all_name(ALL_TO_ALL_RING), NULL}},
         {"remat",
          {pass_remat_name(REMAT_NONE), pass_remat_name(REMAT_PRODUCTS), pass_remat_name(REMAT_FULL)}},

@@ -191,10 +191,10 @@ static void write_parts(struct walk *walk, int32_t before, int32_t *after)
 {
     struct program *program = walk->program;
     const struct collective_spec *spec = walk->spec;
-    struct part part[2 * COLLECTIVE_RINGS];
+    struct part part[WALK_PARTS];
     int parts = walk_parts(walk, part);
     bool halves = has_ties(walk);
-    int32_t end[2 * COLLECTIVE_RINGS];
+    int32_t end[WALK_PARTS];
     struct stops stops = make_stops(walk, parts, halves);
     struct around a = {.walk = walk, .part_dim = parts > 1 ? walk->rings : -1};
     a.half_dim = halves ? walk->rings + (parts > 1) : -1;

@@ -139,8 +139,8 @@ static int32_t write_part(struct pipeline *line, int32_t before)
 static int32_t write_pipelined(struct walk *walk, const int root[], int chunks, bool ends, int32_t before)
 {
     const struct collective_spec *spec = walk->spec;
-    struct part part[2 * COLLECTIVE_RINGS];
-    int32_t end[2 * COLLECTIVE_RINGS];
+    struct part part[WALK_PARTS];
+    int32_t end[WALK_PARTS];
     int parts = walk_parts(walk, part);
     struct pipeline line = {.walk = walk, .chunks = chunks, .root = root};
     struct grid grid = {

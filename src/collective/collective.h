@@ -46,6 +46,13 @@ struct collective_buffers {
     int32_t in, out;
 };
 
+/* A part of an array as a compiler has cut it: the order in which it gathers its rings (a scatter goes back to front), and +1 or -1
+ * where it goes one way round only, 0 as the kind says. */
+struct collective_colour {
+    int order[COLLECTIVE_RINGS];
+    int sign;
+};
+
 /* What a collective is to do. Zeroed fields are defaults: COMBINE_COPY is taken as COMBINE_SUM where it
  * reduces. */
 struct collective_spec {
@@ -60,6 +67,9 @@ struct collective_spec {
     /* All-gather, reduce-scatter, all-reduce, broadcast over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
      * with each ring of two chips or more; all 0: equal ones */
     int share[COLLECTIVE_RINGS];
+    /* All-gather, reduce-scatter, all-reduce: so many equal parts instead, each as it says; 0: those of the kind, rotated */
+    int colours;
+    struct collective_colour colour[COLLECTIVE_COLOURS];
     bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */
     int root;       /* broadcast: index in the group */
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */

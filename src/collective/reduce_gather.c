@@ -31,8 +31,8 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
                             int32_t before)
 {
     const struct collective_spec *spec = walk->spec;
-    struct part part[2 * COLLECTIVE_RINGS];
-    int32_t end[2 * COLLECTIVE_RINGS * PHASE_ENDS];
+    struct part part[WALK_PARTS];
+    int32_t end[WALK_PARTS * PHASE_ENDS];
     int parts = walk_parts(walk, part), count = 0;
     struct collective_buffers *buffers = walk_buffers(walk);
     if (!spec->timing_only && buffers->in < 0)

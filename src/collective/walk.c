@@ -129,9 +129,26 @@ static bool spec_has_shares(const struct collective_spec *spec)
     return spec->share[0] + spec->share[1] + spec->share[2] > 0;
 }
 
-int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS])
+/* Parts as a compiler has cut them. Rings of one chip are not walked. */
+static int coloured_parts(const struct walk *walk, struct part part[static WALK_PARTS])
+{
+    const struct collective_spec *spec = walk->spec;
+    for (int p = 0; p < spec->colours; p++) {
+        part[p] = (struct part){
+            .index = p, .of = spec->colours, .sign = spec->colour[p].sign, .frac = 1.0 / spec->colours};
+        for (int m = 0, to = 0; m < spec->rings; m++)
+            for (int k = 0; k < walk->rings; k++)
+                if (walk->ring[k] == spec->ring[spec->colour[p].order[m]])
+                    part[p].order[to++] = k;
+    }
+    return spec->colours;
+}
+
+int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS])
 {
     int k = walk->rings, ways = 1;
+    if (walk->spec->colours > 0)
+        return coloured_parts(walk, part);
     if (walk->spec->kind == RING_BIDI_HALF)
         for (int r = 0; r < k; r++)
             if (walk->ring[r]->closed)
@@ -322,7 +339,7 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
 {
     struct walk walk;
     struct grid_dim dim[GRID_DIMS];
-    struct part part[2 * COLLECTIVE_RINGS];
+    struct part part[WALK_PARTS];
     choose_rings(&walk, spec, program);
     int dims = 0, parts = walk_parts(&walk, part);
     for (; dims < walk.rings; dims++)
@@ -331,10 +348,11 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
         dim[dims++] = (struct grid_dim){parts, by_cols};
     int32_t buffer =
         program_buffer(program, name, (struct buffer_size){rows, cols, spec->elem_bytes}, dim, dims, NULL);
-    int share[GRID_SHARES] = {0};
-    for (int p = 0; p < parts && parts > 1; p++)
-        share[p] = spec->share[p % walk.rings];
-    if (spec_has_shares(spec) && parts > 1)
+    if (spec->colours == 0 && spec_has_shares(spec) && parts > 1) {
+        int share[GRID_SHARES] = {0};
+        for (int p = 0; p < parts; p++)
+            share[p] = spec->share[p % walk.rings];
         program_share(program, buffer, share);
+    }
     return buffer;
 }

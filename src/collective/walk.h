@@ -70,7 +70,8 @@ struct part {
     int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
     double frac;                 /* of the array */
 };
-int walk_parts(const struct walk *walk, struct part part[static 2 * COLLECTIVE_RINGS]);
+enum { WALK_PARTS = COLLECTIVE_COLOURS };
+int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS]);
 
 /* One phase of a part: round one ring. `m` counts the part's phases in gathering order. */
 struct phase {

@@ -34,6 +34,7 @@
 #include "compile/compute_time.h"
 #include "compile/placement.h"
 #include "engine/trace.h"
+#include "hlo/collective_config.h"
 #include "hlo/cost.h"
 #include "hlo/module.h"
 #include "machine/roofline.h"
@@ -50,6 +51,8 @@ struct op_cost {
 struct lower_options {
     enum ring_kind kind;
     enum all_to_all all_to_all; /* of all-to-alls */
+    enum algorithm algorithm;   /* of the others, where the text is compiled */
+    int32_t free;               /* the collective that takes no time; 0, which is none: all do */
     double setup_s;             /* of each collective */
     struct roofline roofline;
     enum compute_rule compute;     /* as compute_rule_for() has it */
@@ -114,12 +117,14 @@ struct lowered_choice {
     bool slowest;
 };
 
-/* How collectives of one class cut their arrays, where the rings that they walk are not alike. */
+/* How collectives of one class go by our own schedule, where there is a choice: how they cut their arrays, and on which rings. */
 struct lowered_share {
     int32_t slot; /* of its layout */
     enum opcode whole;
-    enum ring_kind kind;
+    enum ring_kind kind; /* that is asked for */
     int64_t bytes;
+    enum ring_kind best;
+    bool one_ring;               /* through all chips of a box */
     int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
 };
 
@@ -205,6 +210,12 @@ char *lower_name(const struct module *module, int32_t instruction, char text[sta
 int lower_layout(struct lower *lower, int32_t instruction, const struct layout **layout, struct status *st);
 const struct layout *lower_laid(const struct lower *lower,
                                 int32_t instruction); /* NULL if it is not worked out yet */
+
+/* What a collective takes alone, by the options of the lowering. */
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st);
+
+/* Can what the text says of a collective be simulated on its groups as they lie? */
+bool lower_follows(const struct layout *layout, const struct collective_config *config);
 
 /* The collective that an instruction issues: itself, what an async-start wraps, what a fusion contains; -1 if it issues none. */
 int32_t lower_collective_in(const struct module *module, int32_t instruction);

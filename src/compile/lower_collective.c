@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
 #include "compile/lower_own.h"
+#include "engine/timing.h"
 #include "hlo/communication.h"
 #include "metrics/metrics.h"
 
@@ -80,6 +80,19 @@ double lower_inside_s(const struct lower *lower, double bytes)
     return joint_Bps > 0 ? fmax(hbm_s, bytes / 2 / joint_Bps) : hbm_s;
 }
 
+int lower_join(struct lower *lower, int32_t instruction, struct status *st)
+{
+    struct layout *layout = &lower->layout[slot_of(lower->module, instruction)];
+    struct groups groups = {0};
+    if (layout->through.n > 0)
+        return 0;
+    int code = module_groups_of(lower->module, instruction, &groups, st);
+    if (code == 0)
+        code = layout_join(layout, lower->placement, &groups, st);
+    groups_free(&groups);
+    return code;
+}
+
 /* Seconds in which the devices of a chip give each other what a collective over all of them needs: half of the longer of its
  * operand and its result crosses each way (lower_inside_s()); for an all-reduce there and back; by rows that differ,
  * as long as the device with most of them takes. 0 where chips are one device, or groups have one of each chip. */
@@ -129,38 +142,6 @@ static int check_ragged(const struct lower *lower, struct status *st)
         "every device send alike to all");
 }
 
-/* The shares that a collective is cut by; found once for all that are alike. */
-static int find_share(struct lower *lower, int32_t instruction, struct collective_spec *spec,
-                      struct status *st)
-{
-    struct lowered_share key = {slot_of(lower->module, instruction),
-                                whole_of(lower->module, instruction),
-                                spec->kind,
-                                spec->elements,
-                                {0}};
-    const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
-    if (!collective)
-        return st->code;
-    if (!collective_has_shares(collective, spec))
-        return 0;
-    for (int32_t s = 0; s < lower->shares; s++) {
-        const struct lowered_share *known = &lower->share[s];
-        if (known->slot == key.slot && known->whole == key.whole && known->kind == key.kind &&
-            known->bytes == key.bytes) {
-            memcpy(spec->share, known->share, sizeof spec->share);
-            return 0;
-        }
-    }
-    int code = collective_best_share(collective, lower->placement->slice, spec, NULL, st);
-    if (code < 0)
-        return code;
-    memcpy(key.share, spec->share, sizeof key.share);
-    if (!GROW(lower->share, lower->shares, lower->shares_room))
-        return status_nomem(st);
-    lower->share[lower->shares++] = key;
-    return 0;
-}
-
 /* The rings' kind: as an instruction's label ring says it, or as the options do. */
 static int kind_of(const struct lower *lower, int32_t instruction, struct status *st)
 {
@@ -207,7 +188,9 @@ static int build_on_rings(struct lower *lower, int32_t instruction, struct colle
     if (rows)
         code = lower_ragged_pairs(lower, instruction, spec, &pair, st);
     if (code == 0)
-        code = find_share(lower, instruction, spec, st);
+        code = lower_schedule(
+            lower, instruction,
+            (struct lowered_share){.slot = slot_of(lower->module, instruction), .whole = whole}, spec, st);
     const char *name = opcode_info(ragged && !rows ? HLO_ALL_TO_ALL : whole)->name;
     if (code == 0)
         code = collective_by_name(name, st)->build(spec, &lower->program, before, after, st);
@@ -271,25 +254,51 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     return 0;
 }
 
+/* A program of its own. What the lowering has in hand is put aside. */
+struct alone {
+    struct program own;
+    int32_t permutes;
+};
+
+static int begin_alone(struct lower *lower, int32_t instruction, struct alone *alone, struct status *st)
+{
+    int32_t after;
+    *alone = (struct alone){lower->program, lower->permutes};
+    lower->permutes = 0;
+    program_init(&lower->program, lower->placement->slice);
+    int code = build(lower, instruction, -1, -1, &after, st);
+    return code == 0 ? program_close(&lower->program, st) : code;
+}
+
+static void end_alone(struct lower *lower, const struct alone *alone)
+{
+    program_free(&lower->program);
+    lower->program = alone->own;
+    lower->permutes = alone->permutes;
+}
+
+int lower_collective_time(struct lower *lower, int32_t collective, double *time_s, struct status *st)
+{
+    struct alone alone;
+    int code = begin_alone(lower, collective, &alone, st);
+    if (code == 0)
+        code = program_time(&lower->program, time_s, st);
+    end_alone(lower, &alone);
+    return code;
+}
+
 /* Of the others, as a program of its own: what its busiest link takes, of a permute nothing, as chips that end early make up
  * for it; and its longest chain. */
 static int alone_least(struct lower *lower, int32_t instruction, double *least_s, struct status *st)
 {
-    struct program own = lower->program;
-    int32_t after, permutes = lower->permutes;
+    struct alone alone;
     double links_s = 0, chain_s = 0;
-    lower->permutes = 0;
-    program_init(&lower->program, lower->placement->slice);
-    int code = build(lower, instruction, -1, -1, &after, st);
-    if (code == 0)
-        code = program_close(&lower->program, st);
+    int code = begin_alone(lower, instruction, &alone, st);
     if (code == 0 && whole_of(lower->module, instruction) != HLO_COLLECTIVE_PERMUTE)
         code = metrics_links_s(&lower->program, &links_s, st);
     if (code == 0)
         code = metrics_chain_s(&lower->program, 1, &chain_s, st);
-    program_free(&lower->program);
-    lower->program = own;
-    lower->permutes = permutes;
+    end_alone(lower, &alone);
     *least_s = fmax(links_s, chain_s);
     return code;
 }
@@ -305,7 +314,7 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     if (code < 0)
         return code;
     enum ring_kind kind = (enum ring_kind)code;
-    if (collective->uses_ring)
+    if (collective->uses_ring && lower_by_schedule(lower, instruction))
         code = cut_least(lower, instruction, collective, kind, &least_s, st);
     else if (!is_small(lower->module, instruction))
         code = alone_least(lower, instruction, &least_s, st);
@@ -318,6 +327,9 @@ int lower_collective(struct lower *lower, int32_t instruction, int32_t stage, in
                      struct status *st)
 {
     const struct module *module = lower->module;
+    *after = before;
+    if (lower->options->free > 0 && instruction == lower->options->free)
+        return 0;
     int code = lower->options->least ? wait_least(lower, instruction, before, after, st)
                                      : build(lower, instruction, stage, before, after, st);
     return code < 0 ? status_prefix(st, "%s: ", module_word(module, module_at(module, instruction)->name))

@@ -4,7 +4,7 @@
  * lower_own: what the files of the lowering share. lower_walk.c goes through instructions in the order of execution,
  * lower_compute.c appends to the queue, lower_issue.c collectives and what they wait for, lower_call.c loops and calls,
  * lower_branch.c the branches of conditionals, lower_copy.c what is asynchronous and no collective.
- * lower_collective.c, lower_permute.c and lower_ragged.c write a collective; lower_order.c finds an order where the text is no
+ * lower_collective.c, lower_algorithm.c, lower_permute.c and lower_ragged.c write a collective; lower_order.c finds an order where the text is no
  * schedule; lower_layers.c sees what layers stand for that are not in the module.
  *
  * Errors: negative codes, with the text in the status or in walker.st; a NULL item is one, too. Ownership: lower_walk() makes
@@ -77,6 +77,17 @@ double lower_inside_s(const struct lower *lower, double bytes);
 /* Appends an op of so long, without links, on the chips of a mask, which waits for `before`; returns it. */
 int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
                        int32_t before);
+
+/* Sets what of a spec is the schedule: kind, rings, parts. It has the kind that is asked for, and the rings of its layout; `key` has
+ * the slot and the whole collective. */
+int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_share key,
+                   struct collective_spec *spec, struct status *st);
+
+/* Does it go by our own schedule, of the kind that is asked for? */
+bool lower_by_schedule(const struct lower *lower, int32_t instruction);
+
+/* Works out the ring through all chips of the boxes of a collective. */
+int lower_join(struct lower *lower, int32_t instruction, struct status *st);
 
 enum { WAITS_MOST = 256 };
 

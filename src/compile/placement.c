@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/snake.h"
+
 int placement_init(struct placement *placement, const struct slice *slice, int devices, int cores,
                    const struct mesh *mesh, const int32_t chip_of[], struct status *st)
 {
@@ -338,8 +340,56 @@ int layout_init(struct layout *layout, const struct placement *placement, const 
     return code;
 }
 
+static int rising(const void *a, const void *b)
+{
+    int32_t left = *(const int32_t *)a, right = *(const int32_t *)b;
+    return (left > right) - (left < right);
+}
+
+/* Chips of a box in rising order are its points row by row. */
+static int list_snakes(const struct layout *layout, const struct placement *placement,
+                       const struct groups *groups, int32_t chip[], struct status *st)
+{
+    int sides[COLLECTIVE_RINGS], n = groups->size;
+    bool closed[COLLECTIVE_RINGS];
+    for (int r = 0; r < layout->rings; r++) {
+        sides[r] = layout->ring[r].n;
+        closed[r] = layout->ring[r].closed;
+    }
+    int32_t *order = malloc(2 * (size_t)n * sizeof *order), *row = order + n;
+    int code = order ? snake_order(layout->rings, sides, closed, order, st) : status_nomem(st);
+    for (int g = 0; g < groups->count && code == 0; g++) {
+        for (int i = 0; i < n; i++)
+            row[i] = placement->chip_of[groups->member[g * n + i]];
+        qsort(row, (size_t)n, sizeof *row, rising);
+        for (int i = 0; i < n; i++)
+            chip[g * n + i] = row[order[i]];
+    }
+    free(order);
+    return code;
+}
+
+int layout_join(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                struct status *st)
+{
+    struct groups of_chips = {0};
+    struct layout same;
+    int code = placement->cores > 1 ? fold_cores(&same, placement, groups, &of_chips, st) : 0;
+    groups = placement->cores > 1 ? &of_chips : groups;
+    int32_t *chip =
+        code < 0 ? NULL : malloc(((size_t)groups->count * (size_t)groups->size + 1) * sizeof *chip);
+    if (code == 0)
+        code = chip ? list_snakes(layout, placement, groups, chip, st) : status_nomem(st);
+    if (code == 0)
+        code = ring_of_groups(&layout->through, placement->slice, chip, groups->count, groups->size, st);
+    free(chip);
+    groups_free(&of_chips);
+    return code;
+}
+
 void layout_free(struct layout *layout)
 {
+    ring_free(&layout->through);
     for (int r = 0; r < COLLECTIVE_RINGS; r++)
         ring_free(&layout->ring[r]);
     *layout = (struct layout){0};

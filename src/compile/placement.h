@@ -56,12 +56,17 @@ struct layout {
     bool box;           /* the groups fill boxes */
     int rings;          /* one for each axis of the box with two chips or more, or one through all */
     struct ring ring[COLLECTIVE_RINGS];
+    struct ring
+        through; /* one ring through all chips of a box, along neighbours; of no chips until layout_join() */
     /* "boxes of 4x8x4 (x line by 2, y ring, z ring)", of every second chip along x; "x ring by 1 to 3", of two of every
      * four; "one ring of 6" */
     char text[LAYOUT_TEXT];
 };
 
 int layout_init(struct layout *layout, const struct placement *placement, const struct groups *groups,
+                struct status *st);
+/* Works out the one ring through the boxes of a layout, closed where that can be; the groups are those of its layout_init(). */
+int layout_join(struct layout *layout, const struct placement *placement, const struct groups *groups,
                 struct status *st);
 void layout_free(struct layout *layout);
 

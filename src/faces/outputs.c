@@ -30,7 +30,7 @@ static enum record recorded(const struct outputs *outputs)
 /* Is every op shown, or every instruction? */
 static bool shows_single_ops(const struct outputs *outputs)
 {
-    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by ||
+    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by || outputs->gains ||
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
@@ -58,6 +58,8 @@ static int show_module(const struct job *job, const struct run *run, const struc
         code = module_print_issued(&module->module, stdout, st);
     if (code == 0 && outputs->memory)
         code = memory_print(module->text, job->machine.chip, stdout, st);
+    if (code == 0 && outputs->gains)
+        code = module_gains_find(&rows, run->result.time_s, st);
     if (code == 0 && outputs->table && !outputs->brief &&
         (code = module_print(&rows, run->result.time_s, stdout, st)) == 0)
         code = experts_print(job, run, &rows, stdout, st);
@@ -241,6 +243,7 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .critical = settings_flag(settings, "critical-path"),
                                 .collectives = settings_flag(settings, "collectives"),
                                 .memory = settings_flag(settings, "memory"),
+                                .gains = settings_flag(settings, "gains"),
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program"),
                                 .by = settings_text(settings, "by")};

@@ -32,7 +32,7 @@ struct outputs {
     struct csv_writer csv;
     struct output (*file)[OUTPUTS_FILES]; /* [grid.points], open where they are asked for */
     bool table;                           /* stdout is for people: no file is written there */
-    bool steps, critical, collectives, memory;
+    bool steps, critical, collectives, memory, gains;
     bool timing; /* of the program itself */
     bool dump;   /* instead of running */
     bool brief; /* only which points are fastest: no reports of each, and those that cannot run stand aside */

@@ -7,6 +7,13 @@
 
 static const char *const ring_kinds[RING_KINDS + 1] = {"uni", "bidi", "bidi-half", NULL};
 
+static const char *const algorithms[ALGORITHMS] = {"as-compiled", "schedule", "best"};
+
+const char *algorithm_name(enum algorithm algorithm)
+{
+    return algorithms[algorithm];
+}
+
 const char *ring_kind_name(enum ring_kind kind)
 {
     return ring_kinds[kind];

@@ -35,7 +35,13 @@ int ring_kind_by_name(const char *name, struct status *st);
 /* How all-to-alls go: rows of the table of algorithms (collective.h). */
 enum all_to_all { ALL_TO_ALL_DIRECT, ALL_TO_ALL_RING, ALL_TO_ALLS };
 
-enum { COLLECTIVE_RINGS = 3 };
+/* How the collectives of a compiled program go: as its text says (hlo/collective_config.h), by our own schedule, of a kind that is
+ * given and on all axes at once, or by whatever is fastest. */
+enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHMS };
+const char *algorithm_name(enum algorithm algorithm);
+
+/* Rings that a collective walks at once at most, and parts that a compiler cuts its array into. */
+enum { COLLECTIVE_RINGS = 3, COLLECTIVE_COLOURS = 12 };
 
 /* Elements of the largest of n chunks. */
 static inline int64_t chunk_elements(int64_t elements, int64_t n)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to machine/. */
-/* snake: an order of the points of a box in which neighbours stay neighbours, closed to a cycle where we know
- * how.
+/*
+ * snake: an order of the points of a box in which neighbours stay neighbours, closed to a cycle where we know how.
+ *
+ * Units: none. Errors: status.h. Ownership: the caller's array.
  */
 #ifndef SNAKE_H
 #define SNAKE_H

@@ -177,6 +177,8 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
                                    : module_print_compiled(rows, total_s, out, st);
     print_branches(rows, out);
     print_remote(rows, out);
+    if (code == 0 && (module_print_schedules(rows, out, st) < 0 || module_print_gains(rows, out, st) < 0))
+        return st->code;
     return code < 0 ? code : print_uncosted(rows, out, st);
 }
 
@@ -184,19 +186,24 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
 {
     static const char *const labels[] = {"phase", "layer", "what"};
     const struct module *module = module_of(rows);
-    csv_names(csv, "hlo_op_name,category,tf_op_name,source_info,occurrences,total_time_s,avg_time_s,"
-                   "exposed_time_s,flops,hbm_bytes,ici_bytes,bound_by,estimated_s,groups,phase,layer,what");
+    bool gains = rows->gains >= 0;
+#define COLUMNS                                                                                              \
+    "hlo_op_name,category,tf_op_name,source_info,occurrences,total_time_s,avg_time_s,exposed_time_s,flops,"  \
+    "hbm_bytes,ici_bytes,bound_by,estimated_s,groups,phase,layer,what"
+    csv_names(csv, gains ? COLUMNS ",saves_s,alone_s,uni_s,bidi_s,bidi_half_s" : COLUMNS);
+#undef COLUMNS
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         const struct amounts *sum = &row->sum;
         char text[MODULE_ROW_TEXT], label[3][MODULE_ROW_TEXT], op_name[SOURCE_TEXT], source[SOURCE_TEXT];
         for (int l = 0; l < 3; l++)
             if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
                 label[l][0] = '\0';
-        csv_row(csv, "ttttrrrrrrrtrtttt", module_word(module, module_at(module, row->instruction)->name),
+        csv_row(csv, gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt", module_word(module, module_at(module, row->instruction)->name),
                 module_row_category(rows, row), module_op_name(&rows->job->module, row->instruction, op_name),
                 module_source(&rows->sources, row->instruction, source), sum->executions, sum->time_s,
                 sum->time_s / sum->executions, sum->exposed_s, sum->flops, sum->hbm_bytes, sum->ici_bytes,
                 module_row_bound(rows, row), module_row_estimated_s(rows, row),
-                module_row_groups(rows, row, text), label[0], label[1], label[2]);
+                module_row_groups(rows, row, text), label[0], label[1], label[2], row->saves_s, row->alone_s,
+                row->kind_s[RING_UNI], row->kind_s[RING_BIDI], row->kind_s[RING_BIDI_HALF]);
     }
 }

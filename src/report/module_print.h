@@ -26,6 +26,14 @@ int module_print_parts(const struct module_rows *rows, FILE *out, struct status 
  * module_print(). */
 int module_print_why(const struct module_rows *rows, FILE *out, struct status *st);
 
+/* By which schedules a compiled text says that its collectives go. Part of module_print(). */
+int module_print_schedules(const struct module_rows *rows, FILE *out, struct status *st);
+
+/* What would be gained if the collectives that are exposed most took no time, or went by other schedules: found by simulating the
+ * step, of so many seconds, again for each of ten. And as a table, part of module_print(). */
+int module_gains_find(struct module_rows *rows, double total_s, struct status *st);
+int module_print_gains(const struct module_rows *rows, FILE *out, struct status *st);
+
 /* Of a model's step, where its time went (time_breakdown.h). Part of module_print(). */
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 

@@ -59,6 +59,10 @@ struct module_row {
     double bytes; /* of the whole array of a collective, one execution */
     bool product, uncosted;
     enum bound_kind bound; /* of a product */
+    /* Of the collectives that are exposed most, by their number from 1; 0: none of them. What the step takes less if this one takes
+     * no time; one execution alone, as it is and by each kind of ring, NaN where it has no rings. */
+    int gain;
+    double saves_s, alone_s, kind_s[RING_KINDS];
 };
 
 struct module_rows {
@@ -68,6 +72,7 @@ struct module_rows {
     struct sources sources;
     struct module_row *row; /* in the order of the first execution */
     int32_t rows;
+    int gains; /* rows with a gain, -1 until module_gains_find() */
 };
 
 int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,

@@ -25,7 +25,7 @@ const struct column columns[] = {
     {TEXT(axes), .place = 28, .heading = "axes", .common = "axes %s,",
      .meaning = "mesh axes that the collective runs over"},
     {TEXT(ring), .place = 32, .heading = "ring", .common = "ring %s,",
-     .meaning = "schedule: uni, bidi or bidi-half"},
+     .meaning = "schedule: uni, bidi or bidi-half; of compiled text as-compiled or best, too"},
     {TEXT(strategy), .place = 31, .heading = "strategy", .common = "strategy %s,",
      .meaning = "how a matmul and its collective overlap"},
     {TEXT(engine), .place = 30, .heading = "engine", .common = "engine %s,",

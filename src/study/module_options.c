@@ -44,6 +44,14 @@ static int read_rates(struct roofline *roofline, const struct point *point, cons
     return read_peaks(point->machine.peak, roofline->peak_flops, st);
 }
 
+/* Who names a kind of ring asks for it. */
+static enum algorithm algorithm_of(const struct point *point)
+{
+    if (point->schedule.algorithm != CHOICE_OPEN)
+        return (enum algorithm)point->schedule.algorithm;
+    return point->schedule.ring != CHOICE_OPEN ? ALGORITHM_SCHEDULE : ALGORITHM_AS_COMPILED;
+}
+
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st)
 {
@@ -53,6 +61,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
     if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
+                                      .algorithm = algorithm_of(point),
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,

@@ -145,6 +145,18 @@ static void describe_devices(const struct job *job, const struct module_job *m, 
         snprintf(text, RESULT_LINE, "as %.*s says", RESULT_LINE / 2, m->devices);
 }
 
+/* The kind of its rings, unless the text or a search chooses that for each collective. */
+static const char *schedule_name(const struct module_job *m)
+{
+    struct collective_config config;
+    bool chosen = m->options.algorithm == ALGORITHM_BEST;
+    for (int32_t i = 0; i < m->module.instructions && !chosen && m->options.algorithm != ALGORITHM_SCHEDULE;
+         i++)
+        chosen = opcode_communicates(module_at(&m->module, i)->opcode) &&
+                 collective_config_of(&m->module, i, &config) && config.rings != CONFIG_OPEN;
+    return chosen ? algorithm_name(m->options.algorithm) : ring_kind_name(m->options.kind);
+}
+
 static int module_describe(const struct job *job, const struct trace *trace, struct result *result,
                            struct status *st)
 {
@@ -155,7 +167,7 @@ static int module_describe(const struct job *job, const struct trace *trace, str
     describe_devices(job, m, result->devices);
     module_job_rests_on(m, result->compute_from, sizeof result->compute_from);
     RESULT_PUT(result->op, m->path);
-    RESULT_PUT(result->ring, ring_kind_name(m->options.kind));
+    RESULT_PUT(result->ring, schedule_name(m));
     RESULT_PUT(result->reference_option, m->of_model ? "strategy" : "ring");
     RESULT_PUT(result->reference, m->of_model ? pass_way_name(OVERLAP_NAIVE) : ring_kind_name(RING_UNI));
     if (m->of_model)

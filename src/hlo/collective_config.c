@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "hlo/collective_config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Where the object or the list that begins at `at` ends. Brackets in strings are none. */
+static const char *end_of(const char *at)
+{
+    bool quoted = false;
+    for (int depth = 0; *at; at++) {
+        if (quoted && *at == '\\' && at[1])
+            at++;
+        else if (*at == '"')
+            quoted = !quoted;
+        else if (!quoted && strchr("{[", *at))
+            depth++;
+        else if (!quoted && strchr("}]", *at) && --depth == 0)
+            break;
+    }
+    return at;
+}
+
+/* What follows `key` before `end`; NULL if it is not there. */
+static const char *after(const char *at, const char *end, const char *key)
+{
+    const char *found = strstr(at, key);
+    return found && found < end ? found + strlen(key) : NULL;
+}
+
+static void read_name(const char *at, const char *end, const char *key, char name[static CONFIG_NAME])
+{
+    const char *value = after(at, end, key);
+    snprintf(name, CONFIG_NAME, "%.*s", value ? (int)strcspn(value, "\"") : 0, value ? value : "");
+}
+
+/* {2 0}: the dims of one colour. Returns where it ends, NULL if they are no order. */
+static const char *read_dims(const char *at, int phases, struct config_colour *colour)
+{
+    static const int axis_of[] = {1, 0, 2};
+    unsigned seen = 0;
+    if (*at++ != '{')
+        return NULL;
+    for (int p = 0; p < phases; p++) {
+        at += *at == ' ';
+        int dim = *at++ - '0';
+        if (dim < 0 || dim >= COLLECTIVE_RINGS || seen & 1u << dim)
+            return NULL;
+        seen |= 1u << dim;
+        colour->axis[p] = axis_of[dim];
+    }
+    return *at == '}' ? at + 1 + (at[1] == ',') : NULL;
+}
+
+static bool is_phased(const struct collective_config *config)
+{
+    return config->phases > 0 && config->phases <= COLLECTIVE_RINGS && config->colours > 0 &&
+           config->colours <= COLLECTIVE_COLOURS;
+}
+
+/* StrategyND{colors:2 phases:2 .. dim_used:{0 1},{1 0}: orders that are not printed for the second half are those of the first. */
+static void read_strategy(const char *debug, const char *end, struct collective_config *config)
+{
+    const char *colours = after(debug, end, "{colors:"), *phases = after(debug, end, " phases:");
+    const char *dims = after(debug, end, "dim_used:");
+    bool one_way = strncmp(config->strategy, "UniDirection", strlen("UniDirection")) == 0;
+    config->colours = colours ? atoi(colours) : 0;
+    config->phases = phases ? atoi(phases) : 0;
+    config->kind = one_way ? RING_BIDI_HALF : RING_BIDI;
+    config->rings = is_phased(config) ? CONFIG_ONE_RING : CONFIG_OPEN;
+    if (strstr(config->strategy, "ND") && config->rings != CONFIG_OPEN)
+        config->rings = CONFIG_ALL_AXES;
+    for (int c = 0; c < config->colours && config->rings != CONFIG_OPEN; c++) {
+        struct config_colour *colour = &config->colour[c];
+        int half = (config->colours + 1) / 2;
+        *colour = (struct config_colour){{CONFIG_AXIS_OPEN, CONFIG_AXIS_OPEN, CONFIG_AXIS_OPEN},
+                                         one_way ? c < half ? 1 : -1 : 0};
+        if (config->rings == CONFIG_ONE_RING)
+            continue;
+        dims = dims ? read_dims(dims, config->phases, colour) : NULL;
+        if (!dims && one_way && c >= half)
+            memcpy(colour->axis, config->colour[c - half].axis, sizeof colour->axis);
+        else if (!dims)
+            config->rings = CONFIG_OPEN;
+    }
+}
+
+/* All-gathers print no strategy, and what sums small arrays none either. */
+static void read_emitter(struct collective_config *config)
+{
+    if (strstr(config->emitter, "SinglePhase"))
+        config->rings = CONFIG_ONE_RING;
+    else if (strncmp(config->emitter, "1DAllGather", strlen("1DAllGather")) == 0)
+        config->rings = CONFIG_ONE_RING;
+    else if (strstr(config->emitter, "DAllGather"))
+        config->rings = CONFIG_ALL_AXES;
+    config->kind = strstr(config->emitter, "Imbalanced") || strstr(config->emitter, "Phase") ? RING_BIDI
+                                                                                             : RING_BIDI_HALF;
+}
+
+static void read_algorithm(const char *at, struct collective_config *config)
+{
+    const char *end = end_of(at), *debug = after(at, end, "\"debug\":\"");
+    read_name(at, end, "\"emitter\":\"", config->emitter);
+    read_name(at, end, "\"strategy\":\"", config->strategy);
+    config->small = strstr(config->emitter, "SinglePhase") || strstr(config->emitter, "Short");
+    if (config->strategy[0])
+        read_strategy(debug ? debug : end, end, config);
+    else
+        read_emitter(config);
+}
+
+/* "ICI_RING_DIM_X_MESH", "ICI_RING_DIM_D2D"; a ring whose neighbours are listed has none. */
+static int axis_of_ring(const char *at, const char *end)
+{
+    const char *dim = after(at, end, "\"ring_dim\":\"ICI_RING_DIM_");
+    if (!dim)
+        return CONFIG_AXIS_OPEN;
+    return *dim >= 'X' && *dim <= 'Z' ? *dim - 'X' : CONFIG_AXIS_CHIP;
+}
+
+/* [{"ring_dim":"ICI_RING_DIM_X_MESH","ring_type":"ICI_RING_TYPE_UNIDIR_CW"},..]: the phases of one colour. */
+static void read_phases(const char *at, struct collective_config *config)
+{
+    const char *end = end_of(at);
+    struct config_colour *colour = &config->colour[config->colours++];
+    int phases = 0;
+    colour->sign = after(at, end, "_CCW\"") ? -1 : after(at, end, "_CW\"") ? 1 : 0;
+    for (at = strchr(at, '{'); at && at < end && phases < COLLECTIVE_RINGS; at = strchr(at, '{')) {
+        const char *ring_end = end_of(at);
+        colour->axis[phases++] = axis_of_ring(at, ring_end);
+        at = ring_end;
+    }
+    config->phases = phases;
+}
+
+static void read_offload(const char *at, struct collective_config *config)
+{
+    const char *end = end_of(at);
+    *config = (struct collective_config){
+        .emitter = "SparseCore", .sparse_core = true, .kind = RING_BIDI_HALF, .rings = CONFIG_ALL_AXES};
+    while (config->colours < COLLECTIVE_COLOURS && (at = after(at, end, "\"phase_rings\":")))
+        read_phases(at, config);
+    if (config->colours == 0 || config->phases == 0)
+        config->rings = CONFIG_OPEN;
+    else if (config->colour[0].axis[0] == CONFIG_AXIS_OPEN)
+        config->rings = config->phases == 1 ? CONFIG_ONE_RING : CONFIG_OPEN;
+}
+
+bool collective_config_read(const char *text, struct collective_config *config)
+{
+    static const char algorithm[] = "\"collective_algorithm_config\":", offload[] = "\"color_strategies\":";
+    const char *at = strstr(text, offload);
+    *config = (struct collective_config){.rings = CONFIG_OPEN};
+    if (at) {
+        read_offload(at + strlen(offload), config);
+        return true;
+    }
+    at = strstr(text, algorithm);
+    if (at)
+        read_algorithm(at + strlen(algorithm), config);
+    return at && config->emitter[0];
+}
+
+bool collective_config_of(const struct module *module, int32_t collective, struct collective_config *config)
+{
+    const int32_t *callers = module->caller;
+    if (collective_config_read(module_value(module, collective, ATTR_BACKEND_CONFIG), config))
+        return true;
+    int32_t caller = callers ? callers[module_at(module, collective)->computation] : -1;
+    return caller >= 0 && module_at(module, caller)->opcode == HLO_FUSION &&
+           collective_config_read(module_value(module, caller, ATTR_BACKEND_CONFIG), config);
+}
