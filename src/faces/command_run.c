@@ -16,8 +16,7 @@ static int check_outputs(const struct settings *settings, int64_t points, struct
     const char *taker = outputs_stdout(settings);
     if (taker && (settings_flag(settings, "steps") || settings_flag(settings, "critical-path") ||
                   settings_flag(settings, "collectives") || settings_text(settings, "by") ||
-                  settings_flag(settings, "memory") ||
-                  settings_flag(settings, "dump-program")))
+                  settings_flag(settings, "memory") || settings_flag(settings, "dump-program")))
         return status_fail(st, STATUS_INPUT,
                            "--%s - leaves stdout to that file; drop --steps, --critical-path, --dump-program",
                            taker);

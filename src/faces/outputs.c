@@ -30,8 +30,8 @@ static enum record recorded(const struct outputs *outputs)
 /* Is every op shown, or every instruction? */
 static bool shows_single_ops(const struct outputs *outputs)
 {
-    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by || outputs->gains ||
-           outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
+    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by ||
+           outputs->gains || outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
 /* Fails with the file's name if the disk is full, else with what is wrong with the trace. */

@@ -198,7 +198,8 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
         for (int l = 0; l < 3; l++)
             if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
                 label[l][0] = '\0';
-        csv_row(csv, gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt", module_word(module, module_at(module, row->instruction)->name),
+        csv_row(csv, gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt",
+                module_word(module, module_at(module, row->instruction)->name),
                 module_row_category(rows, row), module_op_name(&rows->job->module, row->instruction, op_name),
                 module_source(&rows->sources, row->instruction, source), sum->executions, sum->time_s,
                 sum->time_s / sum->executions, sum->exposed_s, sum->flops, sum->hbm_bytes, sum->ici_bytes,
