@@ -206,11 +206,6 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .share = 1,
                        .st = st};
     struct value result;
-    if (module_has_slices(module))
-        return status_fail(
-            st, STATUS_INPUT,
-            "send and recv: the program runs on several slices, which cannot be simulated yet; "
-            "--count-only and --collectives count what it sends");
     w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);
     if (!w.on_groups)
         return status_nomem(st);

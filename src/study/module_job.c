@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "hlo/communication.h"
 #include "settings/option.h"
 #include "study/job.h"
 #include "study/module_options.h"
@@ -125,6 +126,11 @@ static int take_text(struct module_job *m, const struct job *job, struct status 
     m->module = text->module;
     m->disguised = text->disguised;
     snprintf(m->path, sizeof m->path, "%s", text->path);
+    if (module_has_slices(&m->module))
+        return status_fail(
+            st, STATUS_INPUT,
+            "send and recv: the program runs on several slices, which cannot be simulated yet; "
+            "--count-only and --collectives count what it sends");
     return lower_check_branches(&m->module, job->point->work.branch, st);
 }
 
