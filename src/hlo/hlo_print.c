@@ -178,7 +178,7 @@ int hlo_print(const struct module *module, FILE *out, struct status *st)
         fprintf(out, ", replica_count=%d", module->replicas);
     fprintf(out, ", num_partitions=%d\n", module->partitions);
     if (module->sources)
-        fprintf(out, "\n%s", module_word(module, module->sources));
+        fprintf(out, "\n%s\n", module_word(module, module->sources));
     for (int32_t c = 0; c < module->computations; c++) {
         const struct computation *computation = &module->computation[c];
         fprintf(out, "\n%s%%%s {\n", c == module->entry ? "ENTRY " : "",

@@ -195,7 +195,8 @@ static void read_tables(struct hlo_reader *r)
     const char *start = r->lexer.at;
     while (read_table(&r->lexer))
         continue;
-    r->module->sources = module_text(r->module, start, (int)(r->lexer.at - start));
+    struct span tables = span_trim((struct span){start, (int)(r->lexer.at - start)});
+    r->module->sources = module_text(r->module, tables.at, tables.length);
 }
 
 int hlo_read_module(struct hlo_reader *r)
