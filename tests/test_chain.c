@@ -59,6 +59,13 @@ static const struct problem problems[] = {
      "all-gather left dim 2 over Y, then multiply 2x6x32 . 32x32"},
     {"X=4,Y=2", "In[B=8@X,T=6,D=32] . Win[D,F=64@Y] . Wout[F@Y,D] -> Out[B@X,T@Y,D]",
      "multiply 2x6x32 . 32x32; multiply 2x6x32 . 32x32, then reduce-scatter dim 1 over Y"},
+    /* a product for each B */
+    {"X=4,Y=2", "bf16[B=8@X,6,K=32@Y] . bf16[B@X,K@Y,64] -> bf16[B@X,6,64]",
+     "multiply 2x6x16 . 2x16x64, then all-reduce over Y"},
+    {"X=4,Y=2", "bf16[B=8@X,6,K=32@Y] . bf16[B,K,64@X] -> bf16[B@Y,6,64]",
+     "all-gather left dim 2 over Y, then all-gather left dim 0 over X, then all-gather right dim 2 over X, "
+     "then "
+     "multiply 8x6x32 . 8x32x64, then take the own part of output"},
     {"a=2,b=2,c=2,d=2", "bf16[16@(a,b),32@c] . bf16[32@(c,d),48] -> bf16[16@b,48@(c,d)]",
      "all-gather right rows over d, then multiply 4x16 . 16x48, then reduce-scatter columns over c, then "
      "take the "
@@ -189,24 +196,29 @@ static void cut_at_random(struct expr_tensor *t, int axes, struct suite_random *
     }
 }
 
-/* [24, 12,] 24 . 24, 12 (. 12, 24), of which every dim divides by all devices. */
+/* [24, 48,] 24 . 24, 48 (. 48, 24), of which every dim divides by all devices; or [B, 48, 24] . [B, 24, 48]. */
 static void draw(struct expr *expr, int axes, struct suite_random *r)
 {
     *expr = (struct expr){.operands = 2 + (int)suite_random(r, 2), .has_output = true};
     int dims = 2 + (int)suite_random(r, 2);
+    bool batch = dims == 3 && suite_random(r, 2);
     struct expr_tensor *out = &expr->output;
     for (int i = 0; i < expr->operands; i++) {
         struct expr_tensor *t = &expr->operand[i];
-        t->dims = i ? 2 : dims;
+        t->dims = i == 0 || (i == 1 && batch) ? dims : 2;
         for (int d = 0; d < t->dims; d++)
             t->dim[d].n = (i + t->dims + d) % 2 ? 24 : 48;
+        if (batch && i < 2) {
+            strcpy(t->dim[0].name, "B");
+            t->dim[0].n = 24;
+        }
         t->dtype = out->dtype = DTYPE_F32;
         cut_at_random(t, axes, r);
     }
     out->dims = dims;
     for (int d = 0; d < dims - 1; d++)
         out->dim[d].n = expr->operand[0].dim[d].n;
-    out->dim[dims - 1].n = expr->operand[expr->operands - 1].dim[1].n;
+    out->dim[dims - 1].n = expr->operand[expr->operands - 1].dim[batch && expr->operands == 2 ? 2 : 1].n;
     cut_at_random(out, axes, r);
 }
 

@@ -49,11 +49,12 @@ static void declare(const struct expr *expr, const struct axes *axes, struct cha
 /* Are the sums partial, and is that all there is? An axis that cuts rows and columns is a mistake that no output would cure. */
 static bool is_partial(const struct tensor *left, const struct tensor *right)
 {
-    const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[0].shard;
+    int batches = tensor_batches(left, right);
+    const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[batches].shard;
     unsigned rows = 0, columns = 0;
     for (int d = 0; d < left->dims - 1; d++)
         rows |= axis_list_set(&left->dim[d].shard);
-    for (int d = 1; d < right->dims; d++)
+    for (int d = batches + 1; d < right->dims; d++)
         columns |= axis_list_set(&right->dim[d].shard);
     return a->count > 0 && b->count > 0 && a->axis[0] == b->axis[0] && !(rows & columns);
 }
@@ -236,30 +237,41 @@ static int draw(const struct tensor *tensor, uint64_t *state, struct array *arra
     return 0;
 }
 
-/* out[.., j ..] = sum over k of a[.., k] b[k, j ..] */
-static int plain_product(const struct array *a, const struct array *b, struct array *out, struct status *st)
+/* out[n .., j ..] = sum over k of a[n .., k] b[n .., k, j ..] */
+static int plain_product(const struct array *a, const struct array *b, int batches, struct array *out,
+                         struct status *st)
 {
-    int64_t shape[ARRAY_DIMS], k = b->shape[0], rows = array_elements(a) / k, cols = array_elements(b) / k;
+    int64_t shape[ARRAY_DIMS], k = b->shape[batches], rows = array_elements(a) / k, each = rows;
     int dims = 0;
+    for (int d = 0; d < batches; d++)
+        each /= b->shape[d];
+    int64_t cols = array_elements(b) / k / (rows / each);
     for (int d = 0; d < a->dims - 1; d++)
         shape[dims++] = a->shape[d];
-    for (int d = 1; d < b->dims; d++)
+    for (int d = batches + 1; d < b->dims; d++)
         shape[dims++] = b->shape[d];
     if (array_init(out, dims, shape, true, st) < 0)
         return st->code;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t c = 0; c < k; c++)
             for (int64_t j = 0; j < cols; j++)
-                out->data[i * cols + j] += a->data[i * k + c] * b->data[c * cols + j];
+                out->data[i * cols + j] += a->data[i * k + c] * b->data[(i / each * k + c) * cols + j];
     return 0;
 }
 
-static int define(const struct array operand[], int operands, struct array *out, struct status *st)
+static int define(const struct model *model, const struct array operand[], struct array *out,
+                  struct status *st)
 {
+    struct tensor product = model->input[0].tensor;
     int code = array_copy(&operand[0], out, st);
-    for (int i = 1; i < operands && code == 0; i++) {
+    for (int i = 1; i < model->inputs && code == 0; i++) {
+        const struct tensor *right = &model->input[i].tensor;
+        int batches = tensor_batches(&product, right);
         struct array left = *out;
-        code = plain_product(&left, &operand[i], out, st);
+        code = plain_product(&left, &operand[i], batches, out, st);
+        product.dims--;
+        for (int d = batches + 1; d < right->dims; d++)
+            product.dim[product.dims++] = right->dim[d];
         array_free(&left);
     }
     return code;
@@ -283,7 +295,7 @@ int chain_verify(const struct chain *chain, const struct module *module, uint64_
     for (int i = 0; i < model->inputs && code == 0; i++)
         code = draw(&model->input[i].tensor, &state, &operand[i], st);
     if (code == 0)
-        code = define(operand, model->inputs, &want, st);
+        code = define(model, operand, &want, st);
     if (code == 0)
         code = numbers_run(model, module, operand, 0, &got, st);
     if (code == 0)

@@ -9,6 +9,7 @@
 struct matmul {
     struct builder *b;
     struct tensor side[2];
+    int batches;              /* first dims of both sides, which are cut alike when they are multiplied */
     int contracted[2];        /* a dim of each side */
     int keep[2][TENSOR_DIMS]; /* so many axes of each dim of the operands stay */
     struct {
@@ -22,10 +23,12 @@ struct matmul {
  * sums. */
 static void lay_out(struct matmul *m)
 {
+    m->batches = tensor_batches(&m->side[0], &m->side[1]);
+    m->contracted[1] += m->batches;
     for (int s = 0; s < 2; s++)
         for (int d = 0; d < m->side[s].dims; d++) {
             m->keep[s][d] = m->side[s].dim[d].shard.count;
-            if (d == m->contracted[s])
+            if (d == m->contracted[s] || (s == 1 && d < m->batches))
                 continue;
             assert(m->out.dims < TENSOR_DIMS);
             m->from[m->out.dims].side = s;
@@ -190,7 +193,7 @@ static void move_operands(struct matmul *m, const struct product_plan *plan)
         struct tensor cut = m->side[s];
         cut.dim[m->contracted[s]].shard = plan->contracted;
         for (int o = 0; o < m->out.dims; o++)
-            if (m->from[o].side == s)
+            if (m->from[o].side == s || o < m->batches)
                 cut.dim[m->from[o].dim].shard = plan->dim[o];
         m->side[s] = tensor_move(m->b, &m->side[s], &cut, plan->moves);
         fuse(m->b, m->side[s].value);
@@ -201,11 +204,27 @@ static void move_operands(struct matmul *m, const struct product_plan *plan)
 /* The product of operands that are cut as it needs them. */
 static void multiply(struct matmul *m, const struct tensor *wanted, bool anywhere, enum dtype_id dtype)
 {
-    const struct dot_dims how = {.contracted = 1, .contract = {{m->contracted[0]}, {m->contracted[1]}}};
+    struct dot_dims how = {m->batches, 1, .contract = {{m->contracted[0]}, {m->contracted[1]}}};
+    for (int d = 0; d < m->batches; d++)
+        how.batch[0][d] = how.batch[1][d] = d;
     if (!keep_cuts(m))
         return;
     m->out.value = build_dot(m->b, m->side[0].value, m->side[1].value, &how, dtype);
     sum_up(m, wanted, anywhere);
+}
+
+/* How a product of batches is cut by the textbook: dims as far as their operands and the result are cut alike. */
+static struct product_plan plan_batches(struct matmul *m, const struct tensor *wanted)
+{
+    struct product_plan plan = {.contracted = m->partial};
+    for (int o = 0; o < m->out.dims; o++) {
+        plan.dim[o] = *cut_of(m, o);
+        if (wanted)
+            plan.dim[o].count = axis_list_common(&plan.dim[o], &wanted->dim[o].shard);
+        if (o < m->batches)
+            plan.dim[o].count = axis_list_common(&plan.dim[o], &m->side[1].dim[o].shard);
+    }
+    return plan;
 }
 
 struct tensor tensor_matmul_as(struct builder *b, const struct tensor *left, const struct tensor *right,
@@ -235,9 +254,14 @@ struct tensor tensor_matmul(struct builder *b, const struct tensor *left, const 
             refuse_ambiguous(&m);
         return m.out;
     }
-    gather_operands(&m);
-    if (wanted)
-        cut_operands(&m, wanted);
+    if (m.batches) {
+        const struct product_plan plan = plan_batches(&m, wanted);
+        move_operands(&m, &plan);
+    } else {
+        gather_operands(&m);
+        if (wanted)
+            cut_operands(&m, wanted);
+    }
     multiply(&m, wanted, false, dtype);
     return wanted && !b->module->error ? tensor_reshard(b, &m.out, wanted) : m.out;
 }

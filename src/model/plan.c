@@ -15,9 +15,11 @@ struct product {
 /* The dim of the result that a dim of an operand becomes; the one after the last where it is contracted. */
 static int dim_of(const struct product *p, int side, int d)
 {
-    if (side == 0)
-        return d < p->side[0]->dims - 1 ? d : p->wanted->dims;
-    return d > 0 ? p->side[0]->dims - 2 + d : p->wanted->dims;
+    int batches = tensor_batches(p->side[0], p->side[1]);
+    int contracted = side == 0 ? p->side[0]->dims - 1 : batches;
+    if (d == contracted)
+        return p->wanted->dims;
+    return d < contracted ? d : p->side[0]->dims - 2 - batches + d;
 }
 
 /* The dims that an axis may cut, a bit each: the contracted one is the one after the last, and the one after that is none. */

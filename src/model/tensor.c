@@ -14,6 +14,11 @@ struct tensor tensor_of(const struct expr_tensor *written)
     return tensor;
 }
 
+int tensor_batches(const struct tensor *left, const struct tensor *right)
+{
+    return expr_batches(left->dim, left->dims, right->dim, right->dims);
+}
+
 char *tensor_print(const struct tensor *t, const struct axes *axes, char text[static TENSOR_TEXT])
 {
     strcpy(text, "[");

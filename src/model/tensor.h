@@ -86,6 +86,9 @@ struct tensor tensor_matmul_as(struct builder *b, const struct tensor *left, con
                                const struct product_plan *plan, const struct tensor *wanted,
                                enum dtype_id dtype);
 
+/* How many first dims of both are a batch of a product (expr.h). */
+int tensor_batches(const struct tensor *left, const struct tensor *right);
+
 /* Element by element. Dims meet by name, or from the last one where they have none; the smaller operand is repeated along
  * the dims that it lacks, and moved to the larger one's cuts. */
 struct tensor tensor_zip(struct builder *b, enum opcode opcode, const struct tensor *left,

@@ -181,19 +181,30 @@ int expr_read_tensor(struct cursor *c, const struct axes *axes, struct expr_size
     return check_elements(c, tensor);
 }
 
+int expr_batches(const struct expr_dim left[], int lefts, const struct expr_dim right[], int rights)
+{
+    int batches = 0;
+    while (batches < lefts - 1 && batches < rights - 2 && left[batches].name[0] &&
+           strcmp(left[batches].name, right[batches].name) == 0 &&
+           strcmp(left[batches].name, left[lefts - 1].name) != 0)
+        batches++;
+    return batches;
+}
+
 /* left = left . right, as far as dims go. */
 static int multiply_dims(struct cursor *c, struct expr_tensor *left, const struct expr_tensor *right,
                          int operand)
 {
-    long long columns = left->dim[left->dims - 1].n, rows = right->dim[0].n;
+    int batches = expr_batches(left->dim, left->dims, right->dim, right->dims);
+    long long columns = left->dim[left->dims - 1].n, rows = right->dim[batches].n;
     if (columns != rows)
         return cursor_fail(
             c, "operand %d has %lld columns, operand %d %lld rows; they are contracted and must agree",
             operand, columns, operand + 1, rows);
-    if (left->dims + right->dims - 2 > EXPR_DIMS)
+    if (left->dims + right->dims - 2 - batches > EXPR_DIMS)
         return cursor_fail(c, "the product has more than %d dims", EXPR_DIMS);
     left->dims--;
-    for (int d = 1; d < right->dims; d++)
+    for (int d = batches + 1; d < right->dims; d++)
         left->dim[left->dims++] = right->dim[d];
     return check_elements(c, left);
 }

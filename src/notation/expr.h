@@ -7,6 +7,7 @@
  *
  * A dim is a size, a name, or both (B=1024), and the mesh axes that shard it. The last dim of what stands on the left is
  * contracted with the first one of the next operand; the others follow each other in the result: [B,T,D] . [D,F] is [B,T,F].
+ * First dims of the same name in both are a batch, for each of which there is a product: [B,T,D] . [B,D,F] is [B,T,F].
  * Types may differ: tensors without one have that of the first operand.
  *
  * Units: elements. Errors: columns and what would be right. Ownership: plain values.
@@ -68,6 +69,9 @@ bool expr_is(const char *text);
 int expr_parse(const char *text, const char *dims, enum dtype_id dtype, const struct axes *axes,
                struct expr *expr, struct status *st);
 char *expr_print(const struct expr *expr, const struct axes *axes, char text[static EXPR_TEXT]);
+
+/* How many dims of a product are a batch. The right operand has two more at least, and none of them is the contracted one. */
+int expr_batches(const struct expr_dim left[], int lefts, const struct expr_dim right[], int rights);
 
 /* The type of a product whose own is not said, and the rate at which it is multiplied: the wider of its operands'. */
 enum dtype_id expr_wider(enum dtype_id left, enum dtype_id right);

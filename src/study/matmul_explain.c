@@ -113,10 +113,11 @@ static struct tensor product_of(const struct chain *chain, struct axis_list *ove
 {
     const struct tensor *left = &chain->left, *right = &chain->right;
     struct tensor product = {.dims = 0};
-    const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[0].shard;
+    int batches = tensor_batches(left, right);
+    const struct axis_list *a = &left->dim[left->dims - 1].shard, *b = &right->dim[batches].shard;
     for (int d = 0; d < left->dims - 1; d++)
         product.dim[product.dims++] = left->dim[d];
-    for (int d = 1; d < right->dims; d++)
+    for (int d = batches + 1; d < right->dims; d++)
         product.dim[product.dims++] = right->dim[d];
     for (int d = 0; d < product.dims; d++)
         product.dim[d].name[0] = '\0';
