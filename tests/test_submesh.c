@@ -141,7 +141,7 @@ static void products_stay_on_their_mesh(void)
             struct chain chain;
             setup(&w, "X=2,Y=4", outer, inner);
             OKAY(expr_parse(exprs[e], NULL, DTYPE_F32, &w.mesh[0].axes, &expr, &w.st), w.st);
-            OKAY(chain_build(&expr, &w.mesh[0].axes, 0, &chain, &w.st), w.st);
+            OKAY(chain_build(&expr, &w.mesh[0].axes, &(struct chain_plan){.after = 0}, &chain, &w.st), w.st);
             product_stays(&w, &chain, way, &chip);
             model_free(&chain.model);
             teardown(&w);
