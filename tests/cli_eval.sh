@@ -38,7 +38,7 @@ grep -q '^psum_scatter-pmap: ragged.json:3:.*a list of' out || fail "ragged.json
 grep -qx '25 passed, 5 failed' out || fail "ragged.json: $(cat out)"
 
 # What JAX 0.10.2 says, on meshes of one to eight axes and groups of unequal size: by each schedule, and round a dead link.
-for options in "" "--ring uni" "--ring bidi" "--ring bidi-half" "--algorithm ring" "--wrap all --link 0,0,0:x=0"; do
+for options in "" "--ring uni" "--ring bidi" "--ring bidi-half" "--all-to-all ring" "--wrap all --link 0,0,0:x=0"; do
     # shellcheck disable=SC2086
     out=$("$program" eval --cases "$more" $options 2>&1) || fail "--cases $more $options: exit $?"
     [[ $out == *' passed, 0 failed' ]] || fail "--cases $more $options: $out"

@@ -95,15 +95,16 @@ static void print(const struct layout *layout, const struct axes *axes, struct e
     }
 }
 
-/* Has the chip such slices? */
-static bool fits(const char *chip, const char *shape, const struct point *point, struct catalog *catalog)
+/* Has the chip such slices? A negative code if memory is out. */
+static int fits(const char *chip, const char *shape, const struct point *point, struct catalog *catalog,
+                struct status *st)
 {
-    struct status ignored = {0};
+    struct status why = {0};
     struct slice slice = {0};
-    const struct chip *of = catalog_chip(catalog, chip, point->machine.profile, &ignored);
-    bool yes = of && chip_slice(of, shape, NULL, &slice, &ignored) >= 0;
+    const struct chip *of = catalog_chip(catalog, chip, point->machine.profile, &why);
+    bool yes = of && chip_slice(of, shape, NULL, &slice, &why) >= 0;
     slice_free(&slice);
-    return yes;
+    return why.code == STATUS_NOMEM ? status_nomem(st) : yes;
 }
 
 /* Coordinates that links are named by, 1 where none is named. */
@@ -141,7 +142,10 @@ int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct
                 lay(&axes, sides_to_try(first, i), &layout);
                 print(&layout, &axes, of);
             }
-            if (!fits(chip[c], shape ? shape : of->slice, point, catalog))
+            int fit = fits(chip[c], shape ? shape : of->slice, point, catalog, st);
+            if (fit < 0)
+                return fit;
+            if (fit == 0)
                 continue;
             point->machine.chip = chip[c];
             point->machine.slice = shape ? shape : of->slice;
