@@ -45,7 +45,7 @@ for place in 0,0 3,1 0,1 2,0 1,1 3,0 1,0 2,1; do
     i=$((i + 1))
 done
 cp beside/a.hlo a.hlo
-where=(--chip v5e --slice 4x2)
+where=(--chip v5e --slice 4x2 --profile spec)
 [ "$(first_of beside/a.hlo "${where[@]}")" = '# devices: as beside/devices.csv says' ] || fail 'devices.csv is not taken'
 [ "$(time_of beside/a.hlo "${where[@]}")" = "$(time_of a.hlo "${where[@]}" --devices beside/devices.csv)" ] ||
     fail 'devices.csv and --devices differ'
@@ -65,16 +65,16 @@ mkdir one two
 sed -e 's/^  g = .*//' -e 's/dot(x, g)/dot(x, w)/' -e 's/4096\]{1,0} dot/512]{1,0} dot/' -e 's/, num_partitions=8//' a.hlo >one/d.hlo
 sed -i 's/bf16\[512,4096\]{1,0} parameter/bf16[8192,8192]{1,0} parameter/; s/bf16\[512,512\]/bf16[8192,8192]/' one/d.hlo
 printf 'id,device,x,y,z,core,slice\n0,0,0,0,0,0,0\n' >one/devices.csv
-near "$(time_of one/d.hlo --chip v7x --slice 1)" 956.10 'one device of v7x'
-near "$(time_of one/d.hlo --chip v7x --slice 2x2x1)" 956.10 'one device of four chips'
-near "$(time_of one/d.hlo --chip v4 --slice 1)" 3998.22 'a chip of v4'
+near "$(time_of one/d.hlo --chip v7x --slice 1 --profile spec)" 956.10 'one device of v7x'
+near "$(time_of one/d.hlo --chip v7x --slice 2x2x1 --profile spec)" 956.10 'one device of four chips'
+near "$(time_of one/d.hlo --chip v4 --slice 1 --profile spec)" 3998.22 'a chip of v4'
 sed 's/is_scheduled=true/is_scheduled=true, num_partitions=8/' one/d.hlo >two/d.hlo
 printf 'x,y,z,core\n0,0,0,0\n0,0,0,1\n1,0,0,0\n1,0,0,1\n0,1,0,1\n0,1,0,0\n1,1,0,0\n1,1,0,1\n' >two/devices.csv
-near "$(time_of two/d.hlo --chip v4 --slice 2x2x1)" 7996.45 'half a chip of v4'
+near "$(time_of two/d.hlo --chip v4 --slice 2x2x1 --profile spec)" 7996.45 'half a chip of v4'
 first_of two/d.hlo --chip v4 --slice 2x2x1 | grep -q 'as two/devices.csv says' || fail 'v4 without megacore'
 cp two/d.hlo d.hlo
 first_of d.hlo --chip v4 --slice 2x2x1 | grep -q 'device d is on chip d/2' || fail 'cores are not assumed'
-near "$(time_of d.hlo --chip v4 --slice 2x2x1 --mesh 'a=x*y*cores')" 7996.45 'v4, a mesh of halves'
+near "$(time_of d.hlo --chip v4 --slice 2x2x1 --profile spec --mesh 'a=x*y*cores')" 7996.45 'v4, a mesh of halves'
 sed -i 's/^0,1,0,0$/0,1,0,1/' two/devices.csv
 refuse 'devices 4 and 5 are both on chip 1; write each chip once for each of its devices' two/d.hlo --chip v4 --slice 2x2x1
 sed -i '6s/.*/1,0,0,0/; 7s/.*/0,1,0,0/' two/devices.csv
@@ -106,13 +106,13 @@ near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a sum over the joint'
 
 # The mesh that groups and pairs are of, laid in every way: an axis along y is faster than one that steps over others.
 text e.hlo '[4,4]<=[4,4]T(1,0)' 1024 4096 16
-said=$("$icisim" run e.hlo --chip v5e --slice 4x4 --mesh all 2>/dev/null)
+said=$("$icisim" run e.hlo --chip v5e --slice 4x4 --profile spec --mesh all 2>/dev/null)
 grep -q 'mesh m0=4,m1=4' <<<"$said" || fail "no mesh of 4x4: $said"
 for laid in 'm0 on x, m1 on y' 'm0 on x:2\*y:2, m1 on x:2\*y:2' 'm0 on x:2:1\*y:2:1, m1 on x:2:2\*y:2:2'; do
     grep -q "^   $laid " <<<"$said" || fail "$laid is not tried: $said"
 done
 sort -c -n -k1,1 <(grep -o '[0-9]*\.[0-9][0-9]  *-  *-' <<<"$said" | awk '{ print $1 }') || fail "not sorted: $said"
-one=$(time_of e.hlo --chip v5e --slice 4x4 --mesh 'm0=x:2:1*y:2:1,m1=x:2:2*y:2:2')
+one=$(time_of e.hlo --chip v5e --slice 4x4 --profile spec --mesh 'm0=x:2:1*y:2:1,m1=x:2:2*y:2:2')
 grep -q "x:2:1.*$one" <<<"$said" || fail "$one us by itself: $said"
 sed 's/all-gather(w).*/collective-permute(w), channel_id=1, source_target_pairs={{0,2},{2,4},{4,6},{1,3},{3,5},{5,7}}/; s/4096,4096\]/1024,4096]/; s/512,4096\]{1,0} dot/512,1024]{1,0} dot/; s/=16/=8/' e.hlo >f.hlo
 "$icisim" run f.hlo --chip v5e --slice 2x4 --mesh all 2>/dev/null | grep -q 'mesh m0=4,m1=2' || fail 'no mesh of pairs'
