@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to compile/. */
 /*
  * compute_time: how long a compute takes in text that XLA:TPU compiled, and on what that rests.
  *
