@@ -61,8 +61,8 @@ static void make(struct walk *w, int32_t maker, int32_t shape, int32_t start)
     w->failed = w->failed || !GROW(live->value, live->values, live->room);
     if (s->dtype == SHAPE_TUPLE || w->failed)
         return;
-    live->value[live->values] =
-        (struct live_value){live->values, s->dtype >= 0 ? shape : -1, maker, start, start, false, false};
+    live->value[live->values] = (struct live_value){live->values, s->dtype >= 0 ? shape : -1, maker, start,
+                                                    start,        false,                      false};
     append(w, live->values++);
 }
 
@@ -210,8 +210,7 @@ static void share_listed(const struct walk *w, int32_t instruction)
 static int32_t place_of(const struct walk *w, int32_t instruction, const char *path)
 {
     int32_t shape = module_at(w->module, instruction)->shape, place = 0;
-    for (path++; *path >= '0' && *path <= '9';
-         path += strspn(path, "0123456789"), path += strspn(path, ", ")) {
+    for (path++; *path >= '0' && *path <= '9'; path += strspn(path, "0123456789"), path += strspn(path, ", ")) {
         const struct shape *s = &w->module->shape[shape];
         place += offset_of(w, shape, atoll(path));
         if (s->dtype == SHAPE_TUPLE && atoll(path) < s->count)
