@@ -81,16 +81,17 @@ static void ranges_end_at_the_last_use(void)
 static void aliases_share(void)
 {
     struct memory_analysis m = analyse(
-        HEAD ", input_output_alias={ {0}: (1, {}, may-alias) }, entry_computation_layout={(f32[8])->f32[8]}\n"
-             "ENTRY %e {\n"
-             "  %a = f32[1024] parameter(0)\n"
-             "  %b = f32[1024] parameter(1)\n"
-             "  %c = f32[1024] negate(%a)\n"
-             "  %d = f32[1024] add(%c, %a), backend_config={\"aliasing_operands\":{\"lists\":[{\"indices\":[\"0\","
-             "\"2\"]}]}}\n"
-             "  %s = f32[1024] custom-call(%d, %b), custom_call_target=\"k\", output_to_operand_aliasing={{}: (1, "
-             "{})}\n"
-             "  ROOT %o = (f32[1024], f32[512]) custom-call(%s), custom_call_target=\"l\"\n}\n");
+        HEAD
+        ", input_output_alias={ {0}: (1, {}, may-alias) }, entry_computation_layout={(f32[8])->f32[8]}\n"
+        "ENTRY %e {\n"
+        "  %a = f32[1024] parameter(0)\n"
+        "  %b = f32[1024] parameter(1)\n"
+        "  %c = f32[1024] negate(%a)\n"
+        "  %d = f32[1024] add(%c, %a), backend_config={\"aliasing_operands\":{\"lists\":[{\"indices\":[\"0\","
+        "\"2\"]}]}}\n"
+        "  %s = f32[1024] custom-call(%d, %b), custom_call_target=\"k\", output_to_operand_aliasing={{}: (1, "
+        "{})}\n"
+        "  ROOT %o = (f32[1024], f32[512]) custom-call(%s), custom_call_target=\"l\"\n}\n");
     CU_ASSERT_EQUAL(m.arguments_bytes, 8192);
     CU_ASSERT_EQUAL(m.outputs_bytes, 2048);
     CU_ASSERT_EQUAL(m.temporaries_bytes, 4096);
@@ -135,14 +136,14 @@ static void loops_have_one_state(void)
 /* VMEM counts apart, and value by value: b and c there, where c takes b's place. Flags of a copy take nothing. */
 static void spaces_are_apart(void)
 {
-    struct memory_analysis m = analyse(
-        HEAD "\nENTRY %e {\n"
-             "  %a = f32[1024]{0:T(128)} parameter(0)\n"
-             "  %s = (f32[1024]{0:T(128)S(1)}, f32[1024]{0:T(128)}, u32[]{:S(2)}) copy-start(%a)\n"
-             "  %b = f32[1024]{0:T(128)S(1)} copy-done(%s)\n"
-             "  %c = f32[1024]{0:T(128)S(1)} negate(%b), "
-             "backend_config={\"aliasing_operands\":{\"lists\":[{\"indices\":[\"0\",\"1\"]}]}}\n"
-             "  ROOT %o = f32[16]{0:T(128)} slice(%c), slice={[0:16]}\n}\n");
+    struct memory_analysis m =
+        analyse(HEAD "\nENTRY %e {\n"
+                     "  %a = f32[1024]{0:T(128)} parameter(0)\n"
+                     "  %s = (f32[1024]{0:T(128)S(1)}, f32[1024]{0:T(128)}, u32[]{:S(2)}) copy-start(%a)\n"
+                     "  %b = f32[1024]{0:T(128)S(1)} copy-done(%s)\n"
+                     "  %c = f32[1024]{0:T(128)S(1)} negate(%b), "
+                     "backend_config={\"aliasing_operands\":{\"lists\":[{\"indices\":[\"0\",\"1\"]}]}}\n"
+                     "  ROOT %o = f32[16]{0:T(128)} slice(%c), slice={[0:16]}\n}\n");
     CU_ASSERT(m.tiled);
     CU_ASSERT_EQUAL(m.temporaries_bytes, 0);
     CU_ASSERT_EQUAL(m.vmem_bytes, 8192);
@@ -156,7 +157,8 @@ static void pieces_are_joined(void)
     struct memory_analysis m = analyse(
         HEAD "\nENTRY %e {\n"
              "  %a = f32[2048]{0:T(128)} parameter(0)\n"
-             "  %s = ((f32[2048]{0:T(128)}), f32[1024]{0:T(128)S(1)}, s32[]{:S(2)}) slice-start(%a), slice={[0:1024]}\n"
+             "  %s = ((f32[2048]{0:T(128)}), f32[1024]{0:T(128)S(1)}, s32[]{:S(2)}) slice-start(%a), "
+             "slice={[0:1024]}\n"
              "  %t = ((f32[2048]{0:T(128)}), f32[1024]{0:T(128)S(1)}, s32[]{:S(2)}) slice-start(%a), "
              "slice={[1024:2048]}\n"
              "  %b = f32[1024]{0:T(128)S(1)} slice-done(%s)\n"
@@ -173,16 +175,17 @@ static void source_lines_are_found(void)
     struct sources sources;
     struct status st = {0};
     char line[SOURCE_TEXT];
-    read_text(HEAD "\n\nFileNames\n1 \"llama/layers.py\"\n2 \"run.py\"\n\nFunctionNames\n1 \"attention\"\n\n"
-                   "FileLocations\n1 {file_name_id=2 function_name_id=1 line=7 end_line=9 column=1 end_column=2}\n"
-                   "2 {file_name_id=1 function_name_id=1 line=120 end_line=121 column=1 end_column=2}\n\n"
-                   "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
-                   "2 {file_location_id=2 parent_frame_id=2}\n\n"
-                   "ENTRY %e {\n"
-                   "  %a = f32[8] parameter(0), metadata={op_name=\"p[\\'w\\']\"}\n"
-                   "  %b = f32[8] negate(%a), metadata={op_name=\"jit(f)/neg\" stack_frame_id=2}\n"
-                   "  %c = f32[8] negate(%b), metadata={op_name=\"x\" source_file=\"old.py\" source_line=3}\n"
-                   "  ROOT %d = f32[8] negate(%c), metadata={stack_frame_id=9}\n}\n",
+    read_text(HEAD
+              "\n\nFileNames\n1 \"llama/layers.py\"\n2 \"run.py\"\n\nFunctionNames\n1 \"attention\"\n\n"
+              "FileLocations\n1 {file_name_id=2 function_name_id=1 line=7 end_line=9 column=1 end_column=2}\n"
+              "2 {file_name_id=1 function_name_id=1 line=120 end_line=121 column=1 end_column=2}\n\n"
+              "StackFrames\n1 {file_location_id=1 parent_frame_id=1}\n"
+              "2 {file_location_id=2 parent_frame_id=2}\n\n"
+              "ENTRY %e {\n"
+              "  %a = f32[8] parameter(0), metadata={op_name=\"p[\\'w\\']\"}\n"
+              "  %b = f32[8] negate(%a), metadata={op_name=\"jit(f)/neg\" stack_frame_id=2}\n"
+              "  %c = f32[8] negate(%b), metadata={op_name=\"x\" source_file=\"old.py\" source_line=3}\n"
+              "  ROOT %d = f32[8] negate(%c), metadata={stack_frame_id=9}\n}\n",
               &module);
     OKAY(sources_init(&sources, &module, &st), st);
     CU_ASSERT_STRING_EQUAL(source_line(&sources, 0, line), "");
@@ -196,4 +199,5 @@ static void source_lines_are_found(void)
 }
 
 SUITE("memory_analysis", TEST(buffers_are_padded), TEST(ranges_end_at_the_last_use), TEST(aliases_share),
-      TEST(loops_have_one_state), TEST(spaces_are_apart), TEST(pieces_are_joined), TEST(source_lines_are_found))
+      TEST(loops_have_one_state), TEST(spaces_are_apart), TEST(pieces_are_joined),
+      TEST(source_lines_are_found))

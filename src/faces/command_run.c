@@ -32,8 +32,7 @@ static int check_outputs(const struct settings *settings, int64_t points, struct
 static int count_memory(const struct point *point, struct catalog *catalog, struct status *st)
 {
     const struct listing *text = listing_of(catalog, point, st);
-    const struct chip *chip =
-        text ? catalog_chip(catalog, point->machine.chip, point->machine.profile, st) : NULL;
+    const struct chip *chip = text ? catalog_chip_of(catalog, point, st) : NULL;
     return chip ? memory_print(text, chip, stdout, st) : st->code;
 }
 

@@ -9,6 +9,7 @@
  * XLA's argument_size_in_bytes counts, to the byte (facts of 282 programs).
  *
  * Units: bytes. Errors: none; what is no array takes nothing. Ownership: plain values.
+ * Part of live_range.c.
  */
 #ifndef ICISIM_LAYOUT_H
 #define ICISIM_LAYOUT_H

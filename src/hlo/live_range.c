@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hlo/live_range.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,8 +62,8 @@ static void make(struct walk *w, int32_t maker, int32_t shape, int32_t start)
     w->failed = w->failed || !GROW(live->value, live->values, live->room);
     if (s->dtype == SHAPE_TUPLE || w->failed)
         return;
-    live->value[live->values] = (struct live_value){live->values, s->dtype >= 0 ? shape : -1, maker, start,
-                                                    start,        false,                      false};
+    live->value[live->values] =
+        (struct live_value){live->values, s->dtype >= 0 ? shape : -1, maker, start, start, false, false};
     append(w, live->values++);
 }
 
@@ -210,7 +211,8 @@ static void share_listed(const struct walk *w, int32_t instruction)
 static int32_t place_of(const struct walk *w, int32_t instruction, const char *path)
 {
     int32_t shape = module_at(w->module, instruction)->shape, place = 0;
-    for (path++; *path >= '0' && *path <= '9'; path += strspn(path, "0123456789"), path += strspn(path, ", ")) {
+    for (path++; *path >= '0' && *path <= '9';
+         path += strspn(path, "0123456789"), path += strspn(path, ", ")) {
         const struct shape *s = &w->module->shape[shape];
         place += offset_of(w, shape, atoll(path));
         if (s->dtype == SHAPE_TUPLE && atoll(path) < s->count)
@@ -408,4 +410,62 @@ void live_ranges_free(struct live_ranges *live)
 {
     free(live->value);
     *live = (struct live_ranges){0};
+}
+
+enum { RANK_MOST = 64, BUFFER_BYTES = 512 };
+
+/* The number in the brackets after a letter that follows the colon: 1 of S(1). */
+static int marked(const char *layout, const char *mark, int fallback)
+{
+    const char *colon = strchr(layout, ':'), *at = colon ? strstr(colon, mark) : NULL;
+    return at ? atoi(at + strlen(mark)) : fallback;
+}
+
+int layout_space(const struct module *module, int32_t shape)
+{
+    return marked(module_word(module, module->shape[shape].layout), "S(", SPACE_HBM);
+}
+
+/* Numbers up to the end of a list, "1,0:" or "8,128)"; a star is a tile's dim that is taken as it is. */
+static int read_list(const char *at, int64_t number[RANK_MOST])
+{
+    int count = 0;
+    while (count < RANK_MOST && ((*at >= '0' && *at <= '9') || *at == '*')) {
+        char *end = (char *)at + 1;
+        number[count++] = *at == '*' ? 1 : strtoll(at, &end, 10);
+        at = end + (*end == ',');
+    }
+    return count;
+}
+
+/* The sizes of the dims, the fastest first. */
+static int sizes_in_order(const struct module *module, const struct shape *s, int64_t size[RANK_MOST])
+{
+    int64_t order[RANK_MOST];
+    const char *layout = module_word(module, s->layout);
+    int rank = s->count < RANK_MOST ? s->count : RANK_MOST;
+    bool ordered = *layout && read_list(layout + 1, order) == rank;
+    for (int i = 0; i < rank; i++) {
+        int64_t dim = ordered && order[i] < rank ? order[i] : rank - 1 - i;
+        size[i] = module->number[s->first + dim];
+    }
+    return rank;
+}
+
+double layout_bytes(const struct module *module, int32_t shape)
+{
+    const struct shape *s = &module->shape[shape];
+    int64_t size[RANK_MOST], tile[RANK_MOST];
+    if (s->dtype < 0)
+        return 0;
+    const char *layout = module_word(module, s->layout), *tiles = strstr(layout, "T(");
+    int rank = sizes_in_order(module, s, size), tile_rank = tiles ? read_list(tiles + 2, tile) : 0;
+    double bits = 8 * dtype_info((enum dtype_id)s->dtype)->bytes, elements = 1;
+    for (int i = 0; i < rank || i < tile_rank; i++) {
+        double dim = i < rank ? (double)size[i] : 1;
+        double step = i < tile_rank && tile[tile_rank - 1 - i] > 0 ? (double)tile[tile_rank - 1 - i] : 1;
+        elements *= ceil(dim / step) * step;
+    }
+    bits = marked(layout, "E(", (int)bits);
+    return ceil(elements * bits / 8 / BUFFER_BYTES) * BUFFER_BYTES;
 }

@@ -19,8 +19,9 @@ static void put_elsewhere(struct table *table, const char *what, double bytes)
 static int print_sums(const struct memory_analysis *m, double limit_bytes, FILE *out, struct status *st)
 {
     struct table table = table_of("memory, bytes (B), of the limit (%)");
-    fputs("# memory of a device: buffers padded to their tiles, by live ranges in the order of the schedule\n",
-          out);
+    fputs(
+        "# memory of a device: buffers padded to their tiles, by live ranges in the order of the schedule\n",
+        out);
     put(&table, "arguments", m->arguments_bytes, limit_bytes);
     put(&table, "outputs that no argument is donated for", m->outputs_bytes, limit_bytes);
     put(&table, "temporaries at most", m->temporaries_bytes, limit_bytes);
@@ -33,7 +34,8 @@ static int print_sums(const struct memory_analysis *m, double limit_bytes, FILE 
     put_elsewhere(&table, "peak_memory_in_bytes", m->xla_peak_bytes);
     int code = table_end(&table, out, st);
     if (m->xla_peak_bytes > m->peak_bytes)
-        fputs("# peak_memory_in_bytes, as XLA counts it, has the temporaries of VMEM, which are more than those "
+        fputs("# peak_memory_in_bytes, as XLA counts it, has the temporaries of VMEM, which are more than "
+              "those "
               "of HBM\n",
               out);
     return code;
