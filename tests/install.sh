@@ -34,7 +34,7 @@ done
 for file in man/man1/icisim.1.gz man/man5/icisim-workload.5.gz bash-completion/completions/icisim zsh/site-functions/_icisim; do
     [ -s "$prefix/share/$file" ] || fail "no $file"
 done
-for part in SimGrid GSL libcsv libyaml yajl compiler; do
+for part in SimGrid GSL libcsv libyaml yajl zlib compiler; do
     "$prefix/bin/icisim" --version | grep -E "$part [A-Z a-z]*[0-9]+\.[0-9]" >/dev/null || fail "--version does not name $part"
 done
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/gzip.h"
 
 static int fail(const char *name, struct status *st)
 {
@@ -32,6 +33,17 @@ static int read_all(struct file *file, FILE *in, struct status *st)
     return ferror(in) ? fail(file->name, st) : 0;
 }
 
+/* In place of what gzip packed, the text. */
+static int unpack(struct file *file, struct status *st)
+{
+    char *packed = file->text;
+    if (!gzip_is(packed, file->bytes))
+        return 0;
+    int code = gzip_unpack(file->name, packed, file->bytes, FILE_BYTES_MAX, &file->text, &file->bytes, st);
+    free(packed);
+    return code;
+}
+
 int file_read(struct file *file, const char *path, struct status *st)
 {
     int standard = strcmp(path, "-") == 0;
@@ -40,6 +52,8 @@ int file_read(struct file *file, const char *path, struct status *st)
     int code = in ? read_all(file, in, st) : fail(path, st);
     if (in && !standard)
         fclose(in);
+    if (code == 0)
+        code = unpack(file, st);
     if (code < 0)
         file_free(file);
     return code;

@@ -96,7 +96,7 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
     if (outputs_init(outputs, settings, st) < 0 || ranking_init(ranking, settings, st) < 0)
         return st->code;
     rows_say_points(grid);
-    if (check_outputs(settings, grid->points, st) < 0)
+    if (rows_say_modules(settings, st) < 0 || check_outputs(settings, grid->points, st) < 0)
         return st->code;
     if (settings_flag(settings, "count-only") ||
         (settings_flag(settings, "collectives") && has_slices(outputs)))

@@ -308,7 +308,8 @@ static int sweep_grid(struct sweep *sweep, struct settings *settings, struct sta
         return st->code;
     rows_say_points(&grid);
     sweep->file.grid = &grid;
-    if (shard_parse(settings_text(settings, "shard"), &sweep->file.shard, st) < 0 ||
+    if (rows_say_modules(settings, st) < 0 ||
+        shard_parse(settings_text(settings, "shard"), &sweep->file.shard, st) < 0 ||
         probe_grid(&grid, &sweep->catalog, st) < 0)
         return st->code;
     sweep->rows = shard_rows(sweep->file.shard, grid.points);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hlo/hlo_read.h"
+
 int rows_grid(struct settings *settings, struct grid *grid, struct status *st)
 {
     if (settings_check(settings, st) < 0 || settings_enumerate(settings, st) < 0)
@@ -78,4 +80,10 @@ void rows_say_points(const struct grid *grid)
         fprintf(stderr, "icisim: points to simulate: %" PRId64 "; %s: %d\n", grid->points,
                 grid->settings->tied ? "ways to lay the mesh" : "slices",
                 settings_count(grid->settings, "slice"));
+}
+
+int rows_say_modules(const struct settings *settings, struct status *st)
+{
+    const char *op = settings_text(settings, "op");
+    return op && workload_kind(op) == ON_TEXT ? hlo_list_dump(op, stderr, st) : 0;
 }

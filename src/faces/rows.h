@@ -39,5 +39,7 @@ void rows_take(const struct grid *grid, int64_t index, struct catalog *catalog, 
 
 /* Where slices or meshes were left open: says on stderr how many points that makes, before any is simulated. */
 void rows_say_points(const struct grid *grid);
+/* Of a dump directory: says on stderr which of its modules runs, and which others it has. */
+int rows_say_modules(const struct settings *settings, struct status *st);
 
 #endif

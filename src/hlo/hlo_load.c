@@ -3,10 +3,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
+#include "base/grow.h"
 #include "hlo/hlo_read.h"
 
 static bool ends_with(const char *text, const char *end)
@@ -15,55 +17,136 @@ static bool ends_with(const char *text, const char *end)
     return n >= e && strcmp(text + n - e, end) == 0;
 }
 
-/* "module_0012.jit_step.cl_...after_optimizations.txt": beside it lie buffer assignments, protos and graphs. */
-static bool is_optimized(const char *name)
+/* Of the texts of a dump, those after codegen are what runs: it puts collectives on SparseCores. */
+enum { RANK_NONE, RANK_OPTIMIZED, RANK_CODEGEN };
+
+/* "module_0012.jit_step.cl_...after_optimizations.txt", and .gz; beside it lie buffer assignments, protos and graphs. */
+static int rank_of(const char *name)
 {
-    return ends_with(name, "after_optimizations.txt") || ends_with(name, "after_optimizations.hlo");
+    static const char *const ends[] = {".txt", ".hlo", ".txt.gz", ".hlo.gz"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        int stem = ends_with(name, ends[i]) ? (int)(strlen(name) - strlen(ends[i])) : 0;
+        char end[HLO_PATH];
+        snprintf(end, sizeof end, "%.*s", stem, name);
+        if (ends_with(end, "after_codegen"))
+            return RANK_CODEGEN;
+        if (ends_with(end, "after_optimizations"))
+            return RANK_OPTIMIZED;
+    }
+    return RANK_NONE;
 }
 
-/* The largest module of a directory, of equal ones the first by name: a step is larger than what prepares it. */
-static int search(const char *directory, char found[HLO_PATH], struct status *st)
+/* A module of a dump. */
+struct dumped {
+    char *name;
+    int rank;
+    bool jit;
+    long long bytes;
+};
+
+/* The one that runs first: of equal rank what jit made, then the larger, as a step is larger than what prepares it. */
+static int better_first(const void *a, const void *b)
+{
+    const struct dumped *left = a, *right = b;
+    if (left->rank != right->rank)
+        return right->rank - left->rank;
+    if (left->jit != right->jit)
+        return right->jit - left->jit;
+    if (left->bytes != right->bytes)
+        return left->bytes < right->bytes ? 1 : -1;
+    return strcmp(left->name, right->name);
+}
+
+struct dump {
+    struct dumped *module;
+    int modules, room;
+};
+
+static void dump_free(struct dump *dump)
+{
+    for (int i = 0; i < dump->modules; i++)
+        free(dump->module[i].name);
+    free(dump->module);
+}
+
+static int add_module(struct dump *dump, const char *directory, const char *name, struct status *st)
+{
+    struct dumped module = {.rank = rank_of(name), .jit = strstr(name, "jit_")};
+    char path[HLO_PATH];
+    struct stat file;
+    if (module.rank == RANK_NONE ||
+        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || stat(path, &file) < 0 ||
+        !S_ISREG(file.st_mode))
+        return 0;
+    module.bytes = file.st_size;
+    if (!GROW(dump->module, dump->modules, dump->room) || !(module.name = strdup(name)))
+        return status_nomem(st);
+    dump->module[dump->modules++] = module;
+    return 0;
+}
+
+/* The modules of a directory, the one that is meant first. */
+static int dump_read(struct dump *dump, const char *directory, struct status *st)
 {
     DIR *dir = opendir(directory);
-    long long most = -1;
-    if (!dir)
-        return status_fail(st, STATUS_IO, "cannot read '%s': %s", directory, strerror(errno));
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        char path[HLO_PATH];
-        struct stat file;
-        if (!is_optimized(entry->d_name) ||
-            snprintf(path, sizeof path, "%s/%s", directory, entry->d_name) >= (int)sizeof path ||
-            stat(path, &file) < 0 || !S_ISREG(file.st_mode))
-            continue;
-        if (file.st_size > most || (file.st_size == most && strcmp(path, found) < 0)) {
-            most = file.st_size;
-            strcpy(found, path);
-        }
-    }
-    closedir(dir);
-    return most >= 0 ? 0
-                     : status_fail(st, STATUS_INPUT,
-                                   "%s: no file of it ends in after_optimizations.txt; dump one with "
-                                   "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\"",
-                                   directory);
+    int code = dir ? 0 : status_fail(st, STATUS_IO, "cannot read '%s': %s", directory, strerror(errno));
+    for (const struct dirent *entry; code == 0 && (entry = readdir(dir));)
+        code = add_module(dump, directory, entry->d_name, st);
+    if (dir)
+        closedir(dir);
+    if (code == 0 && dump->modules > 0)
+        qsort(dump->module, (size_t)dump->modules, sizeof *dump->module, better_first);
+    return code;
+}
+
+static int search(const char *directory, char found[HLO_PATH], struct status *st)
+{
+    struct dump dump = {0};
+    int code = dump_read(&dump, directory, st);
+    if (code == 0 && dump.modules == 0)
+        code = status_fail(
+            st, STATUS_INPUT,
+            "%s: no file of it ends in after_codegen.txt or after_optimizations.txt; dump one with "
+            "XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_text\"",
+            directory);
+    if (code == 0)
+        snprintf(found, HLO_PATH, "%s/%s", directory, dump.module[0].name);
+    dump_free(&dump);
+    return code;
+}
+
+int hlo_list_dump(const char *path, FILE *out, struct status *st)
+{
+    struct dump dump = {0};
+    int code = hlo_is_dump(path) ? dump_read(&dump, path, st) : 0;
+    if (code == 0 && dump.modules > 1)
+        fprintf(out, "icisim: %s: runs %s; the folder also has", path, dump.module[0].name);
+    for (int i = 1; i < dump.modules && code == 0; i++)
+        fprintf(out, "%s %s%s", i > 1 ? "," : "", dump.module[i].name, i + 1 < dump.modules ? "" : "\n");
+    dump_free(&dump);
+    return code;
+}
+
+bool hlo_is_dump(const char *text)
+{
+    struct stat info;
+    return !strpbrk(text, " @[") && stat(text, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
 bool hlo_is_path(const char *text)
 {
-    struct stat info;
-    if (ends_with(text, ".hlo") || ends_with(text, ".txt") || strcmp(text, "-") == 0)
-        return true;
-    return !strpbrk(text, " @[") && strchr(text, '/') && stat(text, &info) == 0 && S_ISDIR(info.st_mode);
+    static const char *const ends[] = {".hlo", ".txt", ".hlo.gz", ".txt.gz"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (ends_with(text, ends[i]))
+            return true;
+    return strcmp(text, "-") == 0 || (strchr(text, '/') && hlo_is_dump(text));
 }
 
 static int find(const char *path, char found[HLO_PATH], struct status *st)
 {
-    struct stat entry;
     if (snprintf(found, HLO_PATH, "%s", path) >= (int)HLO_PATH)
         return status_fail(st, STATUS_INPUT, "a path of more than %d characters", HLO_PATH - 1);
-    if (strcmp(path, "-") != 0 && stat(path, &entry) == 0 && S_ISDIR(entry.st_mode))
-        return search(path, found, st);
-    return 0;
+    return strcmp(path, "-") != 0 && hlo_is_dump(path) ? search(path, found, st) : 0;
 }
 
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],

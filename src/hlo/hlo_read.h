@@ -21,6 +21,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "hlo/module.h"
 
@@ -28,13 +29,19 @@
 int hlo_read(struct module *module, const char *file, const char *text, size_t bytes, const char *trips,
              struct status *st);
 
-/* Is a text where HLO text may be: the name of a file that ends in .hlo or .txt, "-", or a path with a slash to a folder? */
+/* Is a text where HLO text may be: the name of a file that ends in .hlo or .txt, packed by gzip (.gz) or not, "-", or a path
+ * with a slash to a folder? And is it a folder, also without a slash? */
 bool hlo_is_path(const char *text);
+bool hlo_is_dump(const char *text);
 
 enum { HLO_PATH = 4096 };
 
-/* Reads the file at a path, of a dump directory the largest module after optimizations, or stdin ("-"). `found`, if not NULL, becomes the path of the file that was read. */
+/* Reads the file at a path, of a dump directory the module that is meant, or stdin ("-"). `found`, if not NULL, becomes the path of the file that was read. */
 int hlo_load(struct module *module, const char *path, const char *trips, char found[HLO_PATH],
              struct status *st);
+
+/* A dump directory has several modules: what is meant is the text after codegen (else after optimizations) that jit made, the
+ * largest of these. Says in a line which one that is, and which others there are; nothing where there is no choice. */
+int hlo_list_dump(const char *path, FILE *out, struct status *st);
 
 #endif

@@ -26,6 +26,8 @@ unsigned workload_kind(const char *op)
     if (expr_is(op))
         return ON_MATMUL;
     const struct collective *collective = collective_by_name(op, &unknown);
+    if (!collective && hlo_is_dump(op))
+        return ON_TEXT; /* a folder in the one where we are */
     return collective ? 1u << collective->id : (unsigned)ON_ANY;
 }
 
