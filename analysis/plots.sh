@@ -31,6 +31,9 @@ for strategy in naive uni; do
 done
 python3 timeline.py "$folder/naive.json" "$folder/uni.json" "$folder/timeline" --chips 0,1
 
+"$icisim" run ../workloads/compiled/ring.hlo --chip v6e --slice 2x4 --unroll --trace "$folder/compiled.json" >/dev/null
+python3 timeline.py "$folder/compiled.json" "$folder/compiled" --chips 3
+
 "$icisim" validate --published --csv "$folder/measured.csv" >/dev/null
 draw simulated_measured measured
 

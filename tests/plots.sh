@@ -23,4 +23,4 @@ for png in plots/*.png; do
     drawn=$((drawn + 1))
 done
 echo "$drawn pictures"
-[ $drawn -eq 12 ]
+[ $drawn -eq 13 ]

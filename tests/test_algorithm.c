@@ -121,7 +121,7 @@ static void of_gains(void)
     OKAY(job_open(&job, &point, &catalog, &st), st);
     OKAY(job_build(&job, &st), st);
     OKAY(job_run(&job, RECORD_NONE, &run, &st), st);
-    OKAY(module_rows_init(&rows, module_job_of(&job), &run.timing.trace, &st), st);
+    OKAY(module_rows_init(&rows, module_job_of(&job), &run, &st), st);
     OKAY(module_gains_find(&rows, run.result.time_s, &st), st);
     CU_ASSERT(rows.gains >= 1);
     for (const struct module_row *row = rows.row; row < rows.row + rows.rows; row++)

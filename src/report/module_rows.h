@@ -89,7 +89,7 @@ const char *module_source(const struct sources *sources, int32_t instruction, ch
  * that it runs in: "while.280 x4, while.282 x16". Returns `text`, "" outside of all. */
 const char *module_row_layer(const struct module_rows *rows, const struct module_row *row,
                              char text[static SOURCE_TEXT]);
-/* "MXU", "HBM", "ICI", "PCIe": what its time goes to. */
+/* "MXU", "HBM", "VMEM", "ICI", "PCIe": what its time goes to; "uncosted" of what takes none as nobody knows what it costs. */
 const char *module_row_bound(const struct module_rows *rows, const struct module_row *row);
 
 /* What the compiler says that all its executions take, NaN if it does not. */

@@ -80,7 +80,9 @@ const char *module_row_bound(const struct module_rows *rows, const struct module
         return "ICI";
     if (row->product)
         return bound_kind_name(row->bound);
-    return touches_host(&rows->job->module, row->instruction) ? "PCIe" : bound_kind_name(BOUND_HBM);
+    if (touches_host(&rows->job->module, row->instruction))
+        return "PCIe";
+    return row->sum.hbm_bytes > 0 || !(row->sum.time_s > 0) ? bound_kind_name(BOUND_HBM) : "VMEM";
 }
 
 double module_row_estimated_s(const struct module_rows *rows, const struct module_row *row)
