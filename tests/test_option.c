@@ -40,7 +40,7 @@ static void words_are_values(const struct option_row *option)
 static void words_are_in_order(void)
 {
     const struct {
-        const char *option, *name[3];
+        const char *option, *name[4];
     } choices[] = {
         {"profile", {chip_profile_names[CHIP_SPEC], chip_profile_names[CHIP_MEASURED], NULL}},
         {"ring", {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF)}},
