@@ -37,8 +37,12 @@ static const struct workload *const workloads[] = {&workload_module, &workload_c
 const struct workload *workload_of(const struct point *point, struct status *st)
 {
     for (const struct workload *const *w = workloads; *w && point->work.op; w++)
-        if ((*w)->matches(point))
-            return *w != &workload_collective || collective_by_name(point->work.op, st) ? *w : NULL;
+        if ((*w)->matches(point)) {
+            if (*w != &workload_collective || collective_by_name(point->work.op, st))
+                return *w;
+            status_prefix(st, "'%s' is no op: ", point->work.op);
+            return NULL;
+        }
     if (!point->work.op)
         status_fail(st, STATUS_INPUT, "what is to run? name a collective, such as all-gather");
     else
@@ -57,8 +61,6 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
     if (job->workload->ops &&
         option_check(point, (enum op_set)job->workload->ops, job->workload->called, st) < 0)
         return st->code;
-    if (job->workload == &workload_collective && !collective_by_name(point->work.op, st))
-        return status_prefix(st, "'%s' is no op: ", point->work.op);
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);
     job->state = calloc(1, job->workload->state_bytes);
