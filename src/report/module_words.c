@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What reports call the instructions of a module: their category, and where they come from in the user's program. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,9 +86,9 @@ const char *module_row_bound(const struct module_rows *rows, const struct module
 
 double module_row_estimated_s(const struct module_rows *rows, const struct module_row *row)
 {
-    double cycles = module_config_number(&rows->job->module, row->instruction, "estimated_cycles");
-    (void)cycles;
-    return NAN;
+    const struct module_job *job = rows->job;
+    double cycles = module_estimated_cycles(&job->module, row->instruction);
+    return row->sum.executions * cycles / job->options.roofline.chip->clock_Hz;
 }
 
 /* The instruction that says where another one comes from: itself, what its body results in, or the collective in it. */
