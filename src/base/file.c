@@ -33,17 +33,6 @@ static int read_all(struct file *file, FILE *in, struct status *st)
     return ferror(in) ? fail(file->name, st) : 0;
 }
 
-/* In place of what gzip packed, the text. */
-static int unpack(struct file *file, struct status *st)
-{
-    char *packed = file->text;
-    if (!gzip_is(packed, file->bytes))
-        return 0;
-    int code = gzip_unpack(file->name, packed, file->bytes, FILE_BYTES_MAX, &file->text, &file->bytes, st);
-    free(packed);
-    return code;
-}
-
 int file_read(struct file *file, const char *path, struct status *st)
 {
     int standard = strcmp(path, "-") == 0;
@@ -53,7 +42,7 @@ int file_read(struct file *file, const char *path, struct status *st)
     if (in && !standard)
         fclose(in);
     if (code == 0)
-        code = unpack(file, st);
+        code = gzip_unpack(file, st);
     if (code < 0)
         file_free(file);
     return code;

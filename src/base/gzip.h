@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Private to base/. */
 /*
- * gzip: what gzip has packed, in memory, as file_read() meets it: a dump folder's texts are often kept so.
+ * gzip: what gzip has packed, as file_read() meets it: the texts of a dump folder are often kept so.
  *
- * Units: bytes. Errors: STATUS_INPUT for what is cut or broken, STATUS_LIMIT for what is larger than `most` when it is unpacked.
- * Ownership: the unpacked text is the caller's, to be freed with free().
+ * Units: none. Errors: STATUS_INPUT for what is cut or broken, STATUS_LIMIT for what is larger than FILE_BYTES_MAX when it is
+ * unpacked. Ownership: the file stays the caller's, to be freed with file_free() in any case.
  */
 #ifndef ICISIM_GZIP_H
 #define ICISIM_GZIP_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/file.h"
 
-#include "base/status.h"
-
-bool gzip_is(const char *packed, size_t bytes);
-/* Unpacks all members, one after the other. `text` ends with a zero that `bytes` does not count. `name` is for messages. */
-int gzip_unpack(const char *name, const char *packed, size_t packed_bytes, size_t most, char **text,
-                size_t *bytes, struct status *st);
+/* Unpacks all members, one after the other, in place of what they were; leaves alone what gzip did not pack. */
+int gzip_unpack(struct file *file, struct status *st);
 
 #endif
