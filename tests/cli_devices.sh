@@ -97,12 +97,12 @@ ENTRY main {
 END
 }
 inside 60000000 'collective-permute(x), source_target_pairs={{0,1},{1,0}}'
-near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a permute over the joint'
+near "$(time_of joint.hlo --chip v7x --slice 1 --profile spec)" 100 'a permute over the joint'
 near "$(time_of joint.hlo --chip v3 --slice 1)" 533.33 'a permute through HBM'
 inside 120000000 'all-gather(x), replica_groups={{0,1}}, dimensions={0}, use_global_device_ids=true'
-near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a gather over the joint'
+near "$(time_of joint.hlo --chip v7x --slice 1 --profile spec)" 100 'a gather over the joint'
 inside 60000000 'all-reduce(x), replica_groups={{0,1}}, to_apply=add, use_global_device_ids=true'
-near "$(time_of joint.hlo --chip v7x --slice 1)" 100 'a sum over the joint'
+near "$(time_of joint.hlo --chip v7x --slice 1 --profile spec)" 100 'a sum over the joint'
 
 # The mesh that groups and pairs are of, laid in every way: an axis along y is faster than one that steps over others.
 text e.hlo '[4,4]<=[4,4]T(1,0)' 1024 4096 16

@@ -38,13 +38,13 @@ static void open_ground(struct ground *g, const char *shape, const char *wrap, c
 {
     struct status st = {0};
     struct chip chip;
-    int cores = strcmp(shape, "2x2x2") == 0 ? 2 : 1;
     OKAY(chip_load(&chip,
                    strchr(shape + strcspn(shape, "x") + (strchr(shape, 'x') != NULL), 'x') ? "v5p" : "v6e",
                    CHIP_SPEC, &st),
          st);
     OKAY(chip_slice(&chip, shape, wrap, &g->slice, &st), st);
     OKAY(hlo_read(&g->module, "row", text, strlen(text), NULL, &st), st);
+    int cores = g->module.partitions / g->slice.chips;
     OKAY(placement_init(&g->placement, &g->slice, g->module.partitions, cores, NULL, NULL, &st), st);
     roofline_init(&g->options.roofline, &chip);
     g->options.kind = RING_BIDI_HALF;

@@ -49,9 +49,9 @@ static void versions(void)
     CU_ASSERT_EQUAL(sscanf(icisim_version(), "%d.%d.", &parts, &dots), 2);
     for (parts = 0; icisim_built_with(parts).name; parts++)
         CU_ASSERT_PTR_NOT_NULL(icisim_built_with(parts).version);
-    CU_ASSERT_EQUAL(parts, 6);
+    CU_ASSERT_EQUAL(parts, 7);
     CU_ASSERT_STRING_EQUAL(icisim_built_with(0).name, "SimGrid");
-    CU_ASSERT_STRING_EQUAL(icisim_built_with(5).name, "compiler");
+    CU_ASSERT_STRING_EQUAL(icisim_built_with(6).name, "compiler");
     CU_ASSERT_PTR_NULL(icisim_built_with(-1).name);
     CU_ASSERT_STRING_EQUAL(icisim_code_name(ICISIM_INPUT), "wrong input");
 }

@@ -46,7 +46,7 @@ static const char *value_of(const struct option_row *option)
                                              {"axis", "x"},         {"groups", "{{0,1},{2,3}}"},
                                              {"split", "4/4"},      {"trip-count", "w=3"},
                                              {"ragged", "uniform"}, {"dtype", "f32"},
-                                             {"by", "layer"}};
+                                             {"by", "layer"},       {"algorithm", "best"}};
     for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
         if (strcmp(option->name, of_text[i][0]) == 0)
             return of_text[i][1];

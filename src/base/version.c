@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 const struct version_part version_parts[] = {
-    {"icisim", BUILT_ICISIM}, {"SimGrid", BUILT_SIMGRID}, {"GSL", BUILT_GSL},     {"libcsv", BUILT_CSV},
-    {"libyaml", BUILT_YAML},  {"yajl", BUILT_YAJL},       {"zlib", BUILT_ZLIB},   {"compiler", BUILT_CC},
-    {NULL, NULL},
+    {"icisim", BUILT_ICISIM}, {"SimGrid", BUILT_SIMGRID}, {"GSL", BUILT_GSL},
+    {"libcsv", BUILT_CSV},    {"libyaml", BUILT_YAML},    {"yajl", BUILT_YAJL},
+    {"zlib", BUILT_ZLIB},     {"compiler", BUILT_CC},     {NULL, NULL},
 };

@@ -155,22 +155,10 @@ static int check_partitioned(struct hlo_reader *r)
     return fail_at(r, cut);
 }
 
-/* Blank lines between the tables of source lines and the first computation belong to neither. */
-static void trim_sources(struct module *module)
-{
-    char *text = module->text + module->sources;
-    size_t n = strlen(text);
-    while (n > 1 && isspace((unsigned char)text[n - 1]) && isspace((unsigned char)text[n - 2]))
-        text[--n] = '\0';
-    if (n > 0)
-        text[n - 1] = '\n';
-}
-
 int hlo_read_end(struct hlo_reader *r)
 {
     int32_t where;
     r->lexer.at = r->lexer.text; /* nothing is cut any more */
-    trim_sources(r->module);
     int code = count_devices(r);
     if (code < 0)
         return code;

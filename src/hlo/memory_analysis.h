@@ -34,7 +34,8 @@ struct memory_analysis {
     double xla_peak_bytes;                                    /* peak_memory_in_bytes */
     bool tiled; /* some layout has tiles: it was compiled for a TPU */
     int buffers;
-    struct memory_buffer largest[MEMORY_LARGEST]; /* of what is in HBM at its peak, arguments too, the largest first */
+    struct memory_buffer
+        largest[MEMORY_LARGEST]; /* of what is in HBM at its peak, arguments too, the largest first */
 };
 
 int memory_analyse(const struct module *module, struct memory_analysis *memory, struct status *st);
