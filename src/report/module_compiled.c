@@ -49,7 +49,8 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
     sort(&categories);
     fputs("# by category: bytes of HBM, of collectives those of the whole arrays; bytes that a device puts "
           "on links; "
-          "of the step collectives have what is exposed, others all of their time\n",
+          "of the step collectives, and copies that go on beside computes, have what is exposed, others all "
+          "of their time\n",
           out);
     struct table table = table_of(
         "category, count (), operations ()%.4g, bytes (), on links (B), time (us), exposed (us), share (%)");
@@ -58,7 +59,8 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
         bool communicates = c->first->collective >= 0;
         table_row(&table, c->key[0], sum->executions, communicates ? NAN : sum->flops,
                   communicates ? sum->bytes : sum->hbm_bytes, communicates ? sum->ici_bytes : NAN,
-                  sum->time_s, communicates ? sum->exposed_s : NAN, share_s(sum) / total_s);
+                  sum->time_s, communicates || sum->exposed_s > 0 ? sum->exposed_s : NAN,
+                  share_s(sum) / total_s);
     }
     double rest_s = rest_of(&categories, total_s);
     if (rest_s != 0)
