@@ -146,12 +146,12 @@ static void rules(void)
     double moved_us = 2 * 4194304 / 0.8e12 * 1e6;
     begin(COMPUTE_AUTO);
     expect("product", 7, BASIS_ESTIMATE);
-    expect("unknown", (16 * 32 * 2 + 4) / 1e12 * 1e6, BASIS_BYTES); /* 8192 operations take less */
+    expect("unknown", (16 * 32 * 2 + 4) / 0.8e12 * 1e6 + 2, BASIS_BYTES); /* 8192 operations take less */
     expect("loop", moved_us + 2, BASIS_BYTES);
     expect("vmem", 2 + 11 / 2.2, BASIS_GUESS);
     expect("scalar", 0, BASIS_NOTHING);
     expect("sorted", moved_us + 2, BASIS_GUESS);
-    expect("fwd", (2.0 * 2 * 16 * 128 * (64 + 96 + 96 + 64) + 16) / 1e12 * 1e6, BASIS_BYTES);
+    expect("fwd", (2.0 * 2 * 16 * 128 * (64 + 96 + 96 + 64) + 16) / 0.8e12 * 1e6 + 2, BASIS_BYTES);
     expect("said", 15, BASIS_GUESS); /* not at the share of whole steps */
     expect("norm", 0, BASIS_NOTHING);
     module_free(&m);
@@ -178,6 +178,9 @@ static void which_rule(void)
     CU_ASSERT(compute_rule_for(&m, &clockless, COMPUTE_ESTIMATED, &st) == STATUS_INPUT);
     CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "clock"));
     module_free(&m);
+    CU_ASSERT(compute_rule_for(NULL, &chip, COMPUTE_AUTO, &st) ==
+              COMPUTE_AUTO); /* a product in the notation */
+    CU_ASSERT(compute_rule_for(NULL, &chip, COMPUTE_ESTIMATED, &st) == STATUS_INPUT);
     const char plain[] = "HloModule plain\nENTRY main { ROOT p = f32[4] parameter(0) }\n";
     OKAY(hlo_read(&m, "plain", plain, strlen(plain), NULL, &st), st);
     CU_ASSERT(compute_rule_for(&m, &chip, COMPUTE_AUTO, &st) == COMPUTE_ROOFLINE);

@@ -138,9 +138,10 @@ int module_job_lay(struct module_job *m, const struct job *job, const struct mes
 {
     int code = read_options(m, job, st);
     set_layers(m, job);
-    if (code == 0 && !m->of_model)
-        code = compute_rule_for(&m->module, job->machine.chip, (enum compute_rule)job->point->machine.compute,
-                                st);
+    const struct point *point = job->point;
+    if (code == 0 && (!m->of_model || option_is_given(point, "compute")))
+        code = compute_rule_for(m->of_model ? NULL : &m->module, job->machine.chip,
+                                (enum compute_rule)point->machine.compute, st);
     m->options.compute = code > 0 ? (enum compute_rule)code : COMPUTE_ROOFLINE;
     if (code >= 0)
         code = place(m, job, mesh, st);
