@@ -32,6 +32,8 @@ near 22192.5 0.15 $tpu/inference/d3_l70_dec_b64_s1536_v6e8/module.hlo --chip v6e
 near 16358.2 0.15 $tpu/inference/l70_dec_b1_s2k_v6e8/module.hlo --chip v6e --slice 2x4 "${rule[@]}"
 near 26486.7 0.15 $tpu/inference/l70_dec_b64_s4k_v5p8/module.hlo --chip v5p --slice 2x2x2 "${rule[@]}"
 near 1827.9 0.15 $tpu/inference/l8_dec_b64_s2k_v5e8_paged8/module.hlo --chip v5e --slice 2x4 "${rule[@]}"
+near 2196.0 0.15 $tpu/inference/l70_dec_b64_s1536_v6e8_list8/module.hlo --chip v6e --slice 2x4 "${rule[@]}"
+near 6761.1 0.15 $tpu/inference/q8_dec_b128_s1536_v7x8/module.hlo --chip v7x --slice 2x2x1 "${rule[@]}"
 near 149012.5 0.15 $tpu/inference/l8_pre_b1_s4k_v5e8/module.hlo --chip v5e --slice 2x4 "${rule[@]}"
 # one of two devices of a chip has half of its HBM: measured
 near 5822 0.15 $tpu/inference/d1_q7_dec_b1_s1k_v7x1_list/module.hlo --chip v7x --slice 1 "${rule[@]}"
@@ -50,9 +52,13 @@ sys.exit(abs(got / want - 1) > 5e-3 and f"cli_compute: {got} us, not {want}: {sy
 END
 done
 
-# by the roofline: 134.22 MB at 0.81 TB/s; the slower branch, 2 8192^3 operations
-book=(--chip v5e --slice 1 --profile spec --compute roofline)
+# by the roofline, in both engines: 134.22 MB at 0.81 TB/s; 1 GiB read and written, or only read; over PCIe at 16 GB/s; the slower
+# branch, 2 8192^3 operations
+book=(--chip v5e --slice 1 --profile spec --compute roofline --engine both)
 near 165.70 1e-4 $tpu/small/decode_b.hlo "${book[@]}"
+near 2651.2 1e-4 $tpu/small/onload.hlo "${book[@]}"
+near 1325.6 1e-4 $tpu/small/vmem.hlo "${book[@]}"
+near 67108.9 1e-4 $tpu/small/offload.hlo "${book[@]}"
 near 5581.3 1e-4 $tpu/small/cond.hlo "${book[@]}"
 
 # what the time rests on, and by which numbers, stands in the header; where there are no estimates there is none to ask for

@@ -24,11 +24,13 @@ static bool has_estimates(const struct module *module)
 int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
                      struct status *st)
 {
-    bool estimates = asked != COMPUTE_ROOFLINE && has_estimates(module);
+    if (!module && asked == COMPUTE_AUTO)
+        return (int)asked;
+    bool estimates = module && asked != COMPUTE_ROOFLINE && has_estimates(module);
     if (asked == COMPUTE_ESTIMATED && !estimates)
-        return status_fail(
-            st, STATUS_INPUT,
-            "the text has no estimated_cycles; use --compute roofline, or compile it for a TPU");
+        return status_fail(st, STATUS_INPUT,
+                           "%s no estimated_cycles; use --compute roofline, or compile it for a TPU",
+                           module ? "the text has" : "a matmul in the notation has");
     if (asked == COMPUTE_ESTIMATED && isnan(chip->clock_Hz))
         return status_fail(st, STATUS_INPUT,
                            "%s has no clock to time cycles by; add one to its file, such as clock: 1.5GHz",
@@ -73,6 +75,11 @@ static int auto_time(const struct lower *lower, int32_t instruction, const struc
         alone.step = false; /* what whole steps were fitted to has more in it than products */
         if (product_time(cost, &alone, time, st) < 0)
             return st->code;
+        double moving_s = roofline_loop_s(roofline, cost->hbm_bytes);
+        if (moving_s > time->seconds) {
+            time->seconds = moving_s;
+            time->bound = BOUND_HBM;
+        }
         time->basis = time->bound == BOUND_HBM ? BASIS_BYTES : BASIS_GUESS;
         if (!isnan(estimate_s)) {
             time->seconds = estimate_s;

@@ -7,7 +7,8 @@
  * products take what it says within 4 %, and element-wise loops and copies less than half of it, since it adds up what runs
  * side by side (facts/compiled.md). So there are three rules:
  *
- *   auto       a product: its estimate / clock; one without: the roofline with the chip's efficiency of products.
+ *   auto       a product: its estimate / clock; one without: the roofline with the chip's efficiency of products,
+ *              and HBM as of a loop, if that takes longer.
  *              What moves bytes of HBM: bytes / (the rate that loops reach) + the overhead of a loop.
  *              What moves none works in VMEM: the overhead + (estimate - overhead) / 2.2, by which loops in HBM are off, as
  *              nothing was measured there. Scalars take nothing.
@@ -28,8 +29,8 @@
 
 enum compute_rule { COMPUTE_ROOFLINE, COMPUTE_AUTO, COMPUTE_ESTIMATED };
 
-/* The rule for a module on a chip: what was asked for, but roofline where there is no estimate or no clock. Errors: estimates
- * are asked for that are not there. */
+/* The rule for text on a chip: what was asked for, but roofline where there is no estimate or no clock. Without text, for a
+ * product in the notation, auto is the chip's own rates. Errors: estimates are asked for that are not there. */
 int compute_rule_for(const struct module *module, const struct chip *chip, enum compute_rule asked,
                      struct status *st);
 

@@ -3,18 +3,15 @@
  * What is asynchronous and no collective: copies and slices between memories, and what SparseCores do with rows of HBM. Each is
  * issued by its start, beside the queue, and its done holds the queue.
  *
- * A copy takes the bytes of its target: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. Work
- * of a SparseCore takes what its instructions read and write, one after the other on a queue of its own. Copies share HBM: as each
- * takes all of it in turn, they end no later together than if they ran at once.
+ * A copy takes the bytes of its target: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. It
+ * is a send without links, and shares both with all that runs beside it. Work of a SparseCore takes what its instructions read and
+ * write, one after the other on a queue of its own.
  */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
-
-#define PCIE_BPS 16e9
 
 /* The memory that an array lies in, S(n) in its layout: 0 is HBM, 1 VMEM, 5 the host's. */
 enum { SPACE_HBM = 0, SPACE_HOST = 5 };
@@ -84,11 +81,22 @@ int32_t walker_copy(struct walker *w, int32_t instruction, struct waits *waits)
 {
     struct lower *lower = w->lower;
     struct traffic traffic = lower_traffic(w->module, instruction);
-    const struct roofline *roofline = &lower->options->roofline;
-    double seconds = fmax(roofline_hbm_s(roofline, traffic.hbm_bytes), traffic.host_bytes / PCIE_BPS);
-    int32_t *last = traffic.sparse ? &w->sparse : &w->copies;
-    walker_add_wait(waits, *last);
-    *last = lower_exchange(lower, instruction, w->where, seconds, walker_join(w, waits));
+    bool host = traffic.host_bytes > 0;
+    char name[STAGE_NAME];
+    struct op op = {
+        .kind = OP_SEND,
+        .where = w->where,
+        .towards = program_towards(w->program, NULL, 0),
+        .memory = host ? MEMORY_HOST : MEMORY_COPY,
+        .amount = amount_of(lower->options->roofline.cores * (host ? traffic.host_bytes : traffic.hbm_bytes)),
+        .payload = NO_PAYLOAD,
+        .stage = program_stage(w->program, lower_name(w->module, instruction, name))};
+    if (traffic.sparse)
+        walker_add_wait(waits, w->sparse);
+    int32_t copy = program_add(w->program, op);
+    walker_wait(w, waits);
+    if (traffic.sparse)
+        w->sparse = copy;
     lower->item[lower->items - 1].aside = true;
-    return *last;
+    return copy;
 }

@@ -119,7 +119,6 @@ struct walker {
     struct program *program;
     int32_t queue;  /* last op of the chips' queues, -1: none yet */
     int32_t sparse; /* and of those of their SparseCores, which run beside them */
-    int32_t copies; /* and the last copy */
     int32_t all;    /* the chips that have a device */
     int32_t where;  /* the chips that run what is written: of a branch those that take it */
     int32_t site;   /* the conditional whose branch is being written, -1 */

@@ -195,7 +195,6 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .program = &lower->program,
                        .queue = -1,
                        .sparse = -1,
-                       .copies = -1,
                        .all = WHERE_ALL,
                        .where = WHERE_ALL,
                        .site = -1,

@@ -235,6 +235,15 @@ static int32_t parameter_of(const struct module *module, int32_t computation, in
 
 static double read_bytes(const struct module *module, int32_t value, double whole);
 
+/* Is a value of the body another one, in another layout or type? Then it is only made where it is read. */
+static bool is_recast(const struct module *module, int32_t user, double elements)
+{
+    const struct instruction *i = module_at(module, user);
+    return (i->opcode == HLO_BITCAST || i->opcode == HLO_COPY || i->opcode == HLO_CONVERT ||
+            i->opcode == HLO_FUSION) &&
+           shape_elements(module, i->shape) == elements;
+}
+
 /* What one user reads of a value as its operand `which`: a slice of it counts in the value's own type, also where the slice
  * is of another one. What an update writes into is not read, and what a collective reads is its own. */
 static double used_bytes(const struct module *module, int32_t user, int which, double whole)
@@ -247,10 +256,9 @@ static double used_bytes(const struct module *module, int32_t user, int which, d
         return elements > 0 ? shape_elements(module, i->shape) * (whole / elements) : 0;
     if (update_operand(i->opcode) >= 0 && which == 0)
         return 0;
-    if (i->opcode == HLO_BITCAST)
-        return read_bytes(module, user, whole);
     int32_t inner = i->opcode == HLO_FUSION ? parameter_of(module, body_of(module, user), which) : -1;
-    return inner >= 0 ? read_bytes(module, inner, whole) : whole;
+    double inside = inner >= 0 ? read_bytes(module, inner, whole) : whole;
+    return is_recast(module, user, elements) ? fmin(inside, read_bytes(module, user, whole)) : inside;
 }
 
 /* What is read of a value of so many bytes by the rest of its computation, and by the fusions in that: the slices, if nothing
@@ -259,7 +267,7 @@ static double read_bytes(const struct module *module, int32_t value, double whol
 {
     const struct computation *c = &module->computation[module_at(module, value)->computation];
     double bytes = 0;
-    for (int32_t at = value + 1; at < c->first + c->count && whole > 0; at++)
+    for (int32_t at = value + 1; at < c->first + c->count && bytes < whole; at++)
         for (int o = 0; o < module_at(module, at)->operands; o++)
             if (module_operand(module, at, o) == value)
                 bytes += used_bytes(module, at, o, whole);

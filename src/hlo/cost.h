@@ -7,7 +7,7 @@
  *   convolution  2 x output features x input features of a group x batch x the taps of the window that meet an element
  *                of the input (a TPU writes einsums as convolutions whose window reaches far over the edge)
  *   fusion       the products of its body; bytes of operands and result at its border. Of an operand that the body, or a
- *                fusion inside it, only slices, the slices count (a scan's stack of weights is read a layer at a time); of a
+ *                fusion inside it, only slices, also in another layout or type, the slices count (a scan reads a layer of weights); of a
  *                result that updates an operand in place, the update
  *   others       operands and result; of slices, gathers and updates what is moved, not what it is taken from
  *   free         tuples, parameters, constants, bitcasts, reshapes that only rename row-major elements, and the custom calls

@@ -89,13 +89,17 @@ double roofline_loop_overhead_s(const struct roofline *roofline)
     return isnan(overhead_s) ? roofline->launch_s : overhead_s;
 }
 
-double roofline_loop_s(const struct roofline *roofline, double hbm_bytes)
+double roofline_loop_hbm_Bps(const struct roofline *roofline)
 {
     double efficiency = roofline->chip->loop_hbm_efficiency;
-    double moving_s = isnan(efficiency) || !(roofline->hbm_Bps > 0)
-                          ? roofline_hbm_s(roofline, hbm_bytes)
-                          : hbm_bytes * roofline->cores / (roofline->hbm_Bps * efficiency);
-    return moving_s + roofline_loop_overhead_s(roofline);
+    return roofline->hbm_Bps *
+           (isnan(efficiency) ? chip_hbm_efficiency(roofline->chip, INFINITY) : efficiency);
+}
+
+double roofline_loop_s(const struct roofline *roofline, double hbm_bytes)
+{
+    double rate_Bps = roofline_loop_hbm_Bps(roofline);
+    return (rate_Bps > 0 ? hbm_bytes * roofline->cores / rate_Bps : 0) + roofline_loop_overhead_s(roofline);
 }
 
 int roofline_product_s(const struct roofline *roofline, struct product product, double *seconds,

@@ -75,6 +75,7 @@ double roofline_hbm_s(const struct roofline *roofline, double hbm_bytes);
 
 /* What a loop or a copy that XLA compiled takes to move so many bytes, at the rate that such loops reach, and the overhead that
  * is in it: as the chip's file has them, else as anything else. */
+double roofline_loop_hbm_Bps(const struct roofline *roofline); /* of the chip */
 double roofline_loop_s(const struct roofline *roofline, double hbm_bytes);
 double roofline_loop_overhead_s(const struct roofline *roofline);
 

@@ -134,14 +134,18 @@ static int take_text(struct module_job *m, const struct job *job, struct status 
     return lower_check_branches(&m->module, job->point->work.branch, st);
 }
 
-int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st)
+int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mesh, struct status *st)
 {
+    struct slice *slice = &job->machine.slice;
     int code = read_options(m, job, st);
     set_layers(m, job);
-    if (code == 0 && !m->of_model)
-        code = compute_rule_for(&m->module, job->machine.chip, (enum compute_rule)job->point->machine.compute,
-                                st);
+    const struct point *point = job->point;
+    if (code == 0 && (!m->of_model || option_is_given(point, "compute")))
+        code = compute_rule_for(m->of_model ? NULL : &m->module, job->machine.chip,
+                                (enum compute_rule)point->machine.compute, st);
     m->options.compute = code > 0 ? (enum compute_rule)code : COMPUTE_ROOFLINE;
+    if (m->options.compute == COMPUTE_AUTO)
+        slice->hbm_Bps = roofline_loop_hbm_Bps(&m->options.roofline);
     if (code >= 0)
         code = place(m, job, mesh, st);
     m->options.roofline.cores = code == 0 ? m->chip_devices : 1;

@@ -60,8 +60,9 @@ int module_job_time(const struct module_job *m, const struct lower_options *opti
                     struct status *st);
 
 /* What other workloads share that run modules: their state begins with a struct module_job, whose module, or step, is set.
- * Reads the options and lays the devices (on a mesh, or NULL); the rest are a workload's functions. */
-int module_job_lay(struct module_job *m, const struct job *job, const struct mesh *mesh, struct status *st);
+ * Reads the options, by which HBM may have another rate, and lays the devices (on a mesh, or NULL); the rest are a workload's
+ * functions. */
+int module_job_lay(struct module_job *m, struct job *job, const struct mesh *mesh, struct status *st);
 int module_job_open(struct job *job, struct status *st);
 int module_job_build(struct job *job, struct status *st);
 int module_job_settle(struct job *job, const struct trace *trace, bool *again, double *more_s,
