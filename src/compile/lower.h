@@ -50,10 +50,11 @@ struct op_cost {
 
 struct lower_options {
     enum ring_kind kind;
-    enum all_to_all all_to_all; /* of all-to-alls */
-    enum algorithm algorithm;   /* of the others, where the text is compiled */
-    int32_t free;               /* the collective that takes no time; 0, which is none: all do */
-    double setup_s;             /* of each collective */
+    enum all_to_all all_to_all;   /* of all-to-alls */
+    enum ring_kind exchange_kind; /* of all-to-alls by rings */
+    enum algorithm algorithm;     /* of the others, where the text is compiled */
+    int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
+    double setup_s;               /* of each collective */
     struct roofline roofline;
     enum compute_rule compute;     /* as compute_rule_for() has it */
     const struct op_cost *op_cost; /* [op_costs], borrowed */

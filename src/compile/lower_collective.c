@@ -148,7 +148,8 @@ static int kind_of(const struct lower *lower, int32_t instruction, struct status
     char ring[24];
     if (module_label(lower->module, instruction, "ring", ring, sizeof ring))
         return ring_kind_by_name(ring, st);
-    return (int)lower->options->kind;
+    bool exchanges = whole_of(lower->module, instruction) == HLO_ALL_TO_ALL;
+    return (int)(exchanges ? lower->options->exchange_kind : lower->options->kind);
 }
 
 /* Gives a spec the rings of a layout, and what the collective carries on them. */

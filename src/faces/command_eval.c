@@ -98,8 +98,8 @@ static int read_plan(struct eval *eval, const struct settings *settings, const s
     int dtype = dtype_by_name(settings_count(settings, "dtype") > 0 ? point->work.dtype : usual, st);
     if (dtype < 0)
         return dtype;
-    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring
-                                                   : ring_kind_by_name(eval->machine.chip->ring, st);
+    int kind = ring_kind_or(point->schedule.ring, eval->example.call.op == CALL_ALL_TO_ALL,
+                            eval->machine.chip->ring, st);
     if (kind < 0)
         return kind;
     eval->dtype = dtype_info((enum dtype_id)dtype)->name;

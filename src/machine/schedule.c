@@ -19,6 +19,13 @@ const char *ring_kind_name(enum ring_kind kind)
     return ring_kinds[kind];
 }
 
+int ring_kind_or(int asked, bool all_to_all, const char *usual, struct status *st)
+{
+    if (asked >= 0)
+        return asked;
+    return all_to_all ? RING_BIDI : ring_kind_by_name(usual, st);
+}
+
 int ring_kind_by_name(const char *name, struct status *st)
 {
     return text_choice("ring", name, ring_kinds, st);

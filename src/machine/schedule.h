@@ -11,6 +11,7 @@
 #ifndef ICISIM_SCHEDULE_H
 #define ICISIM_SCHEDULE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -31,6 +32,10 @@ enum ring_kind { RING_UNI, RING_BIDI, RING_BIDI_HALF, RING_KINDS };
 /* "uni", "bidi", "bidi-half", and back (a failure names them). */
 const char *ring_kind_name(enum ring_kind kind);
 int ring_kind_by_name(const char *name, struct status *st);
+
+/* The kind that is asked for; where none is (negative), of all-to-alls bidi, which is twice as fast as bidi-half at every size, as
+ * no block travels further than half way round; of all else `usual`, which is what the chip's file says. */
+int ring_kind_or(int asked, bool all_to_all, const char *usual, struct status *st);
 
 /* How all-to-alls go: rows of the table of algorithms (collective.h). */
 enum all_to_all { ALL_TO_ALL_DIRECT, ALL_TO_ALL_RING, ALL_TO_ALLS };

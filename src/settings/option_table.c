@@ -180,7 +180,7 @@ const struct option_row option_table[] = {
     {.name = "ring", .argument = "NAME", .kind = OPTION_CHOICE, .list = LIST_COMMA, .has_column = true,
      OF_SCHEDULE(ring), .values = "uni bidi bidi-half", .commands = FOR_POINTS | FOR_EVAL | FOR_FIT | FOR_LOWER,
      .ops = ON_RINGS | ON_ALL_TO_ALL | ON_PRODUCTS, .needs = {"all-to-all", "ring"}, .needs_ops = ON_ALL_TO_ALL,
-     .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says"},
+     .doc = "uni, bidi or bidi-half; default: bidi-half, or what the chip's file says; of ring all-to-alls bidi"},
 
     {.name = "engine", .argument = "NAME", .fallback = "event", .kind = OPTION_CHOICE, .list = LIST_COMMA,
      .has_column = true, OF_ENGINE(engine), .values = "event simgrid both", .commands = FOR_POINTS, .ops = ON_ANY,

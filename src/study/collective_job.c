@@ -50,8 +50,7 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
     if (!c->uses_ring)
         return 0;
-    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring
-                                                   : ring_kind_by_name(job->machine.chip->ring, st);
+    int kind = ring_kind_or(point->schedule.ring, collective->has_algorithms, job->machine.chip->ring, st);
     if (st->code < 0)
         return status_prefix(st, "chip %s: ", job->machine.chip->name);
     c->kind = (enum ring_kind)kind;

@@ -55,12 +55,14 @@ static enum algorithm algorithm_of(const struct point *point)
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st)
 {
-    int kind = point->schedule.ring != CHOICE_OPEN ? point->schedule.ring : ring_kind_by_name(chip->ring, st);
+    int kind = ring_kind_or(point->schedule.ring, false, chip->ring, st);
+    int exchange_kind = ring_kind_or(point->schedule.ring, true, chip->ring, st);
     if (kind < 0)
         return kind;
     if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
+                                      .exchange_kind = (enum ring_kind)exchange_kind,
                                       .algorithm = algorithm_of(point),
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
