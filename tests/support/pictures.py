@@ -81,7 +81,7 @@ def texts_of(script, *arguments):
 
 canvas = texts_of("latency_bandwidth", "to-all.csv", "unused")
 labels = [text.get_text() for text in canvas.legends[0].get_texts()]
-wanted = [f"{shape} {how}, simulated" for shape in ("4x4", "8x8") for how in ("direct", "ring bidi-half")]
+wanted = [f"{shape} {how}, simulated" for shape in ("4x4", "8x8") for how in ("direct", "ring bidi")]
 if sorted(labels) != sorted(wanted):
     complain(f"series are named {labels}")
 if canvas._suptitle.get_text() != "all-to-all on v5e, axes x,y":
