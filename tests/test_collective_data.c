@@ -277,6 +277,10 @@ static void make_spec(struct round *r, int op, bool broken)
         make_shares(r);
     if (op < 3 && suite_random(&r->random, 3) == 0)
         make_colours(r);
+    if (op < 3 && suite_random(&r->random, 2))
+        spec->pattern = (enum pattern)suite_random(&r->random, PATTERNS);
+    if (!collective_has_pattern(collective_of((enum collective_id)op), spec->pattern))
+        spec->pattern = PATTERN_RINGS;
 }
 
 /* Takes its payload from one send, any one. False if no send has one. */
@@ -318,15 +322,15 @@ static void run_round(int op, unsigned long long seed, bool broken)
         int code = execute(&memory, &options, &st);
         bool right = code == 0 && delivered(&r, op, &memory, &want);
         if (right == broken)
-            fprintf(
-                stderr,
-                "%s on %s, wrap %s, %d rings, groups of %d, kind %s, %s, V = %lld, pace %d, seed %llu: %s\n",
-                op_names[op], slice_print_shape(&r.slice, shape), slice_print_wrap(&r.slice, wrap),
-                r.spec.rings, r.n, ring_kind_name(r.spec.kind), all_to_all_name(r.spec.all_to_all),
-                (long long)r.spec.elements, pace, seed,
-                code < 0 ? st.text
-                : broken ? "a fault was not seen"
-                         : "wrong numbers");
+            fprintf(stderr,
+                    "%s on %s, wrap %s, %d rings, groups of %d, %s, kind %s, %s, V = %lld, pace %d, seed "
+                    "%llu: %s\n",
+                    op_names[op], slice_print_shape(&r.slice, shape), slice_print_wrap(&r.slice, wrap),
+                    r.spec.rings, r.n, pattern_name(r.spec.pattern), ring_kind_name(r.spec.kind),
+                    all_to_all_name(r.spec.all_to_all), (long long)r.spec.elements, pace, seed,
+                    code < 0 ? st.text
+                    : broken ? "a fault was not seen"
+                             : "wrong numbers");
         CU_ASSERT_TRUE(right != broken);
         memory_free(&memory);
         memory_free(&want);

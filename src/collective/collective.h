@@ -58,6 +58,8 @@ struct collective_colour {
 struct collective_spec {
     enum ring_kind kind;
     enum all_to_all all_to_all;
+    enum pattern
+        pattern; /* of all-gather, reduce-scatter, all-reduce, if not PATTERN_RINGS; then `kind` does not count */
     int rings; /* 1 to 3 */
     const struct ring *ring[COLLECTIVE_RINGS];
     int64_t elements; /* of the whole array V: see size in icisim(1) */
@@ -144,6 +146,10 @@ struct collective_algorithm {
 };
 extern const struct collective_algorithm collective_algorithms[ALL_TO_ALLS];
 const char *all_to_all_name(enum all_to_all algorithm);
+
+/* "single-phase", and so on; and does a collective have it? */
+const char *pattern_name(enum pattern pattern);
+bool collective_has_pattern(const struct collective *collective, enum pattern pattern);
 
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
  * for each ring of two chips or more, and one for the parts that walk the rings in different orders). */

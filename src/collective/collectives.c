@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "collective/builders.h"
+#include "collective/reduce_gather.h"
 
 const struct collective_algorithm collective_algorithms[ALL_TO_ALLS] = {
     [ALL_TO_ALL_DIRECT] = {.name = "direct", .of = COLLECTIVE_ALL_TO_ALL, .build = all_to_all_direct_build},
@@ -14,6 +15,29 @@ const struct collective_algorithm collective_algorithms[ALL_TO_ALLS] = {
                          .uses_ring = true,
                          .build = all_to_all_ring_build},
 };
+
+enum {
+    OF_ALL_REDUCE = 1 << COLLECTIVE_ALL_REDUCE,
+    OF_THREE = OF_ALL_REDUCE | 1 << COLLECTIVE_ALL_GATHER | 1 << COLLECTIVE_REDUCE_SCATTER,
+    OF_ANY = -1
+};
+const struct collective_pattern collective_patterns[PATTERNS] = {
+    [PATTERN_RINGS] = {"rings", (unsigned)OF_ANY, rings_part},
+    [PATTERN_SINGLE_PHASE] = {"single-phase", OF_ALL_REDUCE, single_phase_part},
+    [PATTERN_SHORT_RING] = {"short-ring", OF_ALL_REDUCE, short_ring_part},
+    [PATTERN_HALVING_DOUBLING] = {"halving-doubling", OF_THREE, halving_doubling_part},
+    [PATTERN_SWING] = {"swing", OF_THREE, swing_part},
+};
+
+const char *pattern_name(enum pattern pattern)
+{
+    return collective_patterns[pattern].name;
+}
+
+bool collective_has_pattern(const struct collective *collective, enum pattern pattern)
+{
+    return collective_patterns[pattern].of >> collective->id & 1;
+}
 
 static int build_by_algorithm(const struct collective_spec *spec, struct program *program, int32_t before,
                               int32_t *after, struct status *st)

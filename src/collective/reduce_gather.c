@@ -11,8 +11,7 @@
 #include "collective/builders.h"
 
 /* The phases of one part: scatter in reverse order, then gather, or one of the two. */
-static struct ends write_part(struct walk *walk, struct phase phase, bool scatter, bool gather,
-                              int32_t before)
+struct ends rings_part(struct walk *walk, struct phase phase, bool scatter, bool gather, int32_t before)
 {
     struct ends ends = {1, {before}};
     int phases = walk->rings * (scatter + gather);
@@ -44,7 +43,7 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
             continue;
         phase.part = &part[p];
         phase.bytes = chunk_bytes * part[p].frac;
-        struct ends of_part = write_part(walk, phase, scatter, gather, before);
+        struct ends of_part = collective_patterns[spec->pattern].write(walk, phase, scatter, gather, before);
         for (int i = 0; i < of_part.count; i++)
             end[count++] = of_part.op[i];
     }
@@ -55,6 +54,9 @@ static int build(const struct collective_spec *spec, struct program *program, en
                  int32_t before, int32_t *after, struct status *st)
 {
     struct walk walk;
+    if (!collective_has_pattern(collective_of(id), spec->pattern))
+        return status_fail(st, STATUS_INPUT, "%s has no algorithm %s; all-reduce has",
+                           collective_of(id)->name, pattern_name(spec->pattern));
     if (walk_init(&walk, spec, program, collective_of(id)->name, st) < 0)
         return st->code;
     struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,

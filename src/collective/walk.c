@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "collective/walk.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* What is no walk round rings goes both ways where it goes round one. */
+static enum ring_kind kind_of(const struct walk *walk)
+{
+    return walk->spec->pattern == PATTERN_RINGS ? walk->spec->kind : RING_BIDI;
+}
 
 /* Routes of one step along a ring, for every chip: as a table, or as one route where all are alike. */
 static struct towards step_route(struct walk *walk, const struct ring *ring, bool forward)
 {
     struct program *program = walk->program;
     const struct slice *slice = program->slice;
-    bool steps_back =
-        walk->spec->kind == RING_UNI && !ring->closed; /* a line, closed over its reverse links */
+    bool steps_back = kind_of(walk) == RING_UNI && !ring->closed; /* a line, closed over its reverse links */
     if (ring->axis >= 0 && !steps_back)
         return program_towards(program, &(struct hop){ring->axis, forward ? 1 : -1}, 1);
     for (int chip = 0; chip < slice->chips; chip++)
@@ -26,6 +32,29 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
         walk->index[from] = program_route_between(program, from, to);
     }
     return program_towards_table(program, walk->index, walk->members);
+}
+
+/* How many chunks follow each other along the lines of a short ring, there and back: of (h + c - 1)(a + V/(c w)) for h steps the least
+ * is near c = sqrt((h - 1) V/(w a)). Of several lines the links in the middle carry all parts. */
+static int count_chunks(const struct walk *walk)
+{
+    enum { CHUNKS_MAX = 256 };
+    const struct collective_spec *spec = walk->spec;
+    const struct slice *slice = walk->program->slice;
+    double elements = (double)spec->elements / walk->rings;
+    int steps = 0, lines = 0;
+    for (int r = 0; r < walk->rings; r++) {
+        const struct ring *ring = walk->ring[r];
+        if (ring->closed)
+            elements /= ring->n;
+        steps += ring->closed ? 0 : ring->n / 2 * 2;
+        lines += !ring->closed;
+    }
+    if (spec->pattern != PATTERN_SHORT_RING || lines == 0)
+        return 1;
+    double seconds = elements * spec->elem_bytes * lines / slice->link_Bps;
+    double best = sqrt((steps - 1) * seconds / slice->hop_latency_s), most = fmin(CHUNKS_MAX, elements);
+    return most < 1 ? 1 : best < most ? (int)fmax(best, 1) : (int)most;
 }
 
 /* The rings of two chips or more, and their variables. */
@@ -44,6 +73,7 @@ static void choose_rings(struct walk *walk, const struct collective_spec *spec, 
                            ? program_var_axis(program, ring->axis)
                            : program_var_table(program, ring->n, ring->piece ? ring->piece : ring->position);
     }
+    walk->chunks = count_chunks(walk);
 }
 
 int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind)
@@ -149,7 +179,7 @@ int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS])
     int k = walk->rings, ways = 1;
     if (walk->spec->colours > 0)
         return coloured_parts(walk, part);
-    if (walk->spec->kind == RING_BIDI_HALF)
+    if (kind_of(walk) == RING_BIDI_HALF)
         for (int r = 0; r < k; r++)
             if (walk->ring[r]->closed)
                 ways = 2;
@@ -179,7 +209,7 @@ static int directions_of(const struct walk *walk, const struct part *part, int r
                          struct direction direction[static 2])
 {
     int n = walk->ring[ring]->n;
-    if (walk->spec->kind == RING_UNI) {
+    if (kind_of(walk) == RING_UNI) {
         direction[0] = (struct direction){1, n - 1, false};
         return 1;
     }
@@ -197,23 +227,39 @@ static int directions_of(const struct walk *walk, const struct part *part, int r
     return direction[1].steps ? 2 : 1;
 }
 
-/* Which pieces a phase moves: all along the rings gathered before it, the chip's own along those after. */
+struct view phase_view(const struct walk *walk, const struct phase *phase, struct pick pick)
+{
+    struct view view = {.buffer = phase->buffer};
+    const struct part *part = phase->part;
+    struct pick *of_ring = view.pick + phase->copies;
+    for (int m = 0; m < walk->rings; m++) {
+        int ring = part->order[m];
+        of_ring[ring] = m < phase->m || phase->copies ? pick_all()
+                        : m > phase->m                ? pick_var(walk->var[ring], 0)
+                                                      : pick;
+    }
+    if (phase->copies)
+        view.pick[0] = pick;
+    if (part->of > 1)
+        of_ring[walk->rings + (walk->chunks > 1)] = pick_fixed(part->index);
+    return view;
+}
+
+double phase_bytes(const struct walk *walk, const struct phase *phase)
+{
+    double bytes = phase->bytes;
+    for (int m = 0; m < (phase->copies ? walk->rings : phase->m); m++)
+        bytes *= walk->ring[phase->part->order[m]]->n;
+    return bytes;
+}
+
 static int32_t phase_payload(const struct walk *walk, const struct phase *phase, int32_t offset)
 {
     if (walk->spec->timing_only)
         return NO_PAYLOAD;
-    struct payload payload = {.combine = phase->combine};
-    struct view *view = &payload.a;
-    const struct part *part = phase->part;
-    view->buffer = phase->buffer;
-    for (int m = 0; m < walk->rings; m++) {
-        int ring = part->order[m];
-        view->pick[ring] = m < phase->m   ? pick_all()
-                           : m > phase->m ? pick_var(walk->var[ring], 0)
-                                          : pick_var(walk->var[ring], offset);
-    }
-    if (part->of > 1)
-        view->pick[walk->rings] = pick_fixed(part->index);
+    int ring = phase->part->order[phase->m];
+    struct payload payload = {.combine = phase->combine,
+                              .a = phase_view(walk, phase, pick_var(walk->var[ring], offset))};
     payload.to = payload.a;
     return walk_payload(walk, &payload);
 }
@@ -255,9 +301,7 @@ static bool adds(const struct phase *phase)
     return phase->combine != COMBINE_COPY && phase->combine != COMBINE_FILL;
 }
 
-/* Adds what a send has brought, where that takes time: an op of no links, the sums of a direction one after the other. Returns
- * it, or -1. */
-static int32_t write_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before)
+int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before)
 {
     struct program *program = walk->program;
     double reduce_Bps = program->slice->reduce_Bps;
@@ -283,9 +327,6 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
 {
     struct program *program = walk->program;
     int ring = phase->part->order[phase->m];
-    double bytes = phase->bytes;
-    for (int m = 0; m < phase->m; m++)
-        bytes *= walk->ring[phase->part->order[m]]->n;
     int32_t last = -1, sum = -1;
     /* Sends follow each other, but where uni closes a line: there those of the last chip share the long way back (E4u).
      * Round a ring a chip's send says that its own part was there for the one before; on a line it may be its first. */
@@ -293,7 +334,7 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
          adds_own = !gather && !closed;
     struct op send = {.kind = OP_SEND,
                       .towards = direction->sign > 0 ? walk->plus[ring] : walk->minus[ring],
-                      .amount = amount_of(bytes),
+                      .amount = amount_of(phase_bytes(walk, phase)),
                       .setup_s = phase->setup_s,
                       .memory = adds(phase) ? MEMORY_REDUCES : MEMORY_ENDS,
                       .stage = walk->stage};
@@ -308,7 +349,7 @@ static int32_t write_direction(struct walk *walk, const struct phase *phase,
         program_after(program, before_it, AFTER_ARRIVED);
         program_after(program, in_turn ? before_it : -1, AFTER_DONE);
         program_after(program, sum, AFTER_DONE);
-        sum = write_sum(walk, phase, last, sum);
+        sum = walk_sum(walk, phase, last, sum);
         if (closed && walk->spec->timing_only && sum < 0) { /* the same steps round a ring */
             last = program_follow(program, direction->steps - 1);
             break;
@@ -334,6 +375,13 @@ struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather
     return ends;
 }
 
+int walk_along(const struct walk *walk, int ring, int chip, int steps)
+{
+    for (int step = 0; step < steps; step++)
+        chip = ring_next(walk->ring[ring], walk->program->slice, chip);
+    return chip;
+}
+
 int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,
                           int64_t rows, int64_t cols, bool by_cols)
 {
@@ -344,6 +392,8 @@ int32_t collective_buffer(const struct collective_spec *spec, struct program *pr
     int dims = 0, parts = walk_parts(&walk, part);
     for (; dims < walk.rings; dims++)
         dim[dims] = (struct grid_dim){walk.ring[dims]->n, by_cols};
+    if (walk.chunks > 1)
+        dim[dims++] = (struct grid_dim){walk.chunks, by_cols};
     if (parts > 1)
         dim[dims++] = (struct grid_dim){parts, by_cols};
     int32_t buffer =

@@ -20,6 +20,7 @@ struct walk {
     struct towards minus[COLLECTIVE_RINGS]; /* one step back; on a line not for the first chip */
     int32_t members;                        /* mask of the chips that are in a group */
     int chips;                              /* of a group */
+    int chunks; /* of each part, that follow each other along the lines of a short ring; else 1 */
     int32_t stage;
     struct collective_buffers made; /* where the caller has none */
     uint8_t *mask;                  /* scratch, [chips of the slice] */
@@ -81,6 +82,8 @@ struct phase {
     double bytes; /* of one chunk of this part */
     enum combine combine;
     double setup_s;
+    bool
+        copies; /* of a gather: not chunks but the whole part of each chip; `buffer` has a dim for them before all others */
 };
 
 /* A phase ends when these ops have: one for each direction round a ring. So few need no join to be waited for. */
@@ -89,6 +92,17 @@ struct ends {
     int count;
     int32_t op[PHASE_ENDS];
 };
+/* What a phase moves of its buffer: so much of its own ring, all along the rings gathered before it, the chip's own along those
+ * after. */
+struct view phase_view(const struct walk *walk, const struct phase *phase, struct pick pick);
+double phase_bytes(const struct walk *walk, const struct phase *phase);
+
+/* Adds what a send has brought, where that takes time: an op of no links, which comes after `sum_before`. Returns it, or -1. */
+int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before);
+
+/* The chip at position + steps of a ring. */
+int walk_along(const struct walk *walk, int ring, int chip, int steps);
+
 struct ends walk_phase(struct walk *walk, const struct phase *phase, bool gather, const struct ends *before);
 
 #endif

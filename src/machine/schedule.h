@@ -40,6 +40,23 @@ int ring_kind_or(int asked, bool all_to_all, const char *usual, struct status *s
 /* How all-to-alls go: rows of the table of algorithms (collective.h). */
 enum all_to_all { ALL_TO_ALL_DIRECT, ALL_TO_ALL_RING, ALL_TO_ALLS };
 
+/* How all-gathers, reduce-scatters and all-reduces of little data go, where latencies count for more than bytes; which of them does
+ * what: rows of a table (collectives.c). A closed ring that an algorithm has no word for is walked as bidi.
+ *
+ * rings             round every ring, in the way of its kind
+ * single-phase      all-reduce: every chip gathers whole copies along a ring and adds them up; floor(N/2) steps of V
+ * short-ring        all-reduce: both ways, meeting half way: closed rings chunk by chunk (bidi), lines in the middle and back
+ * halving-doubling  with chips at distance 1, 2, 4, ..., half of what is left each time, and back; N a power of two
+ * swing             the same with chips at distance 1, -1, 3, -5, 11, ... (De Sensi et al., Swing, NSDI 2024) */
+enum pattern {
+    PATTERN_RINGS,
+    PATTERN_SINGLE_PHASE,
+    PATTERN_SHORT_RING,
+    PATTERN_HALVING_DOUBLING,
+    PATTERN_SWING,
+    PATTERNS
+};
+
 /* How the collectives of a compiled program go: as its text says (hlo/collective_config.h), by our own schedule, of a kind that is
  * given and on all axes at once, or by whatever is fastest. */
 enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHMS };

@@ -69,6 +69,8 @@ static void dump_view(const struct program *p, const struct view *view, FILE *ou
             fputs("[:]", out);
         else if (pick.kind == PICK_FIXED)
             fprintf(out, "[%d]", pick.offset);
+        else if (pick.kind == PICK_SET)
+            fprintf(out, "[{v%d}]", pick.var);
         else if (p->var[pick.var].axis >= 0)
             fprintf(out, "[%c%+d]", slice_axis_name(p->var[pick.var].axis), pick.offset);
         else

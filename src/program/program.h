@@ -129,8 +129,10 @@ struct buffer {
     int64_t *ragged;        /* elements of [chip][piece], owned by the program; NULL if not ragged */
 };
 
-/* Which index of one grid dim: all of them, a fixed one, or (var + offset) mod n of the chip. */
-enum pick_kind { PICK_ALL, PICK_FIXED, PICK_VAR };
+/* Which index of one grid dim: all of them, a fixed one, (var + offset) mod n of the chip, or those whose bits the chip's var
+ * has, of the first PICK_SET_MOST. */
+enum pick_kind { PICK_ALL, PICK_FIXED, PICK_VAR, PICK_SET };
+enum { PICK_SET_MOST = 32 };
 struct pick {
     enum pick_kind kind;
     int32_t var;
@@ -148,6 +150,10 @@ static inline struct pick pick_fixed(int32_t index)
 static inline struct pick pick_var(int32_t var, int32_t offset)
 {
     return (struct pick){PICK_VAR, var, offset};
+}
+static inline struct pick pick_set(int32_t var)
+{
+    return (struct pick){PICK_SET, var, 0};
 }
 
 /* The pieces of a buffer that an op touches: a pick for each grid dim. */

@@ -39,7 +39,7 @@ static int check_view(const struct program *p, const struct view *view, int32_t 
     if (view->buffer < 0 || view->buffer >= p->buffers)
         return bad(st, o, "its payload names a buffer that does not exist");
     for (int d = 0; d < p->buffer[view->buffer].dims; d++)
-        if (view->pick[d].kind == PICK_VAR && (view->pick[d].var < 0 || view->pick[d].var >= p->vars))
+        if (view->pick[d].kind >= PICK_VAR && (view->pick[d].var < 0 || view->pick[d].var >= p->vars))
             return bad(st, o, "its payload names a variable that does not exist");
     return 0;
 }
@@ -50,7 +50,7 @@ static double pieces_of(const struct program *p, const struct view *view)
     const struct buffer *buffer = &p->buffer[view->buffer];
     double pieces = 1;
     for (int d = 0; d < buffer->dims; d++)
-        if (view->pick[d].kind == PICK_ALL)
+        if (view->pick[d].kind == PICK_ALL || view->pick[d].kind == PICK_SET)
             pieces *= buffer->dim[d].n;
     return pieces;
 }

@@ -4,21 +4,38 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int32_t pick_index(const struct program *program, struct pick pick, int32_t n, int vars)
+/* How many of n indices are picked, and the k-th of them. */
+static int32_t pick_count(const struct program *program, struct pick pick, int32_t n, int vars)
+{
+    if (pick.kind == PICK_SET)
+        return __builtin_popcount((unsigned)program_var(program, pick.var, vars));
+    return pick.kind == PICK_ALL ? n : 1;
+}
+
+static int32_t pick_index(const struct program *program, struct pick pick, int32_t n, int vars, int32_t k)
 {
     int32_t i = pick.offset;
+    if (pick.kind == PICK_ALL)
+        return k;
+    if (pick.kind == PICK_SET) {
+        unsigned bits = (unsigned)program_var(program, pick.var, vars);
+        while (k-- > 0)
+            bits &= bits - 1;
+        return __builtin_ctz(bits);
+    }
     if (pick.kind == PICK_VAR)
         i += program_var(program, pick.var, vars);
     return (i % n + n) % n;
 }
 
 /* How many ranges the dims of one direction pick. */
-static int32_t count_ranges(const struct buffer *buffer, const struct view *view, bool by_cols)
+static int32_t count_ranges(const struct program *program, const struct view *view, int vars, bool by_cols)
 {
+    const struct buffer *buffer = &program->buffer[view->buffer];
     int32_t count = 1;
     for (int d = 0; d < buffer->dims; d++)
-        if (buffer->dim[d].by_cols == by_cols && view->pick[d].kind == PICK_ALL)
-            count *= buffer->dim[d].n;
+        if (buffer->dim[d].by_cols == by_cols)
+            count *= pick_count(program, view->pick[d], buffer->dim[d].n, vars);
     return count;
 }
 
@@ -50,12 +67,9 @@ static void cut_dims(struct cutter *c, int d, struct range part)
     }
     struct pick pick = c->view->pick[d];
     int32_t n = c->buffer->dim[d].n;
-    if (pick.kind != PICK_ALL) {
-        cut_dims(c, d + 1, cut(c, d, part, pick_index(c->program, pick, n, c->vars)));
-        return;
-    }
-    for (int32_t i = 0; i < n; i++)
-        cut_dims(c, d + 1, cut(c, d, part, i));
+    int32_t count = pick_count(c->program, pick, n, c->vars);
+    for (int32_t k = 0; k < count; k++)
+        cut_dims(c, d + 1, cut(c, d, part, pick_index(c->program, pick, n, c->vars, k)));
 }
 
 /* Ragged pieces stand one after another, each with its own size. */
@@ -64,7 +78,7 @@ static void cut_ragged(struct cutter *c, int at)
     int32_t n = c->buffer->dim[0].n;
     const int64_t *sizes = c->buffer->ragged + (int64_t)at * n;
     struct pick pick = c->view->pick[0];
-    int32_t only = pick.kind == PICK_ALL ? -1 : pick_index(c->program, pick, n, c->vars);
+    int32_t only = pick.kind == PICK_ALL ? -1 : pick_index(c->program, pick, n, c->vars, 0);
     int64_t first = 0;
     for (int32_t i = 0; i < n; i++) {
         if (only < 0 || only == i)
@@ -73,21 +87,22 @@ static void cut_ragged(struct cutter *c, int at)
     }
 }
 
-/* Lists the pieces in the order of the grid: an odometer over the dims that are picked whole. */
-static void order_pieces(struct selection *s, const struct buffer *buffer, const struct view *view)
+/* Lists the pieces in the order of the grid: an odometer over the dims. */
+static void order_pieces(struct selection *s, const struct program *program, const struct view *view,
+                         int vars)
 {
-    int32_t digit[GRID_DIMS] = {0};
+    const struct buffer *buffer = &program->buffer[view->buffer];
+    int32_t digit[GRID_DIMS] = {0}, count[GRID_DIMS];
+    for (int d = 0; d < buffer->dims; d++)
+        count[d] = pick_count(program, view->pick[d], buffer->dim[d].n, vars);
     for (int32_t p = 0; p < s->pieces; p++) {
         int32_t index[2] = {0, 0};
         for (int d = 0; d < buffer->dims; d++)
-            if (view->pick[d].kind == PICK_ALL)
-                index[buffer->dim[d].by_cols] = index[buffer->dim[d].by_cols] * buffer->dim[d].n + digit[d];
+            index[buffer->dim[d].by_cols] = index[buffer->dim[d].by_cols] * count[d] + digit[d];
         s->piece[p][0] = index[0];
         s->piece[p][1] = index[1];
         for (int d = buffer->dims - 1; d >= 0; d--) {
-            if (view->pick[d].kind != PICK_ALL)
-                continue;
-            if (++digit[d] < buffer->dim[d].n)
+            if (++digit[d] < count[d])
                 break;
             digit[d] = 0;
         }
@@ -107,8 +122,8 @@ int selection_init(struct selection *s, const struct program *program, const str
 {
     const struct buffer *buffer = &program->buffer[view->buffer];
     *s = (struct selection){.width = buffer->ragged ? 1 : buffer->cols};
-    s->row_ranges = count_ranges(buffer, view, false);
-    s->col_ranges = count_ranges(buffer, view, true);
+    s->row_ranges = count_ranges(program, view, vars, false);
+    s->col_ranges = count_ranges(program, view, vars, true);
     s->pieces = s->row_ranges * s->col_ranges;
     s->row = malloc((size_t)s->row_ranges * sizeof *s->row);
     s->col = malloc((size_t)s->col_ranges * sizeof *s->col);
@@ -124,7 +139,7 @@ int selection_init(struct selection *s, const struct program *program, const str
     else
         cut_dims(&rows, 0, (struct range){0, buffer->rows});
     cut_dims(&cols, 0, (struct range){0, s->width});
-    order_pieces(s, buffer, view);
+    order_pieces(s, program, view, vars);
     s->rows = total(s->row, s->row_ranges);
     s->cols = total(s->col, s->col_ranges);
     return 0;

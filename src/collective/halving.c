@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Halving and doubling: reduce-scatters, all-gathers and all-reduces in log2 N steps along each ring.
+ *
+ * In step s each chip of a reduce-scatter sends one partner the chunks that the partner will still have to do with, half of those
+ * that it has itself, and gets as many; after log2 N steps it has its own. An all-gather is the reverse. The partner of the chip with piece q is
+ *
+ *   halving-doubling  q xor 2^s: neighbours first, as most is sent then (Rabenseifner 2004; Thakur et al. 2005)
+ *   swing             q + r(s) for even q, q - r(s) for odd ones, r(s) = (1 - (-2)^(s+1))/3 = 1, -1, 3, -5, 11, ... modulo N: no
+ *                     step is longer than half of what xor takes (De Sensi et al., Swing, NSDI 2024)
+ *
+ * Which chunks a chip still has to do with follows from the partners alone: after the last step its own, before step s what it and its
+ * partner have to do with after it. Rings whose length is no power of two, or that have more chips than a set of chunks can
+ * name, are walked both ways instead (bidi).
+ */
+#include <stdlib.h>
+
+#include "collective/reduce_gather.h"
+
+enum { STEPS_MOST = 5 }; /* log2 PICK_SET_MOST */
+
+/* Who exchanges with whom along a ring, and the chunks that piece q has to do with before each step, a bit each. */
+struct exchange {
+    int n, steps;
+    int partner[STEPS_MOST][PICK_SET_MOST];
+    uint32_t chunks[STEPS_MOST + 1][PICK_SET_MOST];
+};
+
+static int partner_of(bool swings, int n, int step, int piece)
+{
+    int distance = (1 - (step % 2 ? 2 << step : -(2 << step))) / 3;
+    if (!swings)
+        return piece ^ 1 << step;
+    return ((piece + (piece % 2 ? -distance : distance)) % n + n) % n;
+}
+
+/* False for rings that this is not for. */
+static bool exchange_of(bool swings, int n, struct exchange *exchange)
+{
+    exchange->n = n;
+    exchange->steps = __builtin_ctz((unsigned)n);
+    if (n > PICK_SET_MOST || n != 1 << exchange->steps)
+        return false;
+    for (int step = exchange->steps; step >= 0; step--)
+        for (int q = 0; q < n; q++) {
+            if (step == exchange->steps) {
+                exchange->chunks[step][q] = 1u << q;
+                continue;
+            }
+            int partner = exchange->partner[step][q] = partner_of(swings, n, step, q);
+            exchange->chunks[step][q] = exchange->chunks[step + 1][q] | exchange->chunks[step + 1][partner];
+        }
+    return true;
+}
+
+/* The route of each chip to its partner; where two tie, chips take turns. */
+static struct towards partner_routes(struct walk *walk, int ring, const struct exchange *exchange, int step)
+{
+    struct program *program = walk->program;
+    const struct slice *slice = program->slice;
+    for (int chip = 0; chip < slice->chips; chip++) {
+        struct minimal_route minimal[MINIMAL_ROUTES];
+        walk->index[chip] = -1;
+        if (ring_position(walk->ring[ring], slice, chip) < 0)
+            continue;
+        int q = ring_piece(walk->ring[ring], slice, chip), n = exchange->n;
+        int to = walk_along(walk, ring, chip, (exchange->partner[step][q] - q + n) % n);
+        if (!slice->link && route_minimal(slice, chip, to, minimal))
+            walk->index[chip] = program_route(program, minimal[q & 1].hop, minimal[q & 1].hops);
+        else
+            walk->index[chip] = program_route_between(program, chip, to);
+    }
+    return program_towards_table(program, walk->index, walk->members);
+}
+
+/* The chunks that each chip sends: those that its partner has to do with afterwards, or, back, those that it has itself. */
+static int32_t sent_chunks(struct walk *walk, int ring, const struct exchange *exchange, int step,
+                           bool gather)
+{
+    const struct slice *slice = walk->program->slice;
+    for (int chip = 0; chip < slice->chips; chip++) {
+        if (ring_position(walk->ring[ring], slice, chip) < 0) {
+            walk->index[chip] = 1;
+            continue;
+        }
+        int q = ring_piece(walk->ring[ring], slice, chip);
+        walk->index[chip] = (int32_t)exchange->chunks[step + 1][gather ? q : exchange->partner[step][q]];
+    }
+    return program_var_table(walk->program, exchange->n, walk->index);
+}
+
+static struct ends write_exchange(struct walk *walk, const struct phase *phase,
+                                  const struct exchange *exchange, bool gather, const struct ends *before)
+{
+    struct program *program = walk->program;
+    int ring = phase->part->order[phase->m];
+    int32_t last = -1, sum = -1;
+    for (int i = 0; i < exchange->steps; i++) {
+        int step = gather ? exchange->steps - 1 - i : i;
+        struct payload payload = {.combine = phase->combine};
+        if (!walk->spec->timing_only)
+            payload.a = phase_view(walk, phase, pick_set(sent_chunks(walk, ring, exchange, step, gather)));
+        payload.to = payload.a;
+        double chunks = exchange->n >> (step + 1);
+        struct op send = {.kind = OP_SEND,
+                          .where = walk->members,
+                          .towards = partner_routes(walk, ring, exchange, step),
+                          .amount = amount_of(phase_bytes(walk, phase) * chunks),
+                          .setup_s = i == 0 ? phase->setup_s : 0,
+                          .memory = gather ? MEMORY_ENDS : MEMORY_REDUCES,
+                          .payload = walk_payload(walk, &payload),
+                          .stage = walk->stage,
+                          .step = i};
+        int32_t before_it = last;
+        last = program_add(program, send);
+        for (int e = 0; e < before->count && i == 0; e++)
+            program_wait(program, before->op[e]);
+        program_wait(program, before_it);
+        program_after(program, sum, AFTER_DONE);
+        sum = gather ? -1 : walk_sum(walk, phase, last, sum);
+    }
+    return sum >= 0 ? (struct ends){2, {last, sum}} : (struct ends){1, {last}};
+}
+
+static struct ends write_part(struct walk *walk, struct phase phase, bool scatter, bool gather,
+                              int32_t before, bool swings)
+{
+    struct ends ends = {1, {before}};
+    struct exchange exchange;
+    int phases = walk->rings * (scatter + gather);
+    for (int i = 0; i < phases; i++, phase.setup_s = 0) {
+        bool gathers = !scatter || i >= walk->rings;
+        phase.m = gathers ? i % walk->rings : walk->rings - 1 - i;
+        if (gathers)
+            phase.combine = COMBINE_COPY;
+        if (exchange_of(swings, walk->ring[phase.part->order[phase.m]]->n, &exchange))
+            ends = write_exchange(walk, &phase, &exchange, gathers, &ends);
+        else
+            ends = walk_phase(walk, &phase, gathers, &ends);
+    }
+    return ends;
+}
+
+struct ends halving_doubling_part(struct walk *walk, struct phase phase, bool scatter, bool gather,
+                                  int32_t before)
+{
+    return write_part(walk, phase, scatter, gather, before, false);
+}
+
+struct ends swing_part(struct walk *walk, struct phase phase, bool scatter, bool gather, int32_t before)
+{
+    return write_part(walk, phase, scatter, gather, before, true);
+}
