@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-3.0-or-later
-# Workloads of parts that work at the same time: losses, periods, splits, and what is wrong with a file.
+# Workloads of parts that work at the same time: losses, periods, and what is wrong with a file.
 set -euo pipefail
 . tests/support/sanitized.sh
 . tests/support/scratch.sh "$1"
-cp -r "$source"/workloads/{distillation,network,distillation.yaml,distillation-split.yaml} .
+cp -r "$source"/workloads/{distillation,network,distillation.yaml} .
 holds() {
     awk "BEGIN { exit !($2) }" || fail "$1: $2"
 }
@@ -72,26 +72,6 @@ period=$(cells time_s)
 near "PCIe, up and down" "$x" "(2 * 576 / 16e9)"
 near "blocking: the sum" "$period" "($t + $x + $s)"
 
-# The split that a loop over splits finds is the one that --top names.
-splits='3/9 4/8 6/6 8/4 9/3' best= least=1
-for split in $splits; do
-    "$program" run distillation-split.yaml --split "$split" --csv rows.csv >/dev/null
-    if awk "BEGIN { exit !($(cells time_s) < $least) }"; then
-        least=$(cells time_s) best=$split
-    fi
-done
-for command in run sweep; do
-    said=$("$program" $command distillation-split.yaml --split "${splits// /,}" --top 1)
-    [[ "$said" == *"split=$best"* ]] || fail "the loop finds $best: $said"
-done
-[ "$best" != 3/9 ] && [ "$best" != 9/3 ] || fail "the balance is at the end: $best"
-
-# A split that the batch does not divide by.
-says='x: dim 0 of 16 does not divide into 6 parts over dp; the next size that does is 18'
-for command in run sweep; do
-    said=$("$program" $command distillation.yaml --split 4/4,2/6 2>&1) && fail "a split that is refused: $said"
-    [[ "$said" == *"$says"* ]] || fail "a split that is refused: $said"
-done
 "$program" run distillation.yaml --host-transfer >table
 grep -q '^# schedule: through the hosts, up and down over 16 GB/s of PCIe a chip' table ||
     fail "what the way through the hosts leaves out is not told"
@@ -136,15 +116,12 @@ refuse() {
     said=$("$program" "$@" 2>&1) || status=$?
     [[ "$status" = 2 && "$said" == *"$says"* ]] || fail "$*: exit $status, must say $says: $said"
 }
-for split in 2 5/4 2/2/2 4/ /4 4/x 0/4 99999999999/1; do
-    refuse "--split '$split': write the chips of each of the 2 parts" run distillation.yaml --split $split
-done
 refuse '--in-flight 0: write 1 to 64' run distillation.yaml --in-flight 0
 refuse 'has no pcie_bandwidth' run distillation.yaml --chip v2 --slice 2x4 --host-transfer
 for option in '--strategy uni' '--prefetch 1' '--links l.csv' --collectives '--mesh a=8' '--draws 3' '--tolerance 1e-2'; do
     refuse 'does not apply to parts' run distillation.yaml $option
 done
-for option in '--in-flight 2' --host-transfer '--split 4/4'; do
+for option in '--in-flight 2' --host-transfer; do
     refuse 'does not apply to a model' run distillation/student.yaml --mesh dp=4 --slice 2x2 $option
 done
 refuse "'distillation.yaml' is no module" lower distillation.yaml

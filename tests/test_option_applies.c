@@ -44,9 +44,9 @@ static const char *value_of(const struct option_row *option)
     static const char *const of_text[][2] = {{"dims", "Q=3"},       {"peak", "bf16=1Tflops"},
                                              {"pairs", "0-1"},      {"pair-sizes", "uniform"},
                                              {"axis", "x"},         {"groups", "{{0,1},{2,3}}"},
-                                             {"split", "4/4"},      {"trip-count", "w=3"},
-                                             {"ragged", "uniform"}, {"dtype", "f32"},
-                                             {"by", "layer"},       {"algorithm", "best"}};
+                                             {"trip-count", "w=3"}, {"ragged", "uniform"},
+                                             {"dtype", "f32"},      {"by", "layer"},
+                                             {"algorithm", "best"}};
     for (size_t i = 0; i < sizeof of_text / sizeof *of_text; i++)
         if (strcmp(option->name, of_text[i][0]) == 0)
             return of_text[i][1];

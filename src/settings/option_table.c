@@ -197,8 +197,6 @@ const struct option_row option_table[] = {
      .commands = FOR_POINTS, .ops = ON_ANY, .doc = "simulating a point is given up after so much time; 0s: never"},
     {.name = "in-flight", .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .list = LIST_COMMA,
      OF_SCHEDULE(in_flight), .commands = FOR_POINTS, .ops = ON_PARTS, .doc = "parts: at most N batches in flight"},
-    {.name = "split", .argument = "CHIPS", .list = LIST_COMMA, OF_MACHINE(split), .commands = FOR_POINTS,
-     .ops = ON_PARTS, .doc = "parts: how many chips each part has, 2/6; default: those that the file lists"},
     {.name = "host-transfer", SWITCH, OF_SCHEDULE(host_transfer), .commands = FOR_POINTS, .ops = ON_PARTS,
      .doc = "parts: transfers go through the hosts by PCIe, and the loop blocks"},
     {.name = "draws", .argument = "N", .fallback = "0", .kind = OPTION_COUNT, .group = GROUP_WORK, .commands = FOR_RUN,

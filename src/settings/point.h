@@ -51,7 +51,6 @@ struct point_machine {
     const char *slice, *wrap, *mesh;
     const char *on;                              /* chips that the mesh is laid over, in order: "0-3,7,6" */
     const char *devices;                         /* modules: a CSV of the chips of devices */
-    const char *split;                           /* parts: "2/6", chips of each; NULL: what the file says */
     double link_Bps, hop_latency_s;              /* NaN: the chip's own */
     const char *link, *slow_chip;                /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
     const char *peak;                            /* rates by dtype: "int32=19.17Tflops" */

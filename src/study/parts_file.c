@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A workload of parts: what its file says; and of transfers, who has what, and who needs it. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,64 +11,13 @@
 #include "study/module_options.h"
 #include "study/parts.h"
 
-/* "tp=4" for another number of chips: of one axis, its size. */
-static int resize_mesh(const char *mesh, int chips, char text[static AXES_TEXT], struct status *st)
-{
-    struct axes axes = {0};
-    if (axes_parse(mesh, &axes, st) < 0)
-        return st->code;
-    if (axes.count != 1)
-        return status_fail(st, STATUS_INPUT,
-                           "--split changes how many chips a mesh has; '%s' must be of one axis for that",
-                           mesh);
-    axes.axis[0].n = chips;
-    axes_print(&axes, text);
-    return 0;
-}
-
-/* "2/6": so many chips for each part, one part after the other from the slice's first chip on. Those of part `which`. */
-static int read_split(const struct parts *s, int which, int32_t chip[], int *chips, struct status *st)
-{
-    const char *text = s->point->machine.split, *at = text;
-    int all = s->machine->slice.chips, used = 0, parts = 0;
-    long n = 1;
-    for (bool more = true; more && n >= 1 && used <= all; parts++) {
-        char *end = (char *)at;
-        n = isdigit((unsigned char)*at) ? strtol(at, &end, 10) : 0;
-        n = n <= all ? n : 0;
-        for (int c = 0; parts == which && c < n && used + n <= all; c++)
-            chip[c] = used + c;
-        *chips = parts == which ? (int)n : *chips;
-        used += (int)n;
-        more = *end == '/';
-        at = end + more;
-    }
-    if (*at || n < 1 || used > all || parts != s->parts)
-        return status_fail(st, STATUS_INPUT,
-                           "--split '%s': write the chips of each of the %d parts, such as 4/4, %d together "
-                           "at most",
-                           text, s->parts, all);
-    return 0;
-}
-
-/* Lays the mesh that a part's file says over its chips, or over as many as --split gives it. */
+/* Lays the mesh that a part's file says over its chips. */
 static int lay(struct parts *s, int which, const char *mesh, const char *on, struct status *st)
 {
     const struct slice *slice = &s->machine->slice;
-    char resized[AXES_TEXT];
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
-    int chips = 0, code = chip ? 0 : status_nomem(st);
-    if (code == 0 && s->point->machine.split) {
-        code = read_split(s, which, chip, &chips, st);
-        if (code == 0)
-            code = resize_mesh(mesh, chips, resized, st);
-        mesh = resized;
-    } else if (code == 0) {
-        chips = machine_read_chips(on, chip, slice->chips, st);
-        code = chips < 0 ? chips : 0;
-    }
-    if (code == 0)
-        code = mesh_init_on(&s->part[which].mesh, slice, mesh, chip, chips, st);
+    int chips = chip ? machine_read_chips(on, chip, slice->chips, st) : status_nomem(st);
+    int code = chips < 0 ? chips : mesh_init_on(&s->part[which].mesh, slice, mesh, chip, chips, st);
     free(chip);
     return code;
 }
@@ -110,7 +58,7 @@ static int read_part(struct parts *s, int which, const struct node *list, struct
         code = FRONT_READ(node, key, st);
     if (code == 0)
         code = node_need(node, "mesh", &found, st);
-    if (code == 0 && !s->point->machine.split)
+    if (code == 0)
         code = node_need(node, "on", &found, st);
     if (code == 0)
         code = node_prefix(node, st, lay(s, which, mesh, on, st));
