@@ -4,7 +4,7 @@
  *
  * Rows are written in the order of the points, as soon as they and the points that they compare with are there, so the bytes
  * do not depend on the number of workers. An invalid point has a row that says why, and so has a point whose worker died; but
- * a value that no point can have is refused before anything runs (probe_grid()).
+ * where no point is valid nothing runs (probe_grid()).
  *
  * Memory does not grow with the number of points: workers are at most AHEAD points ahead of the row that is written next. A
  * row may compare with a point that is not near, belongs to another shard, or was run before the sweep was resumed: then its
@@ -224,9 +224,6 @@ static int run(struct sweep *sweep, const struct settings *settings, struct stat
     return code < 0 || searches ? code : summarise(sweep, st);
 }
 
-/* Values probed of an option, and points probed for a value, at most. */
-enum { VALUES = 1000, TRIES = 4000 };
-
 static int open_point(const struct grid *grid, int64_t index, struct catalog *catalog, struct status *st)
 {
     struct point point;
@@ -237,68 +234,21 @@ static int open_point(const struct grid *grid, int64_t index, struct catalog *ca
     return code;
 }
 
-/* The points that have a value of a dim, each once, in an order that is soon everywhere in the grid, from the first one
- * on: multiples of a prime above all numbers of points, modulo theirs (Knuth, The Art of Computer Programming, 6.4). */
-static int64_t point_with(const struct grid *grid, int d, int value, int64_t k)
+/* In a product of lists some points may be impossible, and their rows say why. But where none can be opened, whoever wrote it
+ * made a mistake: fails as the first point does. Points are opened, not run, in an order that is soon everywhere in the grid:
+ * multiples of a prime above all numbers of points, modulo theirs (Knuth, The Art of Computer Programming, 6.4). */
+static int probe_grid(const struct grid *grid, struct catalog *catalog, struct status *st)
 {
+    enum { TRIES = 4000 };
     static const int64_t prime = 2654435761;
-    int64_t others = grid->points / grid->count[d], other = k * prime % others, index = 0, stride = 1;
-    for (int e = grid->dims - 1; e >= 0; e--) {
-        index += stride * (e == d ? value : other % grid->count[e]);
-        other /= e == d ? 1 : grid->count[e];
-        stride *= grid->count[e];
-    }
-    return index;
-}
-
-/* Fails as the first point that has the value does, if no point can have it. */
-static int probe_value(const struct grid *grid, int d, int value, struct catalog *catalog, struct status *st)
-{
-    int64_t others = grid->points / grid->count[d];
     struct status first = {0};
-    for (int64_t k = 0; k < others && k < TRIES; k++) {
+    for (int64_t k = 0; k < grid->points && k < TRIES; k++) {
         struct status own = {0};
-        if (open_point(grid, point_with(grid, d, value, k), catalog, &own) == 0)
+        if (open_point(grid, k * prime % grid->points, catalog, &own) == 0)
             return 0;
         first = k == 0 ? own : first;
     }
     return status_fail(st, first.code, "%s", first.text);
-}
-
-/* Of long ranges some values are probed, evenly apart from the first to the last. Slices that were found, not given, need
- * not all do: one is enough. */
-static int probe_dim(const struct grid *grid, int d, struct catalog *catalog, struct status *st)
-{
-    bool found = grid->settings->enumerated && &option_table[grid->option[d]] == option_by_name("slice");
-    int values = grid->count[d], most = values < VALUES ? values : VALUES;
-    struct status fault = {0};
-    for (int i = 0; i < most; i++) {
-        struct status own = {0};
-        int value = values > VALUES && !found ? (int)((int64_t)i * (values - 1) / (VALUES - 1)) : i;
-        if (probe_value(grid, d, value, catalog, &own) == 0 && found)
-            return 0;
-        if (own.code < 0 && fault.code == 0)
-            fault = own;
-        if (fault.code < 0 && !found)
-            break;
-    }
-    return fault.code < 0 ? status_fail(st, fault.code, "%s", fault.text) : 0;
-}
-
-/*
- * Is there a value in the grid that no point can have? Fails as the first point of the first such value does.
- *
- * In a product of lists some points may be impossible, as chips have different pods. But a value that is wrong in all of its
- * points is a mistake of whoever wrote it. Points are opened, not run, until one with the value is good. Of a long range a thousand
- * values are probed, each at some thousand points from all over the grid, so that a grid of millions is probed in a moment.
- */
-static int probe_grid(const struct grid *grid, struct catalog *catalog, struct status *st)
-{
-    int code = grid->points == 1 ? open_point(grid, 0, catalog, st) : 0;
-    for (int d = 0; d < grid->dims && code == 0; d++)
-        if (grid->count[d] > 1)
-            code = probe_dim(grid, d, catalog, st);
-    return code;
 }
 
 static int sweep_grid(struct sweep *sweep, struct settings *settings, struct status *st)
