@@ -240,7 +240,7 @@ try "compare has no option '-j'; it is one of sweep" compare all-gather --slice 
 try 'has no option' topology show --slice 4x4 --csv x
 try 'larger than' topology export --slice 64x64 --output out.xml
 try 'cannot write' topology export --slice 4x4 --output none/out.xml
-try '99x99' sweep all-gather --slice 4x4,99x99 --size 1MiB --csv out.csv
+try '99x99' sweep all-gather --slice 99x99,98x98 --size 1MiB --csv out.csv
 try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv out.csv -j 257
 try 'write 1 to 256' sweep all-gather --slice 4x4 --size 1MiB --csv - -j 0
 try '--csv -' run all-gather --slice 4x4 --size 1MiB --csv - --steps
