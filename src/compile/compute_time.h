@@ -12,7 +12,7 @@
  *              What moves bytes of HBM: bytes / (the rate that loops reach) + the overhead of a loop.
  *              What moves none works in VMEM: the overhead + (estimate - overhead) / 2.2, by which loops in HBM are off, as
  *              nothing was measured there. Scalars take nothing.
- *   estimated  estimate / clock, and nothing where there is none
+ *   estimated  estimate / clock, and nothing where there is none; without sharing HBM with what runs beside it
  *   roofline   roofline.h for everything, as text without estimates is timed under any rule
  *
  * The basis says which of these it was: the estimate, the bytes, a guess (the 2.2; a product or a kernel by its shapes; a sort

@@ -186,7 +186,9 @@ static int find_taken(struct walker *w, int32_t instruction, struct taken *taken
         free(each);
         return code;
     }
-    if (taken->time.seconds > 0 && (cost.product || !options->products_only))
+    bool shares = options->compute !=
+                  COMPUTE_ESTIMATED; /* else it takes what the compiler says, whatever copies beside it */
+    if (taken->time.seconds > 0 && shares && (cost.product || !options->products_only))
         taken->hbm_Bps = cost.hbm_bytes * options->roofline.cores / taken->time.seconds;
     if (code == 0)
         taken->amount = program_seconds(w->program, taken->time.seconds, taken->time.fixed_s);
