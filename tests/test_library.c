@@ -50,6 +50,9 @@ static void versions(void)
     for (parts = 0; icisim_built_with(parts).name; parts++)
         CU_ASSERT_PTR_NOT_NULL(icisim_built_with(parts).version);
     CU_ASSERT_EQUAL(parts, 7);
+    int major = 0, minor = 0, patch = 0;
+    sscanf(icisim_version(), "%d.%d.%d", &major, &minor, &patch);
+    CU_ASSERT_EQUAL(ICISIM_VERSION_NUMBER, major * 10000 + minor * 100 + patch);
     CU_ASSERT_STRING_EQUAL(icisim_built_with(0).name, "SimGrid");
     CU_ASSERT_STRING_EQUAL(icisim_built_with(6).name, "compiler");
     CU_ASSERT_PTR_NULL(icisim_built_with(-1).name);
@@ -367,5 +370,26 @@ static void locales(void)
     CU_ASSERT_EQUAL(system(command), 0);
 }
 
+/* What a run writes: a trace, links; and a run that nobody wants any more. */
+static void outputs(void)
+{
+    char path[] = "/tmp/icisim-links-XXXXXX", line[80] = "";
+    struct icisim_point *point =
+        POINT({"op", "all-gather"}, {"size", "24MB"}, {"slice", "4"}, {"fold", "off"});
+    close(mkstemp(path));
+    OKAY(icisim_point_write(point, "links", path, &st), st);
+    FILE *file = fopen(path, "r");
+    CU_ASSERT_TRUE(file && fgets(line, sizeof line, file) && strncmp(line, "chip,x,axis,direction", 21) == 0);
+    fclose(file);
+    OKAY(icisim_point_write(point, "trace", path, &st), st);
+    fails(icisim_point_write(point, "instructions", path, &st), ICISIM_INPUT, "only a module or a model");
+    fails(icisim_point_write(point, "pages", path, &st), ICISIM_INPUT, "there are trace, links");
+    icisim_point_cancel(point);
+    CU_ASSERT_PTR_NULL(icisim_point_run(point, &st));
+    CU_ASSERT_STRING_EQUAL(st.text, "the simulation was cancelled");
+    icisim_point_free(point);
+    remove(path);
+}
+
 SUITE("library", TEST(versions), TEST(chips), TEST(options), TEST(workload_files), TEST(results),
-      TEST(slices), TEST(programs), TEST(faults), TEST(collectives), TEST(locales))
+      TEST(slices), TEST(programs), TEST(faults), TEST(collectives), TEST(locales), TEST(outputs))

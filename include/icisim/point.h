@@ -41,9 +41,21 @@ ICISIM_API int icisim_point_read(struct icisim_point *point, const char *path, s
 /* Simulates the point. NULL after a failure. */
 ICISIM_API struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim_status *st);
 
-/* The options there are, from index 0, and a line of help for each; NULL beyond the last. */
+/* Simulates the point and writes a file of the run, as the program's option of that name does: "trace" (Chrome trace events),
+ * "links" (a CSV of all links), "instructions" (a CSV of a module's instructions, in XProf's words). The file is there whole or
+ * not at all. */
+ICISIM_API int icisim_point_write(struct icisim_point *point, const char *what, const char *path,
+                                  struct icisim_status *st);
+
+/* The one call that another thread may make while a point runs: its simulation, and every later one of it, ends soon with
+ * ICISIM_LIMIT. */
+ICISIM_API void icisim_point_cancel(struct icisim_point *point);
+
+/* The options there are, from index 0: a line of help for each, and the words that it may have, with a blank between, NULL if it
+ * takes others too; NULL beyond the last. */
 ICISIM_API const char *icisim_option_name(int index);
 ICISIM_API const char *icisim_option_help(int index);
+ICISIM_API const char *icisim_option_values(int index);
 
 ICISIM_END
 

@@ -31,6 +31,9 @@ ICISIM_API const char *icisim_result_text(const struct icisim_result *result, co
 ICISIM_API const char *icisim_column_name(int index);
 ICISIM_API const char *icisim_column_meaning(int index);
 
+/* Does a column hold text? If not, it holds numbers; the end of its name is their unit: _s, _bytes, _Bps, _frac, _flops. */
+ICISIM_API int icisim_column_is_text(int index);
+
 ICISIM_END
 
 #endif

@@ -11,6 +11,13 @@
 
 ICISIM_BEGIN
 
+/* Of these headers, for #if; the library that is loaded has icisim_version(). */
+#define ICISIM_VERSION_MAJOR 0
+#define ICISIM_VERSION_MINOR 1
+#define ICISIM_VERSION_PATCH 0
+#define ICISIM_VERSION_NUMBER                                                                                \
+    (ICISIM_VERSION_MAJOR * 10000 + ICISIM_VERSION_MINOR * 100 + ICISIM_VERSION_PATCH)
+
 /* Of the library that is loaded: "0.1.0". */
 ICISIM_API const char *icisim_version(void);
 

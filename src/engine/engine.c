@@ -39,8 +39,15 @@ bool engine_is_here(const struct engine *engine)
     return !engine->is_here || engine->is_here();
 }
 
+bool engine_is_cancelled(const struct engine_limits *limits)
+{
+    return limits->cancelled && atomic_load_explicit(limits->cancelled, memory_order_relaxed);
+}
+
 int engine_out_of_time(const struct engine_limits *limits, struct status *st)
 {
+    if (engine_is_cancelled(limits))
+        return status_fail(st, STATUS_LIMIT, "the simulation was cancelled");
     char time[UNITS_TEXT];
     return status_fail(st, STATUS_LIMIT,
                        "the simulation has not ended after %s; allow more time (--time-limit), or less work: "

@@ -18,6 +18,8 @@
 #ifndef ICISIM_ENGINE_H
 #define ICISIM_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "engine/trace.h"
@@ -37,6 +39,7 @@ struct engine_limits {
     /* Called every ENGINE_PROGRESS_S, with the time spent and the share of the program that has run; or NULL. */
     void (*progress)(const void *context, double spent_s, double done_frac);
     const void *context;
+    const atomic_bool *cancelled; /* set by another thread that no longer wants the run; or NULL */
 };
 
 struct engine {

@@ -11,6 +11,7 @@ extern const struct engine engine_simgrid; /* simgrid_load.c */
 extern const struct engine engine_both;    /* engine_both.c */
 
 /* Refuses a run that has taken longer than its limit (engine.c). */
+bool engine_is_cancelled(const struct engine_limits *limits);
 int engine_out_of_time(const struct engine_limits *limits, struct status *st);
 
 /* Says in a trace how far it is from that of the reference, and fails if that is too much (engine_both.c). */

@@ -47,7 +47,7 @@ static bool look(struct run *run)
 {
     const struct engine_limits *limits = run->limits;
     double spent_s = limits->time_s > 0 || limits->progress ? stopwatch_wall_s(&limits->since) : 0;
-    run->out_of_time = limits->time_s > 0 && spent_s > limits->time_s;
+    run->out_of_time = (limits->time_s > 0 && spent_s > limits->time_s) || engine_is_cancelled(limits);
     if (limits->progress && spent_s >= run->told_s + ENGINE_PROGRESS_S) {
         double done_frac = (double)run->ended / (double)run->plan.pairs;
         limits->progress(limits->context, spent_s, done_frac);

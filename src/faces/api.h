@@ -15,6 +15,7 @@
 
 #include <icisim/icisim.h>
 #include <locale.h>
+#include <stdatomic.h>
 
 #include "base/status.h"
 #include "settings/settings.h"
@@ -23,6 +24,7 @@
 struct icisim_point {
     struct settings settings; /* one value each */
     struct catalog catalog;
+    atomic_bool cancelled;
 };
 
 struct icisim_slice {

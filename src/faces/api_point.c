@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "faces/api.h"
+#include "report/module_print.h"
+#include "report/report.h"
 #include "study/job.h"
 #include "study/result.h"
 
@@ -103,15 +105,92 @@ struct icisim_result *icisim_point_run(struct icisim_point *point, struct icisim
 {
     struct api_call call = api_begin();
     struct point said;
+    const struct job_options options = {.cancelled = &point->cancelled};
     struct icisim_result *result = calloc(1, sizeof *result);
     int code = result ? api_point(point, &said, &call.st) : status_nomem(&call.st);
     if (code == 0)
-        code = job_result(&said, &point->catalog, &result->result, &call.st);
+        code = job_result_with(&said, &options, &point->catalog, &result->result, &call.st);
     settings_locate(&point->settings, &call.st);
     if (api_end(&call, code, st) == 0)
         return result;
     icisim_result_free(result);
     return NULL;
+}
+
+void icisim_point_cancel(struct icisim_point *point)
+{
+    atomic_store(&point->cancelled, true);
+}
+
+static int write_trace(const struct job *job, const struct run *run, FILE *out, struct status *st)
+{
+    return report_trace(job, run, 0, out, st);
+}
+
+static int write_links(const struct job *job, const struct run *run, FILE *out, struct status *st)
+{
+    return report_links(&job->program, run->result.time_s, &(struct csv_writer){.output.file = out}, st);
+}
+
+static int write_instructions(const struct job *job, const struct run *run, FILE *out, struct status *st)
+{
+    struct module_rows rows = {0};
+    const struct module_job *module = module_job_of(job);
+    if (!module)
+        return status_fail(st, STATUS_INPUT, "only a module or a model has instructions");
+    if (module_rows_init(&rows, module, run, st) == 0)
+        module_write(&rows, &(struct csv_writer){.output.file = out});
+    module_rows_free(&rows);
+    return st->code;
+}
+
+/* What can be written of a run, by the names of the program's options. */
+static const struct writer {
+    const char *name;
+    enum record record;
+    int (*write)(const struct job *job, const struct run *run, FILE *out, struct status *st);
+} writers[] = {{"trace", RECORD_ALL, write_trace},
+               {"links", RECORD_NONE, write_links},
+               {"instructions", RECORD_NONE, write_instructions},
+               {NULL}};
+
+static int run_and_write(struct icisim_point *point, const struct writer *writer, FILE *out,
+                         struct status *st)
+{
+    struct point said;
+    struct batch batch = {.job.options.cancelled = &point->cancelled};
+    int code = api_point(point, &said, st);
+    if (code == 0)
+        code = batch_open(&batch, 0, &said, &point->catalog, st);
+    if (code == 0)
+        code = job_build(&batch.job, st);
+    if (code == 0)
+        code = job_run(&batch.job, writer->record, &batch.run, st);
+    if (code == 0)
+        code = writer->write(&batch.job, &batch.run, out, st);
+    batch_close(&batch);
+    settings_locate(&point->settings, st);
+    return code;
+}
+
+int icisim_point_write(struct icisim_point *point, const char *what, const char *path,
+                       struct icisim_status *st)
+{
+    struct api_call call = api_begin();
+    struct output output = {0};
+    const struct writer *writer = writers;
+    while (writer->name && strcmp(writer->name, what) != 0)
+        writer++;
+    int code = writer->name
+                   ? output_open(&output, path, &call.st)
+                   : status_fail(&call.st, STATUS_INPUT,
+                                 "'%s' cannot be written; there are trace, links, instructions", what);
+    if (code == 0)
+        code = run_and_write(point, writer, output.file, &call.st);
+    if (code == 0)
+        code = output_commit(&output, &call.st);
+    output_abandon(&output);
+    return api_end(&call, code, st);
 }
 
 /* The option of a point with an index among those; beyond the last, one without a name. */
@@ -132,6 +211,11 @@ const char *icisim_option_name(int index)
 const char *icisim_option_help(int index)
 {
     return option_at(index)->doc;
+}
+
+const char *icisim_option_values(int index)
+{
+    return option_at(index)->values;
 }
 
 void icisim_result_free(struct icisim_result *result)
@@ -195,4 +279,9 @@ const char *icisim_column_name(int index)
 const char *icisim_column_meaning(int index)
 {
     return column_at(index)->meaning;
+}
+
+int icisim_column_is_text(int index)
+{
+    return column_at(index)->kind == COLUMN_TEXT;
 }

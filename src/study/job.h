@@ -52,6 +52,7 @@ struct job_options {
         few_layers; /* a few of a model's equal layers may stand for all, as long as the times are the same */
     bool time_only; /* communication alone is not simulated */
     bool least;     /* the time is what a model's step takes at least, its collectives by their links */
+    const atomic_bool *cancelled; /* as in struct engine_limits */
     struct model_options model;
 };
 

@@ -5,8 +5,10 @@ add_library(icisim_api OBJECT ${api_sources})
 target_include_directories(icisim_api PUBLIC include PRIVATE src)
 
 add_library(icisim_shared SHARED $<TARGET_OBJECTS:icisim_api>)
-set_target_properties(icisim_shared PROPERTIES OUTPUT_NAME icisim VERSION ${PROJECT_VERSION}
-                      SOVERSION ${PROJECT_VERSION_MAJOR})
+set_target_properties(icisim_shared PROPERTIES OUTPUT_NAME icisim)
+if(NOT ICISIM_PYTHON) # a wheel has no symbolic links
+  set_target_properties(icisim_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+endif()
 target_include_directories(icisim_shared INTERFACE include)
 target_link_libraries(icisim_shared PRIVATE icisim_core)
 target_link_options(icisim_shared PRIVATE -Wl,--as-needed)

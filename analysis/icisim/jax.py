@@ -1,0 +1,581 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Jitted functions: compiled for slices that are not here, and simulated on them.
+
+>>> import icisim.jax as ij
+>>> c = ij.compile(step, *args, topology="v5p:4x4x4", mesh={"fsdp": 16, "tp": 4}, in_shardings=..., out_shardings=...)
+>>> r = ij.simulate(c)
+>>> r.time_s, r.memory_bytes, r.table, r.by_source()
+
+With libtpu (`pip install jax libtpu`; no TPU is needed) XLA:TPU compiles, as it would on the slice. Without it JAX compiles for
+as many virtual CPU devices: the same shardings and collectives, but not the TPU compiler's text, and each answer says so.
+
+Import this before JAX is used for the first time: it sets what libtpu needs in the environment, and virtual CPU devices.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import dataclasses
+import hashlib
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import math
+import os
+import shutil
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Callable, Mapping, Sequence
+
+from . import _native
+from ._native import Error
+from .points import bar
+from .points import run as _run
+from .results import Result, _frame
+
+if TYPE_CHECKING:
+    import jax
+    import pandas
+
+CPU_TEXT = "compiled for virtual CPU devices: not the TPU compiler's text; pip install libtpu"
+
+# What libtpu calls a chip; and the marketing names of chips.
+_LIBTPU = {"v2": "v2", "v3": "v3", "v4": "v4", "v5e": "v5e", "v5p": "v5", "v6e": "v6e", "v7x": "tpu7x"}
+_SYNONYMS = {"v5litepod": "v5e", "v5lite": "v5e", "v5": "v5p", "trillium": "v6e", "ironwood": "v7x", "tpu7x": "v7x", "v7": "v7x"}
+_CORES = {"v2": 2, "v3": 2, "v7x": 2}  # devices of a chip
+
+for _name, _value in {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}.items():
+    os.environ.setdefault(_name, _value)
+
+
+def has_libtpu() -> bool:
+    """Can XLA:TPU be asked here? ICISIM_LIBTPU=0 says no."""
+    return os.environ.get("ICISIM_LIBTPU") != "0" and importlib.util.find_spec("libtpu") is not None
+
+
+def _jax() -> Any:
+    """JAX, on CPUs unless the environment says otherwise: a libtpu without TPUs must not be its default."""
+    if "jax" not in sys.modules and has_libtpu():
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    import jax
+
+    return jax
+
+
+class Topology:
+    """The devices of a slice that need not be here.
+
+    Attributes
+    ----------
+    chip, slice : str
+        As icisim names them: "v5p", "4x4x4".
+    devices : list
+        JAX devices, the TPU's where libtpu is installed, else virtual ones of the CPU.
+    coords : list of tuple of int
+        (x, y, z, core) of each.
+    compiler : str
+        Who compiles for them.
+    """
+
+    def __init__(self, chip: str, slice_: str) -> None:
+        self.chip, self.slice = chip, slice_
+        box = _native.Slice({"chip": chip, "slice": slice_})
+        self.shape, self.wrap = box.shape, box.wrap
+        self.cores = _CORES.get(chip, 1)
+        self.is_tpu = has_libtpu()
+        if self.is_tpu:
+            self._ask_libtpu()
+        else:
+            self.compiler = f"XLA:CPU of jaxlib {importlib.metadata.version('jaxlib')}"
+            self.devices = _cpu_devices(math.prod(self.shape) * self.cores)
+            places = [tuple(reversed(place)) for place in itertools.product(*(range(n) for n in reversed(self.shape)))]
+            self.coords = [_place(place, core) for place in places for core in range(self.cores)]
+
+    def _ask_libtpu(self) -> None:
+        _jax()
+        from jax.experimental import topologies
+
+        wrap = self.wrap + (False,) * (3 - len(self.wrap))
+        shape = "x".join(map(str, self.shape)) if len(self.shape) > 1 else f"{self.shape[0]}x1"
+        more = {"chip_config_name": "megacore"} if self.chip == "v4" else {}
+        try:
+            self.description = topologies.get_topology_desc(f"{_LIBTPU[self.chip]}:{shape}", platform="tpu", wrap=wrap, **more)
+        except Exception as why:
+            raise Error(f"libtpu has no topology {self.chip} {self.slice}: {str(why).splitlines()[0]}") from None
+        self.compiler = f"libtpu {importlib.metadata.version('libtpu')}"
+        self.devices = list(self.description.devices)
+        self.coords = [_place(device.coords, getattr(device, "core_on_chip", 0)) for device in self.devices]
+
+    def mesh(self, axes: Mapping[str, int] | str) -> jax.sharding.Mesh:
+        """A mesh over all devices: as `jax.experimental.mesh_utils` lays it, or by hand: "fsdp=x*y,tp=z"."""
+        _jax()
+        import numpy as np
+        from jax.sharding import Mesh
+
+        if not isinstance(axes, str):
+            if math.prod(axes.values()) != len(self.devices):
+                raise Error(f"mesh {dict(axes)} has {math.prod(axes.values())} devices, {self.chip} {self.slice} has {len(self.devices)}")
+            if self.is_tpu:
+                from jax.experimental import topologies
+
+                with contextlib.suppress(NotImplementedError, ValueError, AssertionError):
+                    return topologies.make_mesh(self.description, tuple(axes.values()), tuple(axes))
+            axes = ",".join(f"{name}={size}" for name, size in axes.items())
+        if self.cores > 1:
+            names, sizes = zip(*((part.split("=")[0], int(part.split("=")[1])) for part in axes.split(",")))
+            return Mesh(np.array(self.devices).reshape(sizes), names)
+        laid = _native.Slice({"chip": self.chip, "slice": self.slice, "mesh": axes})
+        at = {place[: len(self.shape)]: device for place, device in zip(self.coords, self.devices)}
+        shape = _sizes(axes, dict(zip("xyz", self.shape)))
+        return Mesh(np.array([at[place] for place in laid.order]).reshape(tuple(shape.values())), tuple(shape))
+
+    def __repr__(self) -> str:
+        return f"<icisim.jax.Topology {self.chip} {self.slice}, {len(self.devices)} devices, {self.compiler}>"
+
+
+def _sizes(axes: str, physical: Mapping[str, int]) -> dict[str, int]:
+    """The lengths of "fsdp=x*y:2,tp=4"."""
+
+    def length(factor: str) -> int:
+        name, _, part = factor.partition(":")
+        return int(part or physical[name]) if name in physical else int(name)
+
+    parts = [axis.partition("=") for axis in axes.split(",")]
+    return {name: math.prod(map(length, laid.split("*"))) for name, _, laid in parts}
+
+
+def _place(coords: Sequence[int], core: int) -> tuple[int, int, int, int]:
+    x, y, z = (*coords, 0, 0)[:3]
+    return x, y, z, core
+
+
+def _cpu_devices(count: int) -> list[Any]:
+    """Virtual CPU devices: as many as asked for, if JAX has not been used yet."""
+    jax = _jax()
+    with contextlib.suppress(RuntimeError):  # once JAX has been used its devices stay
+        if jax.config.jax_num_cpu_devices < count:
+            jax.config.update("jax_num_cpu_devices", max(count, 1024))
+    devices = jax.devices("cpu")
+    if len(devices) < count:
+        raise Error(f"{count} devices are needed and JAX was started with {len(devices)}: call icisim.jax.topology() of the "
+                    f"largest slice before JAX is used, or set JAX_NUM_CPU_DEVICES={count}")
+    return devices[:count]
+
+
+def topology(chip: str, slice: str | Sequence[int] | None = None) -> Topology:
+    """Devices of a slice, for jax.sharding.Mesh, with coordinates and the wraparound that the slice has.
+
+    Parameters
+    ----------
+    chip : str
+        "v5p", or "v5p:8x8x8".
+    slice : str or sequence of int, optional
+        "8x8x8".
+    """
+    if slice is None:
+        chip, _, slice = chip.partition(":")
+    name = chip.removeprefix("tpu-").lower()
+    shape = slice if isinstance(slice, str) else "x".join(map(str, slice))
+    return Topology(_SYNONYMS.get(name, name), shape)
+
+
+@dataclasses.dataclass
+class Compiled:
+    """A program that was compiled for a slice.
+
+    Attributes
+    ----------
+    path : str
+        Its text; `devices.csv` beside it says where its devices are.
+    chip, slice : str
+        What for.
+    mesh : dict
+        Lengths of the mesh's axes.
+    compiler : str
+        Who compiled it.
+    is_tpu : bool
+        Is it the TPU compiler's?
+    memory : dict
+        `memory_analysis()`: bytes of a device, by kind.
+    cost : dict
+        `cost_analysis()`: it counts the body of a loop once.
+    """
+
+    path: str
+    chip: str
+    slice: str
+    mesh: dict[str, int]
+    compiler: str
+    is_tpu: bool
+    memory: dict[str, int]
+    cost: dict[str, float]
+
+    def as_text(self) -> str:
+        return Path(self.path).read_text()
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of a device: arguments, outputs that are no argument's, temporaries and code, as the compiler has them."""
+        of = self.memory
+        return sum(of.get(f"{kind}_size_in_bytes", 0) for kind in ("argument", "output", "temp", "generated_code")) - of.get(
+            "alias_size_in_bytes", 0)
+
+
+def _cache() -> Path:
+    base = os.environ.get("ICISIM_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "icisim")
+    return Path(base).absolute()
+
+
+def _shard(value: Any, shardings: Any, mesh: Any) -> Any:
+    """Arguments as shapes with shardings; a spec may stand for a whole tree, as with jax.jit."""
+    jax = _jax()
+    from jax.sharding import NamedSharding, PartitionSpec, Sharding
+
+    def is_leaf(spec: Any) -> bool:
+        return spec is None or isinstance(spec, (PartitionSpec, Sharding))
+
+    def one(spec: Any, leaf: Any) -> Any:
+        own = getattr(leaf, "sharding", None)
+        if spec is None and isinstance(own, NamedSharding):
+            spec = own.spec
+        spec = spec.spec if isinstance(spec, NamedSharding) else spec
+        aval = jax.eval_shape(lambda: leaf) if not hasattr(leaf, "shape") else leaf
+        return jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=NamedSharding(mesh, spec or PartitionSpec()))
+
+    return jax.tree.map(lambda spec, tree: jax.tree.map(lambda leaf: one(spec, leaf), tree), shardings, value, is_leaf=is_leaf)
+
+
+def _on(mesh: Any, shardings: Any) -> Any:
+    """Specs as shardings on a mesh."""
+    jax = _jax()
+    from jax.sharding import NamedSharding, PartitionSpec
+
+    return jax.tree.map(lambda spec: NamedSharding(mesh, spec) if isinstance(spec, PartitionSpec) else spec, shardings,
+                        is_leaf=lambda spec: spec is None or isinstance(spec, PartitionSpec))
+
+
+def compile(fun: Callable[..., Any], *args: Any, topology: str | Topology, mesh: Any = None, in_shardings: Any = None,
+            out_shardings: Any = None, compiler_options: Mapping[str, Any] | None = None, cache: bool = True,
+            **jit_options: Any) -> Compiled:
+    """Compiles a function for a slice that need not be here.
+
+    Parameters
+    ----------
+    fun : callable
+        A function, jitted or not.
+    *args : arrays or jax.ShapeDtypeStruct
+        Only shapes and types are used.
+    topology : str or Topology
+        "v5p:4x4x4".
+    mesh : dict, str or jax.sharding.Mesh, optional
+        {"fsdp": 16, "tp": 4}, or "fsdp=x*y,tp=z" by hand; default: one axis "x" over all devices.
+    in_shardings, out_shardings : trees of jax.sharding.PartitionSpec, optional
+        As of jax.jit; `in_shardings` is a tuple, one of each argument. Default: those of the arguments, else not sharded.
+    compiler_options : dict, optional
+        XLA's.
+    cache : bool
+        Keep the text on disk, in ICISIM_CACHE, and take it from there if the program, its options and the versions are
+        those of an earlier one.
+    **jit_options
+        Of jax.jit: donate_argnums, static_argnums.
+
+    Returns
+    -------
+    Compiled
+    """
+    jax = _jax()
+    topo = topology if isinstance(topology, Topology) else globals()["topology"](topology)
+    if not topo.is_tpu:
+        warnings.warn(CPU_TEXT, stacklevel=2)
+    if mesh is None:
+        mesh = {"x": len(topo.devices)}
+    mesh = mesh if isinstance(mesh, jax.sharding.Mesh) else topo.mesh(mesh)
+    specs = (None,) * len(args) if in_shardings is None else in_shardings
+    static = jit_options.get("static_argnums", ())
+    if not static:
+        args = _shard(tuple(args), tuple(specs) if isinstance(specs, (tuple, list)) else (specs,) * len(args), mesh)
+    if out_shardings is not None:
+        jit_options["out_shardings"] = _on(mesh, out_shardings)
+    if jit_options or not hasattr(fun, "lower"):
+        fun = jax.jit(fun.__wrapped__ if hasattr(fun, "lower") else fun, **jit_options)
+    with jax.set_mesh(mesh) if hasattr(jax, "set_mesh") else mesh:
+        lowered = fun.lower(*args)
+        return _compile_lowered(lowered, topo, mesh, dict(compiler_options or {}), cache)
+
+
+def _compile_lowered(lowered: Any, topo: Topology, mesh: Any, options: dict[str, Any], cache: bool) -> Compiled:
+    jax = _jax()
+    place = dict(zip((device.id for device in topo.devices), topo.coords))
+    order = [place[device.id] for device in mesh.devices.flat]
+    said = json.dumps([topo.chip, topo.slice, topo.wrap, topo.compiler, jax.__version__, sorted(options.items()), order,
+                       dict(mesh.shape)])
+    key = hashlib.sha256((said + lowered.as_text()).encode()).hexdigest()[:24]
+    folder = _cache() / key
+    if not (cache and (folder / "compiled.json").exists()):
+        _fill(folder, lowered, topo, order, dict(mesh.shape), options)
+    about = json.loads((folder / "compiled.json").read_text())
+    return Compiled(path=str(folder / "module.hlo"), **about)
+
+
+def _fill(folder: Path, lowered: Any, topo: Topology, order: list[Any], mesh: dict[str, int], options: dict[str, Any]) -> None:
+    """Compiles into a folder of the cache, which is there whole or not at all."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        text, compiled = _compiled_text(lowered, topo, options, new / "dump")
+        (new / "module.hlo").write_text(text)
+        header = "id,x,y,z" + (",core" if topo.cores > 1 else "")
+        rows = [",".join(map(str, (i, *place[: 3 + (topo.cores > 1)]))) for i, place in enumerate(order)]
+        (new / "devices.csv").write_text("\n".join([header, *rows]) + "\n")
+        memory = compiled.memory_analysis()
+        sizes = {name: getattr(memory, name) for name in dir(memory) if name.endswith("_in_bytes") and not name.startswith("host_")}
+        cost = compiled.cost_analysis() or {}
+        cost = cost[0] if isinstance(cost, list) else cost
+        about = {"chip": topo.chip, "slice": topo.slice, "mesh": mesh, "compiler": topo.compiler, "is_tpu": topo.is_tpu,
+                 "memory": sizes, "cost": {name: cost[name] for name in ("flops", "bytes accessed") if name in cost}}
+        (new / "compiled.json").write_text(json.dumps(about))
+        shutil.rmtree(new / "dump", ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(OSError):  # another process was as fast
+            os.replace(new, folder)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: Path) -> tuple[str, Any]:
+    """What XLA has made of it. JAX cannot print modules that have collectives on SparseCores: XLA's dump is read instead."""
+    if topo.chip == "v7x" and topo.is_tpu:
+        options = {**options, "xla_dump_to": str(dump), "xla_dump_hlo_as_text": True}
+    try:
+        compiled = lowered.compile(compiler_options=options or None)
+    except Exception as why:
+        lines = [line for line in str(why).splitlines() if line.strip()]
+        raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {lines[0]}") from why
+    texts = sorted(dump.glob("*after_codegen.txt"), key=lambda path: path.stat().st_size)
+    return (texts[-1].read_text() if texts else compiled.as_text()), compiled
+
+
+def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int] | None = None, mesh: Any = None,
+             **options: Any) -> Result:
+    """How long a compiled program takes on a slice.
+
+    Parameters
+    ----------
+    program : Compiled, jax.stages.Compiled, str or path
+        What `compile` returns; what `jax.jit(f).lower(..).compile()` returns; HLO text; a file of it, or a folder of
+        `--xla_dump_to`.
+    chip, slice : str, optional
+        Where, if the program does not know: "v5p", "4x4x4".
+    mesh : dict or str, optional
+        Where its devices are; default: as compiled.
+    **options
+        Of the program `icisim`: `algorithm`, `compute`, `profile`, ...
+
+    Returns
+    -------
+    Result
+        With `time_s`, `memory_bytes`, `table`, `collectives`, `by_source()`, `trace()`.
+    """
+    if isinstance(program, Compiled):
+        path, chip, slice = program.path, chip or program.chip, slice or program.slice
+    else:
+        path = _path_of(program)
+    if chip is None or slice is None:
+        raise Error('where? ij.simulate(program, chip="v5p", slice="4x4x4")')
+    shape = slice if isinstance(slice, str) else "x".join(map(str, slice))
+    result = _run(path, chip=_SYNONYMS.get(chip, chip), slice=shape, mesh=mesh, **options)[0]
+    if isinstance(program, Compiled):
+        result.compiled = program
+    return result
+
+
+def _path_of(program: Any) -> str:
+    text = program.as_text() if hasattr(program, "as_text") else program
+    if isinstance(text, os.PathLike) or (isinstance(text, str) and "\n" not in text):
+        return os.fspath(text)
+    folder = _cache() / "texts"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / (hashlib.sha256(text.encode()).hexdigest()[:24] + ".hlo")
+    if not path.exists():
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".new", delete=False) as file:
+            file.write(text)
+        os.replace(file.name, path)
+    return str(path)
+
+
+@dataclasses.dataclass
+class Candidate:
+    """A mesh of a search: what it compiles to and how long that takes, or why there is no time."""
+
+    slice: str
+    mesh: dict[str, int]
+    compiled: Compiled | None = None
+    result: Result | None = None
+    status: str = "ok"
+
+    @property
+    def time_s(self) -> float | None:
+        return self.result.time_s if self.result else None
+
+    @property
+    def memory_bytes(self) -> int | None:
+        return self.compiled.memory_bytes if self.compiled else None
+
+    def row(self) -> dict[str, Any]:
+        mesh = ",".join(f"{name}={size}" for name, size in self.mesh.items())
+        exposed = self.result.exposed_comm_s if self.result else None
+        return {"slice": self.slice, "mesh": mesh, "time_s": self.time_s, "exposed_comm_s": exposed,
+                "memory_bytes": self.memory_bytes, "status": self.status}
+
+
+class Search(list):
+    """Candidates, fastest first; `dropped` are those that do not fit or do not compile."""
+
+    dropped: list[Candidate]
+
+    def to_pandas(self) -> pandas.DataFrame:
+        return _frame([one.row() for one in [*self, *self.dropped]])
+
+    def _repr_html_(self) -> str:
+        return self.to_pandas()._repr_html_()
+
+
+def _try(make_step: Callable[..., Any], chip: str, slice_: str, axes: dict[str, int], options: dict[str, Any]) -> Candidate:
+    """One mesh; what a process of an executor runs."""
+    one = Candidate(slice_, axes)
+    try:
+        topo = topology(chip, slice_)
+        mesh = topo.mesh(axes)
+        fun, args, *more = make_step(mesh)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            one.compiled = compile(fun, *args, topology=topo, mesh=mesh, **(more[0] if more else {}))
+        hbm = _native.hbm_bytes(topo.chip) / topo.cores
+        if one.compiled.memory_bytes > hbm:
+            one.status = f"does not fit: {one.compiled.memory_bytes / 1e9:.2f} GB of {hbm / 1e9:.2f} GB"
+        else:
+            one.result = simulate(one.compiled, **options)
+    except Error as why:
+        one.status = why.text
+    return one
+
+
+def search(make_step: Callable[..., Any], *, chip: str, chips: int, meshes: str | Sequence[Mapping[str, int]] = "all",
+           axes: Sequence[str] = ("fsdp", "tp"), slices: Sequence[str] | None = None,
+           executor: concurrent.futures.Executor | None = None, **options: Any) -> Search:
+    """Compiles a step for each mesh, simulates it, and sorts.
+
+    Parameters
+    ----------
+    make_step : callable
+        make_step(mesh) returns (fun, args), or (fun, args, options of `compile`): the step on a jax.sharding.Mesh.
+    chip, chips
+        Which, and how many.
+    meshes : "all" or list of dict
+        {"fsdp": 8, "tp": 2}; all: every factorisation over `axes`.
+    slices : list of str, optional
+        Boxes of so many chips; default: those that the cloud offers.
+    executor : concurrent.futures.Executor, optional
+        Where to compile. Of processes: `make_step` is a function of a module.
+    **options
+        Of `simulate`.
+
+    Returns
+    -------
+    Search
+    """
+    name = _SYNONYMS.get(chip, chip)
+    boxes = list(slices or _offered(name, chips))
+    devices = chips * _CORES.get(name, 1)
+    shapes = [dict(zip(axes, sizes)) for sizes in _factors(devices, len(axes))] if meshes == "all" else [dict(m) for m in meshes]
+    tasks = [(make_step, name, box, mesh, options) for box in boxes for mesh in shapes]
+    if not executor and not has_libtpu():
+        _cpu_devices(devices)
+    made = executor.map(_try, *zip(*tasks)) if executor else itertools.starmap(_try, tasks)
+    tried = list(bar(made, len(tasks), "meshes"))
+    best = Search(sorted((one for one in tried if one.result), key=lambda one: one.time_s))
+    best.dropped = [one for one in tried if not one.result]
+    return best
+
+
+def _offered(chip: str, chips: int) -> list[str]:
+    from .points import sweep
+
+    found = sweep("all-gather", chip=chip, chips=chips, slice="offered", size="1MB", jobs=1)
+    return [result.slice for result in found]
+
+
+def _factors(number: int, parts: int) -> list[tuple[int, ...]]:
+    if parts == 1:
+        return [(number,)]
+    return [(first, *rest) for first in range(1, number + 1) if number % first == 0 for rest in _factors(number // first, parts - 1)]
+
+
+@dataclasses.dataclass
+class Roofline:
+    """jax.experimental.roofline's fields of a device, and what icisim adds: the time, and what of communication is exposed."""
+
+    flops: float
+    unfused_flops: float
+    ici_bytes: dict[str, float]
+    ici_latency: dict[str, float]
+    hbm_bytes: float
+    peak_hbm_bytes: float
+    time_s: float
+    exposed_s: float
+    result: Result
+
+
+def roofline(f: Callable[..., Any], mesh: Any = None, in_specs: Any = None, out_specs: Any = None, *,
+             topology: str | Topology, **options: Any) -> Callable[..., tuple[Any, Roofline]]:
+    """jax.experimental.roofline.roofline, from what XLA compiles and icisim simulates.
+
+    Parameters
+    ----------
+    f : callable
+        What a device runs, as of shard_map.
+    mesh : dict, str or jax.sharding.Mesh
+        Over the devices of `topology`.
+    in_specs, out_specs : trees of jax.sharding.PartitionSpec
+        As of shard_map.
+    topology : str or Topology
+        "v5e:4x4".
+
+    Returns
+    -------
+    callable
+        Of the arguments; it returns the shapes of the outputs, and a Roofline.
+    """
+
+    def wrapped(*args: Any) -> tuple[Any, Roofline]:
+        jax = _jax()
+        topo = topology if isinstance(topology, Topology) else globals()["topology"](topology)
+        over = mesh if isinstance(mesh, jax.sharding.Mesh) else topo.mesh(mesh or {"x": len(topo.devices)})
+        shard_map = getattr(jax, "shard_map", None)
+        if shard_map is None:
+            from jax.experimental.shard_map import shard_map
+        mapped = shard_map(f, mesh=over, in_specs=in_specs, out_specs=out_specs) if in_specs is not None else f
+        specs = in_specs if isinstance(in_specs, tuple) or in_specs is None else (in_specs,) * len(args)
+        shapes = jax.eval_shape(mapped, *args)
+        result = simulate(compile(mapped, *args, topology=topo, mesh=over, in_shardings=specs), **options)
+        return shapes, _roofline_of(result)
+
+    return wrapped
+
+
+def _roofline_of(result: Result) -> Roofline:
+    rows = result.rows()
+    ici: dict[str, float] = {}
+    latency: dict[str, float] = {}
+    for row in rows:
+        if row["ici_bytes"]:
+            axes = str(row["groups"] or "all")
+            ici[axes] = ici.get(axes, 0) + row["ici_bytes"]
+            latency[axes] = latency.get(axes, 0) + (row["total_time_s"] or 0)
+    flops = sum(row["flops"] or 0 for row in rows)
+    return Roofline(flops, flops, ici, latency, sum(row["hbm_bytes"] or 0 for row in rows), result.memory_bytes or 0,
+                    result.time_s, result.exposed_comm_s or 0, result)

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""icisim.jax: from a function to where its time goes; what needs libtpu is marked so."""
+
+import concurrent.futures
+import multiprocessing
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import icisim
+import icisim.jax as ij
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import PartitionSpec as P
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "analysis/examples"
+sys.path.insert(0, str(EXAMPLES))
+import llama_step  # noqa: E402
+
+SHAPES = [jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((512, 768), (768, 1536), (1536, 768))]
+SPECS = (P("dp"), P(None, "tp"), P("tp"))
+
+
+def mlp(x, w, v):
+    return jax.nn.relu(x @ w) @ v
+
+
+def compile_mlp(topology="v5e:2x4", **options):
+    return ij.compile(mlp, *SHAPES, topology=topology, mesh={"dp": 2, "tp": 4}, in_shardings=SPECS, out_shardings=P("dp"), **options)
+
+
+def small_step(mesh):
+    return llama_step.make_step(mesh, batch=16, length=128, layers=2)
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_compile_and_simulate():
+    c = compile_mlp()
+    r = ij.simulate(c)
+    assert r.time_s > 0 and r.chip == "v5e" and r.slice == "2x4" and not c.is_tpu and "XLA:CPU" in c.compiler
+    assert list(r.collectives["category"]) == ["all-reduce"]
+    assert any("test_jax.py" in str(source) for source in r.by_source()["source"])
+    # bf16[256, 768], twice bf16[.., 384]: arguments of a device
+    assert c.memory["argument_size_in_bytes"] == 2 * (256 * 768 + 2 * 768 * 384)
+
+
+def test_without_libtpu_it_is_said():
+    with pytest.warns(UserWarning, match="not the TPU compiler's text"):
+        compile_mlp()
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("ICISIM_CACHE", str(tmp_path))
+    first, when = compile_mlp(), lambda c: os.stat(c.path).st_mtime_ns
+    written = when(first)
+    assert compile_mlp() == first and when(first) == written
+    assert compile_mlp(compiler_options={"xla_cpu_enable_fast_math": True}).path != first.path
+    assert compile_mlp(topology="v6e:2x4").path != first.path
+    assert len(list(tmp_path.iterdir())) == 3
+    compile_mlp(cache=False)
+    assert when(first) != written
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_what_can_be_simulated(tmp_path):
+    c = compile_mlp()
+    time_s, where = ij.simulate(c).time_s, dict(chip="v5e", slice="2x4")
+    mesh = ij.topology("v5e:2x4").mesh({"dp": 2, "tp": 4})
+    with jax.set_mesh(mesh):
+        real = jax.jit(mlp, out_shardings=jax.NamedSharding(mesh, P("dp"))).lower(
+            *(jax.ShapeDtypeStruct(s.shape, s.dtype, sharding=jax.NamedSharding(mesh, p)) for s, p in zip(SHAPES, SPECS))).compile()
+    (tmp_path / "module_0001.jit_mlp.after_optimizations.txt").write_text(c.as_text())
+    for program in (real, c.as_text(), c.path, Path(c.path), tmp_path):
+        assert ij.simulate(program, **where).time_s == pytest.approx(time_s, rel=1e-6)
+    with pytest.raises(icisim.Error, match="where?"):
+        ij.simulate(c.as_text())
+
+
+def test_topology():
+    topo = ij.topology("v5litepod:2x4")
+    assert topo.chip == "v5e" and topo.coords[:3] == [(0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0)] and topo.wrap == (False, False)
+    assert ij.topology("v5p", "4x4x4").wrap == (True,) * 3 and len(ij.topology("ironwood", (2, 2, 1)).devices) == 8
+    mesh = topo.mesh("dp=y:2,tp=x*y:2")
+    assert dict(mesh.shape) == {"dp": 2, "tp": 4}
+    with pytest.raises(icisim.Error, match="has 8"):
+        topo.mesh({"dp": 3})
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_search():
+    with concurrent.futures.ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as executor:
+        found = ij.search(small_step, chip="v6e", chips=4, executor=executor)
+    alone = ij.search(small_step, chip="v6e", chips=4)
+    assert found.to_pandas().to_csv() == alone.to_pandas().to_csv()
+    assert len(found) == 3 and [c.time_s for c in found] == sorted(c.time_s for c in found)
+    for one in found:  # from its text alone
+        assert ij.simulate(one.compiled.path, chip="v6e", slice=one.slice).time_s == one.time_s
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_what_does_not_fit_is_dropped():
+    def huge(mesh):
+        return (lambda x: x * 2), [jax.ShapeDtypeStruct((1 << 20, 1 << 14), jnp.bfloat16)], {"in_shardings": P("fsdp")}
+
+    found = ij.search(huge, chip="v5e", chips=4, meshes=[{"fsdp": 4}])  # 2 * 34.36 GB / 4 of 16 GB
+    assert not found and "does not fit: 17.18 GB of 1" in found.dropped[0].status
+
+
+@pytest.mark.filterwarnings("ignore:compiled for virtual CPU")
+def test_roofline():
+    shapes = [jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in ((512, 768), (768, 1536))]
+    out, roof = ij.roofline(lambda x, w: jax.lax.psum(x @ w, "x"), mesh={"x": 4}, in_specs=(P(None, "x"), P("x")), out_specs=P(),
+                            topology="v5e:2x2")(*shapes)
+    assert out.shape == (512, 1536)
+    assert roof.flops == pytest.approx(2 * 512 * 768 * 1536 / 4) and roof.time_s > 0 and sum(roof.ici_bytes.values()) > 0
+
+
+@pytest.mark.parametrize("chip, slice_, device", [
+    pytest.param(chip, slice_, device, marks=pytest.mark.libtpu) for chip, slice_, device in
+    [("v5e", "2x4", 8), ("v5p", "2x2x2", 8), ("v6e", "2x4", 8), ("v4", "2x2x2", 8), ("v7x", "2x2x1", 8)]])
+def test_tpu_text(chip, slice_, device):
+    c = ij.compile(mlp, *SHAPES, topology=f"{chip}:{slice_}", mesh={"dp": 2, "tp": 4}, in_shardings=SPECS, out_shardings=P("dp"))
+    r = ij.simulate(c)
+    assert c.is_tpu and "libtpu" in c.compiler and "T(8,128)" in c.as_text() and r.time_s > 0
+    assert r.memory_bytes == pytest.approx(c.memory["argument_size_in_bytes"] + c.memory["output_size_in_bytes"]
+                                           + c.memory["temp_size_in_bytes"], rel=0.1)
+    assert len(Path(c.path).with_name("devices.csv").read_text().splitlines()) == device + 1
+
+
+@pytest.mark.libtpu
+def test_tpu_devices():
+    topo = ij.topology("v5p", "4x4x4")
+    assert topo.is_tpu and topo.devices[0].platform == "tpu" and len(topo.devices) == 64 and topo.wrap == (True,) * 3
+    assert dict(topo.mesh({"fsdp": 16, "tp": 4}).shape) == {"fsdp": 16, "tp": 4}
+
+
+def test_example(tmp_path):
+    """analysis/examples/door.py answers, with the compiler that is here."""
+    done = subprocess.run([sys.executable, EXAMPLES / "door.py"], cwd=tmp_path, capture_output=True, text=True,
+                          env={**os.environ, "ICISIM_LIBTPU": "0"})
+    assert done.returncode == 0, done.stderr
+    assert "GB a device" in done.stdout and (tmp_path / "all-gather.json").exists()
