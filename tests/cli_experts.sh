@@ -32,6 +32,11 @@ the capacity factor is '1e3'; write a number above 0|s/^capacity-factor: 1/capac
 the capacity factor is '0'|s/^capacity-factor: 1/capacity-factor: 0/
 the capacity factor is '1.0000000001'|s/^capacity-factor: 1/capacity-factor: 1.0000000001/
 'capacity-factor' is missing|/^capacity-factor/d
+unknown exchange 'gathr'; the nearest is gather|s/^top-k: 2/&\nexchange: gathr/
+exchange: gather is of one expert a token, forward only|s/^top-k: 2/&\nexchange: gather/
+exchange: loop is of one expert a token, forward only|s/^top-k: 2/&\nexchange: loop/
+'chunk-tokens:' is missing; give the rows that a device sends at once|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false/
+7 rows do not divide among 2 devices; the next number that does is 8|s/^top-k: 2/top-k: 1\nexchange: loop\nbackward: false\nchunk-tokens: 7/
 chunks 0: write 1 to 256|s/^top-k: 2/&\nchunks: 0/
 an expert has 1 sizes; give its input's|s/^layers:.*/layers: [2]/
 a size of layers is 0|s/^layers:.*/layers: [2, 0]/
@@ -99,9 +104,11 @@ holds "ragged and plain exchange" "$ragged_s - $plain_s < 1e-9 * $plain_s && $pl
 said=$("$icisim" run moe-zipf.yaml)
 hot=$(grep '^# hot:' <<<"$said")
 [[ "$hot" == "# hot: chip 0 (0,0) gets "* ]] || { echo "who is hot: $hot"; failed=1; }
-# The 65,536 rows are 1,024 a chip on the mean.
-read -r rows of_mean <<<"$(sed -E 's/.* gets ([0-9]+) rows, ([0-9.]+) of the mean/\1 \2/' <<<"$hot")"
-holds "rows of the hot chip over the mean" "$of_mean * 1024 > $rows * 0.999 && $of_mean * 1024 < $rows * 1.001"
+read -r rows in_bytes bound took <<<"$(sed -E 's/.* gets ([0-9]+) rows.* tokens ([0-9]+) B come .* takes ([0-9.]+) us; all are sent in ([0-9.]+) us.*/\1 \2 \3 \4/' <<<"$hot")"
+holds "bytes into the hot chip: all but its own, 1024 B each" "$in_bytes < $rows * 1024 && $in_bytes > $rows * 1024 * 0.95"
+holds "two links of 45 GB/s" "$bound * 90e3 > $in_bytes * 0.999 && $bound * 90e3 < $in_bytes * 1.001"
+holds "no faster than its links" "$took >= $bound"
+[[ "$said" == *"# ends last: chip 0 (0,0), with $rows rows"*"it is the hot chip"* ]] || { echo "who ends last is not told"; failed=1; }
 [[ "$said" == *"# hottest link: from chip "* && "$said" == *"# imbalance: "* ]] || { echo "the report lacks a line"; failed=1; }
 # what the imbalance costs is told against loads that are all alike
 sed 's/^routing:.*/routing: {draw: even}/' moe-zipf.yaml >even.yaml

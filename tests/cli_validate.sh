@@ -62,4 +62,9 @@ rule F6 4
 rule F7 7
 rule F8 3
 rule F9 7
+rule S1 6
+rule S2 1
+rule S3 1
+rule S4 1
+rule S4s 1
 END

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Mixtures of experts: random routings, forward and backward, against sums over tokens and experts without any device;
- * the router.
+ * Mixtures of experts: random routings, forward and backward, against sums over tokens and experts without any device; the
+ * ways without ragged rows; the router.
  */
 #include <math.h>
 #include <stdio.h>
@@ -188,6 +188,58 @@ static void random_routings(void)
 static const char with_router[] = "model: experts\nexperts: 8\ntop-k: 2\ntokens: 8\ncapacity-factor: 1\n"
                                   "layers: [5, 3]\nrouter: true\nrouting: {draw: zipf, exponent: 1.2}\n";
 
+/* relu(x W1) W2 of an expert, element j: 4 to 5 to 3. */
+static double of_expert(const struct array in[], int token, int expert, int j)
+{
+    double sum = 0;
+    for (int h = 0; h < 5; h++) {
+        double inner = 0;
+        for (int i = 0; i < 4; i++)
+            inner += in[0].data[token * 4 + i] * in[1].data[(expert * 4 + i) * 5 + h];
+        sum += fmax(inner, 0) * in[2].data[(expert * 5 + h) * 3 + j];
+    }
+    return sum;
+}
+
+/* y = relu(x W1) W2, weights of the token's expert, in whole numbers: whatever moves, tokens or weights, and without any drop. The loop ends when
+ * nothing is left. */
+static void other_exchanges(void)
+{
+    static const char text[] =
+        "model: experts\nexperts: 6\ntop-k: 1\ntokens: 9\ncapacity-factor: 1\nlayers: [4, 5, 3]\n"
+        "activation: relu\nbackward: false\nexchange: %s\nrouting: {draw: zipf, exponent: 0.5, seed: 5}\n";
+    static const char *const ways[] = {"weights", "gather", "loop\nchunk-tokens: 6", "loop\nchunk-tokens: 3"};
+    for (int way = 0; way < 4; way++) {
+        char path[] = "/tmp/icisim-experts-XXXXXX.yaml", written[512];
+        struct suite_random r = {0x6f74686572};
+        struct model model;
+        struct module module;
+        struct status st = {0};
+        struct array in[MODEL_INPUTS], out[MODEL_INPUTS];
+        CU_ASSERT(mkstemps(path, 5) >= 0);
+        snprintf(written, sizeof written, text, ways[way]);
+        text_write(path, written);
+        experts_load(path, "dp=2,ep=3", 1, &model, &module);
+        OKAY(numbers_read(path, &model, in, &st), st);
+        for (int i = 0; i < 3; i++)
+            for (int64_t k = 0; k < array_elements(&in[i]); k++)
+                in[i].data[k] = (double)suite_random(&r, 9) - 4;
+        OKAY(numbers_run(&model, &module, in, 0, out, &st), st);
+        for (int t = 0; t < 54; t++)
+            for (int j = 0; j < 3; j++)
+                CU_ASSERT_EQUAL(out[0].data[t * 3 + j],
+                                of_expert(in, t, model.experts->of[0].routing.entry[t].expert, j));
+        CU_ASSERT_EQUAL(model.outputs, way < 2 ? 1 : 2);
+        if (way >= 2)
+            CU_ASSERT_EQUAL(out[1].data[0], 0);
+        arrays_free(in, model.inputs);
+        arrays_free(out, model.outputs);
+        model_free(&model);
+        module_free(&module);
+        unlink(path);
+    }
+}
+
 /* sum of y dy, the softmax of the router inside: its slope along each weight of the router is the gradient there. */
 static void router_learns(void)
 {
@@ -222,4 +274,4 @@ static void router_learns(void)
     unlink(path);
 }
 
-SUITE("experts", TEST(random_routings), TEST(router_learns))
+SUITE("experts", TEST(random_routings), TEST(other_exchanges), TEST(router_learns))

@@ -136,4 +136,48 @@ static void collectives_issued(void)
     unlink(path);
 }
 
-SUITE("routing", TEST(worked_example), TEST(capacities), TEST(collectives_issued))
+/* The course's exercise 2 on X=4: S=2048, D=1024, F=4096, E=8, f32 (its table of collectives). */
+static const struct row gathered[] = {
+    {"fwd", "all-gather", "X", 4, "tokens", 1, 2097152, 8388608},
+    {"fwd", "all-gather", "X", 4, "experts of tokens", 1, 2048, 8192},
+    {"fwd", "reduce-scatter", "X", 4, "results", 1, 33554432, 8388608},
+};
+/* 128 rows of 1,024 f32, 128 experts, 128 rows of 4,096 f32 in each of 512 / 128 trips, and the flag once more. */
+static const struct row looped[] = {
+    {"fwd", "all-reduce", "X", 4, "more", 5, 20, 20},
+    {"fwd", "all-to-all", "X", 4, "tokens", 4, 4. * 524288, 4. * 524288},
+    {"fwd", "all-to-all", "X", 4, "experts of tokens", 4, 4. * 512, 4. * 512},
+    {"fwd", "all-to-all", "X", 4, "results", 4, 4. * 2097152, 4. * 2097152},
+};
+static const struct row broadcast[] = {{"fwd", "all-reduce", "X", 4, "w", 8, 8. * 16777216, 8. * 16777216}};
+
+static void exercise_issues(const char *path, const struct row *want, int rows)
+{
+    struct model model;
+    struct module module;
+    struct tally tally;
+    struct status st = {0};
+    experts_load(path, "X=4", 1, &model, &module);
+    OKAY(tally_collectives(&module, &tally, &st), st);
+    CU_ASSERT_EQUAL(tally.rows, rows);
+    for (int r = 0; r < tally.rows && r < rows; r++) {
+        CU_ASSERT_STRING_EQUAL(opcode_info(tally.row[r].opcode)->name, want[r].op);
+        CU_ASSERT_STRING_EQUAL(tally.row[r].what, want[r].what);
+        CU_ASSERT_EQUAL(tally.row[r].group, want[r].group);
+        CU_ASSERT_EQUAL(tally.row[r].count, want[r].count);
+        CU_ASSERT_EQUAL(tally.row[r].in_bytes, want[r].in_bytes);
+        CU_ASSERT_EQUAL(tally.row[r].out_bytes, want[r].out_bytes);
+    }
+    tally_free(&tally);
+    model_free(&model);
+    module_free(&module);
+}
+
+static void exercise_collectives(void)
+{
+    exercise_issues("workloads/moe-exercise-gather.yaml", gathered, 3);
+    exercise_issues("workloads/moe-exercise-weights.yaml", broadcast, 1);
+    exercise_issues("workloads/moe-exercise-loop.yaml", looped, 4);
+}
+
+SUITE("routing", TEST(worked_example), TEST(capacities), TEST(collectives_issued), TEST(exercise_collectives))

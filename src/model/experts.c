@@ -15,16 +15,48 @@
  *     router: true              gates are the softmax of a product; else they are an input
  *     backward: false           forward only
  *     chunks: 1                 rows are sent and multiplied in so many parts, one on its way while another is multiplied
+ *     exchange: ragged          or gather, weights, loop: forward only, of one expert a token, whose gate is 1; nothing is dropped
+ *     chunk-tokens: 128         of exchange: loop: rows that a device sends at once
  *     dtype: f32
  *
  * What a device runs (facts of the course): entry (token t, slot s) is number t top-k + s. Entries are sent in the order of
  * dispatch.h. Three small all-to-alls tell how many rows come from where, where to put what is sent, and where results go
  * back to; then rows, gates and local experts are sent, into capacity x E rows. These are sorted by expert, multiplied, sent
  * back, and summed into tokens; what was dropped stays 0.
+ *
+ * Three other ways to the same sums. gather: every device gets all tokens of its group, multiplies those for its experts, and the
+ * results are scattered. weights: the tokens stay where they are; each expert's weights are sent to all, one after the other.
+ * loop: all-to-alls of so many rows at once, until a flag that is summed over the devices says that nothing is left to send.
  */
 #include <stdio.h>
 
 #include "model/experts.h"
+
+static const char *const exchanges[] = {"ragged", "gather", "weights", "loop", NULL};
+
+static int read_exchange(struct experts *x, struct status *st)
+{
+    if (x->exchange == EXCHANGE_RAGGED)
+        return 0;
+    if (x->top_k > 1 || x->backward || x->router)
+        return node_fail(node_get(x->root, "exchange"), st, STATUS_INPUT,
+                         "exchange: %s is of one expert a token, forward only; write top-k: 1 and backward: "
+                         "false, without a router",
+                         exchanges[x->exchange]);
+    if (x->exchange != EXCHANGE_LOOP)
+        return 0;
+    const struct front_key chunk[] = {{"chunk-tokens", FRONT_COUNT, &x->at_once,
+                                       "the rows that a device sends at once, such as 128",
+                                       .most = (double)(x->tokens * x->peers)}};
+    if (FRONT_READ(x->root, chunk, st) < 0)
+        return st->code;
+    if (x->at_once % x->peers)
+        return node_fail(node_get(x->root, "chunk-tokens"), st, STATUS_INPUT,
+                         "%lld rows do not divide among %d devices; the next number that does is %lld",
+                         (long long)x->at_once, x->peers,
+                         (long long)((x->at_once / x->peers + 1) * x->peers));
+    return 0;
+}
 
 static int read_all(struct experts *x, const struct front_source *source, struct status *st)
 {
@@ -38,10 +70,11 @@ static int read_all(struct experts *x, const struct front_source *source, struct
         {"tokens", FRONT_COUNT, &x->tokens, "those of a device, such as 1024", .most = 0x1p31}};
     const struct front_key keys[] = {{"activation", FRONT_FUNCTION, .to = &x->activation},
                                      {"router", FRONT_BOOL, .to = &x->router},
-                                     {"backward", FRONT_BOOL, .to = &x->backward}};
+                                     {"backward", FRONT_BOOL, .to = &x->backward},
+                                     {"exchange", FRONT_WORD, .to = &x->exchange, .words = exchanges}};
     return experts_read(x, source->axes, st) < 0 || FRONT_READ(x->root, tokens, st) < 0 ||
                    front_sizes(x->root, &sizes, &x->layers, x->size, st) < 0 ||
-                   FRONT_READ(x->root, keys, st) < 0
+                   FRONT_READ(x->root, keys, st) < 0 || read_exchange(x, st) < 0
                ? st->code
                : experts_read_routing(x, &x->all, source->point, st);
 }
@@ -74,16 +107,25 @@ static struct given declare_all(struct experts *x)
     return g;
 }
 
+/* Outputs: y, and of a loop what is left to send, which is 0. */
 static int write(struct experts *x, struct status *st)
 {
     struct given given = declare_all(x);
-    experts_declare_plans(x);
+    struct tensor y = {0}, left = {0};
+    if (x->exchange == EXCHANGE_RAGGED)
+        experts_declare_plans(x);
     if (x->b->module->error < 0)
         return model_close(x->model, st);
-    struct tensor y = x->model->input[0].tensor;
+    y = x->model->input[0].tensor;
     y.dim[1].n = x->size[x->layers];
-    y.value = experts_forward(x, &given);
-    return model_end(x->model, "y", &y, x->backward, st);
+    y.value = x->exchange == EXCHANGE_RAGGED ? experts_forward(x, &given)
+              : x->exchange == EXCHANGE_LOOP ? experts_by_loop(x, &given, &left.value)
+                                             : experts_without_rows(x, &given);
+    if (x->exchange != EXCHANGE_LOOP)
+        return model_end(x->model, "y", &y, x->backward, st);
+    model_output(x->model, "y", &y, NULL);
+    model_output(x->model, "left", &left, NULL);
+    return model_close(x->model, st);
 }
 
 static int build(const struct front_source *source, struct model *model, struct status *st)
@@ -106,7 +148,7 @@ static int build(const struct front_source *source, struct model *model, struct 
     return code;
 }
 
-static const char *const keys[] = {"experts", "top-k",      "tokens",      "capacity-factor",
-                                   "layers",  "activation", "expert-axis", "router",
-                                   "routing", "backward",   "data",        NULL};
+static const char *const keys[] = {
+    "experts", "top-k",    "tokens", "capacity-factor", "layers",       "activation", "expert-axis", "router",
+    "routing", "backward", "data",   "exchange",        "chunk-tokens", NULL};
 const struct front front_experts = {"experts", keys, "", build};

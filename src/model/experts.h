@@ -7,7 +7,8 @@
  * Both say how many experts there are, how tokens are cut and what an expert is; experts_read() and experts_read_routing() read
  * what they have in common, which is whom tokens go to and how many of them an expert takes. From that follows a plan of each layer: tables that
  * the step is given, of what each device sends where (experts_plan.c). With them experts_forward() makes y of x by rows that
- * are sent to their experts and back (experts_step.c).
+ * are sent to their experts and back (experts_step.c). Three other ways to the same sums, of a lone layer, are in
+ * experts_ways.c.
  *
  * Errors: of the file, status.h; while building, in the builder (tensor.h). Ownership: what is allocated is the model's.
  */
@@ -18,14 +19,17 @@
 
 enum { EXPERTS_LAYERS = 16, EXPERTS_MOST = 1 << 16, EXPERTS_TOP = 64 };
 
+enum exchange { EXCHANGE_RAGGED, EXCHANGE_GATHER, EXCHANGE_WEIGHTS, EXCHANGE_LOOP };
+
 struct experts {
     /* what a front end says: the mapping with the keys, of numbers their type; sizes of an expert's layers, of which the first
      * two are gated: multiplied with the same, and the one's activation with the other; tokens of a device */
     const struct node *root;
     struct model *model;
     enum dtype_id dtype;
-    int layers, activation;
-    bool gated, router, backward; /* backward: of a lone layer */
+    int layers, activation, exchange; /* exchange: enum exchange */
+    bool gated, router, backward;     /* backward: of a lone layer */
+    int64_t at_once;                  /* of exchange: loop: rows that a device sends in a trip */
     int64_t size[EXPERTS_LAYERS + 1], tokens;
     struct axis_list over;  /* the experts' axis */
     int layers_with, every; /* so many layers with experts, of which one comes every so many layers */
@@ -51,6 +55,13 @@ void experts_declare_plans(struct experts *x);
 
 /* The routing of the layer at hand, and what is sent by it. */
 struct routed *experts_routed(const struct experts *x);
+/* Of a chunk, once it is known what is sent, what goes back and what each device multiplies. */
+int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct status *st);
+
+/* An input of `each` numbers a device that follow from the routing; returns where they are to be written, device after device,
+ * or NULL where the routing has no tokens. */
+double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
+                     int32_t *made);
 
 /* What the products need. */
 struct given {
@@ -59,5 +70,17 @@ struct given {
 
 /* y of x by rows that are sent there and back. */
 int32_t experts_forward(struct experts *x, const struct given *g);
+
+/* Rows of the expert's device, in the order of its experts, and how many each has. */
+struct arrived {
+    int32_t order, groups;
+};
+struct arrived experts_sort(struct experts *x, int32_t local);
+int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
+                         const struct ragged_rows *mine);
+
+/* The other ways, with their inputs. *left: of a loop, the flag after its last trip. */
+int32_t experts_without_rows(struct experts *x, const struct given *g);
+int32_t experts_by_loop(struct experts *x, const struct given *g, int32_t *left);
 
 #endif

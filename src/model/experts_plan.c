@@ -73,7 +73,7 @@ static int read_routing(const struct experts *x, const struct node *node, const 
     of->routing = x->like;
     if (routing_read(&of->routing, node, point->work.file, x->model->options.draw, of->layer, st) < 0)
         return st->code;
-    if (!x->model->options.numbers)
+    if (!x->model->options.numbers && x->exchange == EXCHANGE_RAGGED)
         routing_forget_entries(&of->routing);
     return routing_limit(&of->routing, st);
 }
@@ -158,10 +158,8 @@ int experts_read_routing(struct experts *x, const struct axis_list *tokens, cons
     return 0;
 }
 
-/* An input of `each` numbers a device that follow from the routing; returns where they are to be written, device after device,
- * or NULL where the routing has no tokens. */
-static double *give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
-                    int32_t *made)
+double *experts_give(struct experts *x, const char *name, const char *what, int64_t each, enum dtype_id dtype,
+                     int32_t *made)
 {
     struct model *model = x->model;
     struct status why = {0};
@@ -194,7 +192,7 @@ static int32_t give_chunk(struct experts *x, const char *stem, const char *what,
 {
     char name[TENSOR_NAME];
     int32_t made;
-    double *table = give(x, number_name(x, stem, c, name), what, each, DTYPE_S32, &made);
+    double *table = experts_give(x, number_name(x, stem, c, name), what, each, DTYPE_S32, &made);
     for (int64_t i = 0; table && i < x->model->input[x->model->inputs - 1].tensor.dim[0].n; i++)
         table[i] = (double)value[i];
     return made;
@@ -209,15 +207,14 @@ static void declare_chunk(struct experts *x, int c, const struct dispatch *part)
     chunk->rows = part->rows;
     chunk->order = give_chunk(x, "order", "order", c, part->rows, part->order);
     number_name(x, "local", c, name);
-    double *local = give(x, name, "local experts", part->rows, DTYPE_S32, &chunk->local);
+    double *local = experts_give(x, name, "local experts", part->rows, DTYPE_S32, &chunk->local);
     for (int64_t i = 0; local && i < part->devices * part->rows; i++)
         local[i] = r->entry[i / part->rows * x->entries + part->order[i]].expert % x->local;
     chunk->size = give_chunk(x, "size", "sizes", c, part->peers, part->size);
     chunk->offset = give_chunk(x, "offset", "offsets", c, part->peers, part->offset);
 }
 
-/* Of a chunk, once it is known what is sent: what goes back, and what each device multiplies. */
-static int count_chunk(const struct experts *x, struct chunk *chunk, struct status *st)
+int experts_count_chunk(const struct experts *x, struct chunk *chunk, struct status *st)
 {
     if (ragged_rows_turned(&chunk->sent, x->model->experts->groups.member, &chunk->back, st) < 0 ||
         ragged_rows_init(&chunk->mine, chunk->sent.devices, 1, st) < 0)
@@ -234,8 +231,8 @@ static void declare_gates(struct experts *x)
     const struct routing *r = &of->routing;
     char name[TENSOR_NAME];
     number_name(x, x->router ? "logit" : "gate", -1, name);
-    double *table = x->router ? give(x, name, "router", x->entries, DTYPE_S32, &of->logit)
-                              : give(x, name, "gates", x->entries, x->dtype, &of->gate);
+    double *table = x->router ? experts_give(x, name, "router", x->entries, DTYPE_S32, &of->logit)
+                              : experts_give(x, name, "gates", x->entries, x->dtype, &of->gate);
     if (!x->router && x->model->module.error == 0)
         x->model->input[x->model->inputs - 1].trained = true;
     for (int64_t i = 0; table && i < r->devices * x->entries; i++)
@@ -259,7 +256,7 @@ static int declare_plan(struct experts *x, struct status *st)
             code = st->code;
         for (int i = 0; code == 0 && i < part.devices * part.peers; i++)
             sent->row[i] = part.size[i];
-        if (code == 0 && (code = count_chunk(x, &of->chunk[c], st)) == 0)
+        if (code == 0 && (code = experts_count_chunk(x, &of->chunk[c], st)) == 0)
             declare_chunk(x, c, &part);
         dispatch_free(&part);
     }

@@ -56,14 +56,9 @@ static void exchange_sizes(struct experts *x, const struct chunk *chunk, struct 
     trip->back = (struct way){{begin, build_all_to_all(b, chunk->offset, &x->over, 0)}, {come, chunk->size}};
 }
 
-/* Rows of the expert's device, in the order of its experts, and how many each has. */
-struct arrived {
-    int32_t order, groups;
-};
-
 /* Experts and rows as one number, sorted: the rows in the order of their experts. Rows that nobody sent are of no expert and
  * stand last. */
-static struct arrived sort_rows(struct experts *x, int32_t local)
+struct arrived experts_sort(struct experts *x, int32_t local)
 {
     struct builder *b = x->b;
     b->what = "order";
@@ -78,8 +73,8 @@ static struct arrived sort_rows(struct experts *x, int32_t local)
 }
 
 /* The experts' products, of rows in the order of experts. */
-static int32_t multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
-                        const struct ragged_rows *mine)
+int32_t experts_multiply(struct experts *x, const struct given *g, int32_t rows, int32_t groups,
+                         const struct ragged_rows *mine)
 {
     struct tensor h = {.value = rows};
     for (int i = 0; i < x->layers; i++) {
@@ -126,9 +121,9 @@ static void return_rows(struct experts *x, const struct given *g, const struct c
     struct builder *b = x->b;
     int64_t made_of[] = {x->buffer, x->size[x->layers]}, along_rows = 0;
     int64_t of_results[] = {chunk->rows, x->size[x->layers]};
-    struct arrived arrived = sort_rows(x, trip->local);
+    struct arrived arrived = experts_sort(x, trip->local);
     int32_t rows = build_take(b, trip->tokens, arrived.order);
-    int32_t made = multiply(x, g, rows, arrived.groups, &chunk->mine);
+    int32_t made = experts_multiply(x, g, rows, arrived.groups, &chunk->mine);
     b->what = "results";
     int32_t gates = build_broadcast(b, build_take(b, trip->gates, arrived.order), made_of, 2, &along_rows);
     made = build_put(b, build_binary(b, HLO_MULTIPLY, made, gates), arrived.order, x->buffer);

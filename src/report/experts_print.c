@@ -47,22 +47,110 @@ static int print_loads(const char *what, const struct load *load, int count, dou
     return table_end(&table, out, st);
 }
 
-/* Of all layers the device that gets most rows: the others wait for it there. */
-static void print_hot(const struct experts_report *r, FILE *out)
+/* Where a device is: "chip 5 (1,1)". */
+static void print_place(const struct experts_report *r, int device, FILE *out)
+{
+    char place[SLICE_PLACE];
+    int chip = r->m->placement.chip_of[device];
+    fprintf(out, "chip %d %s", chip, slice_print_place(&r->job->machine.slice, chip, place));
+}
+
+/* The exchange of tokens on their way to the experts of a layer (0: any); NULL if no row is of it. */
+static const struct module_row *find_tokens(const struct experts_report *r, const struct module_rows *rows,
+                                            int layer)
+{
+    for (int32_t i = 0; i < rows->rows; i++) {
+        const struct module_row *row = &rows->row[i];
+        char what[16], phase[8], of[16];
+        if (row->collective >= 0 && module_label(&r->m->module, row->collective, "what", what, sizeof what) &&
+            module_label(&r->m->module, row->collective, "phase", phase, sizeof phase) &&
+            strcmp(what, "tokens") == 0 && strcmp(phase, "fwd") == 0 &&
+            (layer == 0 ||
+             (module_label(&r->m->module, row->collective, "layer", of, sizeof of) && atoi(of) == layer)))
+            return row;
+    }
+    return NULL;
+}
+
+/* Rows that a device sends to experts of its own. */
+static double own_rows(const struct experts_report *r, const struct dispatch *d, int device)
+{
+    int position = 0;
+    for (int at = 0; at < d->devices; at++)
+        position = r->experts->groups.member[at] == device ? at % d->peers : position;
+    return (double)d->size[(int64_t)device * d->peers + position];
+}
+
+/* What comes over a chip's links at most. */
+static double into_Bps(const struct slice *slice, int chip, int *ports)
+{
+    double in_Bps = 0;
+    *ports = 0;
+    for (int link = 0; link < slice_link_ids(slice); link++)
+        if (slice_is_link(slice, link) && slice_link_end(slice, link) == chip) {
+            in_Bps += slice_link_Bps(slice, link);
+            ++*ports;
+        }
+    return in_Bps;
+}
+
+/* The tokens' way there, if the rows say what it took: its bytes into the hot chip cannot come faster than its links let them. */
+static void print_hot(const struct experts_report *r, const struct module_rows *rows, FILE *out)
 {
     const struct experts_loads *loads = r->loads;
     const struct load *hot = experts_hottest(loads->in_layer, loads->routings * loads->devices);
-    const struct load *layer = loads->in_layer + (hot - loads->in_layer) / loads->devices * loads->devices;
-    char place[SLICE_PLACE];
-    double sent = 0;
-    int chip = r->m->placement.chip_of[hot->index];
+    int at = (int)(hot - loads->in_layer) / loads->devices, ports;
+    const struct load *layer = loads->in_layer + (ptrdiff_t)at * loads->devices;
+    double sent = 0, in_Bps = into_Bps(&r->job->machine.slice, r->m->placement.chip_of[hot->index], &ports);
     for (int d = 0; d < loads->devices; d++)
         sent += layer[d].kept;
-    fprintf(out, "# hot: chip %d %s gets %.0f rows", chip,
-            slice_print_place(&r->job->machine.slice, chip, place), hot->kept);
+    fputs("# hot: ", out);
+    print_place(r, hot->index, out);
+    fprintf(out, " gets %.0f rows", hot->kept);
     if (hot->layer)
         fprintf(out, " in layer %d", hot->layer);
-    fprintf(out, ", %.3f of the mean\n", sent > 0 ? hot->kept * loads->devices / sent : 0);
+    fprintf(out, ", %.3f of the mean", sent > 0 ? hot->kept * loads->devices / sent : 0);
+    const struct module_row *row = find_tokens(r, rows, hot->layer);
+    if (row && ports > 0) {
+        double own = own_rows(r, &r->experts->of[at].dispatch, hot->index);
+        double bytes = sent > 0 ? (hot->kept - own) * (row->bytes / sent) : 0;
+        fprintf(out,
+                "; of its tokens%s %.0f B come over %d links, which takes %.3f us; all are sent in %.3f us",
+                r->experts->chunks > 1 ? " in a chunk" : "", bytes, ports, bytes / in_Bps * 1e6,
+                row->sum.time_s * 1e6);
+    }
+    fputs("\n", out);
+}
+
+/* The last chip to end, and what it had to do. */
+static void print_last(const struct experts_report *r, FILE *out)
+{
+    const struct trace *trace = &r->run->timing.trace;
+    const struct experts_loads *loads = r->loads;
+    if (r->run->timing.fold.orbit > 1)
+        return;
+    int chip = trace_critical_chip(trace), device = 0;
+    double mean_s = 0;
+    for (int d = 0; d < loads->devices; d++) {
+        device = r->m->placement.chip_of[d] == chip ? d : device;
+        mean_s += trace->chip_busy_s[r->m->placement.chip_of[d]] / loads->devices;
+    }
+    const struct load *hot = experts_hottest(loads->device, loads->devices);
+    fputs("# ends last: ", out);
+    print_place(r, device, out);
+    fprintf(out, ", with %.0f rows%s, %.3f of the mean, and %.3f us of computes (mean %.3f us): ",
+            loads->device[device].kept, loads->routings > 1 ? " of all layers" : "",
+            loads->mean > 0 ? loads->device[device].kept / loads->mean : 0, trace->chip_busy_s[chip] * 1e6,
+            mean_s * 1e6);
+    if (loads->routings > 1)
+        fputs("in each layer all wait for the chip that is hot there\n", out);
+    else if (device == hot->index)
+        fputs("it is the hot chip\n", out);
+    else {
+        fputs("it waits for results of ", out);
+        print_place(r, hot->index, out);
+        fputs(", the hot one\n", out);
+    }
 }
 
 static int print_link(const struct experts_report *r, FILE *out, struct status *st)
@@ -160,7 +248,8 @@ static int print_all(const struct experts_report *r, const struct module_rows *r
         print_exchanges(r, rows, out, st) < 0)
         return st->code;
     print_hidden(r, out);
-    print_hot(r, out);
+    print_hot(r, rows, out);
+    print_last(r, out);
     return print_link(r, out, st) < 0 ? st->code : print_cost(r, out, st);
 }
 

@@ -6,11 +6,17 @@
  * Most rules leave the latency out (or the bandwidth, where they take the larger of the two). With V so large that
  * its transfer takes 20 times the latencies, that costs 5 %; where both are equal a rule of one of them is off by a
  * factor of 2.
+ *
+ * Of training steps the rules (S1 to S4) say the tokens a chip, or the width, at which matmuls take as long as what is
+ * communicated. A step is simulated where the rule says that both take the same. Matmuls take time in proportion to
+ * tokens, gathers of weights do not; so both meet at tokens x communication / matmuls, and a second simulation there
+ * says it again.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "formula/step.h"
 #include "study/simulate.h"
 #include "study/validate.h"
 
@@ -154,12 +160,124 @@ static int check_rule(struct checks *checks, struct catalog *catalog, const stru
     return checks_add(checks, check, rule->id, arguments, rule->why, st);
 }
 
+static const double ff = 28672, peak_flops = 4.59e14, link_Bps = 9e10; /* of v5p, and of 70B parameters */
+
+/* A rule for steps: two numbers of tokens or chips. */
+static struct check ratio(double simulated, double expected, double tolerance_frac)
+{
+    return (struct check){.part = "rule",
+                          .unit = CHECK_RATIO,
+                          .simulated = simulated,
+                          .expected = expected,
+                          .tolerance_frac = tolerance_frac};
+}
+
+/* One layer, FSDP over all axes of a slice. */
+struct fsdp_case {
+    const char *arguments;
+    int axes;
+    double tolerance_frac;
+    const char *why;
+};
+static const struct fsdp_case fsdp_cases[] = {
+    {"--slice 16 --mesh fsdp=16 --ring bidi", 1, 0.01,
+     "one axis: gathers of N/2 steps move what the rule counts"},
+    {"--slice 16 --mesh fsdp=16 --ring bidi-half", 1, NAN, "bidi-half moves (N-1)/N of it: 15/16"},
+    {"--slice 4x4x4 --mesh fsdp=64 --ring bidi-half", 3, 0.02, "three axes at once: V(1 - N^-3), 0.984"},
+    {"--slice 8x8x8 --mesh fsdp=512 --ring bidi-half", 3, 0.01, "three axes at once: V(1 - N^-3), 0.998"},
+    {"--slice 16x16x16 --mesh fsdp=4096 --ring bidi-half", 3, 0.01, "three axes at once"},
+    {"--slice 4x4x4 --mesh fsdp=64 --ring bidi", 3, NAN,
+     "bidi sends antipodal chunks whole on each of three axes: 2/3 (1 - N^-3) 2"},
+};
+
+static int check_fsdp(struct checks *checks, struct catalog *catalog, const struct fsdp_case *c,
+                      struct status *st)
+{
+    double rule = step_tokens_of_fsdp(step_alpha(peak_flops, link_Bps), c->axes), tokens = round(rule);
+    char what[CHECK_TEXT], arguments[2 * CHECK_TEXT];
+    struct simulation simulation;
+    for (int turn = 0; turn < 2; turn++) {
+        snprintf(arguments, sizeof arguments,
+                 "--chip v5p --wrap all --hop-latency 0s --layers 1 --engine event %s --tokens-per-chip %.0f",
+                 c->arguments, tokens);
+        if (simulate("workloads/llama-70b-products.yaml", arguments, catalog, &simulation, st))
+            return st->code;
+        tokens = round(tokens * simulation.result.comm_s / simulation.result.compute_s);
+    }
+    snprintf(what, sizeof what, "tokens a chip: %s", c->arguments);
+    return checks_add(checks, ratio(tokens, rule, c->tolerance_frac), "S1", what, c->why, st);
+}
+
+/* A matmul of gathered activations with columns of weights, whose width is such that Y chips are the most. */
+static int check_tp(struct checks *checks, struct catalog *catalog, struct status *st)
+{
+    double alpha = step_alpha(peak_flops, link_Bps), width = 16 * alpha;
+    char text[2 * CHECK_TEXT], note[CHECK_TEXT];
+    struct simulation simulation;
+    snprintf(
+        text, sizeof text,
+        "'bf16[16384@Y,8192] . bf16[8192,%.0f@Y] -> bf16[16384,%.0f@Y]' --mesh Y=16 --slice 16 --wrap all "
+        "--chip v5p --hop-latency 0s --ring bidi --strategy naive --engine event",
+        width, width);
+    if (simulate(NULL, text, catalog, &simulation, st))
+        return st->code;
+    struct check check = ratio(16 * simulation.result.compute_s / simulation.result.comm_s,
+                               step_most_of_tp(width, alpha, 1), 0.01);
+    snprintf(text, sizeof text, "chips of tp at a width of %.0f: --slice 16 --ring bidi", width);
+    snprintf(note, sizeof note, "at 28672 they are %.4g an axis", step_most_of_tp(ff, alpha, 1));
+    return checks_add(checks, check, "S2", text, note, st);
+}
+
+/* Seconds of a gather on a ring of eight; NaN after a fault. */
+static double gather_s(double bytes, struct catalog *catalog, struct status *st)
+{
+    char arguments[CHECK_TEXT];
+    struct simulation simulation;
+    snprintf(
+        arguments, sizeof arguments,
+        "all-gather --chip v5p --slice 8 --wrap all --hop-latency 0s --ring bidi --engine event --size %.0fB",
+        round(bytes / 16) * 16);
+    return simulate(NULL, arguments, catalog, &simulation, st) ? NAN : simulation.result.time_s;
+}
+
+/* 8 x 8 chips and so many tokens that X = 8 is best: there weights and activations take as long to gather, and matmuls of the
+ * fewest tokens as long as either. */
+static int check_both(struct checks *checks, struct catalog *catalog, struct status *st)
+{
+    const double d = 8192, chips = 64, side = 8, tokens = side * side * ff / chips;
+    double alpha = step_alpha(peak_flops, link_Bps);
+    double weights_s = gather_s(2 * d * ff / side, catalog, st);
+    double activations_s = gather_s(2 * tokens * d / side, catalog, st);
+    /* matmuls: 2 B D F / N; at other B the best X moves with its root, and so does what is gathered */
+    double matmuls_s = 2 * tokens * d * ff / chips / peak_flops, share = activations_s / matmuls_s;
+    double least = tokens / chips * share * share;
+    static const char both[] = "tokens a chip, of 8x8: fsdp on x, tp on y";
+    char best[CHECK_TEXT];
+    snprintf(best, sizeof best, "chips of fsdp, of 8x8, with %.0f tokens", tokens);
+    if (st->code ||
+        checks_add(
+            checks,
+            ratio(side * sqrt(activations_s / weights_s), step_best_fsdp(tokens, ff, chips, 1, 1), 0.01),
+            "S3", best, "gathers of weights and of activations take as long", st) ||
+        checks_add(checks, ratio(least, step_tokens_of_both(alpha, ff, 1, 1, false), 0.01), "S4", both,
+                   "both at the same time, each behind products", st))
+        return st->code;
+    return checks_add(checks, ratio(4 * least, step_tokens_of_both(alpha, ff, 1, 1, true), 0.01), "S4s", both,
+                      "gathers of weights and of activations one after the other (the book, 2025)", st);
+}
+
 int validate_formulas(struct checks *checks, bool simgrid, struct status *st)
 {
     struct catalog catalog = {0};
     int code = validate_exact(checks, simgrid, st);
     for (size_t i = 0; i < sizeof rules / sizeof *rules && code == 0; i++)
         code = check_rule(checks, &catalog, &rules[i], st);
+    for (size_t i = 0; i < sizeof fsdp_cases / sizeof *fsdp_cases && code == 0; i++)
+        code = check_fsdp(checks, &catalog, &fsdp_cases[i], st);
+    if (code == 0)
+        code = check_tp(checks, &catalog, st);
+    if (code == 0)
+        code = check_both(checks, &catalog, st);
     catalog_free(&catalog);
     return code;
 }
