@@ -129,6 +129,33 @@ static struct tensor product_of(const struct chain *chain, struct axis_list *ove
     return product;
 }
 
+/* What a collective of the partial sums takes, simulated. */
+static int choice_s(enum collective_id op, const struct tensor *product, const struct axis_list *over,
+                    const struct job *job, double *time_s, struct status *st)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    const struct matmul_job *m = job->state;
+    int64_t local[TENSOR_DIMS], elements = 1;
+    struct ring ring[COLLECTIVE_RINGS];
+    int kind = ring_kind_by_name(job->machine.chip->ring, st), code = kind < 0 ? kind : 0;
+    tensor_local(product, &mesh->axes, local);
+    for (int d = 0; d < product->dims; d++)
+        elements *= local[d];
+    struct collective_spec spec = {.kind = (enum ring_kind)kind,
+                                   .elements = elements,
+                                   .elem_bytes = dtype_info(m->chain.dtype)->bytes,
+                                   .setup_s = job->machine.chip->setup_s};
+    for (; code == 0 && spec.rings < over->count && spec.rings < COLLECTIVE_RINGS; spec.rings++) {
+        code = ring_along(&ring[spec.rings], mesh, over->axis[spec.rings], st);
+        spec.ring[spec.rings] = &ring[spec.rings];
+    }
+    if (code == 0)
+        code = collective_time(collective_of(op), &job->machine.slice, &spec, time_s, st);
+    for (int r = 0; r < spec.rings; r++)
+        ring_free(&ring[r]);
+    return code;
+}
+
 /* "[1024@X,2048@Y]", where dim `scattered` is cut by the axes of the sums, too. */
 static char *print_choice(const struct tensor *product, const struct axis_list *over, int scattered,
                           const struct axes *axes, char text[static TENSOR_TEXT])
@@ -142,18 +169,25 @@ static char *print_choice(const struct tensor *product, const struct axis_list *
     return tensor_print(&choice, axes, text);
 }
 
-int matmul_choices(const struct chain *chain, int products, const struct axes *axes, struct status *st)
+int matmul_choices(const struct chain *chain, int products, const struct job *job, struct status *st)
 {
+    const struct axes *axes = &job->machine.mesh.axes;
     struct axis_list over;
     struct tensor product = product_of(chain, &over);
-    char choice[3][TENSOR_TEXT], list[AXES_TEXT];
+    char choice[3][TENSOR_TEXT], list[AXES_TEXT], time[2][UNITS_TEXT];
+    double reduce_s, scatter_s;
+    struct status own = {0};
+    if (choice_s(COLLECTIVE_ALL_REDUCE, &product, &over, job, &reduce_s, &own) < 0 ||
+        choice_s(COLLECTIVE_REDUCE_SCATTER, &product, &over, job, &scatter_s, &own) < 0)
+        return st->code;
     if (chain->ambiguous < products - 1)
         status_suffix(st, ". Product %d of the chain cannot say it: run it by itself", chain->ambiguous + 1);
     return status_suffix(
-        st, ". Write it: '-> %s' is an all-reduce over %s; '-> %s' or '-> %s' a reduce-scatter",
+        st, ". Write it: '-> %s' is an all-reduce over %s (%s); '-> %s' or '-> %s' a reduce-scatter (%s)",
         print_choice(&product, &over, -1, axes, choice[0]), axis_list_print(&over, axes, list),
-        print_choice(&product, &over, 0, axes, choice[1]),
-        print_choice(&product, &over, product.dims - 1, axes, choice[2]));
+        units_print_time(reduce_s, time[0]), print_choice(&product, &over, 0, axes, choice[1]),
+        print_choice(&product, &over, product.dims - 1, axes, choice[2]),
+        units_print_time(scatter_s, time[1]));
 }
 
 /* Is an instruction the first permute of a loop? Then over which axes. */

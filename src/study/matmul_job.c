@@ -109,7 +109,7 @@ static int read_expr(struct matmul_job *m, const struct job *job, struct status 
                            dtype_info(m->expr.operand[0].dtype)->name);
     m->own.after = point->schedule.gather == GATHER_AFTER ? ~0u : 0;
     if (chain_build(&m->expr, axes, &m->own, &m->chain, st) < 0)
-        return m->chain.ambiguous >= 0 ? matmul_choices(&m->chain, m->expr.operands - 1, axes, st) : st->code;
+        return m->chain.ambiguous >= 0 ? matmul_choices(&m->chain, m->expr.operands - 1, job, st) : st->code;
     m->own.after &= m->chain.choices;
     expr_print(&m->expr, axes, m->op);
     return 0;

@@ -36,9 +36,10 @@ struct bounds {
 int matmul_bound(const struct module *module, const struct mesh *mesh, const struct roofline *roofline,
                  struct bounds *bounds, struct status *st);
 
-/* What could become of a product's partial sums, where the notation does not say: the outputs that could be written, as the
- * end of the message that refuses it. `chain` says which of so many products it is. Returns the status's code. */
-int matmul_choices(const struct chain *chain, int products, const struct axes *axes, struct status *st);
+/* What could become of a product's partial sums, where the notation does not say: the outputs that could be written, and what
+ * each costs, simulated, as the end of the message that refuses it. `chain` says which of so many products it is. Returns the
+ * status's code. */
+int matmul_choices(const struct chain *chain, int products, const struct job *job, struct status *st);
 
 /* A loop of permutes steps round one ring, however many physical axes its mesh axes lie on: what that ring is, and what a step
  * costs whose ends are more than a link apart. Loops are the permutes that say which axes they go over (compile/loop.h):
