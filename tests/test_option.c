@@ -40,22 +40,24 @@ static void words_are_values(const struct option_row *option)
 static void words_are_in_order(void)
 {
     const struct {
-        const char *option, *name[4];
+        const char *option, *name[8];
     } choices[] = {
         {"profile", {chip_profile_names[CHIP_SPEC], chip_profile_names[CHIP_MEASURED], NULL}},
         {"ring", {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF)}},
         {"algorithm",
          {algorithm_name(ALGORITHM_AS_COMPILED), algorithm_name(ALGORITHM_SCHEDULE),
-          algorithm_name(ALGORITHM_BEST), NULL}},
+          algorithm_name(ALGORITHM_BEST), pattern_name(PATTERN_SINGLE_PHASE),
+          pattern_name(PATTERN_SHORT_RING), pattern_name(PATTERN_HALVING_DOUBLING),
+          pattern_name(PATTERN_SWING), NULL}},
         {"all-to-all", {all_to_all_name(ALL_TO_ALL_DIRECT), all_to_all_name(ALL_TO_ALL_RING), NULL}},
         {"remat",
          {pass_remat_name(REMAT_NONE), pass_remat_name(REMAT_PRODUCTS), pass_remat_name(REMAT_FULL)}},
         {"engine", {engine_list()[0]->name, engine_list()[1]->name, engine_list()[2]->name}}};
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         const char *const *name = choices[c].name;
-        char words[96];
-        snprintf(words, sizeof words, "%s %s%s%s", name[0], name[1], name[2] ? " " : "",
-                 name[2] ? name[2] : "");
+        char words[128];
+        for (int used = 0, i = 0; i < 8 && name[i]; i++)
+            used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", i ? " " : "", name[i]);
         CU_ASSERT_STRING_EQUAL(row(choices[c].option)->values, words);
     }
 }

@@ -137,6 +137,10 @@ bool collective_has_shares(const struct collective *collective, const struct col
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st);
 
+/* Gives a spec the kind of ring, or the pattern, and the shares by which it is fastest on its rings, alone (best.c). */
+int collective_best(const struct collective *collective, const struct slice *slice,
+                    struct collective_spec *spec, double *time_s, struct status *st);
+
 /* How a collective may be done where there is a choice, a row each. */
 struct collective_algorithm {
     const char *name;

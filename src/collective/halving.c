@@ -53,22 +53,35 @@ static bool exchange_of(bool swings, int n, struct exchange *exchange)
     return true;
 }
 
-/* The route of each chip to its partner; where two tie, chips take turns. */
-static struct towards partner_routes(struct walk *walk, int ring, const struct exchange *exchange, int step)
+/* Along an axis the shorter way; where two are as short, chips take turns. */
+static struct hop hop_to(const struct ring *ring, int from, int to)
+{
+    int steps = to - from, n = ring->n;
+    if (ring->closed && 2 * abs(steps) == n)
+        steps = from % 2 ? -n / 2 : n / 2;
+    else if (ring->closed && 2 * abs(steps) > n)
+        steps += steps > 0 ? -n : n;
+    return (struct hop){ring->axis, steps};
+}
+
+/* The route of each chip to its partner. */
+static struct towards partner_routes(struct walk *walk, int of_ring, const struct exchange *exchange,
+                                     int step)
 {
     struct program *program = walk->program;
     const struct slice *slice = program->slice;
+    const struct ring *ring = walk->ring[of_ring];
     for (int chip = 0; chip < slice->chips; chip++) {
-        struct minimal_route minimal[MINIMAL_ROUTES];
         walk->index[chip] = -1;
-        if (ring_position(walk->ring[ring], slice, chip) < 0)
+        if (ring_position(ring, slice, chip) < 0)
             continue;
-        int q = ring_piece(walk->ring[ring], slice, chip), n = exchange->n;
-        int to = walk_along(walk, ring, chip, (exchange->partner[step][q] - q + n) % n);
-        if (!slice->link && route_minimal(slice, chip, to, minimal))
-            walk->index[chip] = program_route(program, minimal[q & 1].hop, minimal[q & 1].hops);
+        int q = ring_piece(ring, slice, chip), partner = exchange->partner[step][q];
+        struct hop hop = hop_to(ring, q, partner);
+        if (ring->axis >= 0)
+            walk->index[chip] = program_route(program, &hop, 1);
         else
-            walk->index[chip] = program_route_between(program, chip, to);
+            walk->index[chip] = program_route_between(
+                program, chip, walk_along(walk, of_ring, chip, (partner - q + ring->n) % ring->n));
     }
     return program_towards_table(program, walk->index, walk->members);
 }

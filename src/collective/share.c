@@ -139,7 +139,8 @@ static bool rings_differ(const struct collective_spec *spec)
 
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
 {
-    return collective->uses_ring && spec->elements > 0 && spec->colours == 0 && rings_differ(spec);
+    return collective->uses_ring && spec->elements > 0 && spec->colours == 0 && spec->pattern == PATTERN_RINGS &&
+           rings_differ(spec);
 }
 
 double collective_least_s(const struct collective *collective, const struct slice *slice,

@@ -52,7 +52,8 @@ struct lower_options {
     enum ring_kind kind;
     enum all_to_all all_to_all;   /* of all-to-alls */
     enum ring_kind exchange_kind; /* of all-to-alls by rings */
-    enum algorithm algorithm;     /* of the others, where the text is compiled */
+    enum algorithm algorithm;     /* of the others */
+    enum pattern pattern;         /* of those that have it, by our own schedule */
     int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
     double setup_s;               /* of each collective */
     struct roofline roofline;
@@ -125,6 +126,7 @@ struct lowered_share {
     enum ring_kind kind; /* that is asked for */
     int64_t bytes;
     enum ring_kind best;
+    enum pattern pattern;
     bool one_ring;               /* through all chips of a box */
     int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
 };

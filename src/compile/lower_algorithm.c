@@ -61,25 +61,24 @@ static void take_one_ring(const struct layout *layout, struct collective_spec *s
     spec->ring[0] = &layout->through;
 }
 
-/* The fastest of all kinds of rings, along the axes of a box and through all its chips. */
+/* The fastest way along the axes of a box or through all its chips. */
 static int find_best(const struct lower *lower, const struct collective *collective,
                      const struct layout *layout, struct collective_spec asked, struct lowered_share *found,
                      struct status *st)
 {
     double best_s = INFINITY, time_s;
-    int tries = (layout->rings > 1 ? 2 : 1) * RING_KINDS;
-    for (int tried = 0; tried < tries; tried++) {
+    for (int one_ring = 0; one_ring <= (layout->rings > 1); one_ring++) {
         struct collective_spec spec = asked;
-        spec.kind = (enum ring_kind)(tried % RING_KINDS);
-        if (tried >= RING_KINDS)
+        if (one_ring)
             take_one_ring(layout, &spec);
-        if (collective_best_share(collective, lower->placement->slice, &spec, &time_s, st) < 0)
+        if (collective_best(collective, lower->placement->slice, &spec, &time_s, st) < 0)
             return st->code;
         if (time_s >= best_s * (1 - 1e-9))
             continue;
         best_s = time_s;
         found->best = spec.kind;
-        found->one_ring = tried >= RING_KINDS;
+        found->pattern = spec.pattern;
+        found->one_ring = one_ring;
         memcpy(found->share, spec.share, sizeof found->share);
     }
     return 0;
@@ -103,6 +102,8 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
     bool any = lower->options->algorithm == ALGORITHM_BEST;
     if (!collective)
         return st->code;
+    if (collective_has_pattern(collective, lower->options->pattern))
+        key.pattern = spec->pattern = lower->options->pattern;
     if (!collective->uses_ring || (!any && !collective_has_shares(collective, spec)))
         return 0;
     const struct lowered_share *known = find_known(lower, &key);
@@ -119,6 +120,7 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
         known = &lower->share[lower->shares++];
     }
     spec->kind = known->best;
+    spec->pattern = known->pattern;
     if (known->one_ring)
         take_one_ring(layout, spec);
     memcpy(spec->share, known->share, sizeof spec->share);

@@ -315,7 +315,8 @@ static int wait_least(struct lower *lower, int32_t instruction, int32_t before, 
     if (code < 0)
         return code;
     enum ring_kind kind = (enum ring_kind)code;
-    if (collective->uses_ring && lower_by_schedule(lower, instruction))
+    if (collective->uses_ring && lower_by_schedule(lower, instruction) &&
+        lower->options->pattern == PATTERN_RINGS)
         code = cut_least(lower, instruction, collective, kind, &least_s, st);
     else if (!is_small(lower->module, instruction))
         code = alone_least(lower, instruction, &least_s, st);

@@ -47,6 +47,8 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
     const struct option_row *varied =
         workload_kind(point.work.op) == ON_MODEL ? varied_option(settings) : NULL;
     contest->option = option_by_name(workload->variants(&point, &values));
+    if (settings_count(settings, "algorithm") > 1)
+        varied = option_by_name("algorithm");
     if (varied)
         contest->option = varied;
     else if (settings_count(settings, contest->option->name) == 0)

@@ -57,10 +57,16 @@ enum pattern {
     PATTERNS
 };
 
-/* How the collectives of a compiled program go: as its text says (hlo/collective_config.h), by our own schedule, of a kind that is
- * given and on all axes at once, or by whatever is fastest. */
+/* How collectives go: of a compiled program as its text says (hlo/collective_config.h); by our own schedule, of a kind that is
+ * given; or by whatever is fastest. */
 enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHMS };
 const char *algorithm_name(enum algorithm algorithm);
+
+/* A choice of --algorithm is one of these, or, behind them, a pattern by its name. */
+static inline enum pattern pattern_of_choice(int choice)
+{
+    return choice < ALGORITHMS ? PATTERN_RINGS : (enum pattern)(choice - ALGORITHMS + PATTERN_SINGLE_PHASE);
+}
 
 /* Rings that a collective walks at once at most, and parts that a compiler cuts its array into. */
 enum { COLLECTIVE_RINGS = 3, COLLECTIVE_COLOURS = 12 };

@@ -64,7 +64,7 @@ struct point_machine {
 /* How: the schedules of collectives, and how a model is compiled. */
 struct point_schedule {
     int ring;                /* enum ring_kind, or CHOICE_OPEN */
-    int algorithm;           /* modules: enum algorithm, or CHOICE_OPEN */
+    int algorithm;           /* enum algorithm, behind them patterns (pattern_of_choice()), or CHOICE_OPEN */
     int all_to_all;          /* enum all_to_all */
     int routes;              /* collective-permute: link-disjoint routes that share the bytes */
     bool keep_ties;          /* all-to-all */

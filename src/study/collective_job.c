@@ -39,6 +39,19 @@ static int read_size(struct collective_job *c, const struct point *point, struct
     return 0;
 }
 
+static int read_algorithm(struct collective_job *c, int choice, struct status *st)
+{
+    c->best = choice == ALGORITHM_BEST;
+    c->pattern = pattern_of_choice(choice);
+    if (choice == ALGORITHM_AS_COMPILED)
+        return status_fail(st, STATUS_INPUT,
+                           "--algorithm as-compiled: only compiled text says how; write schedule or best");
+    if (!collective_has_pattern(c->collective, c->pattern))
+        return status_fail(st, STATUS_INPUT, "--algorithm %s does not apply to %s; write schedule or best",
+                           pattern_name(c->pattern), c->collective->name);
+    return 0;
+}
+
 /* The schedule: asked for, or the profile's. */
 static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
 {
@@ -54,7 +67,7 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     if (st->code < 0)
         return status_prefix(st, "chip %s: ", job->machine.chip->name);
     c->kind = (enum ring_kind)kind;
-    return 0;
+    return read_algorithm(c, point->schedule.algorithm, st);
 }
 
 /* Which chips do a collective together: the rings that they walk, whom each sends to, how much each pair moves. */
@@ -195,6 +208,7 @@ struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
+                                   .pattern = c->pattern,
                                    .all_to_all = (enum all_to_all)job->point->schedule.all_to_all,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
@@ -221,9 +235,9 @@ int collective_job_append(struct job *job, bool timing_only, struct program *pro
 {
     struct collective_job *c = job->state;
     const struct mesh *mesh = &job->machine.mesh;
+    int code = ring_choice_settle(c, job, mesh, st);
     struct collective_spec spec = collective_job_spec(job);
     spec.timing_only = timing_only;
-    int code = ring_choice_settle(c, job, mesh, st);
     if (code == 0)
         code = ring_choice_spec(c, mesh, &spec, st);
     return code < 0 ? code : c->collective->build(&spec, program, before, after, st);
@@ -255,8 +269,11 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     RESULT_PUT(result->axes, point->work.groups ? point->work.groups : c->axes_text);
     if (c->collective->has_algorithms)
         RESULT_PUT(result->strategy, all_to_all_name((enum all_to_all)point->schedule.all_to_all));
-    if (c->uses_ring) {
+    if (c->best || c->pattern != PATTERN_RINGS)
+        RESULT_PUT(result->strategy, pattern_name(c->pattern));
+    if (c->uses_ring && c->pattern == PATTERN_RINGS)
         RESULT_PUT(result->ring, ring_kind_name(c->kind));
+    if (c->uses_ring) {
         RESULT_PUT(result->reference_option, "ring");
         RESULT_PUT(result->reference, ring_kind_name(RING_UNI));
     }
@@ -266,6 +283,8 @@ static int collective_describe(const struct job *job, const struct trace *trace,
         result->algbw_Bps = bytes / result->time_s;
         result->busbw_Bps = result->algbw_Bps * collective_busbw_factor(c->collective, c->group_chips);
     }
+    if (c->pattern != PATTERN_RINGS)
+        return 0;
     RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
     RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
     return 0;

@@ -21,6 +21,8 @@ struct collective_job {
     int group_chips;
     struct ring_choice choice;
     enum ring_kind kind;
+    enum pattern pattern;
+    bool best; /* kind and pattern are what is fastest, when the rings are chosen */
     bool uses_ring;
     int64_t elements;
     int32_t *target;        /* permutes; or NULL */

@@ -47,6 +47,8 @@ static int read_rates(struct roofline *roofline, const struct point *point, cons
 /* Who names a kind of ring asks for it. */
 static enum algorithm algorithm_of(const struct point *point)
 {
+    if (point->schedule.algorithm >= ALGORITHMS)
+        return ALGORITHM_SCHEDULE;
     if (point->schedule.algorithm != CHOICE_OPEN)
         return (enum algorithm)point->schedule.algorithm;
     return point->schedule.ring != CHOICE_OPEN ? ALGORITHM_SCHEDULE : ALGORITHM_AS_COMPILED;
@@ -64,6 +66,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
                                       .exchange_kind = (enum ring_kind)exchange_kind,
                                       .algorithm = algorithm_of(point),
+                                      .pattern = pattern_of_choice(point->schedule.algorithm),
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,

@@ -133,9 +133,13 @@ static int time_best(struct collective_job *c, const struct job *job, const stru
 {
     struct collective_spec spec = collective_job_spec(job);
     int code = ring_choice_spec(c, mesh, &spec, st);
-    if (code == 0)
+    if (code == 0 && c->best)
+        code = collective_best(c->collective, mesh->slice, &spec, time_s, st);
+    else if (code == 0)
         code = collective_best_share(c->collective, mesh->slice, &spec, time_s, st);
     memcpy(c->choice.share, spec.share, sizeof spec.share);
+    c->choice.kind = spec.kind;
+    c->choice.pattern = spec.pattern;
     return code;
 }
 
@@ -148,29 +152,39 @@ static bool has_shares(struct collective_job *c, const struct job *job, const st
 
 /* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
  * take, and one ring through a pod is many steps, nothing needs to be simulated. */
+static int choose(struct collective_job *c, const struct job *job, const struct mesh *mesh, struct status *st)
+{
+    struct ring_choice *choice = &c->choice, lines;
+    double lines_s, rings_s = c->best ? NAN : ring_choice_ideal_s(c, job);
+    swap(choice);
+    int code = time_best(c, job, mesh, &lines_s, st);
+    if (code < 0 || rings_s >= lines_s)
+        return code;
+    lines = *choice;
+    swap(choice);
+    code = time_best(c, job, mesh, &rings_s, st);
+    if (lines_s <= rings_s * (1 + 1e-9))
+        *choice = lines;
+    return code;
+}
+
 int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
                        struct status *st)
 {
     struct ring_choice *choice = &c->choice;
-    int share[COLLECTIVE_RINGS], code = 0;
-    double rings_s, lines_s;
+    double time_s;
+    int code = 0;
     if (choice->settled)
         return 0;
     choice->settled = true;
-    choice->weighed = choice->other.rings > 0 || has_shares(c, job, mesh);
-    if (choice->other.rings == 0)
-        return choice->weighed ? time_best(c, job, mesh, NULL, st) : 0;
-    rings_s = ring_choice_ideal_s(c, job);
-    swap(choice);
-    code = time_best(c, job, mesh, &lines_s, st);
-    if (code == 0 && !(rings_s >= lines_s)) {
-        memcpy(share, choice->share, sizeof share);
-        swap(choice);
-        code = time_best(c, job, mesh, &rings_s, st);
-        if (lines_s <= rings_s * (1 + 1e-9)) {
-            swap(choice);
-            memcpy(choice->share, share, sizeof share);
-        }
+    choice->weighed = choice->other.rings > 0 || c->best || has_shares(c, job, mesh);
+    if (choice->other.rings > 0)
+        code = choose(c, job, mesh, st);
+    else if (choice->weighed)
+        code = time_best(c, job, mesh, c->best ? &time_s : NULL, st);
+    if (c->best) {
+        c->kind = choice->kind;
+        c->pattern = choice->pattern;
     }
     ring_set_free(&choice->other);
     return code;

@@ -31,6 +31,8 @@ struct ring_choice {
     struct ring_set set;
     struct ring_set other;       /* the lines, as long as it is open which are faster */
     int share[COLLECTIVE_RINGS]; /* of the set's rings (collective_spec); all 0: the array is cut equally */
+    enum ring_kind kind;         /* of c->best: the fastest on the set's rings */
+    enum pattern pattern;
     bool settled, weighed;       /* weighed: by what they take with an array of that size */
     int64_t *pair_elements;      /* ragged: as the set numbers the group, where the mesh does not; or NULL */
 };
