@@ -9,8 +9,6 @@
 #include "report/table.h"
 #include "study/time_breakdown.h"
 
-enum { TOP = 10 };
-
 /* What a row, or several, have of the step: what they compute, and what the chip waits for them. */
 static double share_s(const struct amounts *sum)
 {
@@ -68,30 +66,23 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
     return row_groups_end(&categories, table_end(&table, out, st), st);
 }
 
-/* The rows of the largest numbers, which have any, first; what is equal in the order of the module. */
-struct ranked {
-    double seconds;
-    const struct module_row *row;
-};
-
 static int most_first(const void *a, const void *b)
 {
-    const struct ranked *left = a, *right = b;
+    const struct ranked_row *left = a, *right = b;
     if (left->seconds != right->seconds)
         return left->seconds < right->seconds ? 1 : -1;
     return left->row->instruction < right->row->instruction ? -1 : 1;
 }
 
-/* How many there are; of collectives by what they leave exposed, else of all by what they take. NULL if memory is out. What
- * takes less than a millionth of the step, as work on scalars does, is not among them. */
-static struct ranked *rank(const struct module_rows *rows, bool collectives, double total_s, int32_t *count)
+struct ranked_row *module_rank(const struct module_rows *rows, bool collectives, double total_s,
+                               int32_t *count)
 {
-    struct ranked *ranked = malloc(((size_t)rows->rows + 1) * sizeof *ranked);
+    struct ranked_row *ranked = malloc(((size_t)rows->rows + 1) * sizeof *ranked);
     *count = 0;
-    for (const struct module_row *row = rows->row; ranked && row < rows->row + rows->rows; row++) {
+    for (struct module_row *row = rows->row; ranked && row < rows->row + rows->rows; row++) {
         double seconds = collectives ? row->sum.exposed_s : row->sum.time_s;
         if (seconds > 1e-6 * total_s && (!collectives || row->collective >= 0))
-            ranked[(*count)++] = (struct ranked){seconds, row};
+            ranked[(*count)++] = (struct ranked_row){seconds, row};
     }
     if (*count > 0)
         qsort(ranked, (size_t)*count, sizeof *ranked, most_first);
@@ -132,7 +123,7 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
 {
     enum { OPS = 7, HBM };
     int32_t count;
-    struct ranked *slowest = rank(rows, false, total_s, &count);
+    struct ranked_row *slowest = module_rank(rows, false, total_s, &count);
     if (!slowest)
         return status_nomem(st);
     struct table table =
@@ -145,7 +136,7 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
         "# the instructions that take longest, of %d that take time; rate over intensity, operations of a "
         "byte of HBM, is a point on the roofline\n",
         count);
-    for (int32_t r = 0; r < count && r < TOP; r++) {
+    for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
         const struct module_row *row = slowest[r].row;
         table_text(&table, name_of(rows, row));
         table_text(&table, module_row_category(rows, row));
@@ -161,18 +152,28 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
     return table_end(&table, out, st);
 }
 
-static int print_most_exposed(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
+int module_print_exposed(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     int32_t count;
-    struct ranked *exposed = rank(rows, true, total_s, &count);
+    char head[256];
+    struct ranked_row *exposed = module_rank(rows, true, total_s, &count);
     if (!exposed)
         return status_nomem(st);
-    struct table table =
-        table_of("collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), "
-                 "share (%), source, op_name");
+    snprintf(head, sizeof head,
+             "collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), share (%%), %s%s%s"
+             "source, op_name",
+             rows->gains ? "saves (us), " : "",
+             rows->gains ? algorithm_name(rows->job->options.algorithm) : "",
+             rows->gains ? " (us), uni (us), bidi (us), bidi-half (us), " : "");
+    struct table table = table_of(head);
     if (count > 0)
-        fprintf(out, "# the collectives that the chip waits for most, of %d that it waits for\n", count);
-    for (int32_t r = 0; r < count && r < TOP; r++) {
+        fprintf(
+            out, "# the collectives that the chip waits for most, of %d that it waits for%s\n", count,
+            rows->gains
+                ? "; saves is what the step, simulated again, takes less where this one takes no time; then "
+                  "one execution alone, as it is and by each kind of ring"
+                : "");
+    for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
         const struct module_row *row = exposed[r].row;
         char groups[MODULE_ROW_TEXT];
         table_text(&table, name_of(rows, row));
@@ -184,6 +185,8 @@ static int print_most_exposed(const struct module_rows *rows, double total_s, FI
         table_number(&table, row->sum.time_s / row->sum.executions);
         table_number(&table, row->sum.exposed_s);
         table_number(&table, row->sum.exposed_s / total_s);
+        for (int g = 0; g < GAINS && rows->gains; g++)
+            table_number(&table, row->gain_s[g]);
         put_origin(&table, rows, row);
     }
     free(exposed);
@@ -213,7 +216,7 @@ static void print_trips(const struct module_rows *rows, FILE *out)
 int module_print_compiled(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     if (print_categories(rows, total_s, out, st) < 0 || print_slowest(rows, total_s, out, st) < 0 ||
-        print_most_exposed(rows, total_s, out, st) < 0 || module_print_why(rows, out, st) < 0)
+        module_print_exposed(rows, total_s, out, st) < 0 || module_print_why(rows, out, st) < 0)
         return st->code;
     print_trips(rows, out);
     return 0;

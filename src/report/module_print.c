@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "report/module_print.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/csv.h"
 #include "report/table.h"
-
-enum { TOP = 10 };
 
 static const struct module *module_of(const struct module_rows *rows)
 {
@@ -52,33 +49,24 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
     return row_groups_end(&classes, table_end(&table, out, st), st);
 }
 
-static int longer_row_first(const void *a, const void *b)
-{
-    const struct module_row *left = *(const struct module_row *const *)a,
-                            *right = *(const struct module_row *const *)b;
-    if (left->sum.time_s != right->sum.time_s)
-        return left->sum.time_s < right->sum.time_s ? 1 : -1;
-    return left->instruction < right->instruction ? -1 : 1;
-}
-
 static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
 {
     const struct module *module = module_of(rows);
-    const struct module_row **row = malloc(((size_t)rows->rows + 1) * sizeof *row);
-    if (!row)
+    int32_t count;
+    struct ranked_row *longest = module_rank(rows, false, total_s, &count);
+    if (!longest)
         return status_nomem(st);
     struct table table =
         table_of("instruction, opcode, bound, count (), each (us), all (us), exposed (us), share (%)");
-    for (int32_t r = 0; r < rows->rows; r++)
-        row[r] = &rows->row[r];
-    qsort(row, (size_t)rows->rows, sizeof *row, longer_row_first);
-    fprintf(out, "# the instructions that take longest, of %d that take time\n", rows->rows);
-    for (int32_t r = 0; r < rows->rows && r < TOP && row[r]->sum.time_s > 0; r++)
-        table_row(&table, module_word(module, module_at(module, row[r]->instruction)->name),
-                  module_row_opcode(rows, row[r]), module_row_bound(rows, row[r]), row[r]->sum.executions,
-                  row[r]->sum.time_s / row[r]->sum.executions, row[r]->sum.time_s, row[r]->sum.exposed_s,
-                  total_s > 0 ? row[r]->sum.time_s / total_s : NAN);
-    free(row);
+    fprintf(out, "# the instructions that take longest, of %d that take time\n", count);
+    for (int32_t r = 0; r < count && r < MODULE_TOP; r++) {
+        const struct module_row *row = longest[r].row;
+        table_row(&table, module_word(module, module_at(module, row->instruction)->name),
+                  module_row_opcode(rows, row), module_row_bound(rows, row), row->sum.executions,
+                  row->sum.time_s / row->sum.executions, row->sum.time_s, row->sum.exposed_s,
+                  row->sum.time_s / total_s);
+    }
+    free(longest);
     return table_end(&table, out, st);
 }
 
@@ -168,6 +156,8 @@ static int print_model(const struct module_rows *rows, double total_s, FILE *out
     if (module_print_breakdown(rows, total_s, out, st) < 0 || module_print_memory(rows, out, st) < 0 ||
         module_print_parts(rows, out, st) < 0 || print_classes(rows, out, st) < 0)
         return st->code;
+    if (rows->gains && module_print_exposed(rows, total_s, out, st) < 0)
+        return st->code;
     return print_top(rows, total_s, out, st);
 }
 
@@ -177,8 +167,8 @@ int module_print(const struct module_rows *rows, double total_s, FILE *out, stru
                                    : module_print_compiled(rows, total_s, out, st);
     print_branches(rows, out);
     print_remote(rows, out);
-    if (code == 0 && (module_print_schedules(rows, out, st) < 0 || module_print_gains(rows, out, st) < 0))
-        return st->code;
+    if (code == 0)
+        code = module_print_schedules(rows, out, st);
     return code < 0 ? code : print_uncosted(rows, out, st);
 }
 
@@ -186,11 +176,10 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
 {
     static const char *const labels[] = {"phase", "layer", "what"};
     const struct module *module = module_of(rows);
-    bool gains = rows->gains >= 0;
 #define COLUMNS                                                                                              \
     "hlo_op_name,category,tf_op_name,source_info,occurrences,total_time_s,avg_time_s,exposed_time_s,flops,"  \
     "hbm_bytes,ici_bytes,bound_by,estimated_s,groups,phase,layer,what"
-    csv_names(csv, gains ? COLUMNS ",saves_s,alone_s,uni_s,bidi_s,bidi_half_s" : COLUMNS);
+    csv_names(csv, rows->gains ? COLUMNS ",saves_s,alone_s,uni_s,bidi_s,bidi_half_s" : COLUMNS);
 #undef COLUMNS
     for (const struct module_row *row = rows->row; row < rows->row + rows->rows; row++) {
         const struct amounts *sum = &row->sum;
@@ -198,13 +187,14 @@ void module_write(const struct module_rows *rows, struct csv_writer *csv)
         for (int l = 0; l < 3; l++)
             if (!module_label(module, row->instruction, labels[l], label[l], sizeof label[l]))
                 label[l][0] = '\0';
-        csv_row(csv, gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt",
+        csv_row(csv, rows->gains ? "ttttrrrrrrrtrttttrrrrr" : "ttttrrrrrrrtrtttt",
                 module_word(module, module_at(module, row->instruction)->name),
                 module_row_category(rows, row), module_op_name(&rows->job->module, row->instruction, op_name),
                 module_source(&rows->sources, row->instruction, source), sum->executions, sum->time_s,
                 sum->time_s / sum->executions, sum->exposed_s, sum->flops, sum->hbm_bytes, sum->ici_bytes,
                 module_row_bound(rows, row), module_row_estimated_s(rows, row),
-                module_row_groups(rows, row, text), label[0], label[1], label[2], row->saves_s, row->alone_s,
-                row->kind_s[RING_UNI], row->kind_s[RING_BIDI], row->kind_s[RING_BIDI_HALF]);
+                module_row_groups(rows, row, text), label[0], label[1], label[2], row->gain_s[GAIN_SAVES],
+                row->gain_s[GAIN_ALONE], row->gain_s[GAIN_KINDS + RING_UNI],
+                row->gain_s[GAIN_KINDS + RING_BIDI], row->gain_s[GAIN_KINDS + RING_BIDI_HALF]);
     }
 }

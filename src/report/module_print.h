@@ -29,10 +29,20 @@ int module_print_why(const struct module_rows *rows, FILE *out, struct status *s
 /* By which schedules a compiled text says that its collectives go. Part of module_print(). */
 int module_print_schedules(const struct module_rows *rows, FILE *out, struct status *st);
 
-/* What would be gained if the collectives that are exposed most took no time, or went by other schedules: found by simulating the
- * step, of so many seconds, again for each of ten. And as a table, part of module_print(). */
+/* The rows that take longest, or the collectives that are exposed most, those first, which take more than a millionth of the
+ * step, and how many they are. NULL if memory is out; else the caller's to free(). Ten of them are printed. */
+enum { MODULE_TOP = 10 };
+struct ranked_row {
+    double seconds;
+    struct module_row *row;
+};
+struct ranked_row *module_rank(const struct module_rows *rows, bool collectives, double total_s,
+                               int32_t *count);
+
+/* The collectives that are exposed most, and what would be gained if they took no time, or went by other schedules, where that is
+ * known: it is found by simulating the step, of so many seconds, again for each of ten. Part of module_print(). */
+int module_print_exposed(const struct module_rows *rows, double total_s, FILE *out, struct status *st);
 int module_gains_find(struct module_rows *rows, double total_s, struct status *st);
-int module_print_gains(const struct module_rows *rows, FILE *out, struct status *st);
 
 /* Of a model's step, where its time went (time_breakdown.h). Part of module_print(). */
 int module_print_breakdown(const struct module_rows *rows, double total_s, FILE *out, struct status *st);

@@ -75,10 +75,9 @@ static void describe(struct module_row *row, const struct module_job *job, int32
 {
     const struct module *module = &job->module;
     *row = (struct module_row){.instruction = instruction,
-                               .collective = lower_collective_in(module, instruction),
-                               .saves_s = NAN,
-                               .alone_s = NAN,
-                               .kind_s = {NAN, NAN, NAN}};
+                               .collective = lower_collective_in(module, instruction)};
+    for (int g = 0; g < GAINS; g++)
+        row->gain_s[g] = NAN;
     if (row->collective < 0) {
         double seconds;
         struct cost cost = lower_cost(&job->lower, instruction, &seconds);
@@ -161,7 +160,7 @@ int module_rows_init(struct module_rows *rows, const struct module_job *job, con
     const struct module *module = &job->module;
     struct queue queue;
     struct instruction_time *took = NULL;
-    *rows = (struct module_rows){.job = job, .program = run->timing.whole, .trace = trace, .gains = -1};
+    *rows = (struct module_rows){.job = job, .program = run->timing.whole, .trace = trace};
     int32_t *row_of = malloc(((size_t)module->instructions + 1) * sizeof *row_of);
     rows->row = malloc(((size_t)module->instructions + 1) * sizeof *rows->row);
     int code = row_of && rows->row ? 0 : status_nomem(st);

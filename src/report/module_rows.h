@@ -48,6 +48,10 @@ struct waited {
     int32_t item;  /* ... which item of the lowered module that is */
 };
 
+/* Of a collective: what the step takes less if this one takes no time; one execution alone, as it is and by each kind of ring,
+ * NaN where it has no rings. */
+enum gain { GAIN_SAVES, GAIN_ALONE, GAIN_KINDS, GAINS = GAIN_KINDS + RING_KINDS };
+
 struct module_row {
     int32_t instruction;
     int32_t collective;          /* the collective in it, or -1 */
@@ -59,10 +63,8 @@ struct module_row {
     double bytes; /* of the whole array of a collective, one execution */
     bool product, uncosted;
     enum bound_kind bound; /* of a product */
-    /* Of the collectives that are exposed most, by their number from 1; 0: none of them. What the step takes less if this one takes
-     * no time; one execution alone, as it is and by each kind of ring, NaN where it has no rings. */
-    int gain;
-    double saves_s, alone_s, kind_s[RING_KINDS];
+    double gain_s
+        [GAINS]; /* NaN of all but the collectives that are exposed most, once module_gains_find() has been */
 };
 
 struct module_rows {
@@ -72,7 +74,7 @@ struct module_rows {
     struct sources sources;
     struct module_row *row; /* in the order of the first execution */
     int32_t rows;
-    int gains; /* rows with a gain, -1 until module_gains_find() */
+    bool gains; /* module_gains_find() has been */
 };
 
 int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,
