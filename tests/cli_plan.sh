@@ -27,6 +27,8 @@ gathers='bf16[1024@X,2048@Y] . bf16[2048,1024] -> bf16[1024,1024]'
 plan "all-gather left columns over Y, then all-gather left rows over X, then multiply 1024x2048 . 2048x1024; --gather after is possible, too" \
     "$gathers" --slice 4x4 --mesh X=4,Y=4 --strategy uni
 "$icisim" run "$gathers" --slice 4x4 --mesh X=4,Y=4 --strategy uni --plan auto | grep -q 'over Y.*--plan textbook'
+# side by side all strategies go by the plan that is fastest for them
+[ "$("$icisim" compare "$reshard" --slice 4x4 --mesh X=4,Y=4 | grep -cE '^ +(naive|uni|bidi|bidi-half) +2[0-9]\.')" = 4 ]
 
 # by the chip file's rates of compiled loops: (256 512 + 512 64 + 256 64) 2 B / (0.85 0.81 TB/s) + 1.2 us
 timed=("bf16[1024@X,512] . bf16[512,256@Y] -> bf16[1024@X,256@Y]" --chip v5e --slice 4x4 --mesh X=4,Y=4)

@@ -53,6 +53,10 @@ static int choose_contest(struct settings *settings, struct contest *contest, st
         contest->option = varied;
     else if (settings_count(settings, contest->option->name) == 0)
         code = settings_add(settings, contest->option, values, st);
+    const struct option_row *plan = option_by_name("plan");
+    if (code == 0 && workload_kind(point.work.op) == ON_MATMUL && settings_count(settings, plan->name) == 0 &&
+        !option_is_given(&point, "gather")) /* each strategy by the plan that is fastest for it */
+        code = settings_add(settings, plan, "auto", st);
     const struct setting *setting = &settings->of[option_index(contest->option)];
     contest->variants = setting->count;
     contest->names = (const char *const *)setting->text;
@@ -190,8 +194,11 @@ const struct command command_compare = {
     .what = "puts schedules side by side: rings of a collective, strategies of a matmul; models, or their "
             "meshes; two "
             "compilations of a step",
-    .more = "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
-            "overtakes bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has.",
+    .more =
+        "Without --ring all three rings are compared. Below the table stands the size at which bidi-half "
+        "overtakes bidi, found by simulation from 1KiB to 1TiB, whatever sizes the table has. Each strategy "
+        "of "
+        "a matmul goes by the plan that is fastest for it; --plan textbook compares them by the textbook's.",
     .bit = FOR_COMPARE,
     .run = compare,
 };
