@@ -56,10 +56,14 @@ double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, doub
     return efficiency_of(&chip->efficiency[dtype], flop);
 }
 
+double chip_hbm_limit_bytes(const struct chip *chip)
+{
+    return (double)(chip->hbm_limit_bytes ? chip->hbm_limit_bytes : chip->hbm_bytes);
+}
+
 double chip_device_hbm_bytes(const struct chip *chip)
 {
-    uint64_t bytes = chip->hbm_limit_bytes ? chip->hbm_limit_bytes : chip->hbm_bytes;
-    return (double)bytes / (chip->cores > 1 ? chip->cores : 1);
+    return chip_hbm_limit_bytes(chip) / (chip->cores > 1 ? chip->cores : 1);
 }
 
 double chip_hbm_efficiency(const struct chip *chip, double bytes)

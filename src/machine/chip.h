@@ -140,7 +140,9 @@ int chip_peak(const struct chip *chip, enum dtype_id dtype, double *flops, struc
 /* The share that so much work reaches: of the peak a matmul of `flop` operations, of HBM's bandwidth a compute that moves
  * `bytes`. */
 double chip_matmul_efficiency(const struct chip *chip, enum dtype_id dtype, double flop);
-/* What a program may take of the HBM of one of the chip's devices; 0: not known. */
+/* What programs may take of the chip's HBM: what the compiler lets them have, where that is known, else all of it; and of the HBM of
+ * one of its devices. 0: not known. */
+double chip_hbm_limit_bytes(const struct chip *chip);
 double chip_device_hbm_bytes(const struct chip *chip);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
 

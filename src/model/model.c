@@ -60,12 +60,28 @@ double model_memory_bytes(const struct model_size *size, enum remat remat)
     return sum;
 }
 
+enum memory_fit memory_fit(double bytes, double limit_bytes)
+{
+    static const double doubt = 0.1;
+    if (bytes < (1 - doubt) * limit_bytes)
+        return MEMORY_FITS;
+    return bytes <= (1 + doubt) * limit_bytes ? MEMORY_TIGHT : MEMORY_OVER;
+}
+
+const char *memory_fit_name(enum memory_fit fit)
+{
+    static const char *const names[] = {
+        [MEMORY_FITS] = "fits", [MEMORY_TIGHT] = "tight", [MEMORY_OVER] = "over"};
+    return names[fit];
+}
+
 int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st)
 {
     double need = model_memory_bytes(size, remat);
-    if (most_bytes <= 0 || need <= most_bytes)
+    if (most_bytes <= 0 || memory_fit(need, most_bytes) != MEMORY_OVER)
         return 0;
-    return status_fail(st, STATUS_MEMORY, "the step takes %.4g GB of each chip's memory, which has %.4g GB",
+    return status_fail(st, STATUS_MEMORY,
+                       "the step takes %.4g GB of each chip's memory, of which a program may have %.4g GB",
                        need * 1e-9, most_bytes * 1e-9);
 }
 

@@ -90,15 +90,22 @@ struct model_size {
 
 /* What a run asks of a model besides its point. Zeroed: the whole step, for its time. */
 struct model_options {
-    int layers_most;          /* at most so many equal layers are built; 0: all of them */
-    bool same_time;           /* layers whose routings differ are all built, since their times differ */
-    int draw;                 /* of a model with experts: which of its routings */
-    bool numbers;             /* what the inputs hold is wanted, too */
-    double memory_most_bytes; /* a model that needs more of each chip is refused before it is built; 0: any */
+    int layers_most; /* at most so many equal layers are built; 0: all of them */
+    bool same_time;  /* layers whose routings differ are all built, since their times differ */
+    int draw;        /* of a model with experts: which of its routings */
+    bool numbers;    /* what the inputs hold is wanted, too */
+    double
+        memory_limit_bytes; /* a model that is over it on each chip is refused before it is built; 0: any */
 };
 
-/* All of it, in bytes a chip; and is that what the options allow? STATUS_MEMORY if not. */
+/* All of it, in bytes a chip. */
 double model_memory_bytes(const struct model_size *size, enum remat remat);
+
+/* Does it fit what a program may have? The rule is right within a tenth, so that nothing surer than "tight" can be said there. */
+enum memory_fit { MEMORY_FITS, MEMORY_TIGHT, MEMORY_OVER };
+enum memory_fit memory_fit(double bytes, double limit_bytes);
+const char *memory_fit_name(enum memory_fit fit);
+/* STATUS_MEMORY where it is over what the options allow. */
 int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st);
 
 struct model {

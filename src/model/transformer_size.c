@@ -2,100 +2,127 @@
 /*
  * What a transformer's step needs of each chip's memory, and how many operations the model takes.
  *
- * Weights, gradients and state: what a chip holds of each. Gathered: the weights of the layer that computes and of those that
- * are fetched ahead; gradients: also those of one layer before they are handed out. Of a token and layer the backward pass
- * needs, d wide: the block's input, its norms' results, the sum after attention; q, k, v and what attention makes of them (and a
- * number a head by which flash attention recomputes its scores, or the scores); the feed-forward part's products, and what
- * they become together; and the norms' two scales. All but these are cut by tp. With remat it keeps less, and needs the rest
- * for one layer at a time. Of a layer with experts it needs the rows that are sent, and what experts make of them, instead of
- * the feed-forward part's products; of both kinds of layer the larger one is what is gathered or recomputed.
+ * Memory is what XLA has at the peak of a training step: one of two moments, whichever needs more. The rule and its coefficients
+ * were read off compiled programs (dense ones, f32 weights and Adam, bf16 between): most of 24 within 5 %.
+ *
+ * In the backward loop over the layers there are: parameters and state; the gradients of all layers, and that of the head, still in
+ * the type of compute; copies of the layers' own shards in that type, as the cast is hoisted out of the loops; what is kept of
+ * each layer; and what one layer works with: with full recomputation its weights, gathered, some arrays as wide as the feed-forward
+ * part, some as wide as the model, and scores where attention is plain.
+ * At the head there are: parameters and state, the copies, what is kept, the head gathered, its gradient, and the logits with, where
+ * it is gathered, their cotangent, in the type of compute: no f32 logits exist anywhere.
+ *
+ * Of a layer with experts the rows that are sent, and what experts make of them, are there instead of the feed-forward part's
+ * products; of both kinds of layer the larger one is what computes. Gradients of several micro-batches are summed beside the loop's.
  */
 #include <math.h>
+#include <string.h>
 
 #include "model/transformer.h"
 
-/* Bytes of a token and layer: cut by tp, and not. */
-struct kept {
-    double cut, whole;
-};
-
-/* Of a block, with experts or without; what goes to experts is apart. */
-static struct kept kept_bytes(const struct transformer *t, enum remat remat, bool experts)
+static double type_bytes(const struct transformer *t)
 {
-    double tp = axis_list_size(&t->tp, &t->axes), of_type = dtype_info(t->compute)->bytes;
-    double d = (double)t->d, q = (double)(t->heads * t->head_dim);
-    double ff = experts ? 0 : (double)t->ff;
-    double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * tp; /* with copies */
-    if (remat == REMAT_FULL) {
-        const double of[WEIGHTS] = {[WEIGHT_Q] = q,
-                                    [WEIGHT_K] = kv / 2,
-                                    [WEIGHT_V] = kv / 2,
-                                    [WEIGHT_O] = d,
-                                    [WEIGHT_GATE] = ff,
-                                    [WEIGHT_UP] = ff,
-                                    [WEIGHT_DOWN] = experts ? 0 : d};
-        double width = d + (t->keep & KEEP_ATTENTION ? q : 0);
-        for (enum weight_id id = 0; id < WEIGHTS; id++)
-            width += t->keep & 1u << id ? of[id] : 0;
-        return (struct kept){.cut = of_type * width};
-    }
-    if (remat == REMAT_PRODUCTS)
-        return (struct kept){.cut = of_type * (2 * d + q + kv + (t->gated ? 2 : 1) * ff)};
-    double of_attention = t->attention == ATTENTION_NONE ? 0
-                          : t->kernel == KERNEL_PLAIN    ? of_type * (double)(t->heads * t->sequence)
-                                                         : dtype_info(DTYPE_F32)->bytes * (double)t->heads;
-    return (struct kept){.cut = of_type * (4 * d + 2 * q + kv + (t->gated ? 3 : 2) * ff) + of_attention,
-                         .whole = 2 * dtype_info(DTYPE_F32)->bytes};
+    return dtype_info(t->compute)->bytes;
 }
 
-/* Rows to and from experts, on a device: sent and returned, one for each token and expert; arrived, the results; the products
- * and what becomes of them, in the room that there is. Routers' logits are left out. */
-static double experts_bytes(const struct transformer *t, enum remat remat)
+static double part_size(const struct axis_list *part, const struct transformer *t)
 {
-    double of_type = dtype_info(t->compute)->bytes, d = (double)t->d, ff = (double)t->expert_ff;
-    double rows = (double)(t->moe.buffer * t->moe.chunks),
-           entries = (double)transformer_device_tokens(t) * t->moe.top_k;
-    if (remat == REMAT_FULL)
+    return axis_list_size(part, &t->axes);
+}
+
+/* Elements on a device, of one layer: an array as wide as the feed-forward part, or as its experts in the room that there is. */
+static double inner_elements(const struct transformer *t, bool experts)
+{
+    if (experts)
+        return (double)(t->moe.buffer * t->moe.chunks) * (double)t->expert_ff;
+    return (double)transformer_local_tokens(t) * (double)t->ff / part_size(&t->tp, t);
+}
+
+static double scores_elements(const struct transformer *t)
+{
+    if (t->attention == ATTENTION_NONE || t->kernel != KERNEL_PLAIN)
         return 0;
+    return (double)transformer_local_tokens(t) * (double)t->sequence * (double)t->heads /
+           part_size(&t->tp, t);
+}
+
+/* Rows to and from experts: arrived and their results; sent and returned, one for each token and expert. Routers' logits are left
+ * out. */
+static double rows_elements(const struct transformer *t, enum remat remat)
+{
+    double rows = (double)(t->moe.buffer * t->moe.chunks);
+    double entries = (double)transformer_device_tokens(t) * t->moe.top_k;
+    return (double)t->d * (2 * rows + (remat == REMAT_PRODUCTS ? 1 : 2) * entries);
+}
+
+/* A token's width of what full recomputation keeps of a block. */
+static double kept_width(const struct transformer *t, bool experts)
+{
+    double d = (double)t->d, q = (double)(t->heads * t->head_dim), ff = experts ? 0 : (double)t->ff;
+    double k = (double)transformer_weight(t, WEIGHT_K).local[1] * part_size(&t->tp, t); /* with copies */
+    const double of[WEIGHTS] = {[WEIGHT_Q] = q,
+                                [WEIGHT_K] = k,
+                                [WEIGHT_V] = k,
+                                [WEIGHT_O] = d,
+                                [WEIGHT_GATE] = ff,
+                                [WEIGHT_UP] = ff,
+                                [WEIGHT_DOWN] = experts ? 0 : d};
+    double width = d + (t->keep & KEEP_ATTENTION ? q : 0);
+    for (enum weight_id id = 0; id < WEIGHTS; id++)
+        width += t->keep & 1u << id ? of[id] : 0;
+    return width;
+}
+
+/* What the backward pass needs of a layer, and the forward pass kept. */
+static double kept_bytes(const struct transformer *t, enum remat remat, bool experts)
+{
+    double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t) / part_size(&t->tp, t);
+    double q = (double)(t->heads * t->head_dim), inner = inner_elements(t, experts);
+    double kv = 2 * (double)transformer_weight(t, WEIGHT_K).local[1] * part_size(&t->tp, t);
+    if (remat == REMAT_FULL)
+        return of_type * tokens * kept_width(t, experts);
+    double rows = experts ? of_type * rows_elements(t, remat) : 0;
     if (remat == REMAT_PRODUCTS)
-        return of_type * (rows * (2 * d + (t->gated ? 2 : 1) * ff) + entries * d);
-    return of_type * (rows * (2 * d + (t->gated ? 3 : 2) * ff) + 2 * entries * d);
+        return of_type * (tokens * (2 * (double)t->d + q + kv) + (t->gated ? 2 : 1) * inner) + rows;
+    return of_type * (tokens * (8 * (double)t->d + 2 * q + kv) + 6 * inner + 3 * scores_elements(t)) + rows;
 }
 
-/* What the backward pass needs of a layer. */
-static double layer_bytes(const struct transformer *t, enum remat remat, bool experts)
+static double all_kept_bytes(const struct transformer *t, enum remat remat)
 {
-    struct kept kept = kept_bytes(t, remat, experts);
-    double tp = axis_list_size(&t->tp, &t->axes), tokens = (double)transformer_local_tokens(t);
-    return tokens * (kept.cut / tp + kept.whole) + (experts ? experts_bytes(t, remat) : 0);
-}
-
-static double activations_bytes(const struct transformer *t, enum remat remat)
-{
-    int tp = axis_list_size(&t->tp, &t->axes);
-    double tokens = (double)transformer_local_tokens(t), of_type = dtype_info(t->compute)->bytes;
     double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
-    double kept = ((double)t->layers - with) * layer_bytes(t, remat, false);
-    kept += with > 0 ? with * layer_bytes(t, remat, true) : 0;
-    double bytes = t->host ? 0 : kept;
-    if (remat != REMAT_NONE) {
-        double dense = with < (double)t->layers ? layer_bytes(t, REMAT_NONE, false) : 0;
-        bytes += fmax(dense, with > 0 ? layer_bytes(t, REMAT_NONE, true) : 0);
-    }
-    if (tp > 1) /* what is gathered of one layer's input, and of the cotangent of its output */
-        bytes += 2 * of_type * (double)t->d * tokens;
-    return bytes;
+    double kept = ((double)t->layers - with) * kept_bytes(t, remat, false);
+    kept += with > 0 ? with * kept_bytes(t, remat, true) : 0;
+    return t->host ? 0 : kept;
 }
 
-/* Elements of all weights on a chip; of one block's matrices, gathered. */
-static double held_elements(const struct transformer *t)
+/* What one layer works with in the backward loop, besides its weights. */
+static double working_bytes(const struct transformer *t, enum remat remat, bool experts)
+{
+    static const double inners[REMATS] = {[REMAT_NONE] = 2, [REMAT_PRODUCTS] = 5, [REMAT_FULL] = 4};
+    double of_type = type_bytes(t), tokens = (double)transformer_local_tokens(t);
+    double wide = (t->kernel == KERNEL_PLAIN ? 2 : 6) * tokens * (double)t->d;
+    double scores = (remat == REMAT_NONE ? 2 : 3) * scores_elements(t); /* f32: twice the type's */
+    double rows = experts && remat != REMAT_NONE ? rows_elements(t, REMAT_NONE) : 0;
+    return of_type * (inners[remat] * inner_elements(t, experts) + wide + scores + rows);
+}
+
+static double most_working_bytes(const struct transformer *t, enum remat remat)
+{
+    int64_t with = transformer_layers_with(t, WEIGHT_ROUTER);
+    double dense = with < t->layers ? working_bytes(t, remat, false) : 0;
+    return fmax(dense, with > 0 ? working_bytes(t, remat, true) : 0);
+}
+
+/* Elements of weights on a chip: of ids from `first` up to `end`. */
+static double held_elements(const struct transformer *t, enum weight_id first, enum weight_id end)
 {
     double sum = 0;
-    for (enum weight_id id = 0; id < WEIGHTS; id++)
+    for (enum weight_id id = first; id < end; id++)
         sum += (double)transformer_weight(t, id).chunk * (double)transformer_layers_with(t, id);
     return sum;
 }
 
+/* Of one block's matrices, gathered or in the type of compute. */
 static double gathered_elements(const struct transformer *t)
 {
     double both = 0, of[2] = {0};
@@ -112,21 +139,68 @@ static double gathered_elements(const struct transformer *t)
     return both + fmax(of[0], of[1]);
 }
 
+/* Of the one that is largest. */
+static double largest_elements(const struct transformer *t)
+{
+    double largest = 0;
+    for (enum weight_id id = 0; id < BLOCK_WEIGHTS; id++) {
+        struct weight w = transformer_weight(t, id);
+        if (w.dims == 2 && transformer_layers_with(t, id) > 0)
+            largest = fmax(largest, (double)w.local[0] * (double)w.local[1]);
+    }
+    return largest;
+}
+
+/* The two moments. Parameters, state and what is kept are the same in both. What is fetched layers ahead takes the place of what
+ * has been used, weight by weight: so many layers are there, and the one weight that is both used and under way. */
+static void size_loop(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
+{
+    double of_type = type_bytes(t), layers = held_elements(t, 0, BLOCK_WEIGHTS);
+    bool fetched = part_size(&t->fsdp, t) > 1;
+    int layers_gathered = ahead > 0 ? ahead : remat == REMAT_FULL;
+    double gathered = layers_gathered * gathered_elements(t) + (ahead > 0 ? largest_elements(t) : 0);
+    double sums = t->micro_batches > 1 ? held_elements(t, 0, WEIGHTS) : 0;
+    bytes[MEMORY_GRADIENTS] = (layers + sums) * dtype_info(t->gradients)->bytes +
+                              held_elements(t, WEIGHT_UNEMBED, WEIGHTS) * of_type;
+    bytes[MEMORY_GATHERED] += fetched ? gathered * of_type : 0;
+    bytes[MEMORY_ACTIVATIONS] += most_working_bytes(t, remat);
+}
+
+static void size_head(const struct transformer *t, double bytes[MEMORY_KINDS])
+{
+    struct weight head = transformer_weight(t, t->tied ? WEIGHT_EMBED : WEIGHT_UNEMBED);
+    double of_type = type_bytes(t), tp = part_size(&t->tp, t);
+    double whole = (double)head.chunk * part_size(&head.shared, t),
+           tokens = (double)transformer_local_tokens(t);
+    bool fetched = part_size(&t->fsdp, t) > 1;
+    bytes[MEMORY_GRADIENTS] = held_elements(t, WEIGHT_UNEMBED, WEIGHTS) * of_type;
+    bytes[MEMORY_GATHERED] += fetched || t->params != t->compute ? whole * of_type : 0;
+    bytes[MEMORY_LOGITS] = (fetched ? 2 : 1) * tokens * ceil((double)t->vocabulary / tp) * of_type;
+}
+
+static void size_memory(const struct transformer *t, enum remat remat, int ahead, double bytes[MEMORY_KINDS])
+{
+    double held = held_elements(t, 0, WEIGHTS), state = dtype_info(t->state)->bytes;
+    double loop[MEMORY_KINDS] = {
+        [MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes,
+        [MEMORY_STATE] = held * (state * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes),
+        [MEMORY_GATHERED] = t->params != t->compute ? held_elements(t, 0, BLOCK_WEIGHTS) * type_bytes(t) : 0,
+        [MEMORY_ACTIVATIONS] = all_kept_bytes(t, remat)};
+    double head[MEMORY_KINDS], loop_bytes = 0, head_bytes = 0;
+    memcpy(head, loop, sizeof head);
+    size_loop(t, remat, ahead, loop);
+    size_head(t, head);
+    for (enum memory_kind kind = 0; kind < MEMORY_KINDS; kind++) {
+        loop_bytes += loop[kind];
+        head_bytes += head[kind];
+    }
+    memcpy(bytes, loop_bytes >= head_bytes ? loop : head, sizeof loop);
+}
+
 void transformer_size(const struct transformer *t, int ahead, struct model_size *size)
 {
-    double held = held_elements(t), gathered = gathered_elements(t), of_type = dtype_info(t->compute)->bytes;
-    double tp = axis_list_size(&t->tp, &t->axes), tokens = (double)transformer_local_tokens(t);
-    bool fetched = axis_list_size(&t->fsdp, &t->axes) > 1;
-    double state = dtype_info(t->state)->bytes;
-    for (enum remat remat = 0; remat < REMATS; remat++) {
-        double *bytes = size->memory_bytes[remat];
-        bytes[MEMORY_PARAMETERS] = held * dtype_info(t->params)->bytes;
-        bytes[MEMORY_STATE] = held * (state * (t->master ? 2 : 1) + dtype_info(t->momentum)->bytes);
-        bytes[MEMORY_GRADIENTS] = held * dtype_info(t->gradients)->bytes + (fetched ? gathered * of_type : 0);
-        bytes[MEMORY_GATHERED] = fetched || t->params != t->compute ? (1 + ahead) * gathered * of_type : 0;
-        bytes[MEMORY_ACTIVATIONS] = activations_bytes(t, remat);
-        bytes[MEMORY_LOGITS] = tokens * (double)((t->vocabulary + (int64_t)tp - 1) / (int64_t)tp) * 4;
-    }
+    for (enum remat remat = 0; remat < REMATS; remat++)
+        size_memory(t, remat, ahead, size->memory_bytes[remat]);
     double with = (double)transformer_layers_with(t, WEIGHT_ROUTER);
     double forward = ((double)t->layers - with) * transformer_block_flops(t, false);
     forward += with > 0 ? with * transformer_block_flops(t, true) : 0;

@@ -237,7 +237,7 @@ static int build(const struct front_source *source, struct model *model, struct 
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
         code = !s.held ? status_nomem(st)
                        : model_fits(&model->size, (enum remat)point->schedule.remat,
-                                    model->options.memory_most_bytes, st);
+                                    model->options.memory_limit_bytes, st);
         if (code == 0) {
             write_step(&s);
             code = model_close(model, st);

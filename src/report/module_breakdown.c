@@ -49,8 +49,9 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;
-    fputs("# memory of a chip; gathered is of the layers that compute or are fetched ahead, gradients also "
-          "those of one layer before they are shared out\n",
+    fputs("# memory of a chip at its peak, in the backward loop or at the head; gathered: copies in the type "
+          "of compute, and "
+          "weights of layers that compute or are fetched ahead\n",
           out);
     struct table table = table_of(
         "parameters (B), gradients (B), state (B), gathered (B), activations (B), logits (B), all (B)");

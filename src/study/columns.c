@@ -108,6 +108,8 @@ const struct column columns[] = {
      .meaning = "parts: seconds that each part and each transfer takes by itself for a batch: a=0.001 a>b=2e-05 b=0.002"},
     {TEXT(busy), .place = 71, .when = WHEN_KNOWN, .heading = "busy (share)",
      .meaning = "parts: how much of the time of a batch each is at work"},
+    {TEXT(memory_fit), .place = 64, .when = WHEN_KNOWN, .heading = "fit",
+     .meaning = "does that fit: fits, tight (within 10 % of what the compiler lets a program have) or over"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
     {.kind = COLUMN_TEXT, OF(compute_from), .place = 72, .heading = "compute from", .common = "compute from %s,"},

@@ -316,7 +316,7 @@ int job_least(const struct point *point, struct catalog *catalog, struct result 
         return st->code;
     }
     const struct job_options options = {
-        .least = true, .time_only = true, .model.memory_most_bytes = (double)chip->hbm_bytes};
+        .least = true, .time_only = true, .model.memory_limit_bytes = chip_hbm_limit_bytes(chip)};
     int code = job_result_with(point, &options, catalog, result, st);
     result->least_s = result->time_s;
     return code;

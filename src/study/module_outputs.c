@@ -31,10 +31,10 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
         snprintf(text + used, room - used, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
-/* Memory of a device: a chip's, or its share. */
+/* What a program may have of a device: of a chip, or of its share. */
 static double hbm_of(const struct job *job)
 {
-    return (double)job->machine.chip->hbm_bytes / job->machine.mesh.cores;
+    return chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
 }
 
 static double memory_bytes(const struct job *job)
@@ -49,7 +49,7 @@ static void print_cure(const struct job *job, const struct model_size *size, cha
     double hbm = hbm_of(job);
     const double *kind = size->memory_bytes[job->point->schedule.remat];
     for (int remat = job->point->schedule.remat + 1; remat < REMATS; remat++)
-        if (model_memory_bytes(size, (enum remat)remat) <= hbm) {
+        if (memory_fit(model_memory_bytes(size, (enum remat)remat), hbm) != MEMORY_OVER) {
             snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
                      model_memory_bytes(size, (enum remat)remat) * 1e-9);
             return;
@@ -80,11 +80,13 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     result->mfu_frac = size->flops / could;
     result->mfu_half_frac = size->half_flops / could;
     result->mfu_full_frac = size->full_flops / could;
-    if (result->memory_bytes > hbm_of(job)) {
+    enum memory_fit fit = memory_fit(result->memory_bytes, hbm_of(job));
+    snprintf(result->memory_fit, sizeof result->memory_fit, "%s", memory_fit_name(fit));
+    if (fit == MEMORY_OVER) {
         char cure[RESULT_LINE / 2];
         print_cure(job, size, cure, sizeof cure);
         snprintf(result->warning, sizeof result->warning,
-                 "the step takes %.4g GB of each %s's memory, which has %.4g GB; %s",
+                 "the step takes %.4g GB of each %s's memory, of which a program may have %.4g GB; %s",
                  result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm_of(job) * 1e-9,
                  cure);
     }
@@ -96,6 +98,9 @@ static void measure_text(const struct job *job, const struct memory_analysis *me
 {
     double limit_bytes = chip_device_hbm_bytes(job->machine.chip);
     result->memory_bytes = memory->peak_bytes;
+    if (limit_bytes > 0)
+        snprintf(result->memory_fit, sizeof result->memory_fit, "%s",
+                 memory_fit_name(memory_fit(memory->peak_bytes, limit_bytes)));
     if (limit_bytes > 0 && memory->peak_bytes > limit_bytes)
         snprintf(
             result->warning, sizeof result->warning,

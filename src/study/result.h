@@ -50,6 +50,7 @@ struct result {
     char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
+    char memory_fit[RESULT_ID];                  /* memory_fit_name() */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
     double least_s;                 /* that it cannot beat: of a search (job_least()) */
