@@ -3,23 +3,13 @@
  * What is asynchronous and no collective: copies and slices between memories, and what SparseCores do with rows of HBM. Each is
  * issued by its start, beside the queue, and its done holds the queue.
  *
- * A copy takes the bytes of its target: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. It
+ * A copy takes the bytes of its target, padded: from HBM to VMEM once, from HBM to HBM twice; to and from the host they pass PCIe, too. It
  * is a send without links, and shares both with all that runs beside it. Work of a SparseCore takes what its instructions read and
  * write, one after the other on a queue of its own.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "compile/lower_own.h"
 #include "hlo/communication.h"
-
-/* The memory that an array lies in, S(n) in its layout: 0 is HBM, 1 VMEM, 5 the host's. */
-enum { SPACE_HBM = 0, SPACE_HOST = 5 };
-static int space_of(const struct module *module, int32_t shape)
-{
-    const char *space = strstr(module_word(module, module->shape[shape].layout), "S(");
-    return space ? atoi(space + 2) : SPACE_HBM;
-}
+#include "hlo/layout.h"
 
 /* What is copied: the opcode of a start, or of the one instruction of an async-start. */
 static enum opcode copied_by(const struct module *module, int32_t start)
@@ -40,8 +30,8 @@ static void add_copy(const struct module *module, int32_t start, struct traffic 
         return;
     int32_t from = module_at(module, module_operand(module, start, source))->shape,
             to = module_result(module, start);
-    int ends[] = {space_of(module, from), space_of(module, to)};
-    double bytes = shape_bytes(module, source ? from : to);
+    int ends[] = {layout_space(module, from), layout_space(module, to)};
+    double bytes = layout_bytes(module, source ? from : to);
     for (int e = 0; e < 2; e++) {
         traffic->hbm_bytes += ends[e] == SPACE_HBM ? bytes : 0;
         traffic->host_bytes += ends[e] == SPACE_HOST ? bytes : 0;

@@ -222,17 +222,6 @@ static int32_t body_of(const struct module *module, int32_t at)
     return (int32_t)module_number(module, at, ATTR_CALLS, -1);
 }
 
-/* The parameter of a computation that has a number, -1 if there is none. */
-static int32_t parameter_of(const struct module *module, int32_t computation, int number)
-{
-    const struct computation *c = computation < 0 ? NULL : &module->computation[computation];
-    for (int32_t at = c ? c->first : 0; c && at < c->first + c->count; at++)
-        if (module_at(module, at)->opcode == HLO_PARAMETER &&
-            module_number(module, at, ATTR_PARAMETER_NUMBER, -1) == number)
-            return at;
-    return -1;
-}
-
 static double read_bytes(const struct module *module, int32_t value, double whole);
 
 /* Is a value of the body another one, in another layout or type? Then it is only made where it is read. */
@@ -256,7 +245,7 @@ static double used_bytes(const struct module *module, int32_t user, int which, d
         return elements > 0 ? shape_elements(module, i->shape) * (whole / elements) : 0;
     if (update_operand(i->opcode) >= 0 && which == 0)
         return 0;
-    int32_t inner = i->opcode == HLO_FUSION ? parameter_of(module, body_of(module, user), which) : -1;
+    int32_t inner = i->opcode == HLO_FUSION ? module_parameter(module, body_of(module, user), which) : -1;
     double inside = inner >= 0 ? read_bytes(module, inner, whole) : whole;
     return is_recast(module, user, elements) ? fmin(inside, read_bytes(module, user, whole)) : inside;
 }

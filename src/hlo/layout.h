@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to hlo/. */
 /*
  * layout: where an array lies, and what it takes there: bf16[100,100]{1,0:T(8,128)(2,1)S(1)}.
  *

@@ -225,13 +225,9 @@ static int32_t place_of(const struct walk *w, int32_t instruction, const char *p
 static int32_t given_at(const struct module *module, int32_t instruction, bool parameter, int64_t number)
 {
     const struct instruction *i = module_at(module, instruction);
-    if (!parameter)
-        return number < i->operands ? module_operand(module, instruction, (int)number) : -1;
-    int32_t at = module->computation[i->computation].first;
-    while (at <= instruction && (module_at(module, at)->opcode != HLO_PARAMETER ||
-                                 module_number(module, at, ATTR_PARAMETER_NUMBER, 0) != number))
-        at++;
-    return at <= instruction ? at : -1;
+    if (parameter)
+        return module_parameter(module, i->computation, number);
+    return number < i->operands ? module_operand(module, instruction, (int)number) : -1;
 }
 
 /* "{{0}: (1, {}), {1}: (2, {0}, may-alias)}": the place of each result, its operand (or parameter), and the place in that. */

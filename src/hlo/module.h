@@ -232,6 +232,8 @@ int32_t module_result(const struct module *module, int32_t instruction);
 /* The computations that an instruction runs (a fusion, call, while, conditional, async-start, custom-call), not those that it
  * applies to elements, one by one from `which` 0: -1 after the last. Of what is asynchronous the start runs them. */
 int32_t module_called(const struct module *module, int32_t instruction, int which);
+/* The parameter of a computation that has a number, -1 if there is none. */
+int32_t module_parameter(const struct module *module, int32_t computation, int64_t number);
 /* A label of our own: frontend_attributes={layer="3"}; false if it has none. */
 bool module_label(const struct module *module, int32_t instruction, const char *key, char *value, int room);
 /* Does it have one, as it is written: phase="bwd"? */

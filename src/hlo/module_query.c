@@ -77,6 +77,16 @@ int32_t module_result(const struct module *module, int32_t instruction)
     return (int32_t)module->number[shape->first + (i->opcode == HLO_COPY_START ? 0 : 1)];
 }
 
+int32_t module_parameter(const struct module *module, int32_t computation, int64_t number)
+{
+    const struct computation *c = computation < 0 ? NULL : &module->computation[computation];
+    for (int32_t at = c ? c->first : 0; c && at < c->first + c->count; at++)
+        if (module_at(module, at)->opcode == HLO_PARAMETER &&
+            module_number(module, at, ATTR_PARAMETER_NUMBER, -1) == number)
+            return at;
+    return -1;
+}
+
 int32_t module_called(const struct module *module, int32_t instruction, int which)
 {
     const struct instruction *i = module_at(module, instruction);

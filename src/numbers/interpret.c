@@ -37,23 +37,19 @@ static int zeroed(const struct module *module, int32_t shape, struct array *out,
 static int check_argument(const struct module *module, int parameter, const struct array *argument,
                           struct status *st)
 {
-    const struct computation *c = &module->computation[module->entry];
     struct array wanted;
     char text[2][ARRAY_TEXT];
-    for (int32_t at = c->first; at < c->first + c->count; at++) {
-        if (module_at(module, at)->opcode != HLO_PARAMETER ||
-            module_number(module, at, ATTR_PARAMETER_NUMBER, -1) != parameter)
-            continue;
-        if (zeroed(module, module_at(module, at)->shape, &wanted, st) < 0)
-            return st->code;
-        bool same = array_same_shape(&wanted, argument);
-        array_print_shape(&wanted, text[0]);
-        array_free(&wanted);
-        return same ? 0
-                    : interpret_fail(module, at, st, "it is %s on a device, not %s", text[0],
-                                     array_print_shape(argument, text[1]));
-    }
-    return status_fail(st, STATUS_INPUT, "the module has no parameter %d", parameter);
+    int32_t at = module_parameter(module, module->entry, parameter);
+    if (at < 0)
+        return status_fail(st, STATUS_INPUT, "the module has no parameter %d", parameter);
+    if (zeroed(module, module_at(module, at)->shape, &wanted, st) < 0)
+        return st->code;
+    bool same = array_same_shape(&wanted, argument);
+    array_print_shape(&wanted, text[0]);
+    array_free(&wanted);
+    return same ? 0
+                : interpret_fail(module, at, st, "it is %s on a device, not %s", text[0],
+                                 array_print_shape(argument, text[1]));
 }
 
 static const struct operation_rule *find_rule(enum opcode opcode)
