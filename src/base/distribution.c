@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/distribution.h"
 
+#include <stdbool.h>
+#include <stdlib.h>
+
 #include <gsl/gsl_errno.h>
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
@@ -40,18 +43,64 @@ double generator_uniform(struct generator *generator)
     return gsl_rng_uniform(rng_of(generator));
 }
 
+/*
+ * Walker's tables (Knuth 3.4.1): n columns of height 1/n, each cut from at most two of the weights. A weight that is below the
+ * mean has a column that is filled up from one above it, which may be below the mean from then on. F[k] is where the cut
+ * of column k lies in [0, 1), A[k] whose the upper part is. `order` holds the small ones from its start, the others from its end.
+ */
+static void fill_tables(gsl_ran_discrete_t *table, double share[], size_t order[])
+{
+    size_t n = table->K, smalls = 0, bigs = 0;
+    double mean = 1.0 / (double)n;
+    for (size_t k = 0; k < n; k++) {
+        table->A[k] = k; /* its own, up to the top */
+        table->F[k] = 1;
+        order[share[k] < mean ? smalls++ : n - ++bigs] = k;
+    }
+    while (smalls > 0 && bigs > 0) {
+        size_t small = order[--smalls], big = order[n - bigs--];
+        table->A[small] = big;
+        table->F[small] = (double)n * share[small];
+        share[big] -= mean - share[small];
+        if (share[big] < mean)
+            order[smalls++] = big;
+        else if (share[big] > mean)
+            order[n - ++bigs] = big;
+    }
+    for (size_t k = 0; k < n; k++)
+        table->F[k] = (table->F[k] + (double)k) / (double)n;
+}
+
+/* What gsl_ran_discrete_preproc() does, but for its own allocations, which it does not check. */
 int categorical_init(struct categorical **categorical, const double weight[], int n, struct status *st)
 {
-    gsl_error_handler_t *handler = gsl_set_error_handler_off();
-    *categorical = (struct categorical *)gsl_ran_discrete_preproc((size_t)n, weight);
-    gsl_set_error_handler(handler);
-    return *categorical ? 0 : status_nomem(st);
+    size_t size = (size_t)n;
+    gsl_ran_discrete_t *table = calloc(1, sizeof *table);
+    double *share = malloc(size * sizeof *share), sum = 0;
+    size_t *order = malloc(size * sizeof *order);
+    if (table)
+        *table = (gsl_ran_discrete_t){size, malloc(size * sizeof *table->A), malloc(size * sizeof *table->F)};
+    bool failed = !table || !share || !order || !table->A || !table->F;
+    for (int k = 0; k < n; k++)
+        sum += weight[k];
+    for (int k = 0; k < n && !failed; k++)
+        share[k] = weight[k] / sum;
+    if (!failed)
+        fill_tables(table, share, order);
+    free(share);
+    free(order);
+    *categorical = (struct categorical *)table;
+    if (!failed)
+        return 0;
+    categorical_free(*categorical);
+    *categorical = NULL;
+    return status_nomem(st);
 }
 
 void categorical_free(struct categorical *categorical)
 {
     if (categorical)
-        gsl_ran_discrete_free((gsl_ran_discrete_t *)categorical);
+        gsl_ran_discrete_free((gsl_ran_discrete_t *)categorical); /* free() of each part */
 }
 
 int categorical_draw(const struct categorical *categorical, struct generator *generator)

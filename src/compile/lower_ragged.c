@@ -123,16 +123,5 @@ int lower_ragged_most(const struct lower *lower, int32_t instruction, double *by
 
 double lower_ragged_bytes(const struct module *module, int32_t instruction)
 {
-    struct groups groups = {0};
-    struct ragged_rows rows = {0};
-    double sum = 0;
-    int code = module_groups_of(module, instruction, &groups, NULL);
-    if (code == 0)
-        code = ragged_rows_of(module, instruction, groups.size, &rows, NULL);
-    for (int i = 0; rows.row && i < rows.devices * rows.each; i++)
-        sum += (double)rows.row[i];
-    bool said = rows.row != NULL;
-    ragged_rows_free(&rows);
-    groups_free(&groups);
-    return said ? sum * row_bytes(module, instruction) : -1;
+    return ragged_rows_sum(module, instruction) * row_bytes(module, instruction);
 }

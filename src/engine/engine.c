@@ -69,8 +69,6 @@ int engine_run_within(const struct engine *engine, const struct program *program
         return status_fail(st, STATUS_INPUT,
                            "engine %s knows no --tolerance; leave it out, or take --engine event",
                            engine->name);
-    if (engine->prepare)
-        engine->prepare();
     int code = engine->once_a_process ? engine_run_forked(engine, program, limits, trace, st)
                                       : engine->run(program, limits, trace, st);
     if (code == 0 && !(limits->tolerance_frac > 0))

@@ -52,7 +52,8 @@ struct engine {
     bool once_a_process;
     int (*run)(const struct program *program, const struct engine_limits *limits, struct trace *trace,
                struct status *st);
-    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to tell.
+    /* Loads what run() needs, so that a process that forks many runs loads it once; a failure is for run() to tell. Called
+     * after a run that went well: to load may end the process where memory is short.
      * And whether there is anything to load. NULL where nothing needs to be loaded. */
     void (*prepare)(void);
     bool (*is_here)(void);

@@ -4,6 +4,9 @@
  * to a process (locales, signal handlers, an abort) happens to one that nobody needs any more. The trace and
  * the status come back through memory that both processes share. What the engine prints is kept from the terminal:
  * its last line becomes part of the status if it dies.
+ *
+ * What the engine loads is loaded by the child first, which dies of it where memory is short. Only what has gone well there is
+ * loaded here, too, so that later children have it from the start.
  */
 #include <errno.h>
 #include <math.h>
@@ -168,6 +171,8 @@ int engine_run_forked(const struct engine *engine, const struct program *program
         if (code == 0) {
             memcpy(trace->time_s, job.shared->time_s, times_bytes);
             trace->total_s = job.shared->total_s;
+            if (engine->prepare)
+                engine->prepare();
         }
         munmap(job.shared, bytes);
     }

@@ -64,13 +64,12 @@ static int count(struct outputs *outputs, struct status *st)
 }
 
 /* Is it a program of several slices? Of these --collectives shows what they issue, as --count-only does; they are not timed. */
-static bool has_slices(struct outputs *outputs)
+static bool has_slices(struct outputs *outputs, struct status *st)
 {
     struct point point;
-    struct status unused = {0};
     grid_point(&outputs->grid, 0, &point);
     const struct listing *text =
-        workload_kind(point.work.op) == ON_TEXT ? listing_of(&outputs->catalog, &point, &unused) : NULL;
+        workload_kind(point.work.op) == ON_TEXT ? listing_of(&outputs->catalog, &point, st) : NULL;
     return text && module_has_slices(&text->module);
 }
 
@@ -99,9 +98,9 @@ static int run_with(struct settings *settings, struct outputs *outputs, struct r
     if (rows_say_modules(settings, st) < 0 || check_outputs(settings, grid->points, st) < 0)
         return st->code;
     if (settings_flag(settings, "count-only") ||
-        (settings_flag(settings, "collectives") && has_slices(outputs)))
+        (settings_flag(settings, "collectives") && has_slices(outputs, st)))
         return count(outputs, st);
-    if (outputs_open(outputs, st) < 0)
+    if (st->code < 0 || outputs_open(outputs, st) < 0)
         return st->code;
     int code = draws > 0 ? report_draws(grid, draws, &outputs->csv, outputs->table, st)
                          : run_grid(outputs, ranking, st);

@@ -80,6 +80,10 @@ static void work(void *context, int64_t index, void *result)
     grid_point(grid, reference, &point);
     job_result(&point, &sweep->catalog, &compared, &other);
     outcome->reference_s = compared.time_s;
+    if (other.code < 0 && !status_is_refusal(other.code)) { /* the row would lack a speed-up that it has */
+        grid_point(grid, at, &point);
+        job_result_failed(&point, &sweep->catalog, &outcome->result, &other);
+    }
 }
 
 /* Sets the speed-up of a row; false if what it compares with has not come yet. */

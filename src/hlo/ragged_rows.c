@@ -64,6 +64,17 @@ int ragged_rows_of(const struct module *module, int32_t instruction, int each, s
     return code;
 }
 
+double ragged_rows_sum(const struct module *module, int32_t instruction)
+{
+    static const char label[] = RAGGED_ROWS_LABEL "=\"";
+    const char *at = strstr(module_value(module, instruction, ATTR_FRONTEND_ATTRIBUTES), label);
+    double sum = 0;
+    char *end;
+    for (at = at ? at + strlen(label) : ""; *at; at = *end == ',' ? end + 1 : "")
+        sum += (double)strtoll(at, &end, 10);
+    return sum;
+}
+
 int ragged_rows_turned(const struct ragged_rows *rows, const int member[], struct ragged_rows *turned,
                        struct status *st)
 {

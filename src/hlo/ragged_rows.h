@@ -28,6 +28,9 @@ void ragged_rows_free(struct ragged_rows *rows);
 int ragged_rows_of(const struct module *module, int32_t instruction, int each, struct ragged_rows *rows,
                    struct status *st);
 
+/* The sum of the numbers of its label, 0 without one; they have been read before. */
+double ragged_rows_sum(const struct module *module, int32_t instruction);
+
 /* What goes the other way: from position j back to the device that sent it. `member` lists the devices of each group, one
  * group after the other. */
 int ragged_rows_turned(const struct ragged_rows *rows, const int member[], struct ragged_rows *turned,

@@ -202,7 +202,7 @@ static int print_exchanges(const struct experts_report *r, const struct module_r
             table_row(&table, group->key[0], group->key[1], group->key[2], group->all.sum.executions,
                       group->all.sum.bytes, group->all.sum.time_s, group->all.sum.exposed_s);
     }
-    return row_groups_end(&groups, table_end(&table, out, st), st);
+    return row_groups_end(&groups, &table, out, st);
 }
 
 static int print_cost(const struct experts_report *r, FILE *out, struct status *st)

@@ -63,7 +63,7 @@ static int print_categories(const struct module_rows *rows, double total_s, FILE
     double rest_s = rest_of(&categories, total_s);
     if (rest_s != 0)
         table_row(&table, "idle", NAN, NAN, NAN, NAN, rest_s, NAN, rest_s / total_s);
-    return row_groups_end(&categories, table_end(&table, out, st), st);
+    return row_groups_end(&categories, &table, out, st);
 }
 
 static int most_first(const void *a, const void *b)
@@ -251,5 +251,5 @@ int module_print_by(const struct module_rows *rows, const char *by, double total
             "# by %s: the share of the step is products, others and what of collectives is exposed; %d below "
             "0.1 %% each\n",
             by, groups.count - printed);
-    return row_groups_end(&groups, table_end(&table, out, st), st);
+    return row_groups_end(&groups, &table, out, st);
 }

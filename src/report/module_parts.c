@@ -104,7 +104,7 @@ static int print_layers(const struct module_rows *rows, FILE *out, struct status
     struct row_groups layers = {0};
     collect_layers(rows, &layers);
     if (layers.count == 0)
-        return row_groups_end(&layers, 0, st);
+        return row_groups_end(&layers, NULL, out, st);
     struct table table = table_of("phase, layer, products (us), others (us), collectives (us), exposed (us)");
     fputs("# by phase and layer (of several alike the times of one); collectives from issue to end, of which "
           "the exposed part is what the chip waited\n",
@@ -123,7 +123,7 @@ static int print_layers(const struct module_rows *rows, FILE *out, struct status
             put_layers(&table, &layers.of[p], name);
         }
     }
-    return row_groups_end(&layers, table_end(&table, out, st), st);
+    return row_groups_end(&layers, &table, out, st);
 }
 
 /* Behind what it is hidden: "products 84%, others 13%, collectives 3%". When the queue was not busy it waited for other
@@ -155,7 +155,7 @@ static int print_over_axes(const struct module_rows *rows, FILE *out, struct sta
                            row, NULL);
     }
     if (over.count == 0)
-        return row_groups_end(&over, 0, st);
+        return row_groups_end(&over, NULL, out, st);
     struct table table = table_of(
         "collective, axes, count (), bytes (B), time (us), hidden (us), exposed (us), hidden behind");
     fputs("# by collective and mesh axes: bytes of the whole arrays; hidden is what the chip did not wait "
@@ -168,7 +168,7 @@ static int print_over_axes(const struct module_rows *rows, FILE *out, struct sta
         table_row(&table, p->key[0], p->key[1], sum->executions, sum->bytes, sum->collective_s,
                   sum->collective_s - sum->exposed_s, sum->exposed_s, behind);
     }
-    return row_groups_end(&over, table_end(&table, out, st), st);
+    return row_groups_end(&over, &table, out, st);
 }
 
 int module_print_parts(const struct module_rows *rows, FILE *out, struct status *st)

@@ -46,7 +46,7 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
         table_row(&table, c->key[0], c->key[1], c->first->layout ? c->first->layout->text : "shortest routes",
                   c->first->bytes, c->all.sum.executions, c->all.sum.time_s / c->all.sum.executions,
                   c->all.sum.time_s, c->all.sum.exposed_s);
-    return row_groups_end(&classes, table_end(&table, out, st), st);
+    return row_groups_end(&classes, &table, out, st);
 }
 
 static int print_top(const struct module_rows *rows, double total_s, FILE *out, struct status *st)
@@ -107,7 +107,7 @@ static int print_uncosted(const struct module_rows *rows, FILE *out, struct stat
     for (int32_t n = 0; n < names.count && executions > 0; n++)
         fprintf(out, "%s %s (%.0f)%s", n ? "," : "", names.of[n].key[0], names.of[n].all.sum.executions,
                 n + 1 < names.count ? "" : "\n");
-    return row_groups_end(&names, 0, st);
+    return row_groups_end(&names, NULL, out, st);
 }
 
 static void print_totals(const struct module_rows *rows, FILE *out)

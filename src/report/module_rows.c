@@ -224,8 +224,9 @@ struct row_group *row_groups_find(struct row_groups *groups, const char *a, cons
         if (strcmp(word[0], a) == 0 && strcmp(word[1], b) == 0 && strcmp(word[2], c) == 0)
             return &groups->of[g];
     }
-    if (!GROW(groups->of, groups->count, groups->room)) {
+    if (groups->failed || !GROW(groups->of, groups->count, groups->room)) {
         groups->failed = true;
+        groups->count = 0;
         return NULL;
     }
     struct row_group *made = &groups->of[groups->count++];
@@ -245,10 +246,14 @@ void row_groups_add(struct row_groups *groups, const char *const key[3], const s
     group->first = group->first ? group->first : row;
 }
 
-int row_groups_end(struct row_groups *groups, int code, struct status *st)
+int row_groups_end(struct row_groups *groups, struct table *table, FILE *out, struct status *st)
 {
-    bool failed = groups->failed;
+    int code = groups->failed ? status_nomem(st) : 0;
+    if (code == 0 && table)
+        code = table_end(table, out, st);
+    else if (table)
+        table_free(table);
     free(groups->of);
     *groups = (struct row_groups){0};
-    return code == 0 && failed ? status_nomem(st) : code;
+    return code;
 }

@@ -19,6 +19,7 @@
 #include "base/status.h"
 #include "hlo/source.h"
 #include "machine/roofline.h"
+#include "report/table.h"
 #include "study/job.h"
 #include "study/module_job.h"
 
@@ -114,7 +115,7 @@ struct row_group {
 struct row_groups {
     int32_t count, room;
     struct row_group *of; /* in the order of their first rows */
-    bool failed;          /* out of memory */
+    bool failed;          /* out of memory: there are none any more */
 };
 
 /* The group of these words, which becomes the last one if it is new; NULL if memory is out. */
@@ -122,8 +123,8 @@ struct row_group *row_groups_find(struct row_groups *groups, const char *a, cons
 /* Adds a row, or what of it was waited for, to the group of these words. */
 void row_groups_add(struct row_groups *groups, const char *const key[3], const struct module_row *row,
                     const struct waited *of);
-/* Frees them, and returns `code`, or that memory was out. */
-int row_groups_end(struct row_groups *groups, int code, struct status *st);
+/* Prints the table that was made of them, unless that is NULL or memory was out, and frees both. */
+int row_groups_end(struct row_groups *groups, struct table *table, FILE *out, struct status *st);
 
 void amounts_add(struct amounts *sum, const struct amounts *more, double times);
 

@@ -46,5 +46,5 @@ int module_print_schedules(const struct module_rows *rows, FILE *out, struct sta
     }
     if (schedules.count > 0)
         fputc('\n', out);
-    return row_groups_end(&schedules, 0, st);
+    return row_groups_end(&schedules, NULL, out, st);
 }

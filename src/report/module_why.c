@@ -101,5 +101,5 @@ int module_print_why(const struct module_rows *rows, FILE *out, struct status *s
     for (int32_t r = 0; r < reasons.count && r < REASONS_MOST; r++)
         if (reasons.of[r].all.sum.exposed_s > least_frac * all_s)
             print_reason(rows, &reasons.of[r], out);
-    return row_groups_end(&reasons, 0, st);
+    return row_groups_end(&reasons, NULL, out, st);
 }

@@ -6,6 +6,7 @@
 #include <gsl/gsl_multifit.h>
 #include <gsl/gsl_statistics_double.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 static int check_data(const struct fit_data *d, struct status *st)
@@ -22,14 +23,25 @@ static int check_data(const struct fit_data *d, struct status *st)
     return 0;
 }
 
+/* GSL looks at few of its own allocations: what they take, a few times the matrix, is known to be there before it begins. */
+static bool has_room(const gsl_matrix *x)
+{
+    void *volatile room = malloc((1 << 16) + 16 * sizeof(double) * x->size1 * (x->size2 + 2));
+    free(room);
+    return room;
+}
+
 /* GSL's solution of x c = y, with a covariance that is scaled by the residuals. */
 static int solve(bool robust, const gsl_matrix *x, const gsl_vector *y, gsl_vector *c, gsl_matrix *covariance)
 {
+    if (!has_room(x))
+        return GSL_ENOMEM;
     if (robust) {
         gsl_multifit_robust_workspace *work =
             gsl_multifit_robust_alloc(gsl_multifit_robust_bisquare, x->size1, x->size2);
         int code = work ? gsl_multifit_robust(x, y, c, covariance, work) : GSL_ENOMEM;
-        gsl_multifit_robust_free(work);
+        if (work) /* unlike its like it does not take NULL */
+            gsl_multifit_robust_free(work);
         return code;
     }
     gsl_multifit_linear_workspace *work = gsl_multifit_linear_alloc(x->size1, x->size2);

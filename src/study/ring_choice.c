@@ -143,11 +143,13 @@ static int time_best(struct collective_job *c, const struct job *job, const stru
     return code;
 }
 
-static bool has_shares(struct collective_job *c, const struct job *job, const struct mesh *mesh)
+/* 1, 0 or a negative code. */
+static int has_shares(struct collective_job *c, const struct job *job, const struct mesh *mesh,
+                      struct status *st)
 {
     struct collective_spec spec = collective_job_spec(job);
-    struct status unused = {0};
-    return ring_choice_spec(c, mesh, &spec, &unused) == 0 && collective_has_shares(c->collective, &spec);
+    int code = ring_choice_spec(c, mesh, &spec, st);
+    return code < 0 ? code : collective_has_shares(c->collective, &spec);
 }
 
 /* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
@@ -173,11 +175,16 @@ int ring_choice_settle(struct collective_job *c, const struct job *job, const st
 {
     struct ring_choice *choice = &c->choice;
     double time_s;
-    int code = 0;
+    int code = 1;
     if (choice->settled)
         return 0;
     choice->settled = true;
-    choice->weighed = choice->other.rings > 0 || c->best || has_shares(c, job, mesh);
+    if (choice->other.rings == 0 && !c->best)
+        code = has_shares(c, job, mesh, st);
+    if (code < 0)
+        return code;
+    choice->weighed = code;
+    code = 0;
     if (choice->other.rings > 0)
         code = choose(c, job, mesh, st);
     else if (choice->weighed)

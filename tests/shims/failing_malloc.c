@@ -5,12 +5,14 @@
  *     ICISIM_FAIL_AT=N      the Nth allocation returns NULL; 0: none
  *     ICISIM_FAIL_REPORT=F  at the end, F gets a line: allocations, blocks that the program has not freed, those of libc
  *
- * Counted are calls from the program itself and from libc, which works for it (strdup, open_memstream, fopen). Those of the
- * other libraries are left alone: libyaml loses memory and crashes where it runs out, GSL gives up the process, and
- * yajl and libcsv take what they need from here in the program's name or not at all; all of them get little, as what
+ * Counted are calls from the program itself, from libc, which works for it (strdup, open_memstream, fopen), and from SimGrid
+ * and libstdc++. Those of the other libraries are left alone: libyaml loses memory and crashes where it runs out, GSL
+ * does not look (what it takes is tried before, study/fit.c), and yajl and libcsv take what they need from here in the program's name or not at all; all of them get little, as what
  * they read is bounded before.
  *
- * There is one thread, for no other is to be had: what would go at once follows one another. A process that is forked goes on counting for itself, and reports nothing (_exit).
+ * There is one thread, for no other is to be had: what would go at once follows one another. A process that is forked goes
+ * on counting for itself, so that the Nth fails in each that gets there; the report has the most of any, and what the first
+ * one leaves.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* glibc's own, which what is preloaded may call. */
@@ -30,7 +33,7 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *block, size_t bytes);
 extern void __libc_free(void *block);
 
-enum owner { OTHER, PROGRAM, LIBC, OWNERS };
+enum owner { OTHER, PROGRAM, LIBC, SIMGRID, CXX, OWNERS };
 
 /* Blocks that are there: an open-addressed set, in which what was freed leaves a mark. */
 enum { SLOTS = 1 << 21 };
@@ -46,6 +49,7 @@ static struct {
         uintptr_t first, last;
     } code[OWNERS];
     long fail_at, calls, live[OWNERS];
+    _Atomic long *most; /* calls of any process */
     struct block block[SLOTS];
 } shim;
 
@@ -66,7 +70,11 @@ static enum owner owner_of(const void *caller)
 /* Is it this one that fails? */
 static bool fails(const void *caller)
 {
-    if (owner_of(caller) == OTHER || ++shim.calls != shim.fail_at)
+    if (!shim.most || owner_of(caller) == OTHER)
+        return false;
+    if (++shim.calls > *shim.most)
+        *shim.most = shim.calls;
+    if (shim.calls != shim.fail_at)
         return false;
     errno = ENOMEM;
     return true;
@@ -128,21 +136,32 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*start)
     return EAGAIN;
 }
 
-/* Where the code of the program is, which comes first, and that of libc. */
+/* Whose code an object is. The program comes first, and has no name. */
+static enum owner owner_of_object(const char *path)
+{
+    static const struct {
+        const char *part;
+        enum owner owner;
+    } name[] = {{"/libc.so", LIBC},
+
+                {"/icisim_simgrid.so", SIMGRID},
+                {"/libsimgrid.so", SIMGRID},
+                {"/libstdc++.so", CXX}};
+    for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+        if (strstr(path, name[i].part))
+            return name[i].owner;
+    return path[0] == '\0' ? PROGRAM : OTHER;
+}
+
 static int find_code(struct dl_phdr_info *object, size_t bytes, void *context)
 {
     (void)bytes;
     (void)context;
-    const void *strdup_at = dlsym(RTLD_NEXT, "strdup");
-    for (int p = 0; p < object->dlpi_phnum; p++) {
+    enum owner owner = owner_of_object(object->dlpi_name);
+    for (int p = 0; p < object->dlpi_phnum && owner != OTHER; p++) {
         const ElfW(Phdr) *part = &object->dlpi_phdr[p];
         uintptr_t first = object->dlpi_addr + part->p_vaddr, last = first + part->p_memsz;
-        if (part->p_type != PT_LOAD || !(part->p_flags & PF_X))
-            continue;
-        enum owner owner = object->dlpi_name[0] == '\0'                                   ? PROGRAM
-                           : (uintptr_t)strdup_at >= first && (uintptr_t)strdup_at < last ? LIBC
-                                                                                          : OTHER;
-        if (owner != OTHER && shim.code[owner].last == 0) {
+        if (part->p_type == PT_LOAD && (part->p_flags & PF_X) && shim.code[owner].last == 0) {
             shim.code[owner].first = first;
             shim.code[owner].last = last;
         }
@@ -154,7 +173,7 @@ __attribute__((constructor)) static void begin(void)
 {
     const char *at = getenv("ICISIM_FAIL_AT");
     dl_iterate_phdr(find_code, NULL);
-    shim.calls = 0;
+    shim.most = mmap(NULL, sizeof *shim.most, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     shim.fail_at = at ? strtol(at, NULL, 10) : 0;
 }
 
@@ -165,7 +184,7 @@ __attribute__((destructor)) static void end(void)
     int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666) : -1;
     if (fd < 0)
         return;
-    int n = snprintf(line, sizeof line, "%ld %ld %ld", shim.calls, shim.live[PROGRAM], shim.live[LIBC]);
+    int n = snprintf(line, sizeof line, "%ld %ld %ld", *shim.most, shim.live[PROGRAM], shim.live[LIBC]);
     for (size_t s = 0; s < SLOTS && n < (int)sizeof line - 24; s++)
         if (shim.block[s].at > freed && shim.block[s].owner == PROGRAM)
             n += snprintf(line + n, sizeof line - (size_t)n, " %#zx",
