@@ -50,8 +50,6 @@ double roofline_efficiency(const struct roofline *roofline, enum dtype_id dtype,
 {
     if (!isnan(roofline->efficiency))
         return roofline->efficiency;
-    if (!isnan(roofline->peak_flops[dtype]))
-        return 1;
     if (roofline->step && !isnan(roofline->chip->step_efficiency))
         return roofline->chip->step_efficiency;
     return chip_matmul_efficiency(roofline->chip, dtype, flops * roofline->cores);

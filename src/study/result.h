@@ -51,6 +51,7 @@ struct result {
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
     char memory_fit[RESULT_ID];                  /* memory_fit_name() */
+    double usd_per_Mtoken;                       /* with --price-per-chip-hour */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
     char spent[RESULT_LINE];        /* of a model's step: seconds from the peak to what it takes */
     double least_s;                 /* that it cannot beat: of a search (job_least()) */
