@@ -135,7 +135,7 @@ static void computes_as_the_options_say(void)
     } cases[] = {
         {{{NULL}}, 1003, 1000, 1100, 0.8 * 197e12, 0},
         {{{"mxu-padding", "on"}}, 1008, 1024, 1152, 0.8 * 197e12, 0},
-        {{{"peak", "bf16=70Tflops"}}, 1003, 1000, 1100, 70e12, 0},
+        {{{"peak", "bf16=70Tflops"}}, 1003, 1000, 1100, 0.8 * 70e12, 0},
         {{{"matmul-efficiency", "0.3"}}, 1003, 1000, 1100, 0.3 * 197e12, 0},
         {{{"peak", "bf16=70Tflops"}, {"matmul-efficiency", "0.3"}}, 1003, 1000, 1100, 0.3 * 70e12, 0},
         {{{"launch-overhead", "2.385us"}}, 1003, 1000, 1100, 0.8 * 197e12, 2.385e-6},

@@ -56,7 +56,7 @@ const struct option_row option_table[] = {
 
     {.name = "peak", .argument = "RATES", .list = LIST_REPEAT, .map = true, OF_MACHINE(peak),
      .commands = FOR_POINTS | FOR_LOWER, .ops = ON_PRODUCTS,
-     .doc = "matmul rates by dtype: int32=19.17Tflops; default: the chip's"},
+     .doc = "peak rates by dtype, of which matmuls reach their share: int32=19.17Tflops; default: the chip's"},
     {.name = "price-per-chip-hour", .argument = "v5e=1.2,v5p=4.2", .list = LIST_REPEAT, .map = true,
      OF_MACHINE(price), .commands = FOR_MODELS, .ops = ON_MODEL,
      .doc = "dollars by chip: what a million tokens cost stands beside MFU"},

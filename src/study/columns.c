@@ -110,7 +110,7 @@ const struct column columns[] = {
      .meaning = "parts: how much of the time of a batch each is at work"},
     {TEXT(memory_fit), .place = 65, .when = WHEN_KNOWN, .heading = "fit",
      .meaning = "does that fit: fits, tight (within 10 % of what the compiler lets a program have) or over"},
-    {REAL(usd_per_Mtoken), .place = 68, .when = WHEN_KNOWN, .heading = "cost", .unit = "($/Mtoken)", .decimals = 3,
+    {REAL(usd_per_Mtoken), .place = 68, .when = WHEN_KNOWN, .heading = "cost", .unit = "($/Mtoken)", .scale = 1, .decimals = 3,
      .meaning = "model: dollars a million tokens, by --price-per-chip-hour"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
