@@ -11,12 +11,13 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
 printf 'op: all-gather\nslice: 4x4\nsize: 64m\n' >"$scratch.yaml"
+printf 'HloModule cut\n' >"$scratch.hlo"
 printf 'op: psum\nslice: 4x4\nsize: 64MiB\nroot: 3\n' >"$scratch.root.yaml"
 printf 'op: psum\nslice: 4x4\nsize: 65537\n' >"$scratch.odd.yaml"
 printf 'op: psum\nsize: 1 MiB\nmesh: {X: 3}\nslice: 4x4\n' >"$scratch.mesh.yaml"
 printf 'op: all-to-all\nslice: 4x4\nsize: 1MiB\nring:\n  - uni\n' >"$scratch.ring.yaml"
 printf 'from,to,size_bytes\n0,1,64\n0,99,64\n' >"$scratch.csv"
-trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch".*.yaml "$scratch.csv"' EXIT
+trap 'rm -rf "$scratch" "$scratch.yaml" "$scratch".*.yaml "$scratch.csv" "$scratch.hlo"' EXIT
 
 failed=0 ran=0 case=0
 try() {
@@ -75,6 +76,25 @@ the nearest are v5e, v5p|all-gather --chip v5 --slice 4x4 --size 64MiB
 write 1KiB or more|all-gather --slice 4x4 --size 0B
 too large|all-gather --slice 4x4 --size 99999999TiB
 write a multiple of 2B|all-gather --slice 4x4 --size 3B
+unknown chip 'v5litepod'; the nearest is v5e|all-gather --chip v5litepod --slice 4x4 --size 64MiB
+unknown chip 'tpu-v5p'; the nearest is v5p|all-gather --chip tpu-v5p --slice 4x4 --size 64MiB
+unknown chip 'Trillium'; the nearest is v6e|all-gather --chip Trillium --slice 4x4 --size 64MiB
+unknown chip 'ironwood'; the nearest is v7x|all-gather --chip ironwood --slice 4x4 --size 64MiB
+'v5p-512' is 256 chips: --chip v5p --slice 4x8x8|all-gather --slice v5p-512 --size 1MiB
+'v5litepod-16' is 16 chips: --chip v5e --slice 4x4|all-gather --slice v5litepod-16 --size 1MiB
+the nearest have 16 and 32|all-gather --slice v6e-17 --size 1MiB
+not a shape|all-gather --slice 4-4 --size 1MiB
+write x between the lengths|all-gather --slice 4×4 --size 1MiB
+it is x=4,y=4; others are named by a mesh: --mesh dp=4,tp=4|all-gather --slice 4x4 --size 1MiB --axis tp
+unknown dtype 'fp8'; the nearest is f8e4m3fn|all-gather --slice 4x4 --size 1MiB --dtype fp8
+unknown dtype 'fp32'; the nearest is f32|all-gather --slice 4x4 --size 1MiB --dtype fp32
+has no option '--json'; the nearest is --csv|all-gather --slice 4x4 --size 1MiB --json
+has no option '--format'; the nearest is --csv|all-gather --slice 4x4 --size 1MiB --format json
+unknown unit 'µs'; the nearest is us|all-gather --slice 4x4 --size 1MiB --hop-latency 1µs
+4K is written 4096|workloads/llama-8b.yaml --tokens-per-chip 4K
+2Mi is written 2097152|workloads/llama-8b.yaml --tokens-per-chip 2Mi
+(pp, cp, sp) are no axes|workloads/llama-8b.yaml --slice 4x4 --mesh fsdp=4,pp=4
+no ENTRY|../$(basename "$scratch").hlo
 --size is missing|all-gather --slice 4x4
 add --slice|all-gather --size 1MiB
 add --slice|all-gather --mesh X=x*y --size 1MiB
@@ -230,6 +250,12 @@ size: 1MiB|$product
 in-flight: 2|
 END
 try 'known are run, compare, sweep' bogus
+try "'--chip': the command comes first: icisim run OP --chip" --chip v5e run all-gather
+try "the command comes first: icisim run 'all-gather'" all-gather --slice 4x4 --size 1MiB
+printf 'model: transformer\nslice: 4\nhidden_size: 64\n' >$scratch.yaml
+try "unknown name 'hidden_size'; the nearest is d-model" run $scratch.yaml
+printf 'model: transformer\n  layers: 2\n' >$scratch.yaml
+try 'indent a line like the one before it' run $scratch.yaml
 try 'what is to lower' lower
 try 'which command'
 try 'write icisim topology show' topology --slice 4x4

@@ -58,6 +58,9 @@ static int fail_parser(struct reader *r, const char *text)
     yaml_mark_t mark = parser->problem_mark;
     if (parser->error == YAML_MEMORY_ERROR)
         return status_nomem(r->st);
+    const char *cure = parser->error == YAML_PARSER_ERROR || parser->error == YAML_SCANNER_ERROR
+                           ? "; indent a line like the one before it, and write NAME: VALUE"
+                           : "";
     if (parser->error == YAML_READER_ERROR) {
         mark = (yaml_mark_t){0};
         for (size_t i = 0; i < parser->problem_offset; i++) {
@@ -68,9 +71,9 @@ static int fail_parser(struct reader *r, const char *text)
     set_place(r, mark);
     const char *problem = parser->problem ? parser->problem : "not YAML";
     if (!parser->context)
-        return fail(r, problem);
-    return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: %s %s that starts in line %zu", r->file, r->line,
-                       r->column, problem, parser->context, parser->context_mark.line + 1);
+        return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: %s%s", r->file, r->line, r->column, problem, cure);
+    return status_fail(r->st, STATUS_INPUT, "%s:%d:%d: %s %s that starts in line %zu%s", r->file, r->line,
+                       r->column, problem, parser->context, parser->context_mark.line + 1, cure);
 }
 
 /* Reads the next event, and where it stands: an empty value keeps the place of its name. What the parser itself fails

@@ -121,8 +121,67 @@ static void append(char text[static TEXT_NEAREST], const char *separator, const 
         strcpy(text + used, more);
 }
 
+/* What others call a thing, and what it is called here: Google Cloud, Hugging Face, MaxText, NumPy. */
+static const struct synonym {
+    const char *theirs, *ours;
+} synonyms[] = {
+    {"v5litepod", "v5e"},
+    {"v5lite", "v5e"},
+    {"v5-lite", "v5e"},
+    {"trillium", "v6e"},
+    {"ironwood", "v7x"},
+    {"tpu7x", "v7x"},
+    {"hidden_size", "d-model"},
+    {"emb_dim", "d-model"},
+    {"n_embd", "d-model"},
+    {"num_hidden_layers", "layers"},
+    {"num_decoder_layers", "layers"},
+    {"intermediate_size", "d-ff"},
+    {"mlp_dim", "d-ff"},
+    {"num_attention_heads", "heads"},
+    {"num_query_heads", "heads"},
+    {"num_key_value_heads", "kv-heads"},
+    {"num_kv_heads", "kv-heads"},
+    {"vocab_size", "vocabulary"},
+    {"max_target_length", "sequence"},
+    {"seq_len", "sequence"},
+    {"fp8", "f8e4m3fn"},
+    {"float8", "f8e4m3fn"},
+    {"e4m3", "f8e4m3fn"},
+    {"e5m2", "f8e5m2"},
+    {"fp16", "f16"},
+    {"half", "f16"},
+    {"fp32", "f32"},
+    {"float", "f32"},
+    {"fp64", "f64"},
+    {"double", "f64"},
+    {"--json", "--csv"},
+    {"--format", "--csv"},
+    {"--tpu-type", "--chip"},
+    {"--topology", "--slice"},
+    {"\xc2\xb5s", "us"}, /* the micro sign, and mu */
+    {"\xce\xbcs", "us"},
+};
+
+static const char *synonym_of(const char *name, const char *const names[])
+{
+    const char *ours = strncasecmp(name, "tpu-", 4) == 0 ? name + 4 : name;
+    for (size_t i = 0; i < sizeof synonyms / sizeof *synonyms; i++)
+        if (strcasecmp(ours, synonyms[i].theirs) == 0)
+            ours = synonyms[i].ours;
+    for (int i = 0; names[i] && ours != name; i++)
+        if (strcasecmp(names[i], ours) == 0)
+            return names[i];
+    return NULL;
+}
+
 char *text_nearest(const char *name, const char *const names[], char text[static TEXT_NEAREST])
 {
+    const char *same = synonym_of(name, names);
+    if (same) {
+        snprintf(text, TEXT_NEAREST, "the nearest is %s", same);
+        return text;
+    }
     /* Near is one edit away, and one more for every four letters. */
     int limit = 1 + (int)(strlen(name) / 4), closest = INT_MAX, near = 0;
     for (int i = 0; names[i]; i++)

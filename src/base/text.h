@@ -27,7 +27,8 @@ bool text_is_one_line(const char *text);
 
 /* Writes "the nearest are v5e, v5p" ("the nearest is v5e"), or "known are ..." where none is near. `names`
  * ends with NULL. Returns `text`. Nearness counts edits without regard to case;
- * letters missing at the end count nothing. */
+ * letters missing at the end count nothing. What others call a thing ("v5litepod", "hidden_size") is nearest to what it is
+ * called here. */
 enum { TEXT_NEAREST = 240 };
 char *text_nearest(const char *name, const char *const names[], char text[static TEXT_NEAREST]);
 

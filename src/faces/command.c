@@ -29,7 +29,12 @@ const struct command *command_by_name(const char *name, struct status *st)
         names[n++] = (*command)->name;
     }
     names[n] = NULL;
-    text_unknown("command", name, names, st);
+    if (name[0] == '-')
+        status_fail(st, STATUS_INPUT, "'%s': the command comes first: icisim run OP %s ...", name, name);
+    else if (workload_kind(name) != (unsigned)ON_ANY)
+        status_fail(st, STATUS_INPUT, "'%s': the command comes first: icisim run '%s' ...", name, name);
+    else
+        text_unknown("command", name, names, st);
     return NULL;
 }
 

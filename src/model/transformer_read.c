@@ -116,10 +116,13 @@ static int read_parts(const struct node *root, struct transformer *t, struct sta
         }
     for (int a = 0; a < t->axes.count && code == 0; a++)
         if (!used[a] && t->axes.axis[a].n > 1)
-            code = node_fail(list ? list : root, st, STATUS_INPUT,
-                             "mesh axis %s has no part in the parallelism; name it dp, fsdp or tp, or write "
-                             "parallelism: {fsdp: %s}",
-                             t->axes.axis[a].name, t->axes.axis[a].name);
+            code = node_fail(
+                list ? list : root, st, STATUS_INPUT,
+                "mesh axis %s has no part in the parallelism; axes are dp (data), fsdp (weights gathered), "
+                "tp "
+                "(tensor), or experts over one; another name is written parallelism: {fsdp: %s}; stages "
+                "and contexts (pp, cp, sp) are no axes of a transformer",
+                t->axes.axis[a].name, t->axes.axis[a].name);
     return code;
 }
 

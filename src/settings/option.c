@@ -2,12 +2,14 @@
 #include "settings/option.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/text.h"
 #include "base/units.h"
@@ -45,14 +47,28 @@ static const char *title(const struct option_row *option, char text[static OPTIO
     return text;
 }
 
-static int parse_integer(const char *what, const char *text, int least, int *value, struct status *st)
+/* How a number with a letter for thousands is written in full, "; 4K is 4096"; "" where the text is none. */
+static const char *in_full(const char *text, char full[static OPTION_NAME])
 {
     char *end;
     errno = 0;
+    long long n = strtoll(text, &end, 10), times = toupper(*end) == 'K'   ? 1 << 10
+                                                   : toupper(*end) == 'M' ? 1 << 20
+                                                                          : 0;
+    bool is_one =
+        end != text && times && !errno && n > 0 && n < INT_MAX && (!end[1] || strcasecmp(end + 1, "i") == 0);
+    snprintf(full, OPTION_NAME, is_one ? "; %.12s is written %lld" : "", text, n * times);
+    return full;
+}
+
+static int parse_integer(const char *what, const char *text, int least, int *value, struct status *st)
+{
+    char *end, full[OPTION_NAME];
+    errno = 0;
     long n = strtol(text, &end, 10);
     if (end == text || *end || errno || n < least || n > INT_MAX)
-        return status_fail(st, STATUS_INPUT, "%s '%s': not a whole number%s", what, text,
-                           least >= 0 ? " of 0 or more" : "");
+        return status_fail(st, STATUS_INPUT, "%s '%s': not a whole number%s%s", what, text,
+                           least >= 0 ? " of 0 or more" : "", in_full(text, full));
     *value = (int)n;
     return 0;
 }

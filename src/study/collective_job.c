@@ -75,6 +75,8 @@ static int open_axes(struct collective_job *c, const struct job *job, struct sta
 {
     const struct mesh *mesh = &job->machine.mesh;
     int code = mesh_parse_axes(mesh, job->point->work.axis, &c->axes, st);
+    if (code < 0 && !job->point->machine.mesh)
+        status_suffix(st, "; others are named by a mesh: --mesh dp=4,tp=4");
     if (code < 0)
         return status_prefix(st, "--axis: ");
     c->group_chips = axis_list_size(&c->axes, &mesh->axes);

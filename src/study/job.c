@@ -61,6 +61,8 @@ int job_open(struct job *job, const struct point *point, struct catalog *catalog
     if (job->workload->ops &&
         option_check(point, (enum op_set)job->workload->ops, job->workload->called, st) < 0)
         return st->code;
+    if (workload_kind(point->work.op) == ON_TEXT && !listing_of(catalog, point, st))
+        return st->code; /* the fault of the file first, then that no slice is given */
     int code = machine_open(&job->machine, point, catalog, st);
     program_init(&job->program, &job->machine.slice);
     job->state = calloc(1, job->workload->state_bytes);

@@ -279,6 +279,33 @@ static int lay_mesh(struct machine *machine, const struct point *point, struct s
     return code < 0 ? code : 0;
 }
 
+/* Slices as the cloud names them, "v5p-512", count TensorCores up to v5p and chips from v5e on: which shape is that? */
+static int cloud_slice(const char *text, const struct point *point, struct catalog *catalog,
+                       struct status *st)
+{
+    const char *dash = strchr(text, '-');
+    char name[16], shape[SLICE_TEXT], *end;
+    struct box box;
+    struct point named = *point;
+    if (strstr(text, "\xc3\x97")) /* the multiplication sign */
+        return status_fail(st, STATUS_INPUT, "slice '%s': write x between the lengths, 4x4", text);
+    long cores = dash ? strtol(dash + 1, &end, 10) : 0;
+    if (cores <= 0 || cores > INT_MAX || *end || dash - text >= (ptrdiff_t)sizeof name)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(dash - text), text);
+    bool lite = strncmp(name, "v5lite", strlen("v5lite")) == 0;
+    named.machine.chip = lite ? "v5e" : name;
+    struct status unknown = {0};
+    const struct chip *chip = catalog_chip_of(catalog, &named, &unknown);
+    if (!chip)
+        return 0; /* no shape either, as will be said */
+    int chips = (int)(lite || strcmp(name, "v5e") == 0 || strcmp(name, "v6e") == 0 ? cores : cores / 2);
+    if (boxes_offered(chip, chips, &box, st) < 0)
+        return status_prefix(st, "slice '%s': ", text);
+    return status_fail(st, STATUS_INPUT, "slice '%s' is %d chips: --chip %s --slice %s", text, chips,
+                       chip->name, box_print(&box, chip, shape));
+}
+
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st)
 {
@@ -289,6 +316,8 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
         return status_fail(st, STATUS_INPUT,
                            "which slice? add --slice, such as 4x4, or --mesh, such as X=2,Y=4");
     char shape[SLICE_TEXT];
+    if (point->machine.slice && cloud_slice(point->machine.slice, point, catalog, st) < 0)
+        return st->code;
     int code = point->machine.slice ? 0 : shape_for_mesh(machine->chip, point, shape, st);
     if (code >= 0)
         code = chip_slice(machine->chip, point->machine.slice ? point->machine.slice : shape,
