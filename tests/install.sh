@@ -78,6 +78,24 @@ for app in shared static; do
     done
 done
 
+# The same by CMake.
+mkdir find && cat >find/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(app LANGUAGES C)
+find_package(icisim 0.1 REQUIRED)
+add_executable(found ../app.c)
+target_link_libraries(found icisim::icisim)
+END
+cmake -S find -B find/build -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_FLAGS="${flags[*]}" >/dev/null
+cmake --build find/build >/dev/null
+find/build/found event >printed && diff expected printed || fail "found by CMake: $(cat printed)"
+
+# The scripts that draw.
+[[ "$("$prefix/bin/icisim-plot")" == *timeline* ]] || fail "icisim-plot names no timeline"
+said=$("$prefix/bin/icisim-plot" nothing 2>&1) && fail "icisim-plot draws nothing"
+[[ "$said" == *"there are"*waterfall* ]] || fail "icisim-plot: $said"
+"$prefix/bin/icisim-plot" waterfall --help >/dev/null || fail "icisim-plot waterfall"
+
 # The README's program.
 sed -n '/^```c$/,/^```$/p' "$root/README.md" | grep -v '^```' >search.c
 eval cc -Wall -Werror "${flags[*]}" search.c "$(pkg-config --cflags --libs icisim)" -o search

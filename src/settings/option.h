@@ -46,6 +46,7 @@ enum command_set {
     FOR_FIT = 1 << 6,
     FOR_LOWER = 1 << 7,
     FOR_MERGE = 1 << 8,
+    FOR_IMPORT = 1 << 9,
     FOR_POINTS = FOR_RUN | FOR_COMPARE | FOR_SWEEP,
     FOR_MODELS = FOR_POINTS | FOR_LOWER | FOR_EVAL,
     FOR_SLICES = FOR_POINTS | FOR_TOPOLOGY | FOR_EVAL | FOR_LOWER,

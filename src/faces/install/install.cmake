@@ -2,7 +2,12 @@
 # cmake --install: nothing in it knows its own path, so that the tree may be moved. The SimGrid module is a component of
 # its own, as all else runs without it.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME icisim)
-install(TARGETS icisim icisim_shared)
+install(CODE "foreach(file libicisim.so libicisim.a manual/icisim.1.gz)
+  if(NOT EXISTS \"${CMAKE_BINARY_DIR}/\${file}\")
+    message(FATAL_ERROR \"${CMAKE_BINARY_DIR}/\${file} is not built: ./dev build makes all that is installed\")
+  endif()
+endforeach()")
+install(TARGETS icisim icisim_shared EXPORT icisim INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES ${static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY include/icisim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY topologies workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/icisim)
@@ -12,6 +17,18 @@ file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 configure_file(src/faces/install/icisim.pc.in ${CMAKE_BINARY_DIR}/icisim.pc @ONLY)
 install(FILES ${CMAKE_BINARY_DIR}/icisim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# find_package(icisim), then target_link_libraries(NAME icisim::icisim).
+include(CMakePackageConfigHelpers)
+set_target_properties(icisim_shared PROPERTIES EXPORT_NAME icisim)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/icisimConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/icisimConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim)
+install(EXPORT icisim NAMESPACE icisim:: FILE icisimConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim)
+
+# The scripts that draw: icisim-plot NAME ...
+file(GLOB plots CONFIGURE_DEPENDS analysis/*.py)
+install(PROGRAMS analysis/icisim-plot DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(FILES ${plots} DESTINATION ${CMAKE_INSTALL_DATADIR}/icisim/plots)
 
 # Manual pages and shell completions, from the tables of options, columns and closed forms.
 file(GLOB manual CONFIGURE_DEPENDS src/faces/manual*.c)

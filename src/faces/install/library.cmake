@@ -9,7 +9,7 @@ set_target_properties(icisim_shared PROPERTIES OUTPUT_NAME icisim)
 if(NOT ICISIM_PYTHON) # a wheel has no symbolic links
   set_target_properties(icisim_shared PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
 endif()
-target_include_directories(icisim_shared INTERFACE include)
+target_include_directories(icisim_shared INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>)
 target_link_libraries(icisim_shared PRIVATE icisim_core)
 target_link_options(icisim_shared PRIVATE -Wl,--as-needed)
 

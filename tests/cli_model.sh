@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-3.0-or-later
+# icisim model: configurations of Hugging Face and MaxText become workloads that run; what these cannot say is named.
+set -euo pipefail
+icisim=$(realpath "$1")
+llama=$PWD/workloads/llama-8b.yaml
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch"
+fail() {
+    echo "cli_model: $*"
+    exit 1
+}
+refuse() {
+    local want=$1 status=0
+    shift
+    said=$("$icisim" model "$@" 2>&1 >/dev/null) || status=$?
+    [[ "$status" = 2 && "$said" == *"$want"* && $(wc -l <<<"$said") = 1 ]] || fail "$*: exit $status, must say $want: $said"
+}
+
+# Llama 3 8B as it is published: the keys of workloads/llama-8b.yaml, and so its time, once the rest is set alike.
+cat >llama.json <<'END'
+{"architectures": ["LlamaForCausalLM"], "attention_bias": false, "hidden_act": "silu", "hidden_size": 4096,
+ "initializer_range": 0.02, "intermediate_size": 14336, "max_position_embeddings": 131072, "model_type": "llama",
+ "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05,
+ "rope_theta": 500000.0, "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 128256}
+END
+"$icisim" model from-hf llama.json >llama.yaml
+for line in 'layers: 32' 'd-model: 4096' 'd-ff: 14336' 'heads: 32' 'kv-heads: 8' 'vocabulary: 128256' 'tied: false'; do
+    grep -qx "$line" llama.yaml || fail "no line '$line' in $(cat llama.yaml)"
+done
+grep -q '^sequence: 4096 # of 131072 at most' llama.yaml || fail "the sequence"
+grep -q '^# not read: .*rope_theta' llama.yaml || fail "rope_theta is not named"
+! grep -q 'not said' llama.yaml || fail "something is not said: $(grep 'not said' llama.yaml)"
+sed -i -e 's/^kernel: .*/kernel: ideal\nfused: true/' -e 's/^attention: .*/attention: full/' -e '/^remat/d' llama.yaml
+same=(--chip v5p --slice 4x4x4 --mesh fsdp=64 --head off --elementwise off --csv -)
+[ "$("$icisim" run llama.yaml "${same[@]}" | tail -n 1 | cut -d, -f13)" = "$("$icisim" run "$llama" "${same[@]}" | tail -n 1 | cut -d, -f13)" ] ||
+    fail "not the time of workloads/llama-8b.yaml"
+
+# Experts, windows, and what else takes time and cannot be said.
+cat >experts.json <<'END'
+{"hidden_size": 512, "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "vocab_size": 32000,
+ "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": 4096, "n_shared_experts": 1, "layer_types": ["full", "sliding"]}
+END
+"$icisim" model from-hf experts.json >experts.yaml
+for said in 'sliding_window = 4096; simulated: attention over' 'n_shared_experts = 1; simulated: no shared' 'layer_types; simulated: equal'; do
+    grep -q "^# not said by a workload: $said" experts.yaml || fail "$said: $(cat experts.yaml)"
+done
+"$icisim" run experts.yaml --chip v5e --slice 4x4 --mesh fsdp=2,ep=8 >/dev/null || fail "experts do not run"
+
+# GPT-2's names; d-ff is 4 d-model.
+echo '{"n_embd": 768, "n_head": 12, "n_layer": 2, "n_positions": 1024, "vocab_size": 50257, "n_inner": null}' >gpt2.json
+"$icisim" model from-hf gpt2.json | grep -qx 'd-ff: 3072' || fail "d-ff of GPT-2"
+
+# MaxText: with mesh, batch and rematerialisation.
+cat >base.yml <<'END'
+base_emb_dim: 1024
+base_num_decoder_layers: 2
+base_mlp_dim: 2816
+base_num_query_heads: 16
+base_num_kv_heads: 8
+head_dim: 64
+vocab_size: 32000
+max_target_length: 2048
+per_device_batch_size: 2.0
+ici_fsdp_parallelism: 8
+ici_tensor_parallelism: 2
+ici_pipeline_parallelism: 1
+ici_context_parallelism: 2
+dcn_data_parallelism: -1
+remat_policy: 'minimal'
+logits_via_embedding: True
+END
+"$icisim" model from-maxtext base.yml >maxtext.yaml
+for line in 'tokens-per-chip: 4096' 'mesh: "fsdp=8,tp=2"' 'remat: products # minimal' 'd-model: 1024'; do
+    grep -qxF "$line" maxtext.yaml || fail "no line '$line' in $(cat maxtext.yaml)"
+done
+grep -q '^# not said by a workload: ici_context_parallelism = 2' maxtext.yaml || fail "context parallelism"
+! grep -q 'pipeline' maxtext.yaml || fail "a pipeline of one stage is none"
+"$icisim" run maxtext.yaml --chip v5e --slice 4x4 >/dev/null || fail "MaxText's does not run"
+
+refuse 'write icisim model from-hf config.json' from-hf
+refuse 'the nearest is from-hf' from-hg llama.json
+refuse 'No such file' from-hf none.json
+refuse 'there is no num_hidden_layers; is it a configuration of Hugging Face?' from-hf base.yml
+refuse 'must be a mapping' from-hf <(echo '[1]')
