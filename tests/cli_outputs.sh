@@ -86,3 +86,22 @@ refused 'both write' all-gather --slice 4 --size 1MiB --trace - --csv -
 refused 'leaves stdout' all-gather --slice 4 --size 1MiB --steps --csv -
 refused 'No such file' all-gather --slice 4 --size 1MiB --trace "$folder/no/folder.json"
 if ls "$folder"/no* >/dev/null 2>&1; then fail "a trace that was refused is there"; fi
+
+# A model's trace opens: of equal layers those that were simulated, and that is said; a window; all of it where that is asked for.
+other() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["otherData"].get(sys.argv[2], "nothing"))' "$@"; }
+starts() { python3 -c 'import json, sys
+at = [e["ts"] for e in json.load(open(sys.argv[1]))["traceEvents"] if "ts" in e]
+print(min(at) >= float(sys.argv[2]), max(at) < float(sys.argv[3]))' "$@"; }
+"$icisim" run workloads/llama-70b.yaml --layers 40 --trace "$folder/model.json" >/dev/null
+[ "$(stat -c %s "$folder/model.json")" -lt 50000000 ] || fail "the trace of a model has $(stat -c %s "$folder/model.json") bytes"
+[[ "$(other "$folder/model.json" repeated)" == *"equal layers"* && "$(other "$folder/model.json" shown_to_us)" != nothing ]] || fail "what is left out is not said"
+net=(run workloads/net-fsdp-b.yaml --trace-chips 1 --trace "$folder/net.json")
+"$icisim" "${net[@]}" --trace-window 10us:30us >/dev/null
+[ "$(starts "$folder/net.json" 10 30)" = "True True" ] || fail "the window: $(starts "$folder/net.json" 10 30)"
+[ "$(other "$folder/net.json" shown_from_us)" != nothing ] || fail "the window is not said"
+"$icisim" "${net[@]}" --trace-window all >/dev/null
+[ "$(other "$folder/net.json" repeated)$(other "$folder/net.json" shown_to_us)" = nothingnothing ] || fail "all is not all"
+for window in 30us:10us 5 1:2 lines; do
+    said=$("$icisim" "${net[@]}" --trace-window $window 2>&1) && fail "--trace-window $window"
+    [[ "$said" == *--trace-window* ]] || fail "--trace-window $window: $said"
+done

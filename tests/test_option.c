@@ -207,6 +207,7 @@ static void what_means_nothing_beside_others_is_found(void)
         {{{"loop", "xla"}, {"strategy", "bidi,auto"}}, NULL},
         {{{"offset", "2"}, {"pairs", "0-1"}}, "together with --pairs"},
         {{{"trace-chips", "2"}}, "without --trace;"},
+        {{{"trace-window", "all"}}, "without --trace;"},
         {{{"trace-chips", "2"}, {"trace", "t.json"}}, NULL},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

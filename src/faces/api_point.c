@@ -124,7 +124,7 @@ void icisim_point_cancel(struct icisim_point *point)
 
 static int write_trace(const struct job *job, const struct run *run, FILE *out, struct status *st)
 {
-    return report_trace(job, run, 0, out, st);
+    return report_trace(job, run, (struct trace_part){0}, out, st);
 }
 
 static int write_links(const struct job *job, const struct run *run, FILE *out, struct status *st)
@@ -158,7 +158,8 @@ static int run_and_write(struct icisim_point *point, const struct writer *writer
                          struct status *st)
 {
     struct point said;
-    struct batch batch = {.job.options.cancelled = &point->cancelled};
+    struct batch batch = {
+        .job.options = {.cancelled = &point->cancelled, .few_layers = writer->record == RECORD_ALL}};
     int code = api_point(point, &said, st);
     if (code == 0)
         code = batch_open(&batch, 0, &said, &point->catalog, st);

@@ -27,19 +27,21 @@ static enum record recorded(const struct outputs *outputs)
                                                                      : RECORD_NONE;
 }
 
-/* Is every op shown, or every instruction? */
+/* Is every op shown, or every instruction? Of a trace equal layers need not be, unless it is to have them all. */
 static bool shows_single_ops(const struct outputs *outputs)
 {
-    return recorded(outputs) != RECORD_NONE || outputs->dump || outputs->collectives || outputs->by ||
-           outputs->gains || outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
+    bool layers = strcmp(settings_text(outputs->grid.settings, "trace-window"), "layers") == 0;
+    return outputs->steps || outputs->critical || (recorded(outputs) != RECORD_NONE && !layers) ||
+           outputs->dump || outputs->collectives || outputs->by || outputs->gains ||
+           outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
 }
 
 /* Fails with the file's name if the disk is full, else with what is wrong with the trace. */
-static int write_trace(const struct job *job, const struct run *run, int chips, struct output *trace,
-                       struct status *st)
+static int write_trace(const struct job *job, const struct run *run, struct trace_part part,
+                       struct output *trace, struct status *st)
 {
     struct status own = {0}, disk = {0};
-    int code = report_trace(job, run, chips, trace->file, &own);
+    int code = report_trace(job, run, part, trace->file, &own);
     if (code == 0)
         return 0;
     bool written = output_flush(trace, &disk) == 0;
@@ -85,8 +87,11 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
         code = report_steps(run, stdout, st);
     if (code == 0 && outputs->critical)
         code = report_critical(run, stdout, st);
+    const struct settings *settings = outputs->grid.settings;
     if (code == 0 && file[OUTPUTS_TRACE].file)
-        code = write_trace(job, run, settings_integer(outputs->grid.settings, "trace-chips"),
+        code = write_trace(job, run,
+                           (struct trace_part){settings_integer(settings, "trace-chips"),
+                                               settings_text(settings, "trace-window")},
                            &file[OUTPUTS_TRACE], st);
     if (code == 0 && file[OUTPUTS_LINKS].file)
         code = report_links(&job->program, run->result.time_s,
@@ -247,7 +252,10 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program"),
                                 .by = settings_text(settings, "by")};
-    int code = rows_grid(settings, &outputs->grid, st);
+    double from_s, to_s;
+    int code = report_window(settings_text(settings, "trace-window"), &from_s, &to_s, st);
+    if (code == 0)
+        code = rows_grid(settings, &outputs->grid, st);
     outputs->brief = settings->sorted;
     return code;
 }

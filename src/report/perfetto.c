@@ -249,6 +249,37 @@ static void put_result(struct json *json, const struct result *result)
     }
 }
 
+/* The events that are shown, by index: all, those of a window, or as many as a viewer opens. */
+struct shown {
+    int64_t first, end;
+};
+
+static struct shown choose(const struct events *events, const struct perfetto_options *options)
+{
+    struct shown shown = {0, events->count};
+    int64_t from_ps = picoseconds(options->from_s), to_ps = picoseconds(options->to_s);
+    while (options->to_s > 0 && shown.first < shown.end && events->event[shown.first].start_ps < from_ps)
+        shown.first++;
+    while (options->to_s > 0 && shown.end > shown.first && events->event[shown.end - 1].start_ps >= to_ps)
+        shown.end--;
+    if (!options->whole && shown.end - shown.first > PERFETTO_EVENTS)
+        shown.end = shown.first + PERFETTO_EVENTS;
+    return shown;
+}
+
+/* What is not there is said. */
+static void put_shown(struct json *json, const struct events *events, const struct perfetto_options *options,
+                      struct shown shown)
+{
+    const struct trace *trace = events->waits->trace;
+    if (shown.end - shown.first < events->count && shown.end > shown.first)
+        put(json, "shown_from_us:t shown_to_us:t", events->event[shown.first].start_ps,
+            events->event[shown.end - 1].start_ps);
+    if (options->result && trace->total_s < options->result->time_s * (1 - 1e-9))
+        put(json, "traced_us:t repeated:s", picoseconds(trace->total_s),
+            "equal layers and trips take as long as those that are shown; --trace-window all has every one");
+}
+
 static int write_json(const struct events *events, const struct perfetto_options *options, FILE *out,
                       struct status *st)
 {
@@ -261,11 +292,13 @@ static int write_json(const struct events *events, const struct perfetto_options
     if (options->result)
         put_result(&json, options->result);
     put(&json, "chips:i chips_traced:i", events->waits->program->slice->chips, events->chips);
+    struct shown shown = choose(events, options);
+    put_shown(&json, events, options, shown);
     json_end(&json);
     json_key(&json, "traceEvents");
     json_array(&json);
     put_rows(&json, events);
-    for (int64_t e = 0; e < events->count; e++)
+    for (int64_t e = shown.first; e < shown.end; e++)
         put_event(&json, events->waits->program, options, &events->event[e]);
     json_end(&json);
     json_end(&json);

@@ -30,9 +30,17 @@ int report_compare(const struct result result[], int rows, int variants, const c
  * single times were kept. */
 int report_steps(const struct run *run, FILE *out, struct status *st);
 
-/* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h; 0 chips: as many as it
- * takes by itself); and what of it hides, and its critical path (critical.h). */
-int report_trace(const struct job *job, const struct run *run, int chips, FILE *out, struct status *st);
+/* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h); and what of it hides, and its
+ * critical path (critical.h). The window is "10ms:20ms", "all", or NULL or "layers": all that ran, but no more than viewers
+ * open, which is PERFETTO_EVENTS. */
+struct trace_part {
+    int chips; /* 0: as many as it takes by itself */
+    const char *window;
+};
+int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                 struct status *st);
+/* Is a window one of those? */
+int report_window(const char *window, double *from_s, double *to_s, struct status *st);
 int report_critical(const struct run *run, FILE *out, struct status *st);
 
 /* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the

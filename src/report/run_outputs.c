@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "metrics/metrics.h"
 #include "report/critical_print.h"
 #include "report/perfetto.h"
@@ -28,11 +29,36 @@ static int32_t *instructions_of(const struct module_job *module, const struct pr
     return of;
 }
 
-int report_trace(const struct job *job, const struct run *run, int chips, FILE *out, struct status *st)
+int report_window(const char *window, double *from_s, double *to_s, struct status *st)
 {
+    char from[UNITS_TEXT];
+    const char *colon = window ? strchr(window, ':') : NULL;
+    *from_s = *to_s = 0;
+    if (!window || strcmp(window, "layers") == 0 || strcmp(window, "all") == 0)
+        return 0;
+    if (!colon || colon - window >= (ptrdiff_t)sizeof from)
+        return status_fail(st, STATUS_INPUT, "--trace-window '%s': write 10ms:20ms, layers or all", window);
+    snprintf(from, sizeof from, "%.*s", (int)(colon - window), window);
+    if (units_parse_time("--trace-window", from, from_s, st) < 0 ||
+        units_parse_time("--trace-window", colon + 1, to_s, st) < 0)
+        return st->code;
+    return *from_s < *to_s
+               ? 0
+               : status_fail(st, STATUS_INPUT, "--trace-window '%s': it ends before it starts", window);
+}
+
+int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                 struct status *st)
+{
+    double from_s, to_s;
+    if (report_window(part.window, &from_s, &to_s, st) < 0)
+        return st->code;
     const struct module_job *module = module_job_of(job);
     int32_t *instruction = module ? instructions_of(module, run->timing.whole) : NULL;
-    const struct perfetto_options options = {.chips = chips,
+    const struct perfetto_options options = {.chips = part.chips,
+                                             .from_s = from_s,
+                                             .to_s = to_s,
+                                             .whole = part.window && strcmp(part.window, "all") == 0,
                                              .result = &run->result,
                                              .module = module ? &module->module : NULL,
                                              .instruction = instruction};
