@@ -69,7 +69,8 @@ is above 1|all-gather --slice 4x4 --size 1MiB --link 1,0:x+=1.5
 no route from chip (0,0) to chip (1,0)|all-gather --slice 4x4 --size 1MiB --link 0,0:x=0 --link 0,0:y=0
 such as 3,3,3=0.8|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0:x
 a share above 0|all-gather --slice 4x4 --size 1MiB --slow-chip 1,0=0
-unknown topology 'twisted'|all-gather --slice 4x4_twisted --size 1MiB
+unknown topology 'twister'|all-gather --slice 4x4_twister --size 1MiB
+slice 4x4_twisted is not twisted|all-gather --slice 4x4_twisted --size 1MiB
 unknown unit 'm'|all-gather --slice 4x4 --size 64m
 not a whole number of bytes|all-gather --slice 4x4 --size 1.5
 the nearest are v5e, v5p|all-gather --chip v5 --slice 4x4 --size 64MiB

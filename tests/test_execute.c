@@ -41,7 +41,7 @@ static void ring_program(struct program *program, const struct slice *slice, int
                                     &(struct grid_dim){n, by_cols}, 1, NULL);
     for (int32_t s = 0; s < n - 1; s++) {
         int chunk = -s - reduce + (s == flaw.wrong_step);
-        struct view view = {buffer, {pick_var(chip, chunk)}};
+        struct view view = {.buffer = buffer, .pick = {pick_var(chip, chunk)}};
         struct payload payload = {.a = view, .to = view};
         payload.combine = reduce ? COMBINE_SUM : COMBINE_COPY;
         /* Padded to the largest chunk, as SPMD programs are. */
@@ -70,7 +70,7 @@ static bool ring_works(const struct program *program, bool reduce, enum execute_
     double *value = malloc((size_t)all * sizeof *value);
     CU_ASSERT_PTR_NOT_NULL_FATAL(value);
     for (int chip = 0; chip < n; chip++) {
-        struct view own = {0, {reduce ? pick_all() : pick_fixed(chip)}};
+        struct view own = {.buffer = 0, .pick = {reduce ? pick_all() : pick_fixed(chip)}};
         for (int64_t i = 0; i < all; i++)
             value[i] = start_value(chip, i);
         OKAY(memory_put(&memory, &own, chip, value, &st), st);
@@ -79,7 +79,7 @@ static bool ring_works(const struct program *program, bool reduce, enum execute_
     bool right = execute(&memory, &options, &st) == 0;
     for (int chip = 0; chip < n && right; chip++)
         for (int chunk = 0; chunk < n; chunk++) {
-            struct view view = {0, {pick_fixed(chunk)}};
+            struct view view = {.buffer = 0, .pick = {pick_fixed(chunk)}};
             int64_t elements = view_elements(program, &view, chip, chip);
             OKAY(memory_take(&memory, &view, chip, value, &st), st);
             for (int64_t i = 0; i < elements && (!reduce || chunk == chip); i++) {
@@ -316,21 +316,21 @@ static void views_follow_the_grid(void)
     OKAY(memory_init(&memory, &program, &st), st);
     for (int i = 0; i < 60; i++)
         memory_of(&memory, 1, b)[i] = i;
-    struct view one = {b, {pick_fixed(1), pick_var(chip, 1), pick_fixed(0)}};
+    struct view one = {.buffer = b, .pick = {pick_fixed(1), pick_var(chip, 1), pick_fixed(0)}};
     /* rows 5-7, columns 4-5 of a matrix of width 6 */
     CU_ASSERT_EQUAL(memory_print_view(&program, &one, 1, 1, text), 0);
     CU_ASSERT_STRING_EQUAL(text, "m[5:8, 4:6]");
     OKAY(memory_take(&memory, &one, 1, value, &st), st);
     static const double want_one[] = {34, 35, 40, 41, 46, 47};
     CU_ASSERT_EQUAL(memcmp(value, want_one, sizeof want_one), 0);
-    struct view seconds = {b, {pick_all(), pick_fixed(0), pick_fixed(-1)}};
+    struct view seconds = {.buffer = b, .pick = {pick_all(), pick_fixed(0), pick_fixed(-1)}};
     CU_ASSERT_EQUAL(memory_print_view(&program, &seconds, 1, 1, text), 0);
     CU_ASSERT_STRING_EQUAL(text, "m[3:5+8:10, 0:2]");
     OKAY(memory_take(&memory, &seconds, 1, value, &st), st);
     static const double want_seconds[] = {18, 19, 24, 25, 48, 49, 54, 55};
     CU_ASSERT_EQUAL(memcmp(value, want_seconds, sizeof want_seconds), 0);
     /* Of all pieces the first is rows 0-2 of columns 0-1, the second rows 3-4 of the same columns. */
-    struct view all = {b, {pick_all(), pick_all(), pick_all()}};
+    struct view all = {.buffer = b, .pick = {pick_all(), pick_all(), pick_all()}};
     OKAY(memory_take(&memory, &all, 1, value, &st), st);
     CU_ASSERT(value[5] == 13 && value[6] == 18 && value[9] == 25 && value[10] == 2);
     CU_ASSERT_EQUAL(memory_print_view(&program, &all, 1, 1, text), 0);

@@ -109,14 +109,14 @@ static void takes_the_shorter_way(void)
     CU_ASSERT_EQUAL(only_hop(&pair, 1, 0), 1);
     struct minimal_route minimal[MINIMAL_ROUTES];
     struct slice cube = make("4x4x4", all_wrap);
-    /* x and z tie: their bits, and the four ways differ in the signs of these two */
-    CU_ASSERT_EQUAL(route_minimal(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), minimal), 5u);
+    /* x and z tie: the four ways differ in the signs of these two */
+    CU_ASSERT_EQUAL(route_minimal(&cube, 0, slice_chip(&cube, (int[]){2, 1, 2}), minimal), 4);
     for (int w = 0; w < 4; w++) {
         CU_ASSERT_EQUAL(minimal[w].hop[0].delta, w & 1 ? -2 : 2);
         CU_ASSERT_EQUAL(minimal[w].hop[1].delta, 1);
         CU_ASSERT_EQUAL(minimal[w].hop[2].delta, w & 2 ? -2 : 2);
     }
-    CU_ASSERT_EQUAL(route_minimal(&cube, 5, 5, minimal), 0u);
+    CU_ASSERT_EQUAL(route_minimal(&cube, 5, 5, minimal), 1);
     CU_ASSERT_EQUAL(minimal[0].hops, 0);
 }
 
@@ -135,7 +135,7 @@ static void ways_lead_there(void)
         int from = (int)suite_random(&random, (unsigned)slice.chips),
             to = (int)suite_random(&random, (unsigned)slice.chips);
         struct minimal_route minimal[MINIMAL_ROUTES];
-        int ways = 1 << __builtin_popcount(route_minimal(&slice, from, to, minimal)), link[64];
+        int ways = route_minimal(&slice, from, to, minimal), link[64];
         for (int w = 0; w < ways; w++) {
             int links = route_length(minimal[w].hop, minimal[w].hops);
             CU_ASSERT_EQUAL(links, route_length(minimal[0].hop, minimal[0].hops));

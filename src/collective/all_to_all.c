@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * All-to-all by direct sends: every pair of a group at once, each on a shortest route, dimension by
- * dimension. A route that ties on an axis (exactly half way round) is split in two halves, one each way, on
- * two axes in four quarters and so on, so that symmetric traffic loads all links alike (E6).
+ * dimension. Where several routes are shortest, each carries as much: where a route ties on an axis (exactly half way round) a
+ * half, on two axes a quarter and so on, on a twisted torus up to a sixth; so that symmetric traffic loads all links alike (E6).
  *
  * Sends are grouped by offset: op d moves the block for the chip d positions on. Where all chips are alike
- * (whole axes that close) an offset is one op and one route for all. Elsewhere routes are a table, and chips
- * that tie on different axes take part in different ops.
+ * (whole axes that close, or all of a twisted torus, where an offset is so many steps along each axis as its cables go)
+ * an offset is one op and one route for all. Elsewhere routes are a table, and chips
+ * that have different numbers of routes take part in different ops.
  *
- * Buffers: "in" holds a block for each chip of the group, "out" one from each; dims of two cut blocks in
- * halves.
+ * Buffers: "in" holds a block for each chip of the group, "out" one from each; dims of 2 and of 3 cut blocks in parts.
  */
 #include "collective/builders.h"
 #include "collective/direct.h"
@@ -19,6 +19,8 @@
 
 static bool is_alike(const struct walk *walk)
 {
+    if (collective_is_twisted(walk->spec))
+        return walk->spec->timing_only;
     for (int r = 0; r < walk->rings; r++) {
         const struct ring *ring = walk->ring[r];
         if (ring->axis < 0 || (!ring->closed && ring->n > 2))
@@ -39,60 +41,73 @@ void direct_add(struct direct *d, struct op op, const struct payload *payload)
     program_wait(program, d->before);
 }
 
-static struct payload block(const struct direct *d, int tie, int signs)
+/* The piece on ring r of the chip that each sends to. */
+static struct pick piece_there(const struct direct *d, int r)
+{
+    const struct walk *walk = d->walk;
+    const struct ring *ring = walk->ring[r];
+    if (!collective_is_twisted(walk->spec) || walk->spec->timing_only)
+        return pick_var(walk->var[r], d->offset[r]);
+    for (int chip = 0; chip < walk->program->slice->chips; chip++)
+        walk->index[chip] = ring_piece(ring, walk->program->slice, d->to[walk->rings][chip]);
+    return pick_var(program_var_table(walk->program, ring->n, walk->index), 0);
+}
+
+/* The part of the block that goes by route `way` of `tie`: the dims whose product is `tie` say which, the others are whole. */
+static struct payload block(const struct direct *d, int tie, int way)
 {
     struct payload payload = {.a.buffer = d->buffer.in, .to.buffer = d->buffer.out};
     int rings = d->walk->rings;
     for (int r = 0; r < rings; r++) {
-        payload.a.pick[r] = pick_var(d->walk->var[r], d->offset[r]);
+        payload.a.pick[r] = piece_there(d, r);
         payload.to.pick[r] = pick_var(d->walk->var[r], 0);
     }
-    for (int h = 0, ties = 0; h < d->halves; h++) {
+    for (int p = 0; p < d->dims; p++) {
         struct pick pick = pick_all();
-        if (tie >> d->half_axis[h] & 1)
-            pick = pick_fixed(signs >> ties++ & 1);
-        payload.a.pick[rings + h] = payload.to.pick[rings + h] = pick;
+        if (tie % d->part[p] == 0) {
+            pick = pick_fixed(way % d->part[p]);
+            way /= d->part[p];
+            tie /= d->part[p];
+        }
+        payload.a.pick[rings + p] = payload.to.pick[rings + p] = pick;
     }
     return payload;
 }
 
-/* The send over one of the minimal routes of a tie set: `signs` is its index, a bit for each axis that ties. */
-static void send_tied(struct direct *d, int32_t where, int tie, int signs)
+/* The send over one of so many shortest routes. */
+static void send_tied(struct direct *d, int32_t where, int tie, int way)
 {
     struct program *program = d->walk->program;
     struct towards towards;
     if (d->looked_at == 1) {
-        towards = (struct towards){d->minimal[signs], NO_TABLE};
+        towards = (struct towards){d->minimal[way], NO_TABLE};
     } else {
         for (int chip = 0; chip < d->looked_at; chip++)
-            d->route[chip] = d->mask[chip] ? d->minimal[chip * MINIMAL_ROUTES + signs] : -1;
+            d->route[chip] = d->mask[chip] ? d->minimal[chip * MINIMAL_ROUTES + way] : -1;
         towards = program_towards_table(program, d->route, where);
     }
-    struct payload payload = block(d, tie, signs);
-    direct_add(d,
-               (struct op){.where = where,
-                           .towards = towards,
-                           .amount = amount_of(d->bytes / direct_routes((unsigned)tie))},
+    struct payload payload = block(d, tie, way);
+    direct_add(d, (struct op){.where = where, .towards = towards, .amount = amount_of(d->bytes / tie)},
                &payload);
 }
 
 /* The routes of a pair of chips: those that tie where all of them are alive, else one that goes round. Returns the
- * set of axes that tie, 0 for a single route. */
-static unsigned find_routes(struct direct *d, int from, int to, int32_t route[])
+ * number of routes. */
+static int find_routes(struct direct *d, int from, int to, int32_t route[])
 {
     struct program *program = d->walk->program;
     struct minimal_route minimal[MINIMAL_ROUTES];
-    unsigned ties = d->halves > 0 ? route_minimal(program->slice, from, to, minimal) : 0;
-    for (int w = 0; w < direct_routes(ties) && ties; w++) {
+    int ways = d->ties ? route_minimal(program->slice, from, to, minimal) : 1;
+    for (int w = 0; w < ways && ways > 1; w++) {
         if (program->slice->link &&
             route_walk(program->slice, from, minimal[w].hop, minimal[w].hops, NULL) != to)
-            ties = 0;
+            ways = 1;
         else
             route[w] = program_route(program, minimal[w].hop, minimal[w].hops);
     }
-    if (!ties)
+    if (ways == 1)
         route[0] = program_route_between(program, from, to);
-    return ties;
+    return ways;
 }
 
 void direct_find_routes(struct direct *d)
@@ -109,21 +124,22 @@ static void send_offset(struct direct *d)
 {
     memset(d->mask, 1, (size_t)d->looked_at);
     direct_find_routes(d);
-    for (int tie = 0; tie < 1 << SLICE_AXES; tie++) {
+    for (int tie = 1; tie <= d->ways; tie++) {
         bool any = false;
         for (int chip = 0; chip < d->looked_at; chip++)
             any |= d->mask[chip] = d->tie[chip] == tie;
         if (!any)
             continue;
         int32_t where = d->looked_at == 1 ? WHERE_ALL : program_mask(d->walk->program, d->mask);
-        for (int signs = 0; signs < direct_routes((unsigned)tie); signs++)
-            send_tied(d, where, tie, signs);
+        for (int way = 0; way < tie; way++)
+            send_tied(d, where, tie, way);
     }
 }
 
 void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
 {
     const struct slice *slice = d->walk->program->slice;
+    bool twisted = collective_is_twisted(d->walk->spec);
     if (r == d->walk->rings || r == COLLECTIVE_RINGS) {
         act(d);
         return;
@@ -133,20 +149,31 @@ void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d))
     for (d->offset[r] = 0; d->offset[r] < d->walk->ring[r]->n; d->offset[r]++) {
         direct_each_offset(d, r + 1, act);
         for (int chip = 0; chip < d->looked_at; chip++)
-            to[chip] = to[chip] < 0 ? -1 : ring_next(d->walk->ring[r], slice, to[chip]);
+            to[chip] = to[chip] < 0 ? -1
+                       : twisted    ? slice_moved(slice, to[chip], d->walk->ring[r]->along, 1)
+                                    : ring_next(d->walk->ring[r], slice, to[chip]);
     }
 }
 
-/* Axes on which two chips of a group may be as far from each other both ways: half way round a ring of an even axis; any that the
- * topology walks in a way of its own. */
-static void find_halves(struct direct *d)
+/* Into how many parts blocks are cut: on a torus in two for each ring of an even length, half way round which both ways are as long;
+ * on a twisted one 2, 3, 4 or 6 routes tie. */
+static void find_parts(struct direct *d)
 {
     const struct slice *slice = d->walk->program->slice;
+    d->ways = 1;
     if (d->walk->spec->keep_ties)
         return;
-    for (int axis = 0; axis < slice->axes; axis++)
-        if (!slice_is_straight(slice, axis) || (slice_ring(slice, axis) > 0 && slice->len[axis] % 2 == 0))
-            d->half_axis[d->halves++] = axis;
+    if (slice_is_twisted(slice)) {
+        d->dims = 3;
+        memcpy(d->part, (int[]){2, 2, 3}, sizeof d->part);
+        d->ways = 6;
+    }
+    for (int axis = 0; axis < slice->axes && d->ways != 6; axis++)
+        if (slice_ring(slice, axis) > 0 && slice->len[axis] % 2 == 0) {
+            d->part[d->dims++] = 2;
+            d->ways *= 2;
+        }
+    d->ties = d->ways > 1;
 }
 
 static int write_equal(struct direct *d, struct status *st)
@@ -155,8 +182,8 @@ static int write_equal(struct direct *d, struct status *st)
     const struct collective_spec *spec = d->walk->spec;
     int64_t block = block_elements(d->walk);
     struct grid grid = grid_of_rings(d->walk);
-    for (int h = 0; h < d->halves; h++)
-        grid.dim[grid.dims++].n = 2;
+    for (int p = 0; p < d->dims; p++)
+        grid.dim[grid.dims++].n = d->part[p];
     struct collective_buffers *buffers = walk_buffers(d->walk);
     d->bytes = (double)block * spec->elem_bytes;
     make_buffer(spec, d->walk->program, &buffers->in, "in", &grid);
@@ -196,7 +223,7 @@ static int direct_init(struct direct *d, struct walk *walk, bool one_for_all, in
     for (int chip = 0; chip < (int)chips; chip++)
         d->to[0][chip] =
             walk->rings == 0 || ring_position(walk->ring[0], walk->program->slice, chip) >= 0 ? chip : -1;
-    find_halves(d);
+    find_parts(d);
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Ragged all-to-all: every pair of a group has a block of its own size. Pairs are sent as equal ones are (all_to_all.c):
- * by offset, directly, those that tie on k axes in 2^k nearly equal parts, each on a route of its own; so that equal
+ * by offset, directly, those with several shortest routes in as many nearly equal parts, each on a route of its own; so that equal
  * blocks take the time of an all-to-all. Chips that have nothing for the chip at an offset take no part in it.
  *
  * Buffers: "in" and "out" hold a block for each position of the group, one after the other, in as many pieces as a
@@ -68,7 +68,7 @@ static void fill_sizes(struct direct *d)
     for (int chip = 0; chip < d->looked_at; chip++) {
         if (d->tie[chip] == NO_MEMBER)
             continue;
-        int to = d->to[d->walk->rings][chip], ways = direct_routes(d->tie[chip]);
+        int to = d->to[d->walk->rings][chip], ways = d->tie[chip];
         int64_t *sends = ragged->sends + (size_t)chip * row + ragged->position[to] * ragged->pieces;
         int64_t *gets = ragged->gets + (size_t)to * row + ragged->position[chip] * ragged->pieces;
         for (int w = 0; w < ways; w++)
@@ -108,14 +108,14 @@ static int make_buffers(struct direct *d, struct status *st)
     return 0;
 }
 
-/* The parts that all chips with a set of ties send on the w-th of their minimal routes. */
-static void send_tied(struct direct *d, unsigned tie, int w)
+/* The parts that all chips with so many shortest routes send on the w-th of them. */
+static void send_tied(struct direct *d, int tie, int w)
 {
     struct program *program = d->walk->program;
     struct ragged *ragged = d->own;
     bool any = false;
     for (int chip = 0; chip < d->looked_at; chip++) {
-        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), direct_routes(tie), w) : 0;
+        int64_t elements = d->tie[chip] == tie ? part_of(block_of(d, chip), tie, w) : 0;
         any |= d->mask[chip] = elements > 0;
         ragged->amount[chip] = (double)elements * d->walk->spec->elem_bytes;
         d->route[chip] = elements > 0 ? d->minimal[chip * MINIMAL_ROUTES + w] : -1;
@@ -138,15 +138,15 @@ static void send_tied(struct direct *d, unsigned tie, int w)
 static void send_offset(struct direct *d)
 {
     find_routes(d);
-    for (unsigned tie = 0; tie < 1 << SLICE_AXES; tie++)
-        for (int w = 0; w < direct_routes(tie); w++)
+    for (int tie = 1; tie <= d->ways; tie++)
+        for (int w = 0; w < tie; w++)
             send_tied(d, tie, w);
 }
 
 static int write_ragged(struct direct *d, struct status *st)
 {
     size_t chips = (size_t)d->walk->program->slice->chips;
-    struct ragged ragged = {.pieces = 1 << d->halves, .position = malloc(chips * sizeof *ragged.position)};
+    struct ragged ragged = {.pieces = d->ways, .position = malloc(chips * sizeof *ragged.position)};
     ragged.amount = malloc(chips * sizeof *ragged.amount);
     d->own = &ragged;
     int code = ragged.position && ragged.amount ? 0 : status_nomem(st);

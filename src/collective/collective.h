@@ -155,6 +155,13 @@ const char *all_to_all_name(enum all_to_all algorithm);
 const char *pattern_name(enum pattern pattern);
 bool collective_has_pattern(const struct collective *collective, enum pattern pattern);
 
+/* Does it run over all chips of a twisted torus, an axis each ring? Have gathers and reductions rings of their own there (twisted.c)? Then the
+ * lengths of those of the part that starts with a ring. */
+bool collective_is_twisted(const struct collective_spec *spec);
+bool collective_has_turns(const struct collective_spec *spec);
+void collective_turns(const struct collective_spec *spec, const struct slice *slice, int first,
+                      int n[static COLLECTIVE_RINGS]);
+
 /* A buffer for all-gathers, reduce-scatters and all-reduces: a matrix whose rows, or columns, are cut into chunks (a dim
  * for each ring of two chips or more, and one for the parts that walk the rings in different orders). */
 int32_t collective_buffer(const struct collective_spec *spec, struct program *program, const char *name,

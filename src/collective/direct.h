@@ -20,12 +20,14 @@ struct direct {
     int32_t *to[COLLECTIVE_RINGS + 1];
     int offset[COLLECTIVE_RINGS];
     int looked_at; /* chips to compute: 1 where all are alike */
-    int halves;    /* axes that can tie ... */
-    int half_axis[SLICE_AXES];
+    bool ties;     /* are several shortest routes shared, ... */
+    int ways;      /* ... so many of a pair at most; */
+    int dims,
+        part[SLICE_AXES]; /* the parts of a block, in 2 and in 3, that all numbers of routes are made of */
     struct collective_buffers buffer;
     double bytes;     /* of a block, where all are equal */
     int32_t *minimal; /* [chips][MINIMAL_ROUTES]: routes */
-    uint8_t *tie;     /* [chips]: set of axes that tie; or NO_MEMBER */
+    uint8_t *tie;     /* [chips]: how many shortest routes tie, 1 for none; or NO_MEMBER */
     int32_t *route;   /* scratch [chips] */
     uint8_t *mask;    /* scratch [chips] */
     void *own;        /* of who is called for each offset */
@@ -42,13 +44,9 @@ int direct_build(const struct direct_form *form, const struct collective_spec *s
                  int32_t before, int32_t *after, struct status *st);
 
 /* Calls `act` for all offsets on ring r and those after it; and what it asks for: the routes for the offset of all chips
- * that mask[] names (the others' tie[] is NO_MEMBER), and how many minimal routes a set of ties has. */
+ * that mask[] names (the others' tie[] is NO_MEMBER). */
 void direct_each_offset(struct direct *d, int r, void (*act)(struct direct *d));
 void direct_find_routes(struct direct *d);
-static inline int direct_routes(unsigned tie)
-{
-    return 1 << __builtin_popcount(tie);
-}
 
 /* Appends a send: kind, setup, payload and stage are filled in, and it waits for what was before. */
 void direct_add(struct direct *d, struct op op, const struct payload *payload);

@@ -4,6 +4,7 @@
  *
  * The array is one buffer, worked on in place: a grid of chunks, one dim for each ring, and one for the parts
  * that walk the rings in different orders. An all-gather starts with the chip's own chunk and ends with all;
+ * On a twisted torus parts have rings of their own (twisted.c).
  * a reduce-scatter starts with all of the chip's own contribution and ends with its chunk reduced.
  */
 #include "collective/reduce_gather.h"
@@ -59,6 +60,8 @@ static int build(const struct collective_spec *spec, struct program *program, en
                            collective_of(id)->name, pattern_name(spec->pattern));
     if (walk_init(&walk, spec, program, collective_of(id)->name, st) < 0)
         return st->code;
+    if (collective_has_turns(spec))
+        walk_twist(&walk);
     struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
                           .setup_s = spec->setup_s};
     int32_t end = reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER,

@@ -47,6 +47,22 @@ static double carried(const struct collective_spec *spec, const struct ring *con
     return gathered * crossings(ring[of], spec->kind) / chips;
 }
 
+/* Has it rings of its own on a twisted torus (twisted.c)? */
+static bool has_turns(const struct collective *collective, const struct collective_spec *spec)
+{
+    return collective->id != COLLECTIVE_BROADCAST && collective->id != COLLECTIVE_ALL_TO_ALL &&
+           collective_has_turns(spec);
+}
+
+static void make_turns(const struct collective_spec *spec, const struct slice *slice,
+                       struct ring turn[static COLLECTIVE_RINGS])
+{
+    int n[COLLECTIVE_RINGS];
+    collective_turns(spec, slice, 0, n);
+    for (int m = 0; m < COLLECTIVE_RINGS; m++)
+        turn[m] = (struct ring){.n = n[m], .closed = true, .edge_links = 1, .closing_links = 1, .overlap = 1};
+}
+
 static struct costs costs_of(const struct collective *collective, const struct slice *slice,
                              const struct collective_spec *spec)
 {
@@ -54,8 +70,11 @@ static struct costs costs_of(const struct collective *collective, const struct s
     double share_s = (double)spec->elements * spec->elem_bytes / COLLECTIVE_SHARES / slice->link_Bps;
     struct costs costs = {.times = collective->id == COLLECTIVE_ALL_REDUCE ? 2 : 1,
                           .mirrored = spec->kind == RING_BIDI_HALF && !slice->link};
+    struct ring turn[COLLECTIVE_RINGS];
+    if (has_turns(collective, spec))
+        make_turns(spec, slice, turn);
     for (int r = 0; r < spec->rings; r++) {
-        const struct ring *along = spec->ring[r];
+        const struct ring *along = has_turns(collective, spec) ? &turn[r] : spec->ring[r];
         if (along->n < 2)
             continue;
         bool half_way = along->closed && spec->kind == RING_BIDI;
@@ -63,9 +82,13 @@ static struct costs costs_of(const struct collective *collective, const struct s
         costs.mirrored &= along->closed && ring_is_of_links(along, false);
         ring[costs.rings++] = along;
     }
+    bool twisted = has_turns(collective, spec);
     for (int first = 0; first < costs.rings; first++)
         for (int of = 0; of < costs.rings; of++) {
-            double own_s = share_s * carried(spec, ring, costs.rings, first, of);
+            /* All parts of a twisted torus have rings of the same lengths, in the order in which they walk them. */
+            double own_s = share_s * (twisted ? carried(spec, ring, costs.rings, 0,
+                                                        (of - first + costs.rings) % costs.rings)
+                                              : carried(spec, ring, costs.rings, first, of));
             costs.part_s[first] += own_s;
             costs.link_s[first][of] = own_s * ring[of]->overlap;
         }
@@ -122,9 +145,11 @@ static double find_least(const struct costs *costs, bool links_alone, int share[
     return best_s;
 }
 
-static bool rings_differ(const struct collective_spec *spec)
+static bool rings_differ(const struct collective *collective, const struct collective_spec *spec)
 {
     const struct ring *first = NULL;
+    if (has_turns(collective, spec))
+        return false;
     for (int r = 0; r < spec->rings; r++) {
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
@@ -140,7 +165,7 @@ static bool rings_differ(const struct collective_spec *spec)
 bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
 {
     return collective->uses_ring && spec->elements > 0 && spec->colours == 0 && spec->pattern == PATTERN_RINGS &&
-           rings_differ(spec);
+           rings_differ(collective, spec);
 }
 
 double collective_least_s(const struct collective *collective, const struct slice *slice,
@@ -153,7 +178,7 @@ double collective_least_s(const struct collective *collective, const struct slic
     if (costs.rings == 0)
         return 0;
     *links_s = costs.times * busiest_s(&costs, share, &longest_s);
-    if (rings_differ(spec))
+    if (rings_differ(collective, spec))
         *links_s = fmin(*links_s, find_least(&costs, true, share));
     for (int first = 0; first < costs.rings; first++)
         per_s += 1 / costs.part_s[first];

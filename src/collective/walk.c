@@ -193,7 +193,7 @@ int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS])
         if (spec_has_shares(walk->spec))
             part[p].frac = (double)walk->spec->share[p % k] / (COLLECTIVE_SHARES * ways);
         for (int m = 0; m < k; m++)
-            part[p].order[m] = (p + m) % k;
+            part[p].order[m] = walk->twisted ? walk_turn(p % k, m) : (p + m) % k;
     }
     return ways * k;
 }
@@ -231,12 +231,14 @@ struct view phase_view(const struct walk *walk, const struct phase *phase, struc
 {
     struct view view = {.buffer = phase->buffer};
     const struct part *part = phase->part;
+    if (walk->twisted)
+        view.pieces = walk->pieces[part->index % walk->rings];
     struct pick *of_ring = view.pick + phase->copies;
     for (int m = 0; m < walk->rings; m++) {
         int ring = part->order[m];
-        of_ring[ring] = m < phase->m || phase->copies ? pick_all()
-                        : m > phase->m                ? pick_var(walk->var[ring], 0)
-                                                      : pick;
+        of_ring[walk->twisted ? m : ring] = m < phase->m || phase->copies ? pick_all()
+                                            : m > phase->m                ? pick_var(walk->var[ring], 0)
+                                                                          : pick;
     }
     if (phase->copies)
         view.pick[0] = pick;

@@ -10,17 +10,27 @@
 
 #include "collective/collective.h"
 
+/* The rings of a collective, and after them those of the parts of a twisted one: the m-th of the part that starts with ring `first`. */
+enum { WALK_RINGS = COLLECTIVE_RINGS * (1 + COLLECTIVE_RINGS) };
+static inline int walk_turn(int first, int m)
+{
+    return COLLECTIVE_RINGS * (1 + first) + m;
+}
+
 struct walk {
     const struct collective_spec *spec;
     struct program *program;
     int rings; /* those with two chips or more */
-    const struct ring *ring[COLLECTIVE_RINGS];
-    int32_t var[COLLECTIVE_RINGS];          /* the chip's own piece on each ring */
-    struct towards plus[COLLECTIVE_RINGS];  /* one step on; of the last chip of a line: back to the first */
-    struct towards minus[COLLECTIVE_RINGS]; /* one step back; on a line not for the first chip */
-    int32_t members;                        /* mask of the chips that are in a group */
-    int chips;                              /* of a group */
-    int chunks; /* of each part, that follow each other along the lines of a short ring; else 1 */
+    const struct ring *ring[WALK_RINGS];
+    int32_t var[WALK_RINGS];          /* the chip's own piece on each ring */
+    struct towards plus[WALK_RINGS];  /* one step on; of the last chip of a line: back to the first */
+    struct towards minus[WALK_RINGS]; /* one step back; on a line not for the first chip */
+    int32_t members;                  /* mask of the chips that are in a group */
+    int chips;                        /* of a group */
+    int chunks;   /* of each part, that follow each other along the lines of a short ring; else 1 */
+    bool twisted; /* parts walk rings of their own (twisted.c), and number the pieces so */
+    struct ring turn[WALK_RINGS];
+    struct renumbering pieces[COLLECTIVE_RINGS];
     int32_t stage;
     struct collective_buffers made; /* where the caller has none */
     uint8_t *mask;                  /* scratch, [chips of the slice] */
@@ -31,6 +41,8 @@ struct walk {
 int walk_init(struct walk *walk, const struct collective_spec *spec, struct program *program,
               const char *name, struct status *st);
 void walk_free(struct walk *walk);
+/* Makes the rings of the parts, where collective_is_twisted(). */
+void walk_twist(struct walk *walk);
 
 /* The stage of a collective: as its spec calls it, or `kind` and a number. */
 int32_t stage_of(const struct collective_spec *spec, struct program *program, const char *kind);
@@ -67,7 +79,7 @@ void make_buffer(const struct collective_spec *spec, struct program *program, in
 /* The parts into which the array is cut so that all axes work at once, each in an order of its own. */
 struct part {
     int index, of;
-    int order[COLLECTIVE_RINGS]; /* rings in the order in which the part gathers them */
+    int order[COLLECTIVE_RINGS]; /* of walk.ring: rings in the order in which the part gathers them */
     int sign;                    /* +1 or -1: it goes one way only; 0: as the kind says */
     double frac;                 /* of the array */
 };

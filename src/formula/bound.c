@@ -65,8 +65,8 @@ static int find_alike(const struct slice *slice, int whole, int step[static SLIC
 {
     int times = 1;
     for (int a = 0; a < SLICE_AXES; a++) {
-        bool all = a >= slice->axes || a == whole || slice->link;
-        step[a] = all ? slice->len[a] : slice_period(slice, a);
+        bool all = a >= slice->axes || a == whole || slice->link || slice_is_twisted(slice);
+        step[a] = all || slice_moved(slice, 0, a, 1) < 0 ? slice->len[a] : 1;
         times *= slice->len[a] / step[a];
     }
     return times;

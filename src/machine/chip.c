@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/topology.h"
+
 const struct chip_fact *chip_fact(const struct chip *chip, const char *key)
 {
     for (int i = 0; i < chip->facts; i++)
@@ -134,6 +136,22 @@ static int check_pod(const struct chip *chip, const char *shape, int axes, const
     return 0;
 }
 
+/* The topology that a shape names, or that the chip's slices of it have. */
+static int choose_topology(const struct chip *chip, const char *shape, struct slice *slice, struct status *st)
+{
+    const struct topology *named = slice_parse_topology(shape, st);
+    bool cubes = true;
+    if (!named)
+        return st->code;
+    slice->topology = named;
+    if (strchr(shape, '_'))
+        return named == &topology_twisted ? slice_twist(slice, true, st) : 0;
+    for (int a = 0; a < slice->axes; a++)
+        cubes &= slice->len[a] % 4 == 0;
+    return chip->twist == CHIP_TWIST_DOUBLED && cubes && slice_can_twist(slice) ? slice_twist(slice, true, st)
+                                                                                : 0;
+}
+
 int chip_slice(const struct chip *chip, const char *shape, const char *wrap, struct slice *slice,
                struct status *st)
 {
@@ -141,8 +159,9 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
     bool joined[SLICE_AXES];
     *slice = (struct slice){0};
     int axes = slice_parse_shape(shape, len, st);
-    const struct topology *topology = axes < 0 ? NULL : slice_parse_topology(shape, st);
-    int code = topology ? check_pod(chip, shape, axes, len, st) : st->code;
+    if (axes < 0)
+        return axes;
+    int code = check_pod(chip, shape, axes, len, st);
     if (code < 0)
         return code;
     find_wraps(chip, axes, len, joined);
@@ -152,7 +171,8 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
         return code;
     code = slice_init(slice, axes, len, joined, chip->link_Bps, chip->hop_latency_s, st);
     slice->joint_Bps = chip->joint_Bps;
-    slice->topology = topology;
+    if (code == 0)
+        code = choose_topology(chip, shape, slice, st);
     slice->reduce_Bps = chip->reduce_Bps;
     if (chip->hbm_Bps > 0)
         slice->hbm_Bps = chip->hbm_Bps * chip_hbm_efficiency(chip, INFINITY);

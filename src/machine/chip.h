@@ -17,6 +17,7 @@
  *       cores: 2                           # devices of one chip (1 if left out)
  *       tensorcores: 2                     # the most that it can be: v4's compiler may take it for two (cores if left out)
  *       wrap: axis of 16 only              # full pod only | multiples of 4x4x4 | always | never
+ *       twist: nxnx2n and nx2nx2n          # of slices that wrap on all axes | never (never if left out)
  *       peak: {bf16: 197Tflops}            # per dtype
  *       matmul_efficiency: {all: 0.9, bf16: {steps: [[1Gflop, 0.5], [1Tflop, 0.9]]}}
  *       step_efficiency: 0.7               # of products inside a training step, where it was measured
@@ -53,6 +54,9 @@ enum chip_profile { CHIP_SPEC, CHIP_MEASURED };
 
 /* Which axes of a slice have their ends joined. */
 enum chip_wrap { CHIP_WRAP_FULL_POD, CHIP_WRAP_CUBES, CHIP_WRAP_AXIS_16, CHIP_WRAP_ALWAYS, CHIP_WRAP_NEVER };
+
+/* Which slices are twisted (twisted.c), if all of their axes wrap. */
+enum chip_twist { CHIP_TWIST_NEVER, CHIP_TWIST_DOUBLED };
 
 /* Where a value came from; empty texts where the file does not say. */
 enum { CHIP_KEY = 40, CHIP_FACTS = 64 };
@@ -93,6 +97,7 @@ struct chip {
     int pod[SLICE_AXES], host[SLICE_AXES];
     struct chip_offers offers;
     enum chip_wrap wrap;
+    enum chip_twist twist;
     const char *ring; /* its name */
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
@@ -146,8 +151,9 @@ double chip_hbm_limit_bytes(const struct chip *chip);
 double chip_device_hbm_bytes(const struct chip *chip);
 double chip_hbm_efficiency(const struct chip *chip, double bytes);
 
-/* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"). Refused: more axes than the chip has,
- * more chips along them than the pod, in whatever order they are named. */
+/* A slice of this chip: "4x4x8", wraps by the rule (NULL) or as --wrap says ("none", "all", "x,z"); twisted where the chip's slices are and
+ * the text names no topology. Refused: more axes than the chip has, more chips along them than the pod, in whatever order they are named; a twist
+ * of another shape, or without wraps. */
 int chip_slice(const struct chip *chip, const char *shape, const char *wrap, struct slice *slice,
                struct status *st);
 

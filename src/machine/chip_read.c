@@ -20,6 +20,7 @@ enum field_kind {
     FIELD_SHAPE,
     FIELD_OFFERS,
     FIELD_WRAP,
+    FIELD_TWIST,
     FIELD_RING,
     FIELD_FRAC,
     FIELD_SHARES, /* by bytes */
@@ -40,6 +41,7 @@ static const struct field fields[] = {
     {"cores", FIELD_INT, offsetof(struct chip, cores)},
     {"tensorcores", FIELD_INT, offsetof(struct chip, tensorcores)},
     {"wrap", FIELD_WRAP, offsetof(struct chip, wrap)},
+    {"twist", FIELD_TWIST, offsetof(struct chip, twist)},
     {"peak", FIELD_PEAKS, offsetof(struct chip, peak_flops)},
     {"matmul_efficiency", FIELD_EFFICIENCIES, offsetof(struct chip, efficiency)},
     {"step_efficiency", FIELD_FRAC, offsetof(struct chip, step_efficiency)},
@@ -70,6 +72,9 @@ const char *const chip_wrap_names[] = {[CHIP_WRAP_FULL_POD] = "full pod only",
                                        [CHIP_WRAP_ALWAYS] = "always",
                                        [CHIP_WRAP_NEVER] = "never",
                                        NULL};
+
+static const char *const twist_names[] = {
+    [CHIP_TWIST_NEVER] = "never", [CHIP_TWIST_DOUBLED] = "nxnx2n and nx2nx2n", NULL};
 
 /* Places a value under its key among the facts; a measured one takes the place of the book's. */
 static int note_fact(struct chip *chip, const struct node *node, struct chip_fact fact, struct status *st)
@@ -209,6 +214,12 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         if (code < 0)
             return node_prefix(node, st, text_unknown("wrap rule", text, chip_wrap_names, st));
         *(enum chip_wrap *)to = (enum chip_wrap)code;
+        return 0;
+    case FIELD_TWIST:
+        code = text_index(text, twist_names);
+        if (code < 0)
+            return node_prefix(node, st, text_unknown("twist", text, twist_names, st));
+        *(enum chip_twist *)to = (enum chip_twist)code;
         return 0;
     case FIELD_RING:
         code = ring_kind_by_name(text, st);

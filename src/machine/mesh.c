@@ -30,7 +30,8 @@ static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct 
     for (int s = 0; s < sides; s++) {
         const struct side *side = &layout->side[a][s];
         len[s] = side->n;
-        closed[s] = side->n > 2 && side->n == slice_ring(mesh->slice, side->axis);
+        closed[s] =
+            side->n > 2 && side->n == mesh->slice->len[side->axis] && slice_closes(mesh->slice, side->axis);
     }
     int32_t *order = malloc((size_t)n * sizeof *order);
     if (!order)

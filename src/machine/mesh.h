@@ -98,6 +98,7 @@ struct ring {
     bool closed;
     bool broken; /* it would close, but for dead links */
     int axis;    /* the physical axis whose coordinate is the position and whose links are the steps; or -1 */
+    int along; /* the physical axis that it is the whole of, with all its links, though it may not close on itself; or -1 */
     int32_t *position; /* [chips], -1 for chips that take no part; NULL where axis >= 0 */
     int32_t *next;     /* [chips]: the chip at position + 1, the last one's is the first; NULL too */
     int32_t *piece; /* [chips]: the number of the chip's own piece of data; NULL where it is the position */

@@ -149,7 +149,7 @@ int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t c
 {
     size_t chips = (size_t)slice->chips, listed = (size_t)groups * (size_t)n;
     struct edge edge[2];
-    *ring = (struct ring){.n = n, .axis = -1};
+    *ring = (struct ring){.n = n, .axis = -1, .along = -1};
     int32_t *order = malloc((listed + 1) * sizeof *order);
     ring->position = malloc(chips * sizeof *ring->position);
     ring->next = malloc(chips * sizeof *ring->next);
@@ -192,15 +192,16 @@ static struct ring ring_of_links(const struct slice *slice, int axis)
 {
     int n = slice->len[axis];
     bool closed = slice_ring(slice, axis) > 0;
-    struct ring ring = {.n = n, .closed = closed, .axis = axis, .edge_links = n > 1, .overlap = 1};
+    struct ring ring = {
+        .n = n, .closed = closed, .axis = axis, .along = axis, .edge_links = n > 1, .overlap = 1};
     ring.closing_links = closed ? 1 : n - 1;
     return ring;
 }
 
 int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st)
 {
-    if (part->n == slice->len[part->axis] && is_alive(slice, part->axis) &&
-        slice_is_straight(slice, part->axis)) {
+    bool whole = part->n == slice->len[part->axis] && is_alive(slice, part->axis);
+    if (whole && slice_is_straight(slice, part->axis)) {
         *ring = ring_of_links(slice, part->axis);
         return 0;
     }
@@ -218,6 +219,7 @@ int ring_of_part(struct ring *ring, const struct slice *slice, const struct side
             chip[at++] = slice_chip(slice, coord);
     }
     int code = ring_of_groups(ring, slice, chip, slice->chips / part->n, part->n, st);
+    ring->along = whole ? part->axis : -1;
     free(chip);
     return code;
 }
@@ -239,7 +241,7 @@ int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_l
         return ring_of_axis(ring, mesh->slice, mesh->lay[list->axis[0]].physical, st);
     int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
     bool closed[AXES_MAX];
-    *ring = (struct ring){.axis = -1};
+    *ring = (struct ring){.axis = -1, .along = -1};
     int32_t *chip = malloc((size_t)chips * sizeof *chip), *ordered = malloc((size_t)chips * sizeof *ordered);
     int32_t *slot = malloc((size_t)n * sizeof *slot);
     if (!chip || !ordered || !slot) {

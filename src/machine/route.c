@@ -7,8 +7,8 @@
 
 #include "machine/topology.h"
 
-unsigned route_minimal(const struct slice *slice, int from, int to,
-                       struct minimal_route minimal[static MINIMAL_ROUTES])
+int route_minimal(const struct slice *slice, int from, int to,
+                  struct minimal_route minimal[static MINIMAL_ROUTES])
 {
     return slice->topology->routes(slice, from, to, minimal);
 }

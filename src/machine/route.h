@@ -23,7 +23,7 @@ struct hop {
     int delta;
 };
 
-/* All that route_minimal() can return: a tie on each of three axes. */
+/* The most that route_minimal() can return: on a torus a tie on each of three axes; on a twisted one six. */
 enum { MINIMAL_ROUTES = 8 };
 
 /* A shortest route of a slice as built. */
@@ -32,10 +32,10 @@ struct minimal_route {
     struct hop hop[SLICE_AXES];
 };
 
-/* The shortest routes between two chips as the slice is built: 2^k of them where k axes tie, the one by + first.
- * Returns the set of axes that tie, bit a for axis a: 0 for a single route. */
-unsigned route_minimal(const struct slice *slice, int from, int to,
-                       struct minimal_route minimal[static MINIMAL_ROUTES]);
+/* The shortest routes between two chips as the slice is built, each dimension-ordered, those by + first. Returns how many: several
+ * tie. */
+int route_minimal(const struct slice *slice, int from, int to,
+                  struct minimal_route minimal[static MINIMAL_ROUTES]);
 
 /* The route between two chips: the first of route_minimal(), or the one that goes round what is dead. Returns the
  * number of its hops. Errors: no way there, or one that turns more than ROUTE_HOPS times. */

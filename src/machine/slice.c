@@ -277,9 +277,21 @@ bool slice_is_straight(const struct slice *slice, int axis)
     return ring == 0 || ring == slice->len[axis];
 }
 
-int slice_period(const struct slice *slice, int axis)
+int slice_moved(const struct slice *slice, int chip, int axis, int places)
 {
-    return slice->topology->period(slice, axis);
+    return slice->topology->moved(slice, chip, axis, places);
+}
+
+bool slice_closes(const struct slice *slice, int axis)
+{
+    int last[SLICE_AXES] = {0};
+    last[axis] = slice->len[axis] - 1;
+    return slice->topology->neighbour(slice, slice_chip(slice, last), axis, 1) == 0;
+}
+
+bool slice_is_twisted(const struct slice *slice)
+{
+    return slice->topology == &topology_twisted && slice_can_twist(slice);
 }
 
 int slice_count_links(const struct slice *slice)
@@ -288,6 +300,17 @@ int slice_count_links(const struct slice *slice)
     for (int id = 0; id < slice_link_ids(slice); id++)
         links += slice_is_link(slice, id);
     return links;
+}
+
+int slice_twist(struct slice *slice, bool on, struct status *st)
+{
+    char text[SLICE_TEXT];
+    if (on && !slice_can_twist(slice))
+        return status_fail(st, STATUS_INPUT,
+                           "slice %s is not twisted; nxnx2n and nx2nx2n are, such as 4x4x8, if all axes wrap",
+                           slice_print_shape(slice, text));
+    slice->topology = on ? &topology_twisted : &topology_torus;
+    return 0;
 }
 
 /* Bandwidth one way over the plane below a coordinate of an axis (1 to len-1), wraps included. */
@@ -348,9 +371,9 @@ static int check_axis(const struct slice *slice, int axis, int chip, struct stat
         right = at >= 0 && (at == chip) == (steps == ring);
         if (!right || at == chip || !slice_is_straight(slice, axis))
             continue;
-        unsigned ties = route_minimal(slice, chip, at, minimal);
+        int ways = route_minimal(slice, chip, at, minimal);
         int links = 2 * steps > ring && ring ? ring - steps : steps;
-        right = ties == (2 * steps == ring ? 1u << axis : 0) && minimal[0].hops == 1 &&
+        right = ways == (2 * steps == ring ? 2 : 1) && minimal[0].hops == 1 &&
                 minimal[0].hop[0].axis == axis && route_length(minimal[0].hop, 1) == links &&
                 slice_coord(slice, at, axis) == (slice_coord(slice, chip, axis) + steps) % len;
     }

@@ -147,9 +147,18 @@ int slice_ring(const struct slice *slice, int axis);
 /* Is it all there is to an axis: a ring of its own chips, or a line of them, whose shortest routes stay on it? */
 bool slice_is_straight(const struct slice *slice, int axis);
 
-/* The symmetries of the slice as built: the fewest places by which all chips can move along an axis, round its
- * end, so that links come to lie on links; the axis' length if there are none. */
-int slice_period(const struct slice *slice, int axis);
+/* The symmetries of the slice as built: where a chip comes to lie when all chips move so many places along an axis, by + or by -,
+ * round its end as its cables go, so that links come to lie on links; -1 where they cannot. */
+int slice_moved(const struct slice *slice, int chip, int axis, int places);
+
+/* Does + lead from the last chip of an axis to its first? */
+bool slice_closes(const struct slice *slice, int axis);
+
+/* Is it a shape that may be twisted, n x n x 2n or n x 2n x 2n with wraps on all axes; and is it? */
+bool slice_can_twist(const struct slice *slice);
+bool slice_is_twisted(const struct slice *slice);
+/* Twists it, or makes it a plain torus. Errors: a shape that may not be twisted. */
+int slice_twist(struct slice *slice, bool on, struct status *st);
 
 /* How many live links there are: in all, and out of one chip (as many come in). */
 int slice_count_links(const struct slice *slice);

@@ -3,4 +3,4 @@
 
 #include "machine/topology.h"
 
-const struct topology *const topologies[] = {&topology_torus, NULL};
+const struct topology *const topologies[] = {&topology_torus, &topology_twisted, NULL};

@@ -28,17 +28,16 @@ struct topology {
      * alike wherever they start, and tie half way round a ring. Any other axis, of which the answer may be -1, is walked chip by chip, on the routes
      * of its chips (ring.c), and no closed form speaks of it. */
     int (*ring)(const struct slice *slice, int axis);
-    /* The shortest routes between two chips that are chosen from: 2^k of them, where k choices tie. Returns the
-     * set of axes that tie; bit i of a route's index says which way it goes on the i-th of them, 0 is +. */
-    unsigned (*routes)(const struct slice *slice, int from, int to,
-                       struct minimal_route minimal[static MINIMAL_ROUTES]);
-    /* The symmetries: the fewest places by which all chips can move along an axis, coordinates taken modulo its
-     * length, so that links come to lie on links, and routes on routes. The axis' length where there are none. */
-    int (*period)(const struct slice *slice, int axis);
+    /* The shortest routes between two chips, those by + first: returns how many. */
+    int (*routes)(const struct slice *slice, int from, int to,
+                  struct minimal_route minimal[static MINIMAL_ROUTES]);
+    /* The symmetries: where a chip comes to lie when all move so many places along an axis, so that links come to lie on links and
+     * routes on routes; -1 where they cannot. */
+    int (*moved)(const struct slice *slice, int chip, int axis, int places);
 };
 
 /* All of them, ended by NULL; the first is a slice's without a name. topologies.c has the list, and nothing else. */
 extern const struct topology *const topologies[];
-extern const struct topology topology_torus; /* torus.c */
+extern const struct topology topology_torus, topology_twisted; /* torus.c, twisted.c */
 
 #endif

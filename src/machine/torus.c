@@ -43,10 +43,9 @@ static int distance(const struct slice *slice, int axis, int from, int to)
 }
 
 /* Dimension-ordered: x, then y, then z. Half way round, both ways tie. */
-static unsigned routes(const struct slice *slice, int from, int to,
-                       struct minimal_route minimal[static MINIMAL_ROUTES])
+static int routes(const struct slice *slice, int from, int to,
+                  struct minimal_route minimal[static MINIMAL_ROUTES])
 {
-    unsigned ties = 0;
     int ways = 1, at[SLICE_AXES], end[SLICE_AXES];
     minimal[0].hops = 0;
     for (int a = slice->axes - 1; a > 0; a--) {
@@ -63,7 +62,6 @@ static unsigned routes(const struct slice *slice, int from, int to,
         int d = distance(slice, a, at[a], end[a]);
         bool tie = ring(slice, a) > 0 && 2 * d == slice->len[a];
         if (tie) {
-            ties |= 1u << a;
             for (int w = 0; w < ways; w++) {
                 minimal[ways + w] = minimal[w];
                 minimal[ways + w].hop[minimal[w].hops] = (struct hop){a, -d};
@@ -74,13 +72,16 @@ static unsigned routes(const struct slice *slice, int from, int to,
             minimal[w].hop[minimal[w].hops++] = (struct hop){a, d};
         ways = tie ? 2 * ways : ways;
     }
-    return ties;
+    return ways;
 }
 
-static int period(const struct slice *slice, int axis)
+static int moved(const struct slice *slice, int chip, int axis, int places)
 {
-    return ring(slice, axis) > 0 || slice->span[axis] == 2 ? 1 : slice->len[axis];
+    int stride = stride_of(slice, axis), len = slice->len[axis], at = chip / stride % len;
+    if (ring(slice, axis) == 0 && slice->span[axis] > 2)
+        return -1;
+    return chip + (((at + places) % len + len) % len - at) * stride;
 }
 
 const struct topology topology_torus = {
-    .name = "torus", .neighbour = neighbour, .ring = ring, .routes = routes, .period = period};
+    .name = "torus", .neighbour = neighbour, .ring = ring, .routes = routes, .moved = moved};

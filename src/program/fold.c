@@ -31,10 +31,21 @@ static bool alike(const struct column *column, int64_t from, int64_t to, int64_t
     return true;
 }
 
+/* The same, chip by chip, where those that go over an end come to lie on other lines. */
+static bool repeats_twisted(const struct slice *slice, const struct column *column, int axis, int period)
+{
+    for (int chip = 0; chip < slice->chips; chip++)
+        if (!alike(column, chip, slice_moved(slice, chip, axis, period), 1))
+            return false;
+    return true;
+}
+
 /* Is the table the same when all chips move `period` places along an axis? Those at its end come back to its start. */
 static bool repeats(const struct slice *slice, const struct column *column, int axis, int period)
 {
     int64_t stride = 1;
+    if (slice_is_twisted(slice))
+        return repeats_twisted(slice, column, axis, period);
     for (int a = axis + 1; a < SLICE_AXES; a++)
         stride *= slice->len[a];
     int64_t whole = slice->len[axis] * stride, moved = period * stride;
@@ -138,7 +149,7 @@ static int find_periods(struct fold *fold, const struct program *program, struct
     const struct slice *slice = program->slice;
     for (int a = 0; a < SLICE_AXES; a++) {
         fold->span[a] = slice->len[a];
-        fold->period[a] = a < slice->axes ? slice_period(slice, a) : 1;
+        fold->period[a] = a < slice->axes && slice_moved(slice, 0, a, 1) < 0 ? slice->len[a] : 1;
     }
     if (widen_for_links(slice, fold->period, st) < 0)
         return st->code;
@@ -288,16 +299,13 @@ int fold_chip(const struct fold *fold, int chip)
 
 int fold_moved(const struct fold *fold, int from, int to, int chip)
 {
-    int moved = 0, stride = 1;
-    for (int a = SLICE_AXES - 1; a >= 0; a--) {
-        int n = fold->span[a];
-        moved += (chip % n + to % n - from % n + n) % n * stride;
-        stride *= n;
-        from /= n;
-        to /= n;
-        chip /= n;
+    struct slice whole = fold->slice;
+    memcpy(whole.len, fold->span, sizeof whole.len);
+    for (int a = 0; a < fold->axes; a++) {
+        int places = slice_coord(&whole, to, a) - slice_coord(&whole, from, a);
+        chip = places ? slice_moved(&whole, chip, a, places) : chip;
     }
-    return moved;
+    return chip;
 }
 
 char *fold_print(const struct fold *fold, char text[static FOLD_TEXT])

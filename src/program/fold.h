@@ -2,11 +2,11 @@
 /*
  * fold: simulate one chip of those that are alike.
  *
- * A translation of the torus along an axis that leaves the links' speeds, every mask and every table
+ * A translation of the torus, as its cables go, along an axis that leaves the links' speeds, every mask and every table
  * unchanged maps the program onto itself: chips that it maps onto each other do the same things at the same
  * times. Per axis the shortest such translation, the period, is found; translations commute, so that the
  * axes need not be looked at together. The quotient has one chip for each orbit: `period` chips along an
- * axis stand for all of them, the last one's neighbour is the first, and a flow that passes several links
+ * axis stand for all of them, the last one's neighbour is the first (on a twisted torus, where its cable goes), and a flow that passes several links
  * of one orbit passes the same quotient link several times. Engines run the quotient like any program.
  *
  * A ring folds, and so does an axis of two chips, which swap places. A line does not, nor does any axis along

@@ -156,10 +156,20 @@ static inline struct pick pick_set(int32_t var)
     return (struct pick){PICK_SET, var, 0};
 }
 
+/* Other dims in place of the first three of a buffer, which cut in one direction, with as many pieces: the table says for each place among them, the last dim fastest, which
+ * piece of the grid it is. */
+enum { RENUMBERED_DIMS = 3 };
+struct renumbering {
+    bool is; /* else they are the grid's own */
+    int32_t n[RENUMBERED_DIMS];
+    int32_t table; /* of indices */
+};
+
 /* The pieces of a buffer that an op touches: a pick for each grid dim. */
 struct view {
     int32_t buffer;
     struct pick pick[GRID_DIMS];
+    struct renumbering pieces;
 };
 
 /* What a send does to data: view `a` of the sender goes to view `to` of the receiver and is combined there; both views are

@@ -51,7 +51,7 @@ static double pieces_of(const struct program *p, const struct view *view)
     double pieces = 1;
     for (int d = 0; d < buffer->dims; d++)
         if (view->pick[d].kind == PICK_ALL || view->pick[d].kind == PICK_SET)
-            pieces *= buffer->dim[d].n;
+            pieces *= view_dim(buffer, view, d);
     return pieces;
 }
 

@@ -28,6 +28,11 @@ static int32_t pick_index(const struct program *program, struct pick pick, int32
     return (i % n + n) % n;
 }
 
+int32_t view_dim(const struct buffer *buffer, const struct view *view, int d)
+{
+    return view->pieces.is && d < RENUMBERED_DIMS ? view->pieces.n[d] : buffer->dim[d].n;
+}
+
 /* How many ranges the dims of one direction pick. */
 static int32_t count_ranges(const struct program *program, const struct view *view, int vars, bool by_cols)
 {
@@ -35,7 +40,7 @@ static int32_t count_ranges(const struct program *program, const struct view *vi
     int32_t count = 1;
     for (int d = 0; d < buffer->dims; d++)
         if (buffer->dim[d].by_cols == by_cols)
-            count *= pick_count(program, view->pick[d], buffer->dim[d].n, vars);
+            count *= pick_count(program, view->pick[d], view_dim(buffer, view, d), vars);
     return count;
 }
 
@@ -56,6 +61,27 @@ static struct range cut(const struct cutter *c, int d, struct range whole, int32
     return (struct range){whole.first + first, buffer_cut(c->buffer, d, whole.n, i + 1) - first};
 }
 
+static void cut_dims(struct cutter *c, int d, struct range part);
+
+/* Goes through the places that are picked of dims that are numbered another way, and on from the pieces there. */
+static void cut_renumbered(struct cutter *c, int d, int32_t place, struct range whole)
+{
+    const struct renumbering *pieces = &c->view->pieces;
+    if (d < RENUMBERED_DIMS) {
+        struct pick pick = c->view->pick[d];
+        int32_t n = pieces->n[d], count = pick_count(c->program, pick, n, c->vars);
+        for (int32_t k = 0; k < count; k++)
+            cut_renumbered(c, d + 1, place * n + pick_index(c->program, pick, n, c->vars, k), whole);
+        return;
+    }
+    int32_t piece = c->program->index_table[pieces->table][place], digit[RENUMBERED_DIMS];
+    for (int g = RENUMBERED_DIMS - 1; g >= 0; piece /= c->buffer->dim[g].n, g--)
+        digit[g] = piece % c->buffer->dim[g].n;
+    for (int g = 0; g < RENUMBERED_DIMS; g++)
+        whole = cut(c, g, whole, digit[g]);
+    cut_dims(c, RENUMBERED_DIMS, whole);
+}
+
 /* Follows dims d, d+1, ... into the part made so far. Recursion is bounded by GRID_DIMS. */
 static void cut_dims(struct cutter *c, int d, struct range part)
 {
@@ -70,6 +96,14 @@ static void cut_dims(struct cutter *c, int d, struct range part)
     int32_t count = pick_count(c->program, pick, n, c->vars);
     for (int32_t k = 0; k < count; k++)
         cut_dims(c, d + 1, cut(c, d, part, pick_index(c->program, pick, n, c->vars, k)));
+}
+
+static void cut_buffer(struct cutter *c, struct range whole)
+{
+    if (c->view->pieces.is && c->buffer->dim[0].by_cols == c->by_cols)
+        cut_renumbered(c, 0, 0, whole);
+    else
+        cut_dims(c, 0, whole);
 }
 
 /* Ragged pieces stand one after another, each with its own size. */
@@ -94,7 +128,7 @@ static void order_pieces(struct selection *s, const struct program *program, con
     const struct buffer *buffer = &program->buffer[view->buffer];
     int32_t digit[GRID_DIMS] = {0}, count[GRID_DIMS];
     for (int d = 0; d < buffer->dims; d++)
-        count[d] = pick_count(program, view->pick[d], buffer->dim[d].n, vars);
+        count[d] = pick_count(program, view->pick[d], view_dim(buffer, view, d), vars);
     for (int32_t p = 0; p < s->pieces; p++) {
         int32_t index[2] = {0, 0};
         for (int d = 0; d < buffer->dims; d++)

@@ -36,6 +36,9 @@ int selection_init(struct selection *s, const struct program *program, const str
                    int at, struct status *st);
 void selection_free(struct selection *s);
 
+/* The pieces that dim d of a view has to pick from. */
+int32_t view_dim(const struct buffer *buffer, const struct view *view, int d);
+
 /* How many elements that is; negative without memory. */
 int64_t view_elements(const struct program *program, const struct view *view, int vars, int at);
 

@@ -190,6 +190,7 @@ void point_init(struct point *point)
                             .machine.matmul_efficiency = NAN,
                             .machine.launch_overhead_s = NAN,
                             .machine.profile = CHOICE_OPEN,
+                            .machine.twist = CHOICE_OPEN,
                             .schedule.ring = CHOICE_OPEN,
                             .schedule.algorithm = CHOICE_OPEN};
     for (int i = 0; i < option_count; i++) {

@@ -44,11 +44,14 @@ struct point_work {
     bool head;                   /* transformers: embedding, logits and loss are simulated, too */
 };
 
+enum twist { TWIST_OFF, TWIST_ON };
+
 /* Where: the slice, its chips and links, and the logical mesh on them. */
 struct point_machine {
     const char *chip;
     int profile; /* enum chip_profile, or CHOICE_OPEN */
     const char *slice, *wrap, *mesh;
+    int twist;                                   /* enum twist, or CHOICE_OPEN */
     const char *on;                              /* chips that the mesh is laid over, in order: "0-3,7,6" */
     const char *devices;                         /* modules: a CSV of the chips of devices */
     double link_Bps, hop_latency_s;              /* NaN: the chip's own */

@@ -322,6 +322,8 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     if (code >= 0)
         code = chip_slice(machine->chip, point->machine.slice ? point->machine.slice : shape,
                           point->machine.wrap, &machine->slice, st);
+    if (code >= 0 && point->machine.twist != CHOICE_OPEN)
+        code = slice_twist(&machine->slice, point->machine.twist == TWIST_ON, st);
     if (code >= 0)
         code = slice_set_speed(&machine->slice, point->machine.link_Bps, point->machine.hop_latency_s, st);
     if (code >= 0)

@@ -6,7 +6,7 @@
  * A measurement that shaped the profile (`fitted_on` in the chip's file) proves nothing and is only shown. Of the
  * others each must be met within 20 %, and the median of each kind (interpolated, transferred) within 10 %: with two or
  * three numbers for a whole chip more is not to be had, as a line without wraparound measures 15 to 20 % above its
- * ideal. On the spec profile the differences say how far real machines are from the book, and nothing is judged.
+ * ideal. How much faster one run is than another (gains.csv) must be met within 8 %. On the spec profile the differences say how far real machines are from the book, and nothing is judged.
  */
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #include "study/simulate.h"
 #include "study/validate.h"
 
-static const double each_frac = 0.20, median_frac = 0.10, most_fitted_frac = 0.5, worked_frac = 1e-6;
+static const double each_frac = 0.20, median_frac = 0.10, gain_frac = 0.08, most_fitted_frac = 0.5,
+                    worked_frac = 1e-6;
 
 static const char interpolated[] = "interpolated", transferred[] = "transferred";
 
@@ -115,6 +116,45 @@ static int check_share(struct checks *checks, const struct measured *m, int firs
     return checks_add(checks, check, name, what, "", st);
 }
 
+/* How much faster one run is than the same with more options, as published: no profile was fitted on it. */
+static int check_gain(struct checks *checks, const struct csv_table *table, int row,
+                      enum chip_profile profile, struct catalog *catalog, struct status *st)
+{
+    struct simulation simulation[2];
+    char options[2 * CHECK_TEXT], what[CHECK_TEXT];
+    double gain;
+    if (csv_table_number(table, row, csv_table_column(table, "gain"), &gain, st))
+        return st->code;
+    for (int i = 0; i < 2; i++) {
+        snprintf(options, sizeof options, "%s --profile %s %s", csv_table_text(table, row, "run"),
+                 chip_profile_names[profile], i ? csv_table_text(table, row, "than") : "");
+        if (simulate(NULL, options, catalog, &simulation[i], st))
+            return status_prefix(st, "%s:%d: ", table->file, table->line[row]);
+    }
+    struct check check = {.part = "published",
+                          .simulated = simulation[1].result.time_s / simulation[0].result.time_s,
+                          .expected = gain,
+                          .unit = CHECK_RATIO,
+                          .kind = profile == CHIP_SPEC ? NULL : transferred,
+                          .tolerance_frac = profile == CHIP_SPEC ? NAN : gain_frac};
+    snprintf(what, sizeof what, "%s on %s %s", csv_table_text(table, row, "operation"),
+             csv_table_text(table, row, "chip"), csv_table_text(table, row, "slice"));
+    return checks_add(checks, check, csv_table_text(table, row, "id"), what,
+                      profile == CHIP_SPEC ? "spec profile, not judged" : transferred, st);
+}
+
+static int check_gains(struct checks *checks, enum chip_profile profile, struct catalog *catalog,
+                       struct status *st)
+{
+    const struct embedded_file *own = published_file("gains");
+    struct csv_table table = {0};
+    int code = csv_table_parse(&table, "gains.csv", own->text, own->bytes, st);
+    for (int row = 0; row < table.rows && code == 0; row++)
+        code = check_gain(checks, &table, row, profile, catalog, st);
+    csv_table_free(&table);
+    return code;
+}
+
 int validate_published(struct checks *checks, enum chip_profile profile, const char *file, struct status *st)
 {
     static const char *const kinds[] = {interpolated, transferred};
@@ -125,6 +165,8 @@ int validate_published(struct checks *checks, enum chip_profile profile, const c
                     : measured_parse(&m, "published.csv", own->text, own->bytes, NULL, st);
     for (int i = 0; i < m.rows && code == 0; i++)
         code = check_row(checks, &m, i, profile, &catalog, st);
+    if (!file && code == 0)
+        code = check_gains(checks, profile, &catalog, st);
     for (int i = 0; i < m.rows && code == 0 && profile == CHIP_MEASURED; i++)
         code = check_share(checks, &m, i, &catalog, st);
     for (int k = 0; k < 2 && code == 0; k++) {

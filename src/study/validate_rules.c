@@ -98,7 +98,7 @@ static const struct rule_case rules[] = {
     {"F9", TO_ALL(4x8), 6, LATENCY_20},
     {"F9", TO_ALL(8x8), 8, LATENCY_20},
     {"F9", TO_ALL(4x4x4), 6, LATENCY_20},
-    {"F9", TO_ALL(4x4x8), 8, LATENCY_20},
+    {"F9", TO_ALL(4x4x8_torus), 8, LATENCY_20},
     {"F9", TO_ALL(3x3), 1, 1e4, NAN, "odd axes have (N^2-1)/8 pairs on a link: 9/8 at 3x3"},
     {"F9", TO_ALL(4x4x4), 4, EVEN_1},
 

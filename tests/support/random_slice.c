@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "machine/route.h"
-#include "twisted.h"
 
 /* Is every chip still reached from chip 0, and chip 0 from it? */
 static bool hangs_together(const struct slice *slice)
@@ -70,10 +69,14 @@ void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *r
             wrap[a] = suite_random(random, 2);
             chips *= len[a];
         }
-    } while (chips > RANDOM_SLICE_CHIPS);
+    } while (chips > 64);
     OKAY(slice_init(slice, axes, len, wrap, 45e9, 1e-6, st), *st);
-    if (axes == 2 && suite_random(random, 2))
-        slice->topology = &topology_twisted;
+    if (suite_random(random, 12) == 0) {
+        static const int twisted[][SLICE_AXES] = {{3, 3, 6}, {3, 6, 3}, {6, 3, 3}, {3, 6, 6}, {6, 3, 6}};
+        const int *some = twisted[suite_random(random, 5)];
+        OKAY(slice_init(slice, 3, some, (bool[]){true, true, true}, 45e9, 1e-6, st), *st);
+        OKAY(slice_twist(slice, true, st), *st);
+    }
     OKAY(slice_check(slice, st), *st);
     slice->reduce_Bps = 17e9 * (double)suite_random(random, 2); /* sums at once, or as ops of their own */
     break_cables(slice, random, st);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * random_slice: random slices of up to RANDOM_SLICE_CHIPS chips, with wraps or without, with dead cables or without, and a mesh
+ * random_slice: random slices of up to 64 chips, with wraps or without, now and then a twisted one of up to RANDOM_SLICE_CHIPS, with dead cables or without, and a mesh
  * on them: on all chips, or over a list of some.
  *
  * Errors: fail the test. Ownership: mesh_free(), then slice_free().
@@ -12,7 +12,7 @@
 #include "machine/slice.h"
 #include "suite.h"
 
-enum { RANDOM_SLICE_CHIPS = 64 };
+enum { RANDOM_SLICE_CHIPS = 108 };
 
 void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *random, struct status *st);
 
