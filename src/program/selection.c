@@ -171,8 +171,8 @@ int selection_init(struct selection *s, const struct program *program, const str
     if (buffer->ragged)
         cut_ragged(&rows, at);
     else
-        cut_dims(&rows, 0, (struct range){0, buffer->rows});
-    cut_dims(&cols, 0, (struct range){0, s->width});
+        cut_buffer(&rows, (struct range){0, buffer->rows});
+    cut_buffer(&cols, (struct range){0, s->width});
     order_pieces(s, program, view, vars);
     s->rows = total(s->row, s->row_ranges);
     s->cols = total(s->col, s->col_ranges);
