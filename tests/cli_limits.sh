@@ -54,6 +54,42 @@ fi
 "$program" sweep "${small[@]}" --slice 4x4x4 --memory-limit 6MiB -j 2 --csv rows.csv 2>err
 [ "$(grep -c ',ok,' rows.csv)" -eq 1 ] && grep -q 'and may take 6.291 MB (--memory-limit)' rows.csv || fail "a limit holds per point: $(cat rows.csv)"
 
+# Nor without a limit that is given: more than 4 GiB is asked for.
+refused 'takes about 25.17 GB of memory, and may take ' "${big[@]}"
+
+# Modules that would be programs for ever: a loop of 1e18 trips, written out; 30 loops within each other; calls that double, 60
+# deep, of which what is issued can be counted: 2^60 all-reduces of 4096 B.
+module() {
+    printf 'HloModule m, replica_count=4\nsum { a = f32[] parameter(0) b = f32[] parameter(1) ROOT s = f32[] add(a, b) }\n'
+    printf 'f0 { x = f32[1024] parameter(0) ROOT y = f32[1024] all-reduce(x), replica_groups={{0,1,2,3}}, to_apply=sum }\n'
+    printf 'c { x = f32[1024] parameter(0) ROOT y = pred[] constant(true) }\n'
+    "$@"
+}
+nested() {
+    for ((k = 1; k <= $1; k++)); do
+        printf 'f%d { x = f32[1024] parameter(0) ROOT y = f32[1024] while(x), condition=c, body=f%d, backend_config={"known_trip_count":{"n":"%d"}} }\n' \
+            $k $((k - 1)) "$2"
+    done
+    printf 'ENTRY main { x = f32[1024] parameter(0) ROOT y = f32[1024] call(x), to_apply=f%d }\n' "$1"
+}
+doubled() {
+    for ((k = 1; k <= 60; k++)); do
+        printf 'f%d { x = f32[1024] parameter(0) a = f32[1024] call(x), to_apply=f%d ROOT y = f32[1024] call(a), to_apply=f%d }\n' $k $((k - 1)) $((k - 1))
+    done
+    printf 'ENTRY main { x = f32[1024] parameter(0) ROOT y = f32[1024] call(x), to_apply=f60 }\n'
+}
+module nested 1 1000000000000000000 >long.hlo
+module nested 30 1000 >nested.hlo
+module doubled >doubled.hlo
+refused 'leave --unroll out' run long.hlo --slice 4 --chip v4 --unroll
+"$program" run long.hlo --slice 4 --chip v4 >out || fail 'a long loop that is not written out is refused'
+refused 'nest loops and calls less deeply' run nested.hlo --slice 4 --chip v4
+refused 'nest loops and calls less deeply' run doubled.hlo --slice 4 --chip v4
+"$program" run doubled.hlo --slice 4 --chip v4 --count-only >out
+grep -q 'all-reduce .* 1152921504606846976  4722366482869645213696 ' out || fail "calls that double are counted: $(cat out)"
+module nested 1 5000000 >slow.hlo
+refused 'allow more time (--time-limit)' run slow.hlo --slice 4 --chip v4 --unroll --time-limit 1ms
+
 # Files whose text is short of what it says, or long.
 {
     echo 'a: &a'

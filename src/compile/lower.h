@@ -71,6 +71,7 @@ struct lower_options {
     int layers,
         more_layers; /* of a model: those in the module, all alike, and those that it stands for besides */
     int layer_reach; /* how many layers ahead or later something is under way: --prefetch */
+    double time_limit_s; /* of the wall clock, for one lowering; 0: any */
 };
 
 /* One execution of an instruction, and how many it stands for. */

@@ -13,6 +13,7 @@
 #ifndef LOWER_OWN_H
 #define LOWER_OWN_H
 
+#include "base/stopwatch.h"
 #include "collective/collective.h"
 #include "compile/lower.h"
 
@@ -140,6 +141,8 @@ struct walker {
     int standing;
     bool backward;
     int depth;
+    struct stopwatch since; /* it began; and computations that were walked */
+    int64_t walked;
     struct status *st;
 };
 

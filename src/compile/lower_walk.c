@@ -9,9 +9,11 @@
  */
 #include "compile/lower_own.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/units.h"
 #include "hlo/communication.h"
 
 enum { OPS_MOST = 1 << 26, DEPTH_MOST = 64 };
@@ -125,12 +127,27 @@ static int walk_instruction(struct walker *w, const struct frame *f, int32_t ins
     return 0;
 }
 
+static int check_time(struct walker *w)
+{
+    enum { LOOK = 1 << 10 };
+    char time[UNITS_TEXT];
+    double limit_s = w->lower->options->time_limit_s;
+    if (!(limit_s > 0) || w->walked++ % LOOK || stopwatch_wall_s(&w->since) < limit_s)
+        return 0;
+    return status_fail(w->st, STATUS_LIMIT,
+                       "the module is not a program after %s; allow more time (--time-limit), or leave "
+                       "--unroll out",
+                       units_print_time(limit_s, time));
+}
+
 int walker_computation(struct walker *w, int32_t computation, struct value argument,
                        const struct frame *caller, int32_t site, struct value *result)
 {
     const struct computation *c = &w->module->computation[computation];
     struct frame f = {.computation = c, .argument = argument, .caller = caller, .site = site};
     int code = 0;
+    if (check_time(w) < 0)
+        return w->st->code;
     f.value = malloc(((size_t)c->count + 1) * sizeof *f.value);
     if (!f.value)
         return status_nomem(w->st);
@@ -160,6 +177,46 @@ int walker_computation(struct walker *w, int32_t computation, struct value argum
     free(order);
     free(f.value);
     return code;
+}
+
+/* How many times an instruction is walked that runs others, at least: of branches the one that is the least. */
+static double walks_of(const struct walker *w, int32_t instruction, const double walks[])
+{
+    const struct module *module = w->module;
+    double least = INFINITY;
+    enum opcode opcode = module_at(module, instruction)->opcode;
+    if (opcode == HLO_CALL)
+        return walks[module_number(module, instruction, ATTR_TO_APPLY, 0)];
+    if (opcode == HLO_WHILE) {
+        int64_t trips = module_trip_count(module, instruction), most = w->lower->written[instruction];
+        if (trips > most && !w->lower->options->unroll)
+            trips = most;
+        return (double)(trips > 0 ? trips : 0) * walks[module_number(module, instruction, ATTR_BODY, 0)];
+    }
+    for (int32_t which = 0, c;
+         opcode == HLO_CONDITIONAL && (c = module_called(module, instruction, which)) >= 0; which++)
+        least = fmin(least, walks[c]);
+    return isinf(least) ? 0 : least;
+}
+
+/* Refuses what would take for ever, or all memory, before it begins. What is called stands before its caller. */
+static int check_size(const struct walker *w)
+{
+    const struct module *module = w->module;
+    double *walks = calloc((size_t)module->computations + 1, sizeof *walks);
+    if (!walks)
+        return status_nomem(w->st);
+    for (int32_t i = 0; i < module->instructions; i++)
+        walks[module_at(module, i)->computation] += 1 + walks_of(w, i, walks);
+    double all = walks[module->entry];
+    free(walks);
+    return all <= OPS_MOST ? 0
+                           : status_fail(w->st, STATUS_LIMIT,
+                                         "the module executes %.3g instructions one by one, and may execute "
+                                         "%d; %s",
+                                         all, OPS_MOST,
+                                         w->lower->options->unroll ? "leave --unroll out"
+                                                                   : "nest loops and calls less deeply");
 }
 
 /* The op that ends the module: what the queue does last, and what of the result is loose. */
@@ -203,8 +260,11 @@ int lower_walk(struct lower *lower, int32_t before, int32_t *after, struct statu
                        .last_dot = lower_layers_last_dot(lower),
                        .times = 1,
                        .share = 1,
+                       .since = stopwatch_start_wall(),
                        .st = st};
     struct value result;
+    if (check_size(&w) < 0)
+        return st->code;
     w.on_groups = malloc(((size_t)module->groupings + 1) * sizeof *w.on_groups);
     if (!w.on_groups)
         return status_nomem(st);

@@ -2,6 +2,7 @@
 #include "hlo/tally.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,38 @@ static int add(struct tally *tally, const struct tally_row *one, double times, s
     return 0;
 }
 
-static int walk(const struct module *module, int32_t computation, double times, struct tally *tally,
+/* How often an instruction runs what it calls; loops whose trips are not known once. */
+static double trips_of(const struct module *module, int32_t instruction)
+{
+    int64_t known =
+        module_at(module, instruction)->opcode == HLO_WHILE ? module_trip_count(module, instruction) : 1;
+    return known < 0 ? 1 : (double)known;
+}
+
+static bool runs_others(const struct module *module, int32_t instruction)
+{
+    enum opcode opcode = module_at(module, instruction)->opcode;
+    return opcode_info(opcode)->class == CLASS_CALL && opcode != HLO_FUSION;
+}
+
+/* How often each computation runs. What is called stands before its caller. */
+static void count_runs(const struct module *module, double runs[])
+{
+    for (int32_t c = 0; c < module->computations; c++)
+        runs[c] = c == module->entry;
+    for (int32_t at = module->instructions - 1, called; at >= 0; at--)
+        for (int i = 0; runs_others(module, at) && (called = module_called(module, at, i)) >= 0; i++)
+            runs[called] += runs[module_at(module, at)->computation] * trips_of(module, at);
+}
+
+/* A computation that is called again was counted with all its runs: `runs` is NaN from then on. */
+static int walk(const struct module *module, int32_t computation, double runs[], struct tally *tally,
                 struct status *st)
 {
+    double times = runs[computation];
+    runs[computation] = NAN;
+    if (isnan(times))
+        return 0;
     const struct computation *c = &module->computation[computation];
     int code = 0;
     for (int32_t at = c->first; at < c->first + c->count && code == 0; at++) {
@@ -91,7 +121,6 @@ static int walk(const struct module *module, int32_t computation, double times, 
         enum communication does;
         int32_t collective = communication_of(module, at, &does), called;
         enum opcode opcode = module_at(module, at)->opcode;
-        double trips = 1;
         if ((does == COMMUNICATION_WHOLE || does == COMMUNICATION_START) &&
             (code = describe(module, collective, &one, st)) == 0)
             code = add(tally, &one, times, st);
@@ -99,14 +128,11 @@ static int walk(const struct module *module, int32_t computation, double times, 
             one = describe_send(module, at);
             code = add(tally, &one, times, st);
         }
-        if (opcode == HLO_WHILE) {
-            int64_t known = module_trip_count(module, at);
-            tally->unknown_trips = tally->unknown_trips || known < 0;
-            trips = known < 0 ? 1 : (double)known;
-        }
-        bool runs = opcode_info(opcode)->class == CLASS_CALL && opcode != HLO_FUSION;
-        for (int i = 0; code == 0 && runs && (called = module_called(module, at, i)) >= 0; i++)
-            code = walk(module, called, times * trips, tally, st);
+        if (opcode == HLO_WHILE && module_trip_count(module, at) < 0)
+            tally->unknown_trips = true;
+        for (int i = 0; code == 0 && runs_others(module, at) && (called = module_called(module, at, i)) >= 0;
+             i++)
+            code = walk(module, called, runs, tally, st);
     }
     return code;
 }
@@ -114,7 +140,13 @@ static int walk(const struct module *module, int32_t computation, double times, 
 int tally_collectives(const struct module *module, struct tally *tally, struct status *st)
 {
     *tally = (struct tally){.rows = 0};
-    int code = walk(module, module->entry, 1, tally, st);
+    double *runs = malloc(((size_t)module->computations + 1) * sizeof *runs);
+    int code = runs ? 0 : status_nomem(st);
+    if (code == 0) {
+        count_runs(module, runs);
+        code = walk(module, module->entry, runs, tally, st);
+    }
+    free(runs);
     if (code < 0)
         tally_free(tally);
     return code;

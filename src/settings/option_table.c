@@ -211,7 +211,7 @@ const struct option_row option_table[] = {
      .doc = "experts: draw N routings, and print percentiles of the time that sending the tokens takes"},
     {.name = "memory-limit", .argument = "4GiB", .kind = OPTION_BYTES, OF_ENGINE(memory_limit_bytes),
      .commands = FOR_POINTS, .ops = ON_ANY,
-     .doc = "memory limit of a point; default: the free memory of the machine, divided among --jobs"},
+     .doc = "memory limit of a point; default: the free memory of the machine, divided among --jobs, at most 4 GiB"},
     {.name = "jobs", .letter = 'j', .argument = "N", .fallback = "1", .kind = OPTION_COUNT, .group = GROUP_ENGINE,
      .commands = FOR_SWEEP, .doc = "simulations at a time"},
 

@@ -95,7 +95,7 @@ struct point_run {
     bool fold, check;
     double tolerance_frac;       /* 0: exact */
     double time_limit_s;         /* of the wall clock, for a point; 0: any */
-    uint64_t memory_limit_bytes; /* 0: what the machine has free */
+    uint64_t memory_limit_bytes; /* 0: what the machine has free, 4 GiB at most */
 };
 
 struct point {

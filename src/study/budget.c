@@ -16,11 +16,16 @@ static const double little_bytes = 16e6;
 /* So long a bound is kept before the system is asked again. */
 static const double hold_s = 0.1;
 
+/* Nobody who does not say so means a point to take more. */
+static const uint64_t default_bytes = (uint64_t)4 << 30;
+
 /* What one of so many workers may take for a point. */
 static uint64_t most_for(const struct point *point, int workers)
 {
+    uint64_t share = memory_free_bytes() / (uint64_t)workers;
     return point->run.memory_limit_bytes ? point->run.memory_limit_bytes
-                                         : memory_free_bytes() / (uint64_t)workers;
+           : share < default_bytes       ? share
+                                         : default_bytes;
 }
 
 void budget_hold(struct budget_hold *held, const struct point *point, int workers)
@@ -43,7 +48,10 @@ static int check(const struct point *point, double bytes, double seconds, struct
     if (bytes > most_bytes)
         return status_fail(st, STATUS_LIMIT, "this takes about %s of memory, and may take %s%s; %s",
                            units_print_about_bytes(bytes, need), units_print_about_bytes(most_bytes, have),
-                           limited ? " (--memory-limit)" : ", which is free", cure);
+                           limited                              ? " (--memory-limit)"
+                           : most_bytes < (double)default_bytes ? ", which is free"
+                                                                : " without --memory-limit",
+                           cure);
     /* What takes less than a second is soon found to take longer than it may. */
     if (point->run.time_limit_s > 0 && seconds >= 1 && seconds > point->run.time_limit_s &&
         !(point->run.tolerance_frac > 0))

@@ -67,6 +67,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
                                       .exchange_kind = (enum ring_kind)exchange_kind,
                                       .algorithm = algorithm_of(point),
                                       .pattern = pattern_of_choice(point->schedule.algorithm),
+                                      .time_limit_s = point->run.time_limit_s,
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                       .setup_s = chip->setup_s,
                                       .unroll = point->schedule.unroll,
