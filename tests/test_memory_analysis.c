@@ -149,6 +149,15 @@ static void spaces_are_apart(void)
     CU_ASSERT_EQUAL(m.vmem_bytes, 8192);
     CU_ASSERT_EQUAL(m.peak_bytes, 4608);
     CU_ASSERT_EQUAL(m.xla_peak_bytes, 4608 + 8192);
+    /* XLA counts an argument and an output on the host, 4096 and 512, beside the temporary of 4096 */
+    m = analyse(HEAD "\nENTRY %e {\n"
+                     "  %a = f32[1024]{0:T(128)S(5)} parameter(0)\n"
+                     "  %s = (f32[1024]{0:T(128)}, f32[1024]{0:T(128)S(5)}, u32[]{:S(2)}) copy-start(%a)\n"
+                     "  %b = f32[1024]{0:T(128)} copy-done(%s)\n"
+                     "  ROOT %o = f32[16]{0:T(128)S(5)} slice(%b), slice={[0:16]}\n}\n");
+    CU_ASSERT_EQUAL(m.host_bytes, 4608);
+    CU_ASSERT_EQUAL(m.peak_bytes, 4096);
+    CU_ASSERT_EQUAL(m.xla_peak_bytes, 8704);
 }
 
 /* Pieces in VMEM become what joins them; a SparseCore's start brings no operands, and its scratch is none of ours. */

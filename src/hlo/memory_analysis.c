@@ -85,8 +85,8 @@ static void add_all(struct count *c, struct memory_analysis *memory)
         bool hbm = buffer.space == SPACE_HBM;
         if (buffer.argument)
             *(hbm ? &memory->arguments_bytes : &memory->host_bytes) += buffer.bytes;
-        else if (buffer.output && hbm)
-            memory->outputs_bytes += buffer.bytes;
+        else if (buffer.output)
+            *(hbm ? &memory->outputs_bytes : &memory->host_bytes) += buffer.bytes;
         else if (buffer.space >= 0 && buffer.space < SPACES)
             add_ranges(c, &buffer);
     }
@@ -193,7 +193,8 @@ int memory_analyse(const struct module *module, struct memory_analysis *memory, 
         double always = memory->arguments_bytes + memory->outputs_bytes;
         memory->peak_bytes = always + memory->temporaries_bytes;
         memory->xla_peak_bytes =
-            fmax(memory->peak_bytes, always + fmax(memory->vmem_bytes, memory->cmem_bytes));
+            fmax(memory->peak_bytes, always + fmax(memory->vmem_bytes, memory->cmem_bytes)) +
+            memory->host_bytes;
         find_largest(&c, memory);
     }
     for (int space = 0; space < SPACES; space++)

@@ -30,13 +30,13 @@ static int print_sums(const struct memory_analysis *m, double limit_bytes, FILE 
         put(&table, "limit of HBM", limit_bytes, limit_bytes);
     put_elsewhere(&table, "VMEM at most", m->vmem_bytes);
     put_elsewhere(&table, "CMEM at most", m->cmem_bytes);
-    put_elsewhere(&table, "arguments on the host", m->host_bytes);
+    put_elsewhere(&table, "arguments and outputs on the host", m->host_bytes);
     put_elsewhere(&table, "peak_memory_in_bytes", m->xla_peak_bytes);
     int code = table_end(&table, out, st);
     if (m->xla_peak_bytes > m->peak_bytes)
-        fputs("# peak_memory_in_bytes, as XLA counts it, has the temporaries of VMEM, which are more than "
-              "those "
-              "of HBM\n",
+        fputs("# peak_memory_in_bytes, as XLA counts it, has what is on the host, and the temporaries of "
+              "VMEM where "
+              "these are more than those of HBM\n",
               out);
     return code;
 }
