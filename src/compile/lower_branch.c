@@ -11,24 +11,11 @@
 #include "compile/lower_own.h"
 #include "hlo/scalar.h"
 
-/* Branch number `which` as a computation, -1 after the last. Of a predicate, 0 is the branch of true. */
-static int32_t branch_of(const struct module *module, int32_t conditional, int which)
-{
-    static const enum attribute_key keys[] = {ATTR_BRANCHES, ATTR_TRUE_COMPUTATION, ATTR_FALSE_COMPUTATION};
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        int count;
-        const int64_t *branch = module_numbers(module, conditional, keys[k], &count);
-        if (which < count)
-            return (int32_t)branch[which];
-        which -= count;
-    }
-    return -1;
-}
-
+/* The branches are what it runs, of a predicate that of true first. */
 static int branches(const struct module *module, int32_t conditional)
 {
     int n = 0;
-    while (branch_of(module, conditional, n) >= 0)
+    while (module_called(module, conditional, n) >= 0)
         n++;
     return n;
 }
@@ -36,8 +23,8 @@ static int branches(const struct module *module, int32_t conditional)
 /* Of two branches that devices of a chip take at the same time the longer one counts. */
 static int longer_branch(const struct module *module, int32_t conditional, int a, int b)
 {
-    return a < 0 || (b >= 0 && module->computation[branch_of(module, conditional, b)].count >
-                                   module->computation[branch_of(module, conditional, a)].count)
+    return a < 0 || (b >= 0 && module->computation[module_called(module, conditional, b)].count >
+                                   module->computation[module_called(module, conditional, a)].count)
                ? b
                : a;
 }
@@ -81,7 +68,7 @@ static bool find_branches(const struct lower *lower, int32_t conditional, int ta
     const struct placement *placement = lower->placement;
     int n = branches(module, conditional);
     for (int b = 0; b < n; b++)
-        if (communicates(module, branch_of(module, conditional, b)))
+        if (communicates(module, module_called(module, conditional, b)))
             return false;
     for (int chip = 0; chip < placement->slice->chips; chip++)
         taken[chip] = -1;
@@ -103,7 +90,7 @@ static int walk_branch(struct walker *w, const struct frame *f, int32_t instruct
         argument = walker_value(f, module_operand(w->module, instruction, which + 1));
     int32_t outer = w->site;
     w->site = instruction;
-    int code = walker_computation(w, branch_of(w->module, instruction, which), argument, NULL, -1, value);
+    int code = walker_computation(w, module_called(w->module, instruction, which), argument, NULL, -1, value);
     w->site = outer;
     return code;
 }
@@ -148,7 +135,7 @@ static int walk_taken(struct walker *w, const struct frame *f, int32_t instructi
     uint8_t *mask = malloc((size_t)w->program->slice->chips);
     if (!mask)
         return status_nomem(w->st);
-    for (int b = 0; branch_of(w->module, instruction, b) >= 0 && code == 0; b++) {
+    for (int b = 0; module_called(w->module, instruction, b) >= 0 && code == 0; b++) {
         struct value returned = walker_no_value();
         w->where = mask_of(w, taken, b, mask, &w->share);
         if (w->share <= 0)
@@ -200,7 +187,7 @@ static int slowest_branch(const struct lower *lower, int32_t conditional)
     int best = 0, n = branches(module, conditional);
     double most_s = -1;
     for (int b = 0; b < n; b++) {
-        double took_s = computation_s(lower, branch_of(module, conditional, b));
+        double took_s = computation_s(lower, module_called(module, conditional, b));
         if (took_s > most_s)
             best = b;
         else if (took_s >= most_s)
