@@ -211,7 +211,7 @@ static int open_file(struct sweep *sweep, const struct settings *settings, struc
 }
 
 /* A search does not simulate every point, so that there are no rows to go on from: --resume does not apply
- * (settings/beside.c). */
+ * (settings/conflicts.c). */
 static int run(struct sweep *sweep, const struct settings *settings, struct status *st)
 {
     bool searches = search_matches(&sweep->file, &sweep->ranking);
