@@ -51,7 +51,8 @@ static void words_are_in_order(void)
           pattern_name(PATTERN_SWING), NULL}},
         {"all-to-all", {all_to_all_name(ALL_TO_ALL_DIRECT), all_to_all_name(ALL_TO_ALL_RING), NULL}},
         {"remat",
-         {pass_remat_name(REMAT_NONE), pass_remat_name(REMAT_PRODUCTS), pass_remat_name(REMAT_FULL)}},
+         {pass_remat_name(REMAT_NONE), pass_remat_name(REMAT_PRODUCTS), pass_remat_name(REMAT_FULL),
+          pass_remat_name(REMAT_AUTO)}},
         {"engine", {engine_list()[0]->name, engine_list()[1]->name, engine_list()[2]->name}}};
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         const char *const *name = choices[c].name;

@@ -34,8 +34,9 @@ int pass_reduce_scatters(const struct module *in, struct module *out, int *found
  *   products  also what is cheap: all but results of products and of other collectives; kernels are recomputed too, as with JAX's
  *             checkpoint_dots
  *   full      also all of a layer but its inputs and what is labelled keep="true", from them
- * What is recomputed is labelled again="true", and stands before its first use. */
-enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS };
+ * Auto, which is no pass's, is the first of these by which a model fits. What is recomputed is labelled again="true", and stands
+ * before its first use. */
+enum remat { REMAT_NONE, REMAT_PRODUCTS, REMAT_FULL, REMATS, REMAT_AUTO = REMATS };
 int pass_recompute(const struct module *in, enum remat remat, struct module *out, struct status *st);
 const char *pass_remat_name(enum remat remat);
 

@@ -7,7 +7,7 @@
 #include "hlo/edit.h"
 #include "hlo/ragged_rows.h"
 
-static const char *const remats[] = {"none", "products", "full"};
+static const char *const remats[] = {"none", "products", "full", "auto"};
 
 const char *pass_remat_name(enum remat remat)
 {

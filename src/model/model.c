@@ -10,8 +10,11 @@
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes, struct status *st)
 {
-    *model = (struct model){
-        .options = model->options, .axes = *axes, .experts = model->experts, .like = model->like};
+    *model = (struct model){.options = model->options,
+                            .remat = model->remat,
+                            .axes = *axes,
+                            .experts = model->experts,
+                            .like = model->like};
     module_init(&model->module, name, axes_devices(axes));
     builder_open(&model->builder, &model->module, &model->axes, dtype, dtypes);
     model->builder.status = st;
@@ -75,14 +78,26 @@ const char *memory_fit_name(enum memory_fit fit)
     return names[fit];
 }
 
-int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st)
+static bool is_over(const struct model_size *size, enum remat remat, double limit_bytes)
 {
-    double need = model_memory_bytes(size, remat);
-    if (most_bytes <= 0 || memory_fit(need, most_bytes) != MEMORY_OVER)
+    return limit_bytes > 0 && memory_fit(model_memory_bytes(size, remat), limit_bytes) == MEMORY_OVER;
+}
+
+enum remat model_least_remat(const struct model_size *size, double limit_bytes)
+{
+    enum remat remat = REMAT_NONE;
+    while (remat < REMAT_FULL && is_over(size, remat, limit_bytes))
+        remat++;
+    return remat;
+}
+
+int model_fits(const struct model_size *size, enum remat remat, double limit_bytes, struct status *st)
+{
+    if (!is_over(size, remat, limit_bytes))
         return 0;
     return status_fail(st, STATUS_MEMORY,
                        "the step takes %.4g GB of each chip's memory, of which a program may have %.4g GB",
-                       need * 1e-9, most_bytes * 1e-9);
+                       model_memory_bytes(size, remat) * 1e-9, limit_bytes * 1e-9);
 }
 
 /* The next of a list, NULL where there is no memory. */

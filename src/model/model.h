@@ -90,12 +90,12 @@ struct model_size {
 
 /* What a run asks of a model besides its point. Zeroed: the whole step, for its time. */
 struct model_options {
-    int layers_most; /* at most so many equal layers are built; 0: all of them */
-    bool same_time;  /* layers whose routings differ are all built, since their times differ */
-    int draw;        /* of a model with experts: which of its routings */
-    bool numbers;    /* what the inputs hold is wanted, too */
-    double
-        memory_limit_bytes; /* a model that is over it on each chip is refused before it is built; 0: any */
+    int layers_most;  /* at most so many equal layers are built; 0: all of them */
+    bool same_time;   /* layers whose routings differ are all built, since their times differ */
+    int draw;         /* of a model with experts: which of its routings */
+    bool numbers;     /* what the inputs hold is wanted, too */
+    double hbm_bytes; /* what a program may have of each device; 0: not known, and everything fits */
+    bool must_fit;    /* a model that is over that is refused before it is built */
 };
 
 /* All of it, in bytes a chip. */
@@ -105,13 +105,15 @@ double model_memory_bytes(const struct model_size *size, enum remat remat);
 enum memory_fit { MEMORY_FITS, MEMORY_TIGHT, MEMORY_OVER };
 enum memory_fit memory_fit(double bytes, double limit_bytes);
 const char *memory_fit_name(enum memory_fit fit);
-/* STATUS_MEMORY where it is over what the options allow. */
-int model_fits(const struct model_size *size, enum remat remat, double most_bytes, struct status *st);
+/* The first kind of recomputation that is not over; full where all are. And STATUS_MEMORY where one is over. */
+enum remat model_least_remat(const struct model_size *size, double limit_bytes);
+int model_fits(const struct model_size *size, enum remat remat, double limit_bytes, struct status *st);
 
 struct model {
     struct model_options options;
     struct axes axes;
     struct model_size size;
+    enum remat remat;         /* what is recomputed: as asked, or the least by which it fits */
     int layers, layers_built; /* of a transformer: how many are alike, and how many of them the module has */
     struct module module;
     struct builder builder; /* while it is built */
@@ -134,7 +136,7 @@ int model_read_one(const struct point *point, const struct model *like, struct m
 /* Does a workload file have a key at its top, with this value? What cannot be read has none. */
 bool model_file_has(const char *file, const char *key, const char *value);
 
-/* Begins a step on a mesh; of the model, which is zeroed before, options, experts and like stay. `dtype`: the types that are summed.
+/* Begins a step on a mesh; of the model, which is zeroed before, options, remat, experts and like stay. `dtype`: the types that are summed.
  * From here on the first fault goes to `st`, and model_close() returns it. */
 void model_begin(struct model *model, const char *name, const struct axes *axes, const enum dtype_id dtype[],
                  int dtypes, struct status *st);

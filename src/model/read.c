@@ -68,6 +68,7 @@ static int read_front(const struct point *point, const struct axes *axes, struct
         check_options(point, front, st) < 0 || (dtype = dtype_by_name(point->work.dtype, st)) < 0)
         code = st->code;
     source.dtype = (enum dtype_id)dtype;
+    model->remat = point->schedule.remat == REMAT_AUTO ? REMAT_NONE : (enum remat)point->schedule.remat;
     if (code == 0 && (front->build(&source, model, st) < 0 || numbers_check(source.root, model, st) < 0))
         code = st->code;
     if (code < 0)

@@ -235,9 +235,11 @@ static int build(const struct front_source *source, struct model *model, struct 
         model->layers = (int)t.layers;
         model->layers_built = (int)(t.layers = built);
         s.held = calloc((size_t)held_count(&t), sizeof *s.held);
-        code = !s.held ? status_nomem(st)
-                       : model_fits(&model->size, (enum remat)point->schedule.remat,
-                                    model->options.memory_limit_bytes, st);
+        if (point->schedule.remat == REMAT_AUTO)
+            model->remat = model_least_remat(&model->size, model->options.hbm_bytes);
+        code = s.held ? 0 : status_nomem(st);
+        if (code == 0 && model->options.must_fit)
+            code = model_fits(&model->size, model->remat, model->options.hbm_bytes, st);
         if (code == 0) {
             write_step(&s);
             code = model_close(model, st);

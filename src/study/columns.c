@@ -110,6 +110,8 @@ const struct column columns[] = {
      .meaning = "parts: share of the time of a batch during which each is busy"},
     {TEXT(memory_fit), .place = 65, .when = WHEN_KNOWN, .heading = "fit",
      .meaning = "does that fit: fits, tight (within 10 % of what the compiler lets a program have) or over"},
+    {TEXT(remat), .place = 37, .heading = "remat", .common = "remat %s,",
+     .meaning = "model: what is recomputed: none, products or full, as asked for or the least that fits"},
     {REAL(usd_per_Mtoken), .place = 68, .when = WHEN_KNOWN, .heading = "cost", .unit = "($/Mtoken)", .scale = 1, .decimals = 3,
      .meaning = "model: dollars a million tokens, by --price-per-chip-hour"},
 

@@ -312,13 +312,7 @@ bool job_has_least(const struct point *point)
 
 int job_least(const struct point *point, struct catalog *catalog, struct result *result, struct status *st)
 {
-    const struct chip *chip = catalog_chip_of(catalog, point, st);
-    if (!chip) {
-        job_result_failed(point, catalog, result, st);
-        return st->code;
-    }
-    const struct job_options options = {
-        .least = true, .time_only = true, .model.memory_limit_bytes = chip_hbm_limit_bytes(chip)};
+    const struct job_options options = {.least = true, .time_only = true, .model.must_fit = true};
     int code = job_result_with(point, &options, catalog, result, st);
     result->least_s = result->time_s;
     return code;

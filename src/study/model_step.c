@@ -79,12 +79,12 @@ static int go_on(struct module *module, const struct pass_row rows[], int count,
     return code;
 }
 
-int model_step_base(const struct point *point, const struct module *model, struct module *base,
+int model_step_base(const struct point *point, const struct model *model, struct module *base,
                     struct status *st)
 {
     bool timed = point->machine.elementwise; /* else it takes no time either way */
     const struct pass_row fuse = {point->schedule.fuse && timed, .pass = pass_fuse};
-    int code = pass_recompute(model, (enum remat)point->schedule.remat, base, st);
+    int code = pass_recompute(&model->module, model->remat, base, st);
     return code < 0 ? code : go_on(base, &fuse, 1, 0, st);
 }
 
@@ -105,7 +105,7 @@ int model_step_open(struct model_step *step, const struct point *point, const st
     if (code == 0)
         code = check_chunks_used(step, st);
     if (code == 0)
-        code = model_step_base(point, &step->model.module, &step->base, st);
+        code = model_step_base(point, &step->model, &step->base, st);
     module_free(&step->model.module);
     if (code == 0)
         code = reserve(step, st);

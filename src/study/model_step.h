@@ -44,7 +44,7 @@ struct model_step_timer {
 };
 
 /* A model as all strategies begin with it: what is recomputed, and what runs with what reads it. */
-int model_step_base(const struct point *point, const struct module *model, struct module *base,
+int model_step_base(const struct point *point, const struct model *model, struct module *base,
                     struct status *st);
 
 /* Reads the model and makes the base; options may be NULL. Finds all that is wrong with the input. */

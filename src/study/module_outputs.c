@@ -31,24 +31,13 @@ static void print_spent(const struct time_breakdown *spent, char *text, size_t r
         snprintf(text + used, room - used, "%srest=%.6g", spent->lists ? " " : "", spent->rest_s);
 }
 
-/* What a program may have of a device: of a chip, or of its share. */
-static double hbm_of(const struct job *job)
-{
-    return chip_hbm_limit_bytes(job->machine.chip) / job->machine.mesh.cores;
-}
-
-static double memory_bytes(const struct job *job)
-{
-    const struct module_job *m = module_job_of(job);
-    return m ? model_memory_bytes(&m->step.model.size, (enum remat)job->point->schedule.remat) : 0;
-}
-
 /* What would make the step fit, in words. */
-static void print_cure(const struct job *job, const struct model_size *size, char *text, size_t room)
+static void print_cure(const struct model *model, char *text, size_t room)
 {
-    double hbm = hbm_of(job);
-    const double *kind = size->memory_bytes[job->point->schedule.remat];
-    for (int remat = job->point->schedule.remat + 1; remat < REMATS; remat++)
+    const struct model_size *size = &model->size;
+    double hbm = model->options.hbm_bytes;
+    const double *kind = size->memory_bytes[model->remat];
+    for (int remat = (int)model->remat + 1; remat < REMATS; remat++)
         if (memory_fit(model_memory_bytes(size, (enum remat)remat), hbm) != MEMORY_OVER) {
             snprintf(text, room, "with --remat %s it takes %.4g GB", pass_remat_name((enum remat)remat),
                      model_memory_bytes(size, (enum remat)remat) * 1e-9);
@@ -62,7 +51,7 @@ static void print_cure(const struct job *job, const struct model_size *size, cha
                  held * 1e-9);
     else
         snprintf(text, room, "take fewer tokens at a time: --tokens-per-chip, or more --micro-batches%s",
-                 job->point->schedule.remat == REMAT_FULL ? "" : ", with --remat full");
+                 model->remat == REMAT_FULL ? "" : ", with --remat full");
 }
 
 /* Of an hour of a chip in "v5e=1.2,v5p=4.2"; NaN where nothing is asked for. */
@@ -88,8 +77,9 @@ static int read_price(const char *text, const char *chip, double *usd, struct st
 static int measure_model(const struct job *job, const struct module_job *m, struct result *result,
                          struct status *st)
 {
-    const struct model_size *size = &m->step.model.size;
-    double peak;
+    const struct model *model = &m->step.model;
+    const struct model_size *size = &model->size;
+    double peak, hbm = model->options.hbm_bytes;
     int dtype = dtype_by_name(job->point->work.dtype, st);
     int code = dtype < 0 ? dtype : roofline_peak(&m->options.roofline, (enum dtype_id)dtype, &peak, st);
     code = code < 0
@@ -98,22 +88,22 @@ static int measure_model(const struct job *job, const struct module_job *m, stru
     if (code < 0)
         return code;
     RESULT_PUT(result->dtype, dtype_info((enum dtype_id)dtype)->name);
-    result->memory_bytes = memory_bytes(job);
+    RESULT_PUT(result->remat, pass_remat_name(model->remat));
+    result->memory_bytes = model_memory_bytes(size, model->remat);
     result->tokens_per_s = size->tokens / result->time_s;
     result->usd_per_Mtoken *= job->machine.slice.chips / 3600. / result->tokens_per_s * 1e6;
     double could = job->machine.slice.chips * m->placement.cores * peak * result->time_s;
     result->mfu_frac = size->flops / could;
     result->mfu_half_frac = size->half_flops / could;
     result->mfu_full_frac = size->full_flops / could;
-    enum memory_fit fit = memory_fit(result->memory_bytes, hbm_of(job));
+    enum memory_fit fit = memory_fit(result->memory_bytes, hbm);
     snprintf(result->memory_fit, sizeof result->memory_fit, "%s", memory_fit_name(fit));
     if (fit == MEMORY_OVER) {
         char cure[RESULT_LINE / 2];
-        print_cure(job, size, cure, sizeof cure);
+        print_cure(model, cure, sizeof cure);
         snprintf(result->warning, sizeof result->warning,
                  "the step takes %.4g GB of each %s's memory, of which a program may have %.4g GB; %s",
-                 result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm_of(job) * 1e-9,
-                 cure);
+                 result->memory_bytes * 1e-9, m->placement.cores > 1 ? "device" : "chip", hbm * 1e-9, cure);
     }
     return 0;
 }

@@ -32,7 +32,7 @@ static int read_step(struct parts *s, struct part *part, const struct node *step
     part->point.work.op = part->point.work.file = part->path;
     code = model_read(&part->point, NULL, &part->mesh.axes, &part->model, st);
     if (code == 0)
-        code = model_step_base(s->point, &part->model.module, &part->module, st);
+        code = model_step_base(s->point, &part->model, &part->module, st);
     if (code == 0)
         code = placement_init(&part->placement, &s->machine->slice, part->mesh.devices, 1, &part->mesh, NULL,
                               st);

@@ -50,6 +50,7 @@ struct result {
     char varied[RESULT_LINE]; /* options that were given and have no column of their own: "routes=2" */
     char profile[RESULT_WORD];
     double memory_bytes, mfu_frac, tokens_per_s; /* of the step of a model */
+    char remat[RESULT_WORD];                     /* pass_remat_name() */
     char memory_fit[RESULT_ID];                  /* memory_fit_name() */
     double usd_per_Mtoken;                       /* with --price-per-chip-hour */
     double mfu_half_frac, mfu_full_frac;         /* with attention counted half, and in full */
