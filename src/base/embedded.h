@@ -14,5 +14,6 @@ struct embedded_file {
 extern const struct embedded_file embedded_chips[];     /* topologies/ */
 extern const struct embedded_file embedded_workloads[]; /* models of workloads/ that checks run */
 extern const struct embedded_file embedded_published[]; /* analysis/published/ */
+extern const struct embedded_file embedded_choices[];   /* topologies/xla/, the newest last */
 
 #endif

@@ -72,6 +72,9 @@ struct collective_spec {
     /* All-gather, reduce-scatter, all-reduce: so many equal parts instead, each as it says; 0: those of the kind, rotated */
     int colours;
     struct collective_colour colour[COLLECTIVE_COLOURS];
+    /* All-gather, reduce-scatter: an all-reduce of the whole array instead, of which a chip takes its chunk, or to which it gives its
+     * own and else zeros: twice the bytes */
+    bool as_all_reduce;
     bool keep_ties; /* direct and ragged all-to-all: ties go by + whole and are not split */
     int root;       /* broadcast: index in the group */
     /* collective-permute: the chip that each chip sends to, or -1; how many link-disjoint routes share it */

@@ -8,12 +8,7 @@
 
 bool lower_follows(const struct layout *layout, const struct collective_config *config)
 {
-    int phases = 0;
-    for (int p = 0; p < config->phases && config->rings == CONFIG_ALL_AXES; p++)
-        phases += config->colour[0].axis[p] != CONFIG_AXIS_CHIP;
-    if (config->rings != CONFIG_ALL_AXES)
-        return config->rings == CONFIG_ONE_RING;
-    return config->phases > 0 ? phases == layout->rings : layout->rings > 1;
+    return config_fits(config, layout->rings);
 }
 
 bool lower_by_schedule(const struct lower *lower, int32_t instruction)
@@ -22,35 +17,6 @@ bool lower_by_schedule(const struct lower *lower, int32_t instruction)
     return lower->options->algorithm == ALGORITHM_SCHEDULE ||
            (lower->options->algorithm == ALGORITHM_AS_COMPILED &&
             !collective_config_of(lower->module, instruction, &config));
-}
-
-/* The rings of a colour in the order of its phases. The layout has one for each axis, in the order of axes: so which it is follows
- * from how many of the colour's other axes come before. A phase within chips has no ring. Returns how many there are. */
-static int rings_of_phases(const struct config_colour *colour, int phases, int ring[static COLLECTIVE_RINGS])
-{
-    int rings = 0;
-    for (int p = 0; p < phases; p++) {
-        if (colour->axis[p] == CONFIG_AXIS_CHIP)
-            continue;
-        ring[rings] = 0;
-        for (int other = 0; other < phases; other++)
-            ring[rings] += colour->axis[other] >= 0 && colour->axis[other] < colour->axis[p];
-        rings++;
-    }
-    return rings;
-}
-
-static void follow(const struct collective_config *config, bool gathers, struct collective_spec *spec)
-{
-    spec->kind = config->kind;
-    spec->colours = config->colours;
-    for (int c = 0; c < config->colours; c++) {
-        struct collective_colour *colour = &spec->colour[c];
-        int ring[COLLECTIVE_RINGS] = {0}, rings = rings_of_phases(&config->colour[c], config->phases, ring);
-        colour->sign = config->colour[c].sign;
-        for (int m = 0; m < rings; m++) /* phases are those of a scatter, but of an all-gather */
-            colour->order[m] = ring[gathers ? m : rings - 1 - m];
-    }
 }
 
 static void take_one_ring(const struct layout *layout, struct collective_spec *spec)
@@ -148,6 +114,6 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
         return choose(lower, key, layout, spec, st);
     if (config.rings == CONFIG_ONE_RING)
         take_one_ring(layout, spec);
-    follow(&config, key.whole == HLO_ALL_GATHER, spec);
+    config_follow(&config, key.whole == HLO_ALL_GATHER, spec);
     return 0;
 }

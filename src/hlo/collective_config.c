@@ -38,7 +38,6 @@ static void read_name(const char *at, const char *end, const char *key, char nam
 /* {2 0}: the dims of one colour. Returns where it ends, NULL if they are no order. */
 static const char *read_dims(const char *at, int phases, struct config_colour *colour)
 {
-    static const int axis_of[] = {1, 0, 2};
     unsigned seen = 0;
     if (*at++ != '{')
         return NULL;
@@ -48,7 +47,7 @@ static const char *read_dims(const char *at, int phases, struct config_colour *c
         if (dim < 0 || dim >= COLLECTIVE_RINGS || seen & 1u << dim)
             return NULL;
         seen |= 1u << dim;
-        colour->axis[p] = axis_of[dim];
+        colour->axis[p] = config_dim(dim);
     }
     return *at == '}' ? at + 1 + (at[1] == ',') : NULL;
 }
@@ -86,19 +85,6 @@ static void read_strategy(const char *debug, const char *end, struct collective_
     }
 }
 
-/* All-gathers print no strategy, and what sums small arrays none either. */
-static void read_emitter(struct collective_config *config)
-{
-    if (strstr(config->emitter, "SinglePhase"))
-        config->rings = CONFIG_ONE_RING;
-    else if (strncmp(config->emitter, "1DAllGather", strlen("1DAllGather")) == 0)
-        config->rings = CONFIG_ONE_RING;
-    else if (strstr(config->emitter, "DAllGather"))
-        config->rings = CONFIG_ALL_AXES;
-    config->kind = strstr(config->emitter, "Imbalanced") || strstr(config->emitter, "Phase") ? RING_BIDI
-                                                                                             : RING_BIDI_HALF;
-}
-
 static void read_algorithm(const char *at, struct collective_config *config)
 {
     const char *end = end_of(at), *debug = after(at, end, "\"debug\":\"");
@@ -108,7 +94,7 @@ static void read_algorithm(const char *at, struct collective_config *config)
     if (config->strategy[0])
         read_strategy(debug ? debug : end, end, config);
     else
-        read_emitter(config);
+        config_of_emitter(config);
 }
 
 /* "ICI_RING_DIM_X_MESH", "ICI_RING_DIM_D2D"; a ring whose neighbours are listed has none. */

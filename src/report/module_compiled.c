@@ -74,14 +74,14 @@ static int most_first(const void *a, const void *b)
     return left->row->instruction < right->row->instruction ? -1 : 1;
 }
 
-struct ranked_row *module_rank(const struct module_rows *rows, bool collectives, double total_s,
+struct ranked_row *module_rank(const struct module_rows *rows, bool only_collectives, double total_s,
                                int32_t *count)
 {
     struct ranked_row *ranked = malloc(((size_t)rows->rows + 1) * sizeof *ranked);
     *count = 0;
     for (struct module_row *row = rows->row; ranked && row < rows->row + rows->rows; row++) {
-        double seconds = collectives ? row->sum.exposed_s : row->sum.time_s;
-        if (seconds > 1e-6 * total_s && (!collectives || row->collective >= 0))
+        double seconds = only_collectives ? row->sum.exposed_s : row->sum.time_s;
+        if (seconds > 1e-6 * total_s && (!only_collectives || row->collective >= 0))
             ranked[(*count)++] = (struct ranked_row){seconds, row};
     }
     if (*count > 0)

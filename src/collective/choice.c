@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collective/choice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/embedded.h"
+#include "base/text.h"
+#include "base/units.h"
+
+enum { LARGE_CHIPS = 16, BOARD_CHIPS = 8, SHORT_AXIS = 8, CHIP_NAME = 32 };
+
+static int count_axes(unsigned axes)
+{
+    return (int)((axes & 1) + (axes >> 1 & 1) + (axes >> 2 & 1));
+}
+
+/* How many different coordinates the chips of one group of a ring have along each axis. */
+static void count_coords(const struct slice *slice, const struct ring *ring, int count[static SLICE_AXES])
+{
+    int first = 0;
+    while (ring->axis < 0 && ring->position[first] < 0)
+        first++;
+    for (int axis = 0; axis < slice->axes; axis++) {
+        int chip = first, seen = 0;
+        uint64_t bits[(1 << 8) / 64] = {0};
+        for (int i = 0; i < ring->n; i++, chip = ring_next(ring, slice, chip)) {
+            int at = slice_coord(slice, chip, axis) & 255;
+            seen += !(bits[at / 64] >> at % 64 & 1);
+            bits[at / 64] |= UINT64_C(1) << at % 64;
+        }
+        count[axis] *= seen;
+    }
+}
+
+struct choice_group choice_group_of(const struct slice *slice, const struct ring *const ring[], int rings)
+{
+    struct choice_group group = {.devices = 1, .all_devices = true};
+    int count[SLICE_AXES] = {1, 1, 1};
+    for (int r = 0; r < rings; r++) {
+        group.devices *= ring[r]->n;
+        if (ring[r]->n > 1)
+            count_coords(slice, ring[r], count);
+    }
+    for (int axis = 0; axis < slice->axes; axis++) {
+        unsigned bit = 1u << axis;
+        group.whole |= count[axis] > 1 && count[axis] >= slice->len[axis] ? bit : 0;
+        group.part |= count[axis] > 1 && count[axis] < slice->len[axis] ? bit : 0;
+    }
+    return group;
+}
+
+/* Are all axes of the group ... */
+static bool axes_are(const struct choice_case *of, bool (*is)(const struct slice *, int axis, int first))
+{
+    int first = -1;
+    for (int axis = 0; axis < of->slice->axes; axis++) {
+        if (!(of->group.whole >> axis & 1))
+            continue;
+        first = first < 0 ? axis : first;
+        if (!is(of->slice, axis, first))
+            return false;
+    }
+    return true;
+}
+
+static bool is_equal(const struct slice *slice, int axis, int first)
+{
+    return slice->len[axis] == slice->len[first];
+}
+
+static bool is_short(const struct slice *slice, int axis, int first)
+{
+    (void)first;
+    return slice->len[axis] <= SHORT_AXIS;
+}
+
+static bool is_closed(const struct slice *slice, int axis, int first)
+{
+    (void)first;
+    return slice->wrap[axis] || slice->len[axis] == 2;
+}
+
+static bool fills_slice(const struct choice_case *of)
+{
+    int chips = 1;
+    for (int axis = 0; axis < of->slice->axes; axis++)
+        chips *= of->group.whole >> axis & 1 ? of->slice->len[axis] : 1;
+    return of->group.all_devices && chips == of->slice->chips;
+}
+
+static bool word_holds(const struct choice_case *of, const char *word)
+{
+    const struct choice_group *group = &of->group;
+    int axes = count_axes(group->whole);
+    const struct {
+        const char *word;
+        bool holds;
+    } words[] = {{"axes", axes > 1 && !group->part && group->all_devices},
+                 {"two", axes == 2},
+                 {"three", axes == 3},
+                 {"equal", axes_are(of, is_equal)},
+                 {"short", axes_are(of, is_short)},
+                 {"closed", axes_are(of, is_closed)},
+                 {"cut", group->part != 0},
+                 {"core", axes == 0 && !group->part},
+                 {"slice", fills_slice(of)},
+                 {"large", of->slice->chips > LARGE_CHIPS},
+                 {"board", of->slice->axes < 3 && of->slice->chips <= BOARD_CHIPS},
+                 {"int32", of->int32},
+                 {"reordered", group->reordered}};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(words[i].word, word) == 0)
+            return words[i].holds;
+    return false;
+}
+
+/* "axes equal !board" */
+static bool all_hold(const struct choice_case *of, const char *when)
+{
+    char word[16];
+    while (*when) {
+        bool negated = *when == '!';
+        size_t length = strcspn(when += negated, " ");
+        snprintf(word, sizeof word, "%.*s", (int)length, when);
+        if (word_holds(of, word) == negated)
+            return false;
+        when += length + (when[length] == ' ');
+    }
+    return true;
+}
+
+/* "64KiB", or a number of devices. */
+static int read_limit(const char *text, double *limit, struct status *st)
+{
+    char *end;
+    uint64_t bytes;
+    *limit = strtod(text, &end);
+    if (!*end)
+        return 0;
+    int code = units_parse_bytes("range", text, &bytes, st);
+    *limit = (double)bytes;
+    return code;
+}
+
+/* "a..b": from a to below b, either of which may be missing; "" is any. */
+static int in_range(const char *text, double value, bool *in, struct status *st)
+{
+    char low[32];
+    const char *dots = strstr(text, "..");
+    double from = -INFINITY, below = INFINITY;
+    int code = 0;
+    snprintf(low, sizeof low, "%.*s", dots ? (int)(dots - text) : 0, text);
+    if (*low)
+        code = read_limit(low, &from, st);
+    if (code == 0 && dots && dots[2])
+        code = read_limit(dots + 2, &below, st);
+    *in = value >= from && value < below;
+    return code;
+}
+
+static bool is_of_chip(const char *chips, const char *chip)
+{
+    char name[CHIP_NAME];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(chip, "-"), chip);
+    return !*chips || text_has_word(chips, name);
+}
+
+/* The first row that fits; -1: none. */
+static int find_row(const struct csv_table *table, const struct choice_case *of, struct status *st)
+{
+    int n = of->group.devices;
+    bool gathers = of->collective == COLLECTIVE_ALL_GATHER,
+         exchanges = of->collective == COLLECTIVE_ALL_TO_ALL;
+    double local = of->bytes / (gathers || exchanges ? n : 1);
+    for (int row = 0; row < table->rows; row++) {
+        bool devices, bytes, share;
+        if (strcmp(csv_table_text(table, row, "collective"), collective_of(of->collective)->name) != 0 ||
+            !is_of_chip(csv_table_text(table, row, "chips"), of->chip) ||
+            !all_hold(of, csv_table_text(table, row, "when")))
+            continue;
+        if (in_range(csv_table_text(table, row, "devices"), n, &devices, st) < 0 ||
+            in_range(csv_table_text(table, row, "bytes"), local, &bytes, st) < 0 ||
+            in_range(csv_table_text(table, row, "share"), of->bytes / n, &share, st) < 0)
+            return status_prefix(st, "%s:%d: ", table->file, table->line[row]);
+        if (devices && bytes && share)
+            return row;
+    }
+    return -1;
+}
+
+/* The axes of a group as the TensorCore's strategies count them: dims y, x, z, round in a circle. Returns how many. */
+static int axes_by_dim(unsigned whole, int axis[static COLLECTIVE_RINGS])
+{
+    int n = 0;
+    for (int dim = 0; dim < COLLECTIVE_RINGS; dim++)
+        if (whole >> config_dim(dim) & 1)
+            axis[n++] = config_dim(dim);
+    if (n == 2 && config_dim(axis[0]) == 0 && config_dim(axis[1]) == 2) { /* 2 comes before 0 */
+        axis[1] = axis[0];
+        axis[0] = config_dim(2);
+    }
+    return n;
+}
+
+/* Appends a colour that begins with the axis at `first`. */
+static void add_rotated(struct collective_config *config, const int axis[], int axes, int first, int sign)
+{
+    struct config_colour *colour = &config->colour[config->colours++];
+    for (int p = 0; p < axes; p++)
+        colour->axis[p] = axis[(first + p) % axes];
+    colour->sign = sign;
+    config->phases = axes;
+}
+
+/* Of short messages over axes that differ, orders with rings of the same length in every phase: the first one, and that in which two
+ * equal axes of three have changed places. */
+static void set_alike(struct collective_config *config, const struct slice *slice, const int axis[], int axes)
+{
+    int other[COLLECTIVE_RINGS] = {axis[0], axis[1], axis[2]};
+    add_rotated(config, axis, axes, 0, 0);
+    for (int i = 0; i < axes; i++)
+        for (int j = i + 1; j < axes; j++)
+            if (slice->len[axis[i]] == slice->len[axis[j]] && config->colours == 1) {
+                other[i] = axis[j];
+                other[j] = axis[i];
+                add_rotated(config, other, axes, 0, 0);
+            }
+}
+
+static void set_nd(struct collective_config *config, const struct choice_case *of)
+{
+    int axis[COLLECTIVE_RINGS] = {0}, axes = axes_by_dim(of->group.whole, axis);
+    bool one_way = strncmp(config->strategy, "UniDirection", strlen("UniDirection")) == 0;
+    config->rings = CONFIG_ALL_AXES;
+    config->kind = one_way ? RING_BIDI_HALF : RING_BIDI;
+    if (strcmp(config->strategy, "StrategySubgroupND") == 0) {
+        add_rotated(config, axis, axes, 1, 0);
+        add_rotated(config, axis, axes, 0, 0);
+    } else if (config->small && !axes_are(of, is_equal)) {
+        set_alike(config, of->slice, axis, axes);
+    } else {
+        for (int c = 0; c < axes * (one_way ? 2 : 1); c++)
+            add_rotated(config, axis, axes, c % axes, one_way ? c < axes ? 1 : -1 : 0);
+    }
+}
+
+/* Rings of the SparseCores. A scatter brings the devices of a chip together first. */
+static void set_sparse_nd(struct collective_config *config, const struct choice_case *of)
+{
+    int axis[COLLECTIVE_RINGS], axes = 0, times;
+    bool inside = of->collective == COLLECTIVE_REDUCE_SCATTER && of->group.several && of->group.all_devices;
+    for (int a = 0; a < COLLECTIVE_RINGS; a++)
+        if (of->group.whole >> a & 1)
+            axis[axes++] = a;
+    times = axes == 3 && strstr(config->strategy, "multiSC") ? 2 : 1;
+    for (int c = 0; c < 2 * times * axes; c++)
+        add_rotated(config, axis, axes, c / 2 % axes, c % 2 ? -1 : 1);
+    for (int c = 0; c < config->colours && inside && axes < COLLECTIVE_RINGS; c++) {
+        memmove(config->colour[c].axis + 1, config->colour[c].axis, (size_t)axes * sizeof(int));
+        config->colour[c].axis[0] = CONFIG_AXIS_CHIP;
+        config->phases = axes + 1;
+    }
+    config->rings = axes > 1 ? CONFIG_ALL_AXES : CONFIG_ONE_RING;
+}
+
+/* One ring through all: both ways round by one colour, or one each way. */
+static void set_one_ring(struct collective_config *config)
+{
+    bool both = strcmp(config->strategy, "StrategyRing") == 0;
+    int open = CONFIG_AXIS_OPEN;
+    config->rings = CONFIG_ONE_RING;
+    config->kind = both ? RING_BIDI : RING_BIDI_HALF;
+    add_rotated(config, &open, 1, 0, both ? 0 : 1);
+    if (!both)
+        add_rotated(config, &open, 1, 0, -1);
+}
+
+static void set(struct collective_config *config, const struct choice_case *of)
+{
+    config->sparse_core = strncmp(config->emitter, "SparseCore", strlen("SparseCore")) == 0;
+    config->small = strstr(config->emitter, "SinglePhase") || strstr(config->emitter, "Short");
+    config->kind = RING_BIDI_HALF;
+    if (!config->strategy[0])
+        config_of_emitter(config);
+    else if (config->sparse_core && strncmp(config->strategy, "ND", 2) == 0)
+        set_sparse_nd(config, of);
+    else if (strstr(config->strategy, "ND"))
+        set_nd(config, of);
+    else
+        set_one_ring(config);
+}
+
+static int find_in(const struct csv_table *table, struct choice_case of, struct collective_config *config,
+                   bool *found, struct status *st)
+{
+    int row = find_row(table, &of, st);
+    bool instead = row >= 0 && strcmp(csv_table_text(table, row, "emitter"), "all-reduce") == 0;
+    if (instead) {
+        of.collective = COLLECTIVE_ALL_REDUCE;
+        row = find_row(table, &of, st);
+    }
+    *found = row >= 0;
+    if (row < 0)
+        return st->code;
+    *config = (struct collective_config){.as_all_reduce = instead};
+    snprintf(config->emitter, CONFIG_NAME, "%s", csv_table_text(table, row, "emitter"));
+    snprintf(config->strategy, CONFIG_NAME, "%s", csv_table_text(table, row, "strategy"));
+    set(config, &of);
+    return 0;
+}
+
+int choice_find(const struct choice_case *of, struct collective_config *config, bool *found,
+                struct status *st)
+{
+    struct csv_table table = {0};
+    const struct embedded_file *file = embedded_choices;
+    while (file[1].name)
+        file++;
+    *found = false;
+    int code = csv_table_parse(&table, file->name, file->text, file->bytes, st);
+    if (code == 0)
+        code = find_in(&table, *of, config, found, st);
+    csv_table_free(&table);
+    return code;
+}

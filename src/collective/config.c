@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "collective/config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void config_of_emitter(struct collective_config *config)
+{
+    const char *emitter = config->emitter;
+    if (strstr(emitter, "SinglePhase") || strncmp(emitter, "1DAllGather", strlen("1DAllGather")) == 0)
+        config->rings = CONFIG_ONE_RING;
+    else if (strstr(emitter, "DAllGather"))
+        config->rings = CONFIG_ALL_AXES;
+    config->kind = strstr(emitter, "Imbalanced") || strstr(emitter, "Phase") ? RING_BIDI : RING_BIDI_HALF;
+}
+
+bool config_fits(const struct collective_config *config, int rings)
+{
+    int phases = 0;
+    for (int p = 0; p < config->phases && config->rings == CONFIG_ALL_AXES; p++)
+        phases += config->colour[0].axis[p] != CONFIG_AXIS_CHIP;
+    if (config->rings != CONFIG_ALL_AXES)
+        return config->rings == CONFIG_ONE_RING;
+    return config->phases > 0 ? phases == rings : rings > 1;
+}
+
+/* The rings of a colour in the order of its phases. There is one for each axis, in the order of axes, unless they say which axis they
+ * are along: so which it is follows from how many of the colour's other axes come before. A phase within chips has no ring. Returns
+ * how many there are. */
+static int rings_of_phases(const struct config_colour *colour, int phases, const struct collective_spec *spec,
+                           int ring[static COLLECTIVE_RINGS])
+{
+    int rings = 0;
+    for (int p = 0; p < phases; p++) {
+        if (colour->axis[p] == CONFIG_AXIS_CHIP)
+            continue;
+        ring[rings] = 0;
+        for (int other = 0; other < phases; other++)
+            ring[rings] += colour->axis[other] >= 0 && colour->axis[other] < colour->axis[p];
+        for (int r = 0; r < spec->rings; r++)
+            if (spec->ring[r]->axis >= 0 && spec->ring[r]->axis == colour->axis[p])
+                ring[rings] = r;
+        rings++;
+    }
+    return rings;
+}
+
+void config_follow(const struct collective_config *config, bool gathers, struct collective_spec *spec)
+{
+    bool turned = gathers && !config->as_all_reduce;
+    spec->kind = config->kind;
+    spec->as_all_reduce = config->as_all_reduce;
+    spec->colours = config->colours;
+    for (int c = 0; c < config->colours; c++) {
+        struct collective_colour *colour = &spec->colour[c];
+        int ring[COLLECTIVE_RINGS] = {0};
+        int rings = rings_of_phases(&config->colour[c], config->phases, spec, ring);
+        colour->sign = config->colour[c].sign;
+        for (int m = 0; m < rings; m++) /* phases are those of a scatter, but of an all-gather */
+            colour->order[m] = ring[turned ? m : rings - 1 - m];
+    }
+}
+
+/* "{0 1}" of the TensorCore, "{X:CW Y:CW}" of the SparseCores. */
+static size_t print_colour(const struct collective_config *config, const struct config_colour *colour,
+                           char *text, size_t room)
+{
+    size_t used = 0;
+    for (int p = 0; p < config->phases && used < room; p++) {
+        char name[8] = "D2D";
+        int axis = colour->axis[p];
+        if (axis >= 0)
+            snprintf(name, sizeof name, "%c", config->sparse_core ? 'X' + axis : '0' + config_dim(axis));
+        used += (size_t)snprintf(text + used, room - used, "%s%s%s%s", p ? " " : "{", name,
+                                 !config->sparse_core ? ""
+                                 : colour->sign < 0   ? ":CCW"
+                                                      : ":CW",
+                                 p + 1 == config->phases ? "}" : "");
+    }
+    return used;
+}
+
+char *config_print(const struct collective_config *config, char text[static CONFIG_TEXT])
+{
+    size_t used = (size_t)snprintf(text, CONFIG_TEXT, "%s", config->emitter);
+    if (config->colours == 0)
+        return text;
+    used += (size_t)snprintf(text + used, CONFIG_TEXT - used, " %s{colors:%d phases:%d", config->strategy,
+                             config->colours, config->phases);
+    for (int c = 0; c < config->colours && config->rings == CONFIG_ALL_AXES && used < CONFIG_TEXT; c++) {
+        used += (size_t)snprintf(text + used, CONFIG_TEXT - used, c ? "," : " dim_used:");
+        if (used < CONFIG_TEXT)
+            used += print_colour(config, &config->colour[c], text + used, CONFIG_TEXT - used);
+    }
+    if (used < CONFIG_TEXT)
+        snprintf(text + used, CONFIG_TEXT - used, "}");
+    return text;
+}
