@@ -40,13 +40,15 @@ static void words_are_values(const struct option_row *option)
 static void words_are_in_order(void)
 {
     const struct {
-        const char *option, *name[8];
+        const char *option, *name[9];
     } choices[] = {
         {"profile", {chip_profile_names[CHIP_SPEC], chip_profile_names[CHIP_MEASURED], NULL}},
-        {"ring", {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF)}},
+        {"ring",
+         {ring_kind_name(RING_UNI), ring_kind_name(RING_BIDI), ring_kind_name(RING_BIDI_HALF),
+          algorithm_name(ALGORITHM_XLA)}},
         {"algorithm",
          {algorithm_name(ALGORITHM_AS_COMPILED), algorithm_name(ALGORITHM_SCHEDULE),
-          algorithm_name(ALGORITHM_BEST), pattern_name(PATTERN_SINGLE_PHASE),
+          algorithm_name(ALGORITHM_BEST), algorithm_name(ALGORITHM_XLA), pattern_name(PATTERN_SINGLE_PHASE),
           pattern_name(PATTERN_SHORT_RING), pattern_name(PATTERN_HALVING_DOUBLING),
           pattern_name(PATTERN_SWING), NULL}},
         {"all-to-all", {all_to_all_name(ALL_TO_ALL_DIRECT), all_to_all_name(ALL_TO_ALL_RING), NULL}},
@@ -57,7 +59,7 @@ static void words_are_in_order(void)
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
         const char *const *name = choices[c].name;
         char words[128];
-        for (int used = 0, i = 0; i < 8 && name[i]; i++)
+        for (int used = 0, i = 0; i < 9 && name[i]; i++)
             used += snprintf(words + used, sizeof words - (size_t)used, "%s%s", i ? " " : "", name[i]);
         CU_ASSERT_STRING_EQUAL(row(choices[c].option)->values, words);
     }

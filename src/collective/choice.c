@@ -169,6 +169,15 @@ static bool is_of_chip(const char *chips, const char *chip)
     return !*chips || text_has_word(chips, name);
 }
 
+/* Rows of all chips are of those that others name. */
+static bool is_known(const struct csv_table *table, const char *chip)
+{
+    for (int row = 0; row < table->rows; row++)
+        if (*csv_table_text(table, row, "chips") && is_of_chip(csv_table_text(table, row, "chips"), chip))
+            return true;
+    return false;
+}
+
 /* The first row that fits; -1: none. */
 static int find_row(const struct csv_table *table, const struct choice_case *of, struct status *st)
 {
@@ -176,7 +185,7 @@ static int find_row(const struct csv_table *table, const struct choice_case *of,
     bool gathers = of->collective == COLLECTIVE_ALL_GATHER,
          exchanges = of->collective == COLLECTIVE_ALL_TO_ALL;
     double local = of->bytes / (gathers || exchanges ? n : 1);
-    for (int row = 0; row < table->rows; row++) {
+    for (int row = 0; row < table->rows && is_known(table, of->chip); row++) {
         bool devices, bytes, share;
         if (strcmp(csv_table_text(table, row, "collective"), collective_of(of->collective)->name) != 0 ||
             !is_of_chip(csv_table_text(table, row, "chips"), of->chip) ||
@@ -282,11 +291,10 @@ static void set_one_ring(struct collective_config *config)
 static void set(struct collective_config *config, const struct choice_case *of)
 {
     config->sparse_core = strncmp(config->emitter, "SparseCore", strlen("SparseCore")) == 0;
-    config->small = strstr(config->emitter, "SinglePhase") || strstr(config->emitter, "Short");
-    config->kind = RING_BIDI_HALF;
+    config_of_emitter(config);
     if (!config->strategy[0])
-        config_of_emitter(config);
-    else if (config->sparse_core && strncmp(config->strategy, "ND", 2) == 0)
+        return;
+    if (config->sparse_core && strncmp(config->strategy, "ND", 2) == 0)
         set_sparse_nd(config, of);
     else if (strstr(config->strategy, "ND"))
         set_nd(config, of);

@@ -13,7 +13,7 @@
  *     SubgroupND                     two colours, {x y} and {y x}
  *     ND of the SparseCores          each order once each way; of three axes by both SparseCores of a device
  *
- * Units: bytes. Errors: STATUS_INPUT for a chip of no rows, or a file with a fault. Ownership: plain values.
+ * Units: bytes. Errors: STATUS_INPUT for a file with a fault. Ownership: plain values.
  */
 #ifndef ICISIM_CHOICE_H
 #define ICISIM_CHOICE_H

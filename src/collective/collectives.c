@@ -46,6 +46,7 @@ static int build_by_algorithm(const struct collective_spec *spec, struct program
 }
 
 #define THREE_RINGS .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half"
+#define AND_XLA     .uses_ring = true, .variants = "ring", .variant_values = "uni,bidi,bidi-half,xla"
 
 const struct collective collectives[] = {
     [COLLECTIVE_ALL_GATHER] = {.id = COLLECTIVE_ALL_GATHER,
@@ -53,7 +54,7 @@ const struct collective collectives[] = {
                                .aliases = "all_gather allgather",
                                .what = "every chip gets the chunks of all",
                                .size = "the whole array",
-                               THREE_RINGS,
+                               AND_XLA,
                                .busbw_rounds = 1,
                                .build = all_gather_build},
     [COLLECTIVE_REDUCE_SCATTER] = {.id = COLLECTIVE_REDUCE_SCATTER,
@@ -61,7 +62,7 @@ const struct collective collectives[] = {
                                    .aliases = "psum_scatter reduce_scatter reducescatter",
                                    .what = "every chip gets its chunk of the sum over all",
                                    .size = "the whole array",
-                                   THREE_RINGS,
+                                   AND_XLA,
                                    .busbw_rounds = 1,
                                    .build = reduce_scatter_build},
     [COLLECTIVE_ALL_REDUCE] = {.id = COLLECTIVE_ALL_REDUCE,
@@ -69,7 +70,7 @@ const struct collective collectives[] = {
                                .aliases = "psum pmean pmax pmin all_reduce allreduce",
                                .what = "every chip gets the sum (mean, max, min) over all",
                                .size = "the whole array",
-                               THREE_RINGS,
+                               AND_XLA,
                                .busbw_rounds = 2,
                                .build = all_reduce_build},
     [COLLECTIVE_ALL_TO_ALL] = {.id = COLLECTIVE_ALL_TO_ALL,

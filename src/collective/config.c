@@ -7,6 +7,10 @@
 void config_of_emitter(struct collective_config *config)
 {
     const char *emitter = config->emitter;
+    config->pattern = strstr(emitter, "SinglePhase") ? PATTERN_SINGLE_PHASE
+                      : strstr(emitter, "Short")     ? PATTERN_SHORT_RING
+                                                     : PATTERN_RINGS;
+    config->small = config->pattern != PATTERN_RINGS;
     if (strstr(emitter, "SinglePhase") || strncmp(emitter, "1DAllGather", strlen("1DAllGather")) == 0)
         config->rings = CONFIG_ONE_RING;
     else if (strstr(emitter, "DAllGather"))
@@ -49,6 +53,7 @@ void config_follow(const struct collective_config *config, bool gathers, struct 
 {
     bool turned = gathers && !config->as_all_reduce;
     spec->kind = config->kind;
+    spec->pattern = config->pattern;
     spec->as_all_reduce = config->as_all_reduce;
     spec->colours = config->colours;
     for (int c = 0; c < config->colours; c++) {

@@ -14,8 +14,9 @@
  *     Ring, 1D, EXPLICIT          one ring through all chips of a group
  *     ND                          a ring along each axis; 2D and 3DAllGather likewise, with orders that are not printed
  *     1DAllGather                 bidi-half; the Imbalanced one, of 16 chips and more, bidi
- *     SinglePhase, Binomial,      for small messages: copies of the whole array
- *     Short
+ *     SinglePhase                 for small messages: copies of the whole array (single-phase); Binomial, by chips at doubling
+ *                                 distances, is simulated as the same
+ *     Short                       for small messages: both ways, meeting half way (short-ring)
  *
  * In dim_used the dims of the TensorCore's strategies are y (0), x (1), z (2): seen by compiling for slices whose sides differ,
  * such as 8x16 (dim_sizes:16,8), and for x and z of 4x4x8 (active_dims:110, dim_used:{1 2},{2 1}). UniDirectionND over two axes of
@@ -51,7 +52,8 @@ struct config_colour {
 struct collective_config {
     char emitter[CONFIG_NAME], strategy[CONFIG_NAME]; /* as written; of the SparseCores "SparseCore" and "" */
     bool sparse_core;                                 /* the queue that it runs on */
-    bool small;                                       /* an algorithm for small messages */
+    bool small;                                       /* an algorithm for small messages, ... */
+    enum pattern pattern;                             /* ... and as which of ours it is simulated */
     bool as_all_reduce; /* a gather or a scatter that is an all-reduce of everything instead */
     enum config_rings rings;
     enum ring_kind kind;
@@ -66,7 +68,7 @@ static inline int config_dim(int axis)
     return dim[axis];
 }
 
-/* What follows from an emitter that names no strategy: all-gathers, and what sums small arrays. */
+/* What follows from the emitter alone: all there is to say where it has no strategy, of all-gathers and what sums small arrays. */
 void config_of_emitter(struct collective_config *config);
 
 /* Can it be simulated on so many rings, one along each axis? */

@@ -55,18 +55,21 @@ static int build(const struct collective_spec *spec, struct program *program, en
                  int32_t before, int32_t *after, struct status *st)
 {
     struct walk walk;
+    const char *name = collective_of(id)->name;
+    if (spec->as_all_reduce)
+        id = COLLECTIVE_ALL_REDUCE;
     if (!collective_has_pattern(collective_of(id), spec->pattern))
         return status_fail(st, STATUS_INPUT, "%s has no algorithm %s; all-reduce has",
                            collective_of(id)->name, pattern_name(spec->pattern));
-    if (walk_init(&walk, spec, program, collective_of(id)->name, st) < 0)
+    if (walk_init(&walk, spec, program, name, st) < 0)
         return st->code;
     if (collective_has_turns(spec))
         walk_twist(&walk);
     struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
                           .setup_s = spec->setup_s};
     int32_t end =
-        reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER || spec->as_all_reduce,
-                            id != COLLECTIVE_REDUCE_SCATTER || spec->as_all_reduce, after != NULL, before);
+        reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER,
+                            id != COLLECTIVE_REDUCE_SCATTER, after != NULL, before);
     if (after)
         *after = end;
     walk_buffers(&walk)->out = walk_buffers(&walk)->in;

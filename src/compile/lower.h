@@ -53,6 +53,7 @@ struct lower_options {
     enum all_to_all all_to_all;   /* of all-to-alls */
     enum ring_kind exchange_kind; /* of all-to-alls by rings */
     enum algorithm algorithm;     /* of the others */
+    const char *chip;             /* whose compiler chooses, by ALGORITHM_XLA */
     enum pattern pattern;         /* of those that have it, by our own schedule */
     int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
     double setup_s;               /* of each collective */

@@ -90,11 +90,9 @@ static void read_algorithm(const char *at, struct collective_config *config)
     const char *end = end_of(at), *debug = after(at, end, "\"debug\":\"");
     read_name(at, end, "\"emitter\":\"", config->emitter);
     read_name(at, end, "\"strategy\":\"", config->strategy);
-    config->small = strstr(config->emitter, "SinglePhase") || strstr(config->emitter, "Short");
+    config_of_emitter(config);
     if (config->strategy[0])
         read_strategy(debug ? debug : end, end, config);
-    else
-        config_of_emitter(config);
 }
 
 /* "ICI_RING_DIM_X_MESH", "ICI_RING_DIM_D2D"; a ring whose neighbours are listed has none. */

@@ -8,7 +8,6 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "machine/schedule.h"
 
 /* How a value is read, and where it goes. */
 enum field_kind {
@@ -21,7 +20,7 @@ enum field_kind {
     FIELD_OFFERS,
     FIELD_WRAP,
     FIELD_TWIST,
-    FIELD_RING,
+    FIELD_WORD, /* of a list */
     FIELD_FRAC,
     FIELD_SHARES, /* by bytes */
     FIELD_PEAKS,
@@ -62,8 +61,18 @@ static const struct field fields[] = {
     {"loop_hbm_efficiency", FIELD_FRAC, offsetof(struct chip, loop_hbm_efficiency)},
     {"loop_overhead", FIELD_TIME, offsetof(struct chip, loop_overhead_s)},
     {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
-    {"ring", FIELD_RING, offsetof(struct chip, ring)},
+    {"ring", FIELD_WORD, offsetof(struct chip, ring)},
+    {"algorithm", FIELD_WORD, offsetof(struct chip, algorithm)},
+    {"collective_queue", FIELD_WORD, offsetof(struct chip, collective_queue)},
 };
+
+/* The values of a FIELD_WORD. */
+static const struct {
+    const char *name, *words[4];
+} word_lists[] = {{"ring", {"uni", "bidi", "bidi-half", NULL}},
+                  {"algorithm", {"schedule", "xla", NULL}},
+                  {"collective_queue", {"tensorcore", "sparsecore", NULL}}};
+
 enum { FIELDS = sizeof fields / sizeof *fields };
 
 const char *const chip_wrap_names[] = {[CHIP_WRAP_FULL_POD] = "full pod only",
@@ -178,6 +187,19 @@ static int read_offers(const struct node *node, const char *text, struct chip_of
     return 0;
 }
 
+static int read_word(const struct field *field, const struct node *node, const char *text, const char **to,
+                     struct status *st)
+{
+    size_t list = 0;
+    while (strcmp(word_lists[list].name, field->name) != 0)
+        list++;
+    int at = text_choice(field->name, text, word_lists[list].words, st);
+    if (at < 0)
+        return node_prefix(node, st, at);
+    *to = word_lists[list].words[at];
+    return 0;
+}
+
 /* A field that is one value. */
 static int read_value(struct chip *chip, const struct field *field, const struct node *node,
                       struct status *st)
@@ -221,12 +243,8 @@ static int read_value(struct chip *chip, const struct field *field, const struct
             return node_prefix(node, st, text_unknown("twist", text, twist_names, st));
         *(enum chip_twist *)to = (enum chip_twist)code;
         return 0;
-    case FIELD_RING:
-        code = ring_kind_by_name(text, st);
-        if (code < 0)
-            return node_prefix(node, st, code);
-        *(const char **)to = ring_kind_name((enum ring_kind)code);
-        return 0;
+    case FIELD_WORD:
+        return read_word(field, node, text, (const char **)to, st);
     default:
         return node_fail(node, st, STATUS_INPUT, "%s is a mapping by dtype", field->name);
     }

@@ -7,7 +7,7 @@
 
 static const char *const ring_kinds[RING_KINDS + 1] = {"uni", "bidi", "bidi-half", NULL};
 
-static const char *const algorithms[ALGORITHMS] = {"as-compiled", "schedule", "best"};
+static const char *const algorithms[ALGORITHMS] = {"as-compiled", "schedule", "best", "xla"};
 
 const char *algorithm_name(enum algorithm algorithm)
 {

@@ -33,6 +33,9 @@ enum ring_kind { RING_UNI, RING_BIDI, RING_BIDI_HALF, RING_KINDS };
 const char *ring_kind_name(enum ring_kind kind);
 int ring_kind_by_name(const char *name, struct status *st);
 
+/* Beside the kinds of rings in a list of values: no kind, but --algorithm xla. */
+enum { RING_AS_XLA = RING_KINDS };
+
 /* The kind that is asked for; where none is (negative), of all-to-alls bidi, which is twice as fast as bidi-half at every size, as
  * no block travels further than half way round; of all else `usual`, which is what the chip's file says. */
 int ring_kind_or(int asked, bool all_to_all, const char *usual, struct status *st);
@@ -57,9 +60,9 @@ enum pattern {
     PATTERNS
 };
 
-/* How collectives go: of a compiled program as its text says (hlo/collective_config.h); by our own schedule, of a kind that is
- * given; or by whatever is fastest. */
-enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHMS };
+/* Whose schedule a collective goes by: as a compiled program's text says (hlo/collective_config.h); our own, of the kind of ring that is
+ * given; whatever is fastest of all; or what XLA would pick (collective/choice.h). */
+enum algorithm { ALGORITHM_AS_COMPILED, ALGORITHM_SCHEDULE, ALGORITHM_BEST, ALGORITHM_XLA, ALGORITHMS };
 const char *algorithm_name(enum algorithm algorithm);
 
 /* A choice of --algorithm is one of these, or, behind them, a pattern by its name. */

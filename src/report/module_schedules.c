@@ -22,7 +22,7 @@ static const char *simulated_as(const struct module_row *row, const struct colle
         return "simulated by our own schedule";
     if (!lower_follows(row->layout, config))
         return "simulated by our own schedule, as its groups lie otherwise";
-    return config->small ? "simulated as rings, which it is not" : "";
+    return strncmp(config->emitter, "Binomial", strlen("Binomial")) == 0 ? "simulated as single-phase" : "";
 }
 
 int module_print_schedules(const struct module_rows *rows, FILE *out, struct status *st)

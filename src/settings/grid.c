@@ -7,6 +7,7 @@
 #include "base/document.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "machine/schedule.h"
 #include "settings/settings.h"
 
 static void set(const struct option_row *option, const char *text, struct point *point)
@@ -72,6 +73,10 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
     if (grid->led >= 0 && leader > 0) {
         int option = grid->option[grid->led];
         set(&option_table[option], grid->settings->of[option].text[leader], point);
+    }
+    if (point->schedule.ring == RING_AS_XLA) {
+        point->schedule.ring = CHOICE_OPEN;
+        point->schedule.algorithm = ALGORITHM_XLA;
     }
     if (point->work.file && point->work.op && document_is_path(point->work.op))
         point->work.file = point->work.op; /* of several models each has its own */

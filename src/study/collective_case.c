@@ -74,7 +74,7 @@ int collective_case(const struct collective_job *c, const struct job *job, struc
     *formula =
         (struct formula_case){.op = c->collective->id,
                               .kind = c->kind,
-                              .all_to_all = (enum all_to_all)job->point->schedule.all_to_all,
+                              .all_to_all = c->all_to_all,
                               .rings = c->choice.set.rings,
                               .one_link = steps_are_links(c),
                               .on_axes = rings_are_axes(c),

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "numbers/call.h"
 #include "settings/option.h"
+#include "study/module_options.h"
 
 /* A collective's name is one word; a matmul is more. Unknown words are looked up here too, as this names the
  * nearest ones. */
@@ -41,11 +42,7 @@ static int read_size(struct collective_job *c, const struct point *point, struct
 
 static int read_algorithm(struct collective_job *c, int choice, struct status *st)
 {
-    c->best = choice == ALGORITHM_BEST;
     c->pattern = pattern_of_choice(choice);
-    if (choice == ALGORITHM_AS_COMPILED)
-        return status_fail(st, STATUS_INPUT,
-                           "--algorithm as-compiled: only compiled text says how; write schedule or best");
     if (!collective_has_pattern(c->collective, c->pattern))
         return status_fail(st, STATUS_INPUT, "--algorithm %s does not apply to %s; write schedule or best",
                            pattern_name(c->pattern), c->collective->name);
@@ -57,8 +54,22 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
 {
     const struct point *point = job->point;
     const struct collective *collective = c->collective;
-    c->uses_ring = collective->has_algorithms ? collective_algorithms[point->schedule.all_to_all].uses_ring
-                                              : collective->uses_ring;
+    struct point named = *point;
+    named.schedule.algorithm = CHOICE_OPEN;
+    c->all_to_all = (enum all_to_all)point->schedule.all_to_all;
+    c->uses_ring =
+        collective->has_algorithms ? collective_algorithms[c->all_to_all].uses_ring : collective->uses_ring;
+    c->algorithm = algorithm_of(point, strcmp(job->machine.chip->algorithm, "xla") == 0 ? ALGORITHM_XLA
+                                                                                        : ALGORITHM_SCHEDULE);
+    if (c->algorithm == ALGORITHM_AS_COMPILED)
+        return status_fail(
+            st, STATUS_INPUT,
+            "--algorithm as-compiled: only compiled text says how; write schedule, xla or best");
+    if (c->algorithm != ALGORITHM_SCHEDULE && algorithm_of(&named, ALGORITHM_XLA) == ALGORITHM_SCHEDULE)
+        return status_fail(st, STATUS_INPUT,
+                           "--algorithm %s chooses rings itself; leave out --ring, "
+                           "--one-ring, --all-axes, --all-to-all and --keep-ties",
+                           algorithm_name(c->algorithm));
     if (collective->has_targets && point->schedule.routes < 1)
         return status_fail(st, STATUS_INPUT, "--routes 0: write 1 or more");
     if (!c->uses_ring)
@@ -210,8 +221,8 @@ struct collective_spec collective_job_spec(const struct job *job)
 {
     const struct collective_job *c = job->state;
     struct collective_spec spec = {.kind = c->kind,
+                                   .all_to_all = c->all_to_all,
                                    .pattern = c->pattern,
-                                   .all_to_all = (enum all_to_all)job->point->schedule.all_to_all,
                                    .elements = c->elements,
                                    .elem_bytes = c->dtype->bytes,
                                    .combine = combine_of(job->point->work.op),
@@ -270,10 +281,11 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     RESULT_PUT(result->dtype, c->dtype->name);
     RESULT_PUT(result->axes, point->work.groups ? point->work.groups : c->axes_text);
     if (c->collective->has_algorithms)
-        RESULT_PUT(result->strategy, all_to_all_name((enum all_to_all)point->schedule.all_to_all));
-    if (c->best || c->pattern != PATTERN_RINGS)
+        RESULT_PUT(result->strategy, all_to_all_name(c->all_to_all));
+    if ((c->algorithm == ALGORITHM_BEST || c->pattern != PATTERN_RINGS) && c->uses_ring && !c->follows)
         RESULT_PUT(result->strategy, pattern_name(c->pattern));
-    if (c->uses_ring && c->pattern == PATTERN_RINGS)
+    ring_choice_name(c, result->algorithm);
+    if (c->uses_ring && !c->follows && c->pattern == PATTERN_RINGS)
         RESULT_PUT(result->ring, ring_kind_name(c->kind));
     if (c->uses_ring) {
         RESULT_PUT(result->reference_option, "ring");
@@ -287,7 +299,8 @@ static int collective_describe(const struct job *job, const struct trace *trace,
     }
     if (c->pattern != PATTERN_RINGS)
         return 0;
-    RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
+    if (!c->follows)
+        RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
     RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
     return 0;
 }

@@ -7,6 +7,7 @@
 #define WORKLOAD_COLLECTIVE_H
 
 #include "base/dtype.h"
+#include "collective/choice.h"
 #include "collective/collective.h"
 #include "formula/formula.h"
 #include "notation/axes.h"
@@ -21,9 +22,12 @@ struct collective_job {
     int group_chips;
     struct ring_choice choice;
     enum ring_kind kind;
-    enum pattern pattern;
-    bool best; /* kind and pattern are what is fastest, when the rings are chosen */
     bool uses_ring;
+    enum all_to_all all_to_all;
+    enum pattern pattern;
+    enum algorithm algorithm;
+    bool follows; /* `config`, which XLA chose and which fits the rings */
+    struct collective_config config;
     int64_t elements;
     int32_t *target;        /* permutes; or NULL */
     int64_t *pair_elements; /* ragged; or NULL */

@@ -114,6 +114,8 @@ const struct column columns[] = {
      .meaning = "model: what is recomputed: none, products or full, as asked for or the least that fits"},
     {REAL(usd_per_Mtoken), .place = 68, .when = WHEN_KNOWN, .heading = "cost", .unit = "($/Mtoken)", .scale = 1, .decimals = 3,
      .meaning = "model: dollars a million tokens, by --price-per-chip-hour"},
+    {TEXT(algorithm), .place = 38, .heading = "algorithm", .common = "algorithm %s,",
+     .meaning = "collectives: what --algorithm xla or best has taken: xla: RotatedPincerEmitter StrategyND{..}, best: bidi as one ring; empty: the schedule of the ring"},
 
     {.kind = COLUMN_TEXT, OF(fold), .place = 33, .heading = "simulated", .common = "simulated %s equivalent chips,"},
     {.kind = COLUMN_TEXT, OF(compute_from), .place = 74, .heading = "compute from", .common = "compute from %s,"},

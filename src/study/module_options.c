@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "settings/option.h"
 
 /* "int32=19.17Tflops,bf16=197Tflops" */
 static int read_peaks(const char *text, double peak_flops[DTYPE_COUNT], struct status *st)
@@ -44,14 +45,16 @@ static int read_rates(struct roofline *roofline, const struct point *point, cons
     return read_peaks(point->machine.peak, roofline->peak_flops, st);
 }
 
-/* Who names a kind of ring asks for it. */
-static enum algorithm algorithm_of(const struct point *point)
+enum algorithm algorithm_of(const struct point *point, enum algorithm unnamed)
 {
-    if (point->schedule.algorithm >= ALGORITHMS)
+    const struct point_schedule *asked = &point->schedule;
+    if (asked->algorithm >= ALGORITHMS)
         return ALGORITHM_SCHEDULE;
-    if (point->schedule.algorithm != CHOICE_OPEN)
-        return (enum algorithm)point->schedule.algorithm;
-    return point->schedule.ring != CHOICE_OPEN ? ALGORITHM_SCHEDULE : ALGORITHM_AS_COMPILED;
+    if (asked->algorithm != CHOICE_OPEN)
+        return (enum algorithm)asked->algorithm;
+    bool named = asked->ring != CHOICE_OPEN || asked->one_ring || asked->all_axes || asked->keep_ties ||
+                 point->given[option_index(option_by_name("all-to-all"))];
+    return named ? ALGORITHM_SCHEDULE : unnamed;
 }
 
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
@@ -65,7 +68,8 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
                                       .exchange_kind = (enum ring_kind)exchange_kind,
-                                      .algorithm = algorithm_of(point),
+                                      .algorithm = algorithm_of(point, ALGORITHM_AS_COMPILED),
+                                      .chip = chip->name,
                                       .pattern = pattern_of_choice(point->schedule.algorithm),
                                       .time_limit_s = point->run.time_limit_s,
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,

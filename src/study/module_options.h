@@ -20,6 +20,9 @@
 #include "machine/slice.h"
 #include "settings/point.h"
 
+/* Whose schedule collectives go by: what is asked for; where somebody names a kind of ring, or which rings, ours. */
+enum algorithm algorithm_of(const struct point *point, enum algorithm unnamed);
+
 /* How a module of a step is lowered at a point, but for what --op-cost says. Peaks that were given are those of
  * options->roofline.peak_flops that are not NaN. */
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,

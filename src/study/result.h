@@ -63,6 +63,8 @@ struct result {
     char busy[RESULT_LINE];  /* the same, of the time of a batch: how much it is at work */
     char rings[RESULT_LINE]; /* "dp on x, tp on y*z as axes"; "" where the mesh is the slice */
 
+    char algorithm[RESULT_LINE]; /* of a collective that XLA's choice, or a search, decides: what it is */
+
     char
         compute_from[RESULT_LINE /
                      4]; /* what the time of computes rests on: "estimate 71%, bytes 29%"; "" of a roofline */

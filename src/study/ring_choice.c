@@ -98,6 +98,8 @@ int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct c
     memcpy(spec->share, c->choice.share, sizeof spec->share);
     for (int r = 0; r < spec->rings; r++)
         spec->ring[r] = &c->choice.set.ring[r];
+    if (c->follows)
+        config_follow(&c->config, c->collective->id == COLLECTIVE_ALL_GATHER, spec);
     return c->choice.form == RING_FORM_AXES ? 0 : renumber(c, mesh, spec, st);
 }
 
@@ -133,13 +135,9 @@ static int time_best(struct collective_job *c, const struct job *job, const stru
 {
     struct collective_spec spec = collective_job_spec(job);
     int code = ring_choice_spec(c, mesh, &spec, st);
-    if (code == 0 && c->best)
-        code = collective_best(c->collective, mesh->slice, &spec, time_s, st);
-    else if (code == 0)
+    if (code == 0)
         code = collective_best_share(c->collective, mesh->slice, &spec, time_s, st);
     memcpy(c->choice.share, spec.share, sizeof spec.share);
-    c->choice.kind = spec.kind;
-    c->choice.pattern = spec.pattern;
     return code;
 }
 
@@ -154,47 +152,202 @@ static int has_shares(struct collective_job *c, const struct job *job, const str
 
 /* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
  * take, and one ring through a pod is many steps, nothing needs to be simulated. */
-static int choose(struct collective_job *c, const struct job *job, const struct mesh *mesh, struct status *st)
+static int settle_schedule(struct collective_job *c, const struct job *job, const struct mesh *mesh,
+                           struct status *st)
 {
-    struct ring_choice *choice = &c->choice, lines;
-    double lines_s, rings_s = c->best ? NAN : ring_choice_ideal_s(c, job);
-    swap(choice);
-    int code = time_best(c, job, mesh, &lines_s, st);
-    if (code < 0 || rings_s >= lines_s)
+    struct ring_choice *choice = &c->choice;
+    int share[COLLECTIVE_RINGS], code = 1;
+    double rings_s, lines_s;
+    if (choice->other.rings == 0)
+        code = has_shares(c, job, mesh, st);
+    if (code < 0)
         return code;
-    lines = *choice;
+    choice->weighed = code;
+    if (choice->other.rings == 0)
+        return choice->weighed ? time_best(c, job, mesh, NULL, st) : 0;
+    rings_s = ring_choice_ideal_s(c, job);
     swap(choice);
-    code = time_best(c, job, mesh, &rings_s, st);
-    if (lines_s <= rings_s * (1 + 1e-9))
-        *choice = lines;
+    code = time_best(c, job, mesh, &lines_s, st);
+    if (code == 0 && !(rings_s >= lines_s)) {
+        memcpy(share, choice->share, sizeof share);
+        swap(choice);
+        code = time_best(c, job, mesh, &rings_s, st);
+        if (lines_s <= rings_s * (1 + 1e-9)) {
+            swap(choice);
+            memcpy(choice->share, share, sizeof share);
+        }
+    }
+    ring_set_free(&choice->other);
     return code;
+}
+
+/* Takes other rings over the same axes. */
+static int open_form(struct collective_job *c, const struct mesh *mesh, enum ring_form form,
+                     struct status *st)
+{
+    struct ring_choice *choice = &c->choice;
+    if (choice->form == form)
+        return 0;
+    ring_set_free(&choice->set);
+    choice->form = form;
+    return form == RING_FORM_RING    ? ring_set_of_ring(&choice->set, mesh, &c->axes, st)
+           : form == RING_FORM_LINES ? ring_set_of_lines(&choice->set, mesh, &c->axes, st)
+                                     : ring_set_of_axes(&choice->set, mesh, &c->axes, st);
+}
+
+/* What XLA would choose; `form` gets the rings that this goes round. c->follows says whether it can be simulated on them. */
+static int find_config(struct collective_job *c, const struct job *job, enum ring_form *form,
+                       struct status *st)
+{
+    const struct ring *ring[COLLECTIVE_RINGS];
+    struct ring_choice *choice = &c->choice;
+    struct choice_case of = {.chip = job->machine.chip->name,
+                             .slice = &job->machine.slice,
+                             .collective = c->collective->id,
+                             .int32 = strcmp(c->dtype->name, "s32") == 0,
+                             .bytes = (double)c->elements * c->dtype->bytes};
+    bool found, grouped = job->point->work.groups != NULL;
+    for (int r = 0; r < choice->set.rings; r++)
+        ring[r] = &choice->set.ring[r];
+    of.group = choice_group_of(of.slice, ring, choice->set.rings);
+    int code = choice_find(&of, &c->config, &found, st);
+    int axes = choice->other.rings > 0 ? choice->other.rings : choice->set.rings;
+    c->follows = found && config_fits(&c->config, axes) && !(grouped && c->config.rings == CONFIG_ALL_AXES);
+    *form = choice->form;
+    if (c->follows && c->config.rings == CONFIG_ONE_RING && choice->set.rings > 1)
+        *form = RING_FORM_RING;
+    else if (c->follows && c->config.rings == CONFIG_ALL_AXES && choice->other.rings > 0)
+        *form = RING_FORM_LINES;
+    return code;
+}
+
+static int settle_as_xla(struct collective_job *c, const struct job *job, const struct mesh *mesh,
+                         struct status *st)
+{
+    enum ring_form form;
+    int code = find_config(c, job, &form, st);
+    if (code < 0 || !c->follows)
+        return code < 0 ? code : settle_schedule(c, job, mesh, st);
+    ring_set_free(&c->choice.other);
+    return open_form(c, mesh, form, st);
+}
+
+/* A way to do it: what the search compares. */
+struct attempt {
+    enum ring_form form;
+    enum ring_kind kind;
+    enum all_to_all all_to_all;
+    enum pattern pattern;
+    bool follows;
+    int share[COLLECTIVE_RINGS];
+};
+
+static int take(struct collective_job *c, const struct mesh *mesh, const struct attempt *attempt,
+                struct status *st)
+{
+    c->kind = attempt->kind;
+    c->all_to_all = attempt->all_to_all;
+    c->pattern = attempt->pattern;
+    c->follows = attempt->follows;
+    c->uses_ring = c->collective->uses_ring || attempt->all_to_all == ALL_TO_ALL_RING;
+    memcpy(c->choice.share, attempt->share, sizeof c->choice.share);
+    return open_form(c, mesh, attempt->form, st);
+}
+
+/* By the rings of an attempt, which says how; or, if it is `open`, by the fastest kind of ring or algorithm for small messages. */
+static int try_one(struct collective_job *c, const struct job *job, struct attempt attempt, bool open,
+                   struct attempt *best, double *best_s, struct status *st)
+{
+    const struct mesh *mesh = &job->machine.mesh;
+    double time_s;
+    int code = take(c, mesh, &attempt, st);
+    struct collective_spec spec = collective_job_spec(job);
+    if (code == 0)
+        code = ring_choice_spec(c, mesh, &spec, st);
+    if (code == 0)
+        code = open ? collective_best(c->collective, mesh->slice, &spec, &time_s, st)
+                    : collective_time(c->collective, mesh->slice, &spec, &time_s, st);
+    if (code < 0 || time_s >= *best_s * (1 - 1e-9))
+        return code;
+    *best_s = time_s;
+    *best = attempt;
+    best->kind = spec.kind;
+    best->pattern = open ? spec.pattern : PATTERN_RINGS;
+    memcpy(best->share, spec.share, sizeof best->share);
+    return 0;
+}
+
+/* All-to-alls go directly, or by a kind of ring. */
+static int try_form(struct collective_job *c, const struct job *job, enum ring_form form,
+                    struct attempt *best, double *best_s, struct status *st)
+{
+    struct attempt attempt = {.form = form};
+    int code = try_one(c, job, attempt, c->collective->uses_ring, best, best_s, st);
+    attempt.all_to_all = ALL_TO_ALL_RING;
+    for (int kind = 0; kind < RING_KINDS && code == 0 && c->collective->has_algorithms; kind++) {
+        attempt.kind = (enum ring_kind)kind;
+        code = try_one(c, job, attempt, false, best, best_s, st);
+    }
+    return code;
+}
+
+/* All of them, along all axes and through all chips; and what XLA would do. */
+static int settle_best(struct collective_job *c, const struct job *job, const struct mesh *mesh,
+                       struct status *st)
+{
+    struct ring_choice *choice = &c->choice;
+    enum ring_form form[RING_FORM_RING + 2] = {choice->form};
+    int forms = 1;
+    struct attempt best = {.form = choice->form}, xla = {.follows = true};
+    double best_s = INFINITY;
+    int code = find_config(c, job, &xla.form, st);
+    bool follows = c->follows;
+    if (choice->other.rings > 0)
+        form[forms++] = RING_FORM_LINES;
+    if (choice->set.rings > 1 && !job->point->work.groups)
+        form[forms++] = RING_FORM_RING;
+    ring_set_free(&choice->other);
+    choice->weighed = true;
+    for (int f = 0; f < forms && code == 0; f++)
+        if (form[f] != RING_FORM_RING || c->group_chips / 2 * job->machine.slice.hop_latency_s < best_s)
+            code = try_form(c, job, form[f], &best, &best_s, st); /* its steps alone would take longer */
+    if (code == 0 && follows && (xla.form != RING_FORM_RING || forms == 1 || choice->form == RING_FORM_RING))
+        code = try_one(c, job, xla, false, &best, &best_s, st);
+    return code < 0 ? code : take(c, mesh, &best, st);
 }
 
 int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
                        struct status *st)
 {
-    struct ring_choice *choice = &c->choice;
-    double time_s;
-    int code = 1;
-    if (choice->settled)
+    if (c->choice.settled)
         return 0;
-    choice->settled = true;
-    if (choice->other.rings == 0 && !c->best)
-        code = has_shares(c, job, mesh, st);
-    if (code < 0)
-        return code;
-    choice->weighed = code;
-    code = 0;
-    if (choice->other.rings > 0)
-        code = choose(c, job, mesh, st);
-    else if (choice->weighed)
-        code = time_best(c, job, mesh, c->best ? &time_s : NULL, st);
-    if (c->best) {
-        c->kind = choice->kind;
-        c->pattern = choice->pattern;
-    }
-    ring_set_free(&choice->other);
+    c->choice.settled = true;
+    int code = c->algorithm == ALGORITHM_XLA    ? settle_as_xla(c, job, mesh, st)
+               : c->algorithm == ALGORITHM_BEST ? settle_best(c, job, mesh, st)
+                                                : settle_schedule(c, job, mesh, st);
+    c->choice.weighed |= c->algorithm != ALGORITHM_SCHEDULE;
     return code;
+}
+
+char *ring_choice_name(const struct collective_job *c, char text[static RESULT_LINE])
+{
+    static const char *const forms[] = {"", " as axes", " as one ring"};
+    char config[CONFIG_TEXT], line[CONFIG_TEXT + 64];
+    bool exchanges = c->collective->has_algorithms, xla = c->algorithm == ALGORITHM_XLA;
+    if (c->algorithm == ALGORITHM_SCHEDULE)
+        return text;
+    if (c->follows || (c->config.emitter[0] && xla))
+        snprintf(line, sizeof line, "%s: %s%s%s", algorithm_name(c->algorithm),
+                 c->config.as_all_reduce ? "all-reduce by " : "", config_print(&c->config, config),
+                 c->follows || exchanges ? "" : ", simulated by our schedule");
+    else
+        snprintf(line, sizeof line, "%s: %s%s%s", algorithm_name(c->algorithm), xla ? "not known: " : "",
+                 c->pattern != PATTERN_RINGS ? pattern_name(c->pattern)
+                 : c->uses_ring              ? ring_kind_name(c->kind)
+                 : exchanges                 ? all_to_all_name(c->all_to_all)
+                                             : "",
+                 forms[c->choice.form]);
+    return text_one_line(line, text, RESULT_LINE);
 }
 
 size_t mapping_print(const struct mesh *mesh, unsigned marked, const char *how, char text[static RESULT_LINE])

@@ -31,8 +31,6 @@ struct ring_choice {
     struct ring_set set;
     struct ring_set other;       /* the lines, as long as it is open which are faster */
     int share[COLLECTIVE_RINGS]; /* of the set's rings (collective_spec); all 0: the array is cut equally */
-    enum ring_kind kind;         /* of c->best: the fastest on the set's rings */
-    enum pattern pattern;
     bool settled, weighed;       /* weighed: by what they take with an array of that size */
     int64_t *pair_elements;      /* ragged: as the set numbers the group, where the mesh does not; or NULL */
 };
@@ -58,6 +56,10 @@ int ring_choice_root(const struct collective_job *c, const struct job *job);
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
                      struct status *st);
 double ring_choice_ideal_s(const struct collective_job *c, const struct job *job);
+
+/* What XLA's choice, or the search, has taken: "xla: RotatedPincerEmitter StrategyND{..}", "best: bidi as one ring". Of a schedule nothing
+ * is written. Returns `text`. */
+char *ring_choice_name(const struct collective_job *c, char text[static RESULT_LINE]);
 
 /* "fsdp on x*y as axes, tp on z": what each mesh axis lies on, with so many words after those that are marked (bit a for axis a).
  * Returns the length, which may be beyond the room. */
