@@ -49,9 +49,18 @@ static int rings_of_phases(const struct config_colour *colour, int phases, const
     return rings;
 }
 
+/* Short rings that are lines are walked to their middles in the order of a part, and back (short_ring.c). */
+static bool goes_to_middle(const struct collective_config *config, const struct collective_spec *spec)
+{
+    for (int r = 0; r < spec->rings; r++)
+        if (spec->ring[r]->n > 1 && spec->ring[r]->closed)
+            return false;
+    return config->pattern == PATTERN_SHORT_RING;
+}
+
 void config_follow(const struct collective_config *config, bool gathers, struct collective_spec *spec)
 {
-    bool turned = gathers && !config->as_all_reduce;
+    bool turned = (gathers && !config->as_all_reduce) || goes_to_middle(config, spec);
     spec->kind = config->kind;
     spec->pattern = config->pattern;
     spec->as_all_reduce = config->as_all_reduce;

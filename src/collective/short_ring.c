@@ -119,7 +119,7 @@ static struct ends reduce_lines(struct walk *walk, const struct phase *phase, in
         start = walk->program->ops;
         lines.there = -1;
         for (int i = 0; i < 2 * count; i++) {
-            lines.phase.m = i < count ? count - 1 - i : i - count;
+            lines.phase.m = i < count ? i : 2 * count - 1 - i;
             lines.phase.combine = i < count ? phase->combine : COMBINE_COPY;
             write_line(&lines, i >= count);
         }

@@ -281,6 +281,7 @@ static void write_profile(const struct fitting *f, const struct fitting_chip *ch
     for (int k = MACHINE_HOP; k >= MACHINE_OVERHEAD; k--)
         fprintf(out, "  %s: {value: %s, source: *source, how: *how, fitted_on: *rows}\n", quantities[k].key,
                 quantities[k].print(p[k].value, text));
+    fprintf(out, "  algorithm: {value: schedule, source: *source, how: the schedule assumed in the fit}\n");
     if (ring != CHOICE_OPEN)
         fprintf(out, "  ring: {value: %s, source: *source, how: the schedule assumed in the fit}\n",
                 ring_kind_name((enum ring_kind)ring));
