@@ -13,14 +13,29 @@ says() {
     { [ "$(wc -l <"$2")" -eq 1 ] && grep -qF -e "$1" "$2"; } || fail "must say '$1': $(cat "$2")"
 }
 
-# Descriptors that are closed are nobody else's: no table and no message gets into a file.
+# Descriptors that are closed are nobody else's: no table and no message gets into a file. A table that is not printed is a fault.
 run --csv want.csv >/dev/null || fail "exit $?"
 for closed in '<&-' '>&-' '2>&-' '>&- 2>&-' '<&- >&- 2>&-'; do
-    eval "run --csv out.csv $closed" >table || fail "$closed: exit $?"
+    want=0
+    case $closed in *'>&-'*) [ "$closed" = '2>&-' ] || want=2 ;; esac
+    eval "run --csv out.csv $closed" >table
+    [ $? -eq $want ] || fail "$closed: not exit $want"
     cmp -s out.csv want.csv || fail "$closed: the CSV is $(cat out.csv)"
-    eval "run --engine simgrid --csv out.csv $closed" >table || fail "$closed: exit $?"
+    eval "run --engine simgrid --csv out.csv $closed" >table
+    [ $? -eq $want ] || fail "$closed: not exit $want"
     rm out.csv
 done
+run 2>err >&-
+says 'stdout: ' err
+
+# A sweep whose file is removed has lost its rows, and says so.
+"$program" sweep all-gather --slice 4 --size 1KiB:400KiB:+1KiB --engine simgrid --csv gone.csv 2>err &
+until [ -e gone.csv ]; do :; done
+rm gone.csv
+wait $!
+[ $? -eq 2 ] || fail 'a removed CSV: not exit 2'
+tail -1 err >last
+says "'gone.csv' was removed while it was written" last
 "$program" bogus 2>&- >table
 [ $? -eq 2 ] && [ ! -s table ] || fail "a message where stderr is closed: $(cat table)"
 

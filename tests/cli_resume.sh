@@ -99,6 +99,24 @@ while done < kills:
     subprocess.run([*arguments, "--csv", path, "--resume"], check=True)
     if rows(path) != want:
         fail(f"{path}: other bytes than an undisturbed sweep's")
-print(f"{done} kills, {sweeps} sweeps of {want.count(10) - 1} rows; the last process ended after {longest_s:.2f} s at most")
+# Workers and engines that are killed one by one: their points are tried again. One that is killed twice has a row that says so,
+# and --resume goes on from it.
+process = start("children.csv")
+while process.poll() is None:
+    for pid in left():
+        if pid != process.pid and rng.random() < 0.2:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+    time.sleep(0.02)
+said = process.communicate()[1].decode()
+lost = rows("children.csv").count(b"killed by signal 9")
+if process.returncode != (1 if lost else 0) or rows("children.csv").count(b"\n") != want.count(b"\n"):
+    fail(f"children that are killed: exit {process.returncode}, {lost} rows say so: {said}")
+subprocess.run([*arguments, "--csv", "children.csv", "--resume"], check=True)
+if rows("children.csv") != want:
+    fail("children that are killed: other bytes after --resume")
+print(f"{done} kills, {lost} rows of killed children, {sweeps} sweeps of {want.count(10) - 1} rows; the last process ended after {longest_s:.2f} s at most")
 sys.exit(failed)
 END

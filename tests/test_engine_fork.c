@@ -96,7 +96,7 @@ static void process(void)
     CU_ASSERT_PTR_NOT_NULL_FATAL(file);
     fputs("once", file);
     CU_ASSERT_EQUAL(engine_run(&dies, &program, &trace, &st), STATUS_ENGINE);
-    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "dies died of signal 9"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(st.text, "dies was twice killed by signal 9"));
 #ifndef ICISIM_SANITIZE
     /* its words do not get to the terminal, and the last of them is in the message */
     st.code = 0;

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@ struct tally {
     int64_t stop_at; /* done() fails there; -1 never */
     int after;       /* that it came after that */
     char how[64];
+    char *tries; /* [COUNT] in memory that workers share, of what dies the first time */
 };
 
 struct square {
@@ -90,6 +92,33 @@ static void dead_workers_cost_their_index_only(void)
             CU_ASSERT_EQUAL(tally.times[index], 1);
             CU_ASSERT_EQUAL(tally.lost[index], index == 7 || index == 8 || index == COUNT - 1);
         }
+    }
+}
+
+/* Dies at some indices the first time that they are tried. */
+static void work_with_luck(void *context, int64_t index, void *result)
+{
+    const struct tally *tally = context;
+    if (index % 100 == 7 && tally->tries[index]++ == 0)
+        raise(SIGKILL);
+    work(context, index, result);
+}
+
+static void what_a_worker_died_of_is_tried_again(void)
+{
+    for (int workers = 1; workers <= 3; workers++) {
+        struct tally tally;
+        struct status st = {0};
+        struct workers_task task = make_task(&tally);
+        tally.tries = mmap(NULL, COUNT, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        CU_ASSERT_FATAL(tally.tries != MAP_FAILED);
+        task.work = work_with_luck;
+        OKAY(workers_run(&task, workers, &st), st);
+        for (int index = 0; index < COUNT; index++) {
+            CU_ASSERT(tally.times[index] == 1 && !tally.lost[index]);
+            CU_ASSERT_EQUAL(tally.tries[index], index % 100 == 7 ? 2 : 0);
+        }
+        munmap(tally.tries, COUNT);
     }
 }
 
@@ -262,5 +291,6 @@ static void nothing_to_do_is_done(void)
 }
 
 SUITE("workers", TEST(every_index_comes_once), TEST(dead_workers_cost_their_index_only),
-      TEST(death_has_a_cause), TEST(a_fault_of_the_caller_ends_it), TEST(workers_end_with_their_caller),
+      TEST(what_a_worker_died_of_is_tried_again), TEST(death_has_a_cause),
+      TEST(a_fault_of_the_caller_ends_it), TEST(workers_end_with_their_caller),
       TEST(an_interrupt_ends_it_early), TEST(the_caller_sets_the_pace), TEST(nothing_to_do_is_done))

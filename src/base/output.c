@@ -201,9 +201,21 @@ int output_cut(struct output *output, int64_t bytes, struct status *st)
     return fail(output->path, errno, st);
 }
 
+/* Is the file that grows still the one that its path names? */
+static bool is_there(const struct output *output)
+{
+    struct stat own, named;
+    return fstat(fileno(output->file), &own) == 0 && stat(output->path, &named) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 /* Puts what was written in place; the stream is flushed already. */
 static int place(struct output *output, struct status *st)
 {
+    if (output->growing && !is_there(output))
+        return status_fail(st, STATUS_IO,
+                           "'%s' was removed while it was written: its rows are lost; run it again",
+                           output->path);
     int closed = fclose(output->file);
     output->file = NULL;
     if (closed != 0 || (output->temporary && rename(output->temporary, output->path) != 0))

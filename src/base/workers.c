@@ -24,11 +24,12 @@ struct shared {
 };
 
 struct worker {
-    pid_t pid;    /* 0: none */
-    int results;  /* a pipe, from which come an index and its result again and again */
-    char *buffer; /* what has come of them, and is not yet told */
-    size_t had;   /* bytes of it */
-    int64_t last; /* index of the last result that came; -1: none */
+    pid_t pid;     /* 0: none */
+    int results;   /* a pipe, from which come an index and its result again and again */
+    char *buffer;  /* what has come of them, and is not yet told */
+    size_t had;    /* bytes of it */
+    int64_t last;  /* index of the last result that came; -1: none */
+    int64_t again; /* the index that it begins with, of which another one has died; -1: none */
 };
 
 struct crew {
@@ -81,7 +82,10 @@ static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
     if (getppid() != caller) /* it has died before we asked for that */
         _exit(EXIT_FAILURE);
     char *record = crew->worker[w].buffer;
-    for (int64_t index; (index = take_index(crew->shared, w, crew->task->count)) >= 0;) {
+    int64_t index = crew->worker[w].again;
+    if (index < 0)
+        index = take_index(crew->shared, w, crew->task->count);
+    for (; index >= 0; index = take_index(crew->shared, w, crew->task->count)) {
         memset(record, 0, record_bytes(crew));
         memcpy(record, &index, sizeof index);
         crew->task->work(crew->task->context, index, record + sizeof index);
@@ -90,14 +94,15 @@ static _Noreturn void live(struct crew *crew, int w, int results, pid_t caller)
     _exit(0);
 }
 
-static int hire(struct crew *crew, int w)
+/* A worker that begins with an index of its own, unless that is -1. */
+static int hire(struct crew *crew, int w, int64_t again)
 {
     int ends[2];
     if (pipe(ends) < 0)
         return status_fail(crew->st, STATUS_IO, "no pipe for a worker: %s; try a smaller -j",
                            strerror(errno));
     fcntl(ends[1], F_SETPIPE_SZ, (int)record_bytes(crew) * RECORDS); /* it works with a smaller one, too */
-    crew->shared->at[w] = -1;
+    crew->shared->at[w] = crew->worker[w].again = again;
     fflush(NULL);
     pid_t caller = getpid(), pid = fork();
     if (pid == 0) {
@@ -107,8 +112,8 @@ static int hire(struct crew *crew, int w)
     int reason = errno;
     close(ends[1]);
     if (pid > 0) {
-        crew->worker[w] =
-            (struct worker){.pid = pid, .results = ends[0], .buffer = crew->worker[w].buffer, .last = -1};
+        crew->worker[w] = (struct worker){
+            .pid = pid, .results = ends[0], .buffer = crew->worker[w].buffer, .last = -1, .again = again};
         return 0;
     }
     close(ends[0]);
@@ -136,7 +141,8 @@ static int tell(struct crew *crew, int64_t index, const void *result, const char
     return code;
 }
 
-/* A worker has ended. If it died, the index that it was at is lost, and there is a new one in its place. */
+/* A worker has ended. If it died, there is a new one in its place, which tries the index that it was at once more; but not
+ * after Ctrl-C. */
 static int bury(struct crew *crew, int w)
 {
     struct worker *worker = &crew->worker[w];
@@ -147,10 +153,13 @@ static int bury(struct crew *crew, int w)
     while (waitpid(worker->pid, &wait_status, 0) < 0 && errno == EINTR)
         ;
     worker->pid = 0;
-    if (at >= 0 && at != worker->last)
+    bool lost = at >= 0 && at != worker->last && !crew->shared->end, again = lost && at != worker->again;
+    if (lost && !again)
         code = tell(crew, at, NULL, cause_of_death(wait_status, text));
     bool died = !WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != 0 || at >= 0;
-    return code == 0 && died && crew->done < crew->task->count && !crew->shared->end ? hire(crew, w) : code;
+    return code == 0 && died && crew->done < crew->task->count && !crew->shared->end
+               ? hire(crew, w, again ? at : -1)
+               : code;
 }
 
 /* Reads what a worker's pipe has: results, or its end. */
@@ -243,7 +252,7 @@ static int run_crew(struct crew *crew)
     int code = 0;
     crew->shared->limit = task->limit ? task->limit(task->context) : task->count;
     for (int w = 0; w < crew->workers && code == 0; w++)
-        code = hire(crew, w);
+        code = hire(crew, w, -1);
     if (code == 0)
         code = supervise(crew);
     dismiss(crew);

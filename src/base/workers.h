@@ -2,8 +2,8 @@
 /*
  * workers: the same work on many indices, in forked processes.
  *
- * Each worker is handed an index or some at a time and hands back results of fixed size. A worker that dies costs the
- * index that it was at, not the others: its place is taken by a new one. Results come in any order, so whoever
+ * Each worker is handed an index or some at a time and hands back results of fixed size. The index that a worker dies at is the
+ * first of a new one in its place; only where that dies of it, too, it is lost, and no other. Results come in any order, so whoever
  * wants the same bytes whatever the number of workers puts them in order.
  *
  * SIGINT (Ctrl-C) asks for an early end: what is at work is finished and handed back, nothing else is begun. A second
@@ -28,7 +28,7 @@ struct workers_task {
     void *context;
     /* In a worker: fills `result`. */
     void (*work)(void *context, int64_t index, void *result);
-    /* In the caller: result, or NULL if the worker died, and how ("killed by signal 9"). A negative code ends
+    /* In the caller: result, or NULL if two workers died of it, and how ("killed by signal 9"). A negative code ends
      * it all. */
     int (*done)(void *context, int64_t index, const void *result, const char *how, struct status *st);
     /* In the caller: only indices below this are begun for now, so that it need not hold many results that wait for

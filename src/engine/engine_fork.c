@@ -5,7 +5,7 @@
  * the status come back through memory that both processes share. What the engine prints is kept from the terminal:
  * its last line becomes part of the status if it dies.
  *
- * What the engine loads is loaded by the child first, which dies of it where memory is short. Only what has gone well there is
+ * A process that is killed from outside is tried again, once. What the engine loads is loaded by the child first, which dies of it where memory is short. Only what has gone well there is
  * loaded here, too, so that later children have it from the start.
  */
 #include <errno.h>
@@ -130,24 +130,44 @@ static _Noreturn void run_child(const struct job *job)
     _exit(EXIT_SUCCESS);
 }
 
-/* Waits for the child and says how it ended. */
-static int reap(const struct job *job, pid_t child, struct status *st)
+/* Ended from outside, as by the memory killer. */
+static bool was_killed(int how)
 {
-    const struct shared *shared = job->shared;
-    char text[WORDS];
-    int how = 0;
-    while (waitpid(child, &how, 0) < 0)
+    int number = WIFSIGNALED(how) ? WTERMSIG(how) : 0;
+    return number == SIGKILL || number == SIGTERM || number == SIGHUP || number == SIGINT;
+}
+
+/* A process, and how it ended. */
+static int run_process(const struct job *job, int *how, struct status *st)
+{
+    fflush(NULL); /* what is buffered now would otherwise be the child's too */
+    pid_t child = fork();
+    if (child == 0)
+        run_child(job);
+    if (child < 0)
+        return status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s", job->engine->name,
+                           strerror(errno));
+    while (waitpid(child, how, 0) < 0)
         if (errno != EINTR)
             return status_fail(st, STATUS_ENGINE, "engine %s: cannot wait for its process: %s",
                                job->engine->name, strerror(errno));
+    return 0;
+}
+
+/* What is known after the child has ended. */
+static int judge(const struct job *job, int how, struct status *st)
+{
+    const struct shared *shared = job->shared;
+    char text[WORDS];
     if (shared->done)
         return shared->code ? status_fail(st, shared->code, "%s", shared->status.text) : 0;
     if (WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM)
         return engine_out_of_time(job->limits, st);
     const char *said = last_words(job->words, text);
     if (WIFSIGNALED(how))
-        return status_fail(st, death_code(said), "engine %s died of signal %d (%s)%s; try another engine",
-                           job->engine->name, WTERMSIG(how), strsignal(WTERMSIG(how)), said);
+        return status_fail(st, death_code(said), "engine %s %s signal %d (%s)%s; try another engine",
+                           job->engine->name, was_killed(how) ? "was twice killed by" : "died of",
+                           WTERMSIG(how), strsignal(WTERMSIG(how)), said);
     return status_fail(st, STATUS_ENGINE, "engine %s left with exit status %d%s; try another engine",
                        job->engine->name, WEXITSTATUS(how), said);
 }
@@ -158,16 +178,13 @@ int engine_run_forked(const struct engine *engine, const struct program *program
     struct job job = {engine, program, limits, trace, .words = open_words(), .parent = getpid()};
     size_t times_bytes = trace->times * sizeof *trace->time_s, bytes = sizeof *job.shared + times_bytes;
     job.shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0); /* all zero */
-    pid_t child = -1;
-    int code = job.shared == MAP_FAILED ? status_nomem(st) : 0;
+    int how = 0, code = job.shared == MAP_FAILED ? status_nomem(st) : 0;
     if (code == 0) {
-        fflush(NULL); /* what is buffered now would otherwise be the child's too */
-        child = fork();
-        if (child == 0)
-            run_child(&job);
-        code = child < 0 ? status_fail(st, STATUS_ENGINE, "engine %s: cannot start a process: %s",
-                                       engine->name, strerror(errno))
-                         : reap(&job, child, st);
+        code = run_process(&job, &how, st);
+        if (code == 0 && !job.shared->done && was_killed(how))
+            code = run_process(&job, &how, st);
+        if (code == 0)
+            code = judge(&job, how, st);
         if (code == 0) {
             memcpy(trace->time_s, job.shared->time_s, times_bytes);
             trace->total_s = job.shared->total_s;

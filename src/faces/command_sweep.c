@@ -262,6 +262,7 @@ static int sweep_grid(struct sweep *sweep, struct settings *settings, struct sta
         return st->code;
     rows_say_points(&grid);
     sweep->file.grid = &grid;
+    sweep->file.names_shard = settings_text(settings, "shard");
     if (rows_say_modules(settings, st) < 0 ||
         shard_parse(settings_text(settings, "shard"), &sweep->file.shard, st) < 0 ||
         probe_grid(&grid, &sweep->catalog, st) < 0)

@@ -51,12 +51,12 @@ static int run_command(int argc, char **argv, struct status *st)
 }
 
 /* If one of the descriptors 0 to 2 were closed, the next file that is opened would get it, and the table would go into the
- * CSV. */
+ * CSV. What is printed to one that was closed fails: it can only be read. */
 static void fill_descriptors(void)
 {
     int fd;
     do
-        fd = open("/dev/null", O_RDWR);
+        fd = open("/dev/null", O_RDONLY);
     while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd > STDERR_FILENO)
         close(fd);

@@ -104,7 +104,7 @@ static char *print_head(const struct sweep_file *file)
     struct csv_writer csv = {.output.file = open_memstream(&head, &bytes)};
     if (!csv.output.file)
         return NULL;
-    if (file->shard.of > 1)
+    if (file->names_shard)
         print_shard(file->grid, file->shard, csv.output.file);
     columns_write_names(&csv);
     text_end(csv.output.file, &head);
@@ -138,7 +138,7 @@ static bool is_plain(const char *line, const char *command)
     return at && at > line && at[-1] == ',' && (*end == ',' || *end == '\n') && strstr(line, ",ok,");
 }
 
-/* A row that is there, below the names of the columns, is that of the next point. */
+/* A row that is there, below the names of the columns, is that of the next point. Returns 1 if its process was killed. */
 static int keep_row(struct sweep_file *file, const char *names, struct status *st)
 {
     const struct sweep_reader *line = &file->before;
@@ -156,8 +156,12 @@ static int keep_row(struct sweep_file *file, const char *names, struct status *s
                            line->number);
     else {
         const char *got = csv_table_cell(&row, 0, csv_table_column(&row, "command"));
-        code = strcmp(got, want) == 0 ? 0 : fail_command(line, got, want, st);
-        count_row(file, csv_table_cell(&row, 0, csv_table_column(&row, "status")));
+        const char *status = csv_table_cell(&row, 0, csv_table_column(&row, "status"));
+        bool killed =
+            strncmp(status, RESULT_FAILED, strlen(RESULT_FAILED)) == 0 && strstr(status, RESULT_KILLED);
+        code = strcmp(got, want) == 0 ? killed : fail_command(line, got, want, st);
+        if (code == 0)
+            count_row(file, status);
     }
     csv_table_free(&row);
     free(text);
@@ -178,7 +182,7 @@ static int read_rows(struct sweep_file *file, const char **head, int64_t *bytes,
 {
     struct sweep_reader *line = &file->before;
     int64_t most = shard_rows(file->shard, file->grid->points);
-    const char *names = file->shard.of > 1 ? strchr(*head, '\n') + 1 : *head;
+    const char *names = file->names_shard ? strchr(*head, '\n') + 1 : *head;
     int code = 0;
     while (code == 0 && sweep_reader_next(line)) {
         bool whole = sweep_reader_is_whole(line);
@@ -197,9 +201,9 @@ static int read_rows(struct sweep_file *file, const char **head, int64_t *bytes,
         } else if (whole) {
             code = keep_row(file, names, st);
         }
-        *bytes += whole ? line->bytes : 0;
+        *bytes += whole && code == 0 ? line->bytes : 0;
     }
-    return code;
+    return code < 0 ? code : 0;
 }
 
 /* Keeps the rows that are there, and cuts off what is after them; a head that is not whole is cut off, too. */

@@ -9,7 +9,8 @@
  *
  * The rows are the first points of the shard, up to all of them: a sweep that has been ended, in whatever way, leaves
  * whole rows and perhaps the beginning of another. To go on, the rows are read back: each has the command that makes it,
- * which must be that of the point that belongs there. What stands after the last whole row is cut off.
+ * which must be that of the point that belongs there. What stands after the last whole row is cut off, and so is all from the
+ * first row on whose process was killed: that point may do another time.
  *
  * Units: none. Errors: STATUS_INPUT for a file made by other options, with the difference; STATUS_IO.
  * Ownership: the caller's structs. A file that is written is ended by sweep_file_commit() or sweep_file_abandon(), which
@@ -69,6 +70,7 @@ struct sweep_file {
     struct sweep_reader before; /* the rows that were there: closing it would end the lock on the file */
     const struct grid *grid;
     struct shard shard;
+    bool names_shard;        /* in its first line */
     int64_t rows;            /* that are there */
     int64_t refused, failed; /* of them without numbers: the input is wrong; the simulation went wrong */
 };

@@ -23,6 +23,8 @@
 
 /* How the status of a point begins whose input was right, but whose simulation went wrong. */
 #define RESULT_FAILED "failed: "
+#define RESULT_KILLED                                                                                        \
+    "killed by signal" /* is in the status of a point whose processes were, which may do another time */
 
 enum { RESULT_WORD = 24, RESULT_WORDS = 48, RESULT_LINE = 512, RESULT_STATUS = 656, RESULT_ID = 8 };
 
