@@ -55,6 +55,7 @@ struct lower_options {
     enum algorithm algorithm;     /* of the others */
     const char *chip;             /* whose compiler chooses, by ALGORITHM_XLA */
     enum pattern pattern;         /* of those that have it, by our own schedule */
+    bool one_ring, all_axes;      /* through the chips of a box; neither: the faster */
     int32_t free;                 /* the collective that takes no time; 0, which is none: all do */
     double setup_s;               /* of each collective */
     struct roofline roofline;

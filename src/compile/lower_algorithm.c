@@ -6,6 +6,26 @@
 #include "base/grow.h"
 #include "compile/lower_own.h"
 
+static void take_one_ring(const struct layout *layout, struct collective_spec *spec)
+{
+    if (layout->rings < 2)
+        return;
+    spec->rings = 1;
+    spec->ring[0] = &layout->through;
+}
+
+bool lower_takes_way(const struct lower *lower, const struct layout *layout, bool one_ring,
+                     struct collective_spec *spec)
+{
+    if (layout->rings < 2)
+        return !one_ring;
+    if (one_ring ? lower->options->all_axes : lower->options->one_ring)
+        return false;
+    if (one_ring)
+        take_one_ring(layout, spec);
+    return true;
+}
+
 bool lower_follows(const struct layout *layout, const struct collective_config *config)
 {
     return config_fits(config, layout->rings);
@@ -19,25 +39,32 @@ bool lower_by_schedule(const struct lower *lower, int32_t instruction)
             !collective_config_of(lower->module, instruction, &config));
 }
 
-static void take_one_ring(const struct layout *layout, struct collective_spec *spec)
+/* What it takes one way: by whatever is fastest, or by the schedule that is asked for with the best shares. A single ring whose
+ * least time is no better than the time so far is not simulated. */
+static int time_way(const struct lower *lower, const struct collective *collective,
+                    struct collective_spec *spec, double best_s, double *time_s, struct status *st)
 {
-    if (layout->rings < 2)
-        return;
-    spec->rings = 1;
-    spec->ring[0] = &layout->through;
+    const struct slice *slice = lower->placement->slice;
+    double links_s;
+    if (lower->options->algorithm == ALGORITHM_BEST)
+        return collective_best(collective, slice, spec, time_s, st);
+    *time_s = INFINITY;
+    if (spec->pattern == PATTERN_RINGS && collective_least_s(collective, slice, spec, &links_s) >= best_s)
+        return 0;
+    return collective_best_share(collective, slice, spec, time_s, st);
 }
 
-/* The fastest way along the axes of a box or through all its chips. */
+/* The faster of all axes of a box at once and one ring through all its chips. */
 static int find_best(const struct lower *lower, const struct collective *collective,
                      const struct layout *layout, struct collective_spec asked, struct lowered_share *found,
                      struct status *st)
 {
     double best_s = INFINITY, time_s;
-    for (int one_ring = 0; one_ring <= (layout->rings > 1); one_ring++) {
+    for (int one_ring = 0; one_ring < 2; one_ring++) {
         struct collective_spec spec = asked;
-        if (one_ring)
-            take_one_ring(layout, &spec);
-        if (collective_best(collective, lower->placement->slice, &spec, &time_s, st) < 0)
+        if (!lower_takes_way(lower, layout, one_ring, &spec))
+            continue;
+        if (time_way(lower, collective, &spec, best_s, &time_s, st) < 0)
             return st->code;
         if (time_s >= best_s * (1 - 1e-9))
             continue;
@@ -65,21 +92,18 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
                   struct collective_spec *spec, struct status *st)
 {
     const struct collective *collective = collective_by_name(opcode_info(key.whole)->name, st);
-    bool any = lower->options->algorithm == ALGORITHM_BEST;
     if (!collective)
         return st->code;
     if (collective_has_pattern(collective, lower->options->pattern))
         key.pattern = spec->pattern = lower->options->pattern;
-    if (!collective->uses_ring || (!any && !collective_has_shares(collective, spec)))
+    if (!collective->uses_ring ||
+        (lower->options->algorithm != ALGORITHM_BEST && (layout->rings < 2 || lower->options->all_axes) &&
+         !collective_has_shares(collective, spec)))
         return 0;
     const struct lowered_share *known = find_known(lower, &key);
     if (!known) {
-        int code = any ? find_best(lower, collective, layout, *spec, &key, st)
-                       : collective_best_share(collective, lower->placement->slice, spec, NULL, st);
-        if (code < 0)
-            return code;
-        if (!any)
-            memcpy(key.share, spec->share, sizeof key.share);
+        if (find_best(lower, collective, layout, *spec, &key, st) < 0)
+            return st->code;
         if (!GROW(lower->share, lower->shares, lower->shares_room))
             return status_nomem(st);
         lower->share[lower->shares] = key;
@@ -103,8 +127,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
     bool follows = code == 0 && algorithm == ALGORITHM_AS_COMPILED &&
                    collective_config_of(lower->module, instruction, &config) &&
                    lower_follows(layout, &config);
-    if (code == 0 && layout->rings > 1 &&
-        (algorithm == ALGORITHM_BEST || (follows && config.rings == CONFIG_ONE_RING)))
+    if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))
         code = lower_join(lower, instruction, st);
     if (code < 0)
         return code;

@@ -84,7 +84,7 @@ int lower_join(struct lower *lower, int32_t instruction, struct status *st)
 {
     struct layout *layout = &lower->layout[slot_of(lower->module, instruction)];
     struct groups groups = {0};
-    if (layout->through.n > 0)
+    if (layout->through.n > 0 || layout->rings < 2)
         return 0;
     int code = module_groups_of(lower->module, instruction, &groups, st);
     if (code == 0)
@@ -235,6 +235,16 @@ static bool is_small(const struct module *module, int32_t instruction)
 /* Of a collective that is cut: no program is asked. On lines of three chips and more an all-gather loads the last links most,
  * a reduce-scatter the first ones, and pairs far apart need the links between them while others compute: so one makes up for
  * some of the other (a step took 7 % less). */
+static double way_least(const struct lower *lower, const struct collective *collective,
+                        const struct collective_spec *spec)
+{
+    bool uneven = false;
+    for (int r = 0; r < spec->rings; r++)
+        uneven |= !spec->ring[r]->closed && (spec->ring[r]->n > 2 || spec->ring[r]->overlap > 1);
+    double links_s, path_s = collective_least_s(collective, lower->placement->slice, spec, &links_s);
+    return fmax(path_s, (uneven ? 0.9 : 1) * links_s);
+}
+
 static int cut_least(struct lower *lower, int32_t instruction, const struct collective *collective,
                      enum ring_kind kind, double *least_s, struct status *st)
 {
@@ -242,16 +252,19 @@ static int cut_least(struct lower *lower, int32_t instruction, const struct coll
     struct collective_spec spec = {.kind = kind, .elem_bytes = 1};
     double exchange_s = 0;
     int code = lower_layout(lower, instruction, &layout, st);
+    if (code == 0 && !lower->options->all_axes)
+        code = lower_join(lower, instruction, st);
     if (code == 0)
         code = exchange_seconds(lower, instruction, layout, &exchange_s, st);
     if (code < 0)
         return code;
-    set_rings(lower, instruction, layout, &spec);
-    bool uneven = false;
-    for (int r = 0; r < layout->rings; r++)
-        uneven |= !layout->ring[r].closed && (layout->ring[r].n > 2 || layout->ring[r].overlap > 1);
-    double links_s, path_s = collective_least_s(collective, lower->placement->slice, &spec, &links_s);
-    *least_s = exchange_s + fmax(path_s, (uneven ? 0.9 : 1) * links_s);
+    double way_s = INFINITY;
+    for (int one_ring = 0; one_ring < 2; one_ring++) {
+        set_rings(lower, instruction, layout, &spec);
+        if (lower_takes_way(lower, layout, one_ring, &spec))
+            way_s = fmin(way_s, way_least(lower, collective, &spec));
+    }
+    *least_s = exchange_s + way_s;
     return 0;
 }
 

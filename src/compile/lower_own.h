@@ -87,8 +87,13 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
 /* Does it go by our own schedule, of the kind that is asked for? */
 bool lower_by_schedule(const struct lower *lower, int32_t instruction);
 
-/* Works out the ring through all chips of the boxes of a collective. */
+/* Works out the ring through all chips of the boxes of a collective, where they have several axes. */
 int lower_join(struct lower *lower, int32_t instruction, struct status *st);
+
+/* Gives a spec, which has the rings of the layout's axes, one of the ways round its boxes: all axes at once, or one ring. False if that
+ * way is not open. */
+bool lower_takes_way(const struct lower *lower, const struct layout *layout, bool one_ring,
+                     struct collective_spec *spec);
 
 enum { WAITS_MOST = 256 };
 

@@ -70,6 +70,8 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
                                       .exchange_kind = (enum ring_kind)exchange_kind,
                                       .algorithm = algorithm_of(point, ALGORITHM_AS_COMPILED),
                                       .chip = chip->name,
+                                      .one_ring = point->schedule.one_ring,
+                                      .all_axes = point->schedule.all_axes,
                                       .pattern = pattern_of_choice(point->schedule.algorithm),
                                       .time_limit_s = point->run.time_limit_s,
                                       .all_to_all = (enum all_to_all)point->schedule.all_to_all,
