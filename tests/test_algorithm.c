@@ -43,6 +43,8 @@ static void close_ground(struct ground *g)
     slice_free(&g->slice);
 }
 
+static bool all_axes; /* of what is timed */
+
 /* What it takes where the schedule has another name. */
 static double time_of(const char *shape, const char *emitter, const char *debug, enum algorithm algorithm,
                       enum ring_kind kind)
@@ -64,6 +66,7 @@ static double time_of(const char *shape, const char *emitter, const char *debug,
     open_ground(&g, shape, shape[0] == '2' ? "none" : "all", text);
     g.options.algorithm = algorithm;
     g.options.kind = kind;
+    g.options.all_axes = all_axes;
     OKAY(lower_time(&g.lower, &time_s, &st), st);
     close_ground(&g);
     return time_s;
@@ -85,9 +88,11 @@ static void under_our_names(void)
     for (int kind = 0; kind < RING_KINDS; kind++)
         CU_ASSERT(time_of("4x4", "", "", ALGORITHM_BEST, RING_UNI) <=
                   time_of("4x4", "", "", ALGORITHM_SCHEDULE, (enum ring_kind)kind) * (1 + 1e-9));
-    /* 2x8 without wraps has no ring along an axis, but one through all chips */
-    CU_ASSERT(time_of("2x8", "", "", ALGORITHM_BEST, RING_UNI) <
-              0.95 * time_of("2x8", "", "", ALGORITHM_SCHEDULE, RING_BIDI));
+    /* 2x8 without wraps has no ring along an axis, but one through all chips: our schedule takes what is faster, too */
+    double faster_s = time_of("2x8", "", "", ALGORITHM_SCHEDULE, RING_BIDI);
+    all_axes = true;
+    CU_ASSERT(faster_s < 0.95 * time_of("2x8", "", "", ALGORITHM_SCHEDULE, RING_BIDI));
+    all_axes = false;
 }
 
 /* Two all-reduces, one of which a product hides. Without the other the step is as much shorter as that takes. */
