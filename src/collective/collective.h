@@ -158,7 +158,7 @@ const char *all_to_all_name(enum all_to_all algorithm);
 const char *pattern_name(enum pattern pattern);
 bool collective_has_pattern(const struct collective *collective, enum pattern pattern);
 
-/* Does it run over all chips of a twisted torus, an axis each ring? Have gathers and reductions rings of their own there (twisted.c)? Then the
+/* Does it run over all chips of a twisted torus, an axis each ring? Have gathers and reductions rings of their own there (turns.c)? Then the
  * lengths of those of the part that starts with a ring. */
 bool collective_is_twisted(const struct collective_spec *spec);
 bool collective_has_turns(const struct collective_spec *spec);

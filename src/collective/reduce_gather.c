@@ -4,7 +4,7 @@
  *
  * The array is one buffer, worked on in place: a grid of chunks, one dim for each ring, and one for the parts
  * that walk the rings in different orders. An all-gather starts with the chip's own chunk and ends with all;
- * On a twisted torus parts have rings of their own (twisted.c).
+ * On a twisted torus parts have rings of their own (turns.c).
  * a reduce-scatter starts with all of the chip's own contribution and ends with its chunk reduced.
  */
 #include "collective/reduce_gather.h"

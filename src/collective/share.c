@@ -47,7 +47,7 @@ static double carried(const struct collective_spec *spec, const struct ring *con
     return gathered * crossings(ring[of], spec->kind) / chips;
 }
 
-/* Has it rings of its own on a twisted torus (twisted.c)? */
+/* Has it rings of its own on a twisted torus (turns.c)? */
 static bool has_turns(const struct collective *collective, const struct collective_spec *spec)
 {
     return collective->id != COLLECTIVE_BROADCAST && collective->id != COLLECTIVE_ALL_TO_ALL &&

@@ -28,7 +28,7 @@ struct walk {
     int32_t members;                  /* mask of the chips that are in a group */
     int chips;                        /* of a group */
     int chunks;   /* of each part, that follow each other along the lines of a short ring; else 1 */
-    bool twisted; /* parts walk rings of their own (twisted.c), and number the pieces so */
+    bool twisted; /* parts walk rings of their own (turns.c), and number the pieces so */
     struct ring turn[WALK_RINGS];
     struct renumbering pieces[COLLECTIVE_RINGS];
     int32_t stage;
