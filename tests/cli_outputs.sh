@@ -64,7 +64,7 @@ mkdir "$folder/many"
 "$icisim" run all-gather --slice 2x2 --mesh 'X=x*y' --mesh X=2,Y=2 --size 65536,1MiB --ring uni,bidi --trace "$folder/many/t.json" --links "$folder/many/l" >/dev/null
 "$icisim" compare all-gather --slice 4 --size 1MiB --trace "$folder/many/c.d.json" --trace-chips 2 >/dev/null
 found=$(ls "$folder/many" | LC_ALL=C sort)
-wanted=$(printf '%s\n' c.d-{bidi,bidi-half,uni}.json {l,t}-{X=2\,Y=2,mesh0}-{1MiB,65536}-{bidi,uni} |
+wanted=$(printf '%s\n' c.d-{bidi,bidi-half,uni,xla}.json {l,t}-{X=2\,Y=2,mesh0}-{1MiB,65536}-{bidi,uni} |
     sed 's/^t.*/&.json/' | LC_ALL=C sort)
 [ "$found" = "$wanted" ] || fail "files of several points: $found"
 "$icisim" run all-gather --slice 2x2 --mesh 'X=x*y' --size 1MiB --ring bidi --trace "$folder/one.json" --links "$folder/one" >/dev/null

@@ -43,6 +43,8 @@ static void open_ground(struct ground *g, const char *shape, const char *wrap, c
                    CHIP_SPEC, &st),
          st);
     OKAY(chip_slice(&chip, shape, wrap, &g->slice, &st), st);
+    if (slice_is_twisted(&g->slice)) /* what is counted here are the rings of a plain torus */
+        OKAY(slice_twist(&g->slice, false, &st), st);
     OKAY(hlo_read(&g->module, "row", text, strlen(text), NULL, &st), st);
     int cores = g->module.partitions / g->slice.chips;
     OKAY(placement_init(&g->placement, &g->slice, g->module.partitions, cores, NULL, NULL, &st), st);
