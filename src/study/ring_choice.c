@@ -240,6 +240,7 @@ struct attempt {
     enum pattern pattern;
     bool follows;
     int share[COLLECTIVE_RINGS];
+    double time_s;
 };
 
 static int take(struct collective_job *c, const struct mesh *mesh, const struct attempt *attempt,
@@ -256,7 +257,7 @@ static int take(struct collective_job *c, const struct mesh *mesh, const struct 
 
 /* By the rings of an attempt, which says how; or, if it is `open`, by the fastest kind of ring or algorithm for small messages. */
 static int try_one(struct collective_job *c, const struct job *job, struct attempt attempt, bool open,
-                   struct attempt *best, double *best_s, struct status *st)
+                   struct attempt *best, struct status *st)
 {
     const struct mesh *mesh = &job->machine.mesh;
     double time_s;
@@ -267,10 +268,10 @@ static int try_one(struct collective_job *c, const struct job *job, struct attem
     if (code == 0)
         code = open ? collective_best(c->collective, mesh->slice, &spec, &time_s, st)
                     : collective_time(c->collective, mesh->slice, &spec, &time_s, st);
-    if (code < 0 || time_s >= *best_s * (1 - 1e-9))
+    if (code < 0 || time_s >= best->time_s * (1 - 1e-9))
         return code;
-    *best_s = time_s;
     *best = attempt;
+    best->time_s = time_s;
     best->kind = spec.kind;
     best->pattern = open ? spec.pattern : PATTERN_RINGS;
     memcpy(best->share, spec.share, sizeof best->share);
@@ -279,14 +280,14 @@ static int try_one(struct collective_job *c, const struct job *job, struct attem
 
 /* All-to-alls go directly, or by a kind of ring. */
 static int try_form(struct collective_job *c, const struct job *job, enum ring_form form,
-                    struct attempt *best, double *best_s, struct status *st)
+                    struct attempt *best, struct status *st)
 {
     struct attempt attempt = {.form = form};
-    int code = try_one(c, job, attempt, c->collective->uses_ring, best, best_s, st);
+    int code = try_one(c, job, attempt, c->collective->uses_ring, best, st);
     attempt.all_to_all = ALL_TO_ALL_RING;
     for (int kind = 0; kind < RING_KINDS && code == 0 && c->collective->has_algorithms; kind++) {
         attempt.kind = (enum ring_kind)kind;
-        code = try_one(c, job, attempt, false, best, best_s, st);
+        code = try_one(c, job, attempt, false, best, st);
     }
     return code;
 }
@@ -298,8 +299,7 @@ static int settle_best(struct collective_job *c, const struct job *job, const st
     struct ring_choice *choice = &c->choice;
     enum ring_form form[RING_FORM_RING + 2] = {choice->form};
     int forms = 1;
-    struct attempt best = {.form = choice->form}, xla = {.follows = true};
-    double best_s = INFINITY;
+    struct attempt best = {.form = choice->form, .time_s = INFINITY}, xla = {.follows = true};
     int code = find_config(c, job, &xla.form, st);
     bool follows = c->follows;
     if (choice->other.rings > 0)
@@ -309,10 +309,10 @@ static int settle_best(struct collective_job *c, const struct job *job, const st
     ring_set_free(&choice->other);
     choice->weighed = true;
     for (int f = 0; f < forms && code == 0; f++)
-        if (form[f] != RING_FORM_RING || c->group_chips / 2 * job->machine.slice.hop_latency_s < best_s)
-            code = try_form(c, job, form[f], &best, &best_s, st); /* its steps alone would take longer */
+        if (form[f] != RING_FORM_RING || c->group_chips / 2 * job->machine.slice.hop_latency_s < best.time_s)
+            code = try_form(c, job, form[f], &best, st); /* its steps alone would take longer */
     if (code == 0 && follows && (xla.form != RING_FORM_RING || forms == 1 || choice->form == RING_FORM_RING))
-        code = try_one(c, job, xla, false, &best, &best_s, st);
+        code = try_one(c, job, xla, false, &best, st);
     return code < 0 ? code : take(c, mesh, &best, st);
 }
 
