@@ -67,6 +67,7 @@ static double time_of(const char *shape, const char *emitter, const char *debug,
     g.options.algorithm = algorithm;
     g.options.kind = kind;
     g.options.all_axes = all_axes;
+    g.options.chip = "v6e";
     OKAY(lower_time(&g.lower, &time_s, &st), st);
     close_ground(&g);
     return time_s;
@@ -85,6 +86,11 @@ static void under_our_names(void)
     /* bidi takes 16 a + V/w, whole copies half way round 8 (a + V/w), a = 1 us */
     NEAR(time_of("16", "SinglePhaseRingSumEmitter", "", ALGORITHM_AS_COMPILED, RING_UNI),
          8 * (time_of("16", "", "", ALGORITHM_SCHEDULE, RING_BIDI) - 15e-6), 1e-12);
+    /* 3.5 MB on a ring of 16 that closes: PincerShort, which goes half way round. */
+    NEAR(time_of("16", "", "", ALGORITHM_XLA, RING_UNI), time_of("16", "", "", ALGORITHM_SCHEDULE, RING_BIDI),
+         1e-12);
+    CU_ASSERT(time_of("16", "", "", ALGORITHM_XLA, RING_UNI) <
+              0.6 * time_of("16", "", "", ALGORITHM_SCHEDULE, RING_UNI));
     for (int kind = 0; kind < RING_KINDS; kind++)
         CU_ASSERT(time_of("4x4", "", "", ALGORITHM_BEST, RING_UNI) <=
                   time_of("4x4", "", "", ALGORITHM_SCHEDULE, (enum ring_kind)kind) * (1 + 1e-9));

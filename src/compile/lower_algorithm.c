@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "collective/choice.h"
 #include "compile/lower_own.h"
 
 static void take_one_ring(const struct layout *layout, struct collective_spec *spec)
@@ -117,6 +118,31 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
     return 0;
 }
 
+/* What XLA would pick for a collective of the module; can it be simulated on its groups? */
+static int find_choice(const struct lower *lower, int32_t instruction, enum opcode whole,
+                       const struct layout *layout, struct collective_config *config, bool *follows,
+                       struct status *st)
+{
+    const struct ring *ring[COLLECTIVE_RINGS];
+    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    bool several = lower->placement->cores > 1;
+    if (!collective)
+        return st->code;
+    for (int r = 0; r < layout->rings; r++)
+        ring[r] = &layout->ring[r];
+    struct choice_case of = {.chip = lower->options->chip,
+                             .slice = lower->placement->slice,
+                             .group = choice_group_of(lower->placement->slice, ring, layout->rings),
+                             .collective = collective->id,
+                             .bytes = lower_collective_bytes(lower->module, instruction, layout->devices)};
+    of.group.devices = layout->devices;
+    of.group.several = several;
+    of.group.all_devices = !several || layout->together == 1;
+    int code = choice_find(&of, config, follows, st);
+    *follows = *follows && lower_follows(layout, config);
+    return code;
+}
+
 int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_share key,
                    struct collective_spec *spec, struct status *st)
 {
@@ -127,6 +153,8 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
     bool follows = code == 0 && algorithm == ALGORITHM_AS_COMPILED &&
                    collective_config_of(lower->module, instruction, &config) &&
                    lower_follows(layout, &config);
+    if (code == 0 && algorithm == ALGORITHM_XLA)
+        code = find_choice(lower, instruction, key.whole, layout, &config, &follows, st);
     if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))
         code = lower_join(lower, instruction, st);
     if (code < 0)

@@ -169,7 +169,7 @@ static void describe_devices(const struct job *job, const struct module_job *m, 
 static const char *schedule_name(const struct module_job *m)
 {
     struct collective_config config;
-    bool chosen = m->options.algorithm == ALGORITHM_BEST;
+    bool chosen = m->options.algorithm == ALGORITHM_BEST || m->options.algorithm == ALGORITHM_XLA;
     for (int32_t i = 0; i < m->module.instructions && !chosen && m->options.algorithm != ALGORITHM_SCHEDULE;
          i++)
         chosen = opcode_communicates(module_at(&m->module, i)->opcode) &&
