@@ -221,7 +221,8 @@ static void reads_rare_instructions(void)
     struct module m;
     entry_of(
         &m,
-        "  c = s32[] constant(0)\n  o = (s32[], s32[]) tuple(c, c)\n  b = f32[8,64] broadcast(c), "
+        "  c = s32[] constant(0)\n  o = (s32[], s32[]) tuple(c, c)\n  u = u32[4] constant({...})\n"
+        "  b = f32[8,64] broadcast(c), "
         "dimensions={}\n"
         "  q = f32[8,64] collective-permute(p, b, o, o), source_target_pairs={{0,0}}, slice_sizes={{8,16}}\n"
         "  e = f32[8,16] collective-broadcast(p, c), replica_groups={{0}}, has_dynamic_root=true\n"
@@ -235,6 +236,7 @@ static void reads_rare_instructions(void)
         "replica_groups={{0}}\n"
         "  wd = f32[64,16] all-gather-done(w)\n"
         "  y = f32[4] constant({...})\n"
+        "  h = u32[4] mulhi(u, u)\n"
         "  x = (f32[8,16], f32[4]) all-reduce-start(p, y), replica_groups={}, to_apply=sum\n"
         "  xd = (f32[8,16], f32[4]) all-reduce-done(x)\n"
         "  k = (c64[2], f8e5m2fnuz[]) constant(( {(-1.5, inf), (nan, 0)}, 3 )), origin={{\"a\"}}, "

@@ -81,6 +81,7 @@ enum opcode_class {
     X(MAP, "map", ELEMENTWISE, MAP)                                                                          \
     X(MAXIMUM, "maximum", ELEMENTWISE, MAXIMUM)                                                              \
     X(MINIMUM, "minimum", ELEMENTWISE, MINIMUM)                                                              \
+    X(MULHI, "mulhi", ELEMENTWISE, MULHI)                                                                    \
     X(MULTIPLY, "multiply", ELEMENTWISE, MULTIPLY)                                                           \
     X(NEGATE, "negate", ELEMENTWISE, NEGATE)                                                                 \
     X(NOT, "not", ELEMENTWISE, NOT)                                                                          \
