@@ -275,6 +275,8 @@ static void make_spec(struct round *r, int op, bool broken)
     spec->pair_elements = r->pair;
     if ((op < 3 || op == 6) && !broken)
         make_shares(r);
+    spec->turned = suite_random(&r->random, 2);
+    spec->in_step = suite_random(&r->random, 2);
     if (op < 3 && suite_random(&r->random, 3) == 0)
         make_colours(r);
     if (op < 3 && suite_random(&r->random, 2))

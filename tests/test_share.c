@@ -47,6 +47,8 @@ static double simulated_s(struct box *box, const int share[])
     struct status st = {0};
     double time_s = 0;
     memcpy(spec.share, share, sizeof spec.share);
+    if (share != box->spec.share)
+        spec.turned = spec.in_step = false;
     OKAY(collective_time(box->collective, &box->slice, &spec, &time_s, &st), st);
     return time_s;
 }
@@ -79,7 +81,8 @@ static void finds_the_best_of_all(void)
                  second++)
                 least_s = fmin(least_s,
                                simulated_s(&box, (int[]){first, second, COLLECTIVE_SHARES - first - second}));
-        NEAR(found_s(&box), least_s, 1e-9);
+        CU_ASSERT(found_s(&box) <=
+                  least_s * (1 + 1e-9)); /* parts that walk the other way round may be better still */
         box_close(&box);
     }
 }
@@ -184,7 +187,7 @@ static void leaves_nothing_whole(void)
     struct box box;
     box_open(&box, (int[]){4, 6, 0}, all_closed, "all-reduce", RING_BIDI, 0);
     box.slice.hop_latency_s = 0;
-    CU_ASSERT_FALSE(collective_has_shares(box.collective, &box.spec));
+    CU_ASSERT_FALSE(collective_has_shares(box.collective, &box.slice, &box.spec));
     CU_ASSERT_EQUAL(found_s(&box), 0);
     box_close(&box);
 }

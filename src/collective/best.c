@@ -4,8 +4,18 @@
  * that cannot win: without a line a short ring is the ring that goes both ways, and none is shorter than its least time.
  */
 #include <math.h>
+#include <string.h>
 
 #include "collective/collective.h"
+
+void collective_go_like(const struct collective_spec *found, struct collective_spec *spec)
+{
+    spec->kind = found->kind;
+    spec->pattern = found->pattern;
+    spec->turned = found->turned;
+    spec->in_step = found->in_step;
+    memcpy(spec->share, found->share, sizeof spec->share);
+}
 
 /* Links that a pattern passes along a ring, one after the other: along none that is no power of two do chips exchange halves. */
 static int links_of(const struct ring *ring, enum pattern pattern)

@@ -69,6 +69,9 @@ struct collective_spec {
     /* All-gather, reduce-scatter, all-reduce, broadcast over several rings: how many COLLECTIVE_SHARES-ths of the array start, gathering,
      * with each ring of two chips or more; all 0: equal ones */
     int share[COLLECTIVE_RINGS];
+    /* The same over three rings: parts walk them the other way round; and over two or three: no part is a phase ahead of another, so
+     * that none shares a link with another, where rings are walked by links of their own */
+    bool turned, in_step;
     /* All-gather, reduce-scatter, all-reduce: so many equal parts instead, each as it says; 0: those of the kind, rotated */
     int colours;
     struct collective_colour colour[COLLECTIVE_COLOURS];
@@ -133,16 +136,20 @@ double collective_least_s(const struct collective *collective, const struct slic
 /* What a collective takes on the slice, alone, by the fastest engine. */
 int collective_time(const struct collective *collective, const struct slice *slice,
                     const struct collective_spec *spec, double *time_s, struct status *st);
-/* Is there a choice: an array that is cut, and rings that are not alike? */
-bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec);
-/* Gives a spec the shares by which it is fastest on the slice, alone: all 0 where none are found that are faster than
- * equal ones (share.c). `time_s` gets what it takes then, simulated; NULL: nobody asks. */
+/* Is there a choice: an array that is cut, and rings, or links, that are not alike? */
+bool collective_has_shares(const struct collective *collective, const struct slice *slice,
+                           const struct collective_spec *spec);
+/* Gives a spec the shares by which it is fastest on the slice, alone, and whether it is turned and in step: all 0 where none are
+ * found that are faster than equal ones (share.c). `time_s` gets what it takes then, simulated; NULL: nobody asks. */
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st);
 
 /* Gives a spec the kind of ring, or the pattern, and the shares by which it is fastest on its rings, alone (best.c). */
 int collective_best(const struct collective *collective, const struct slice *slice,
                     struct collective_spec *spec, double *time_s, struct status *st);
+
+/* Gives a spec what the search found for another one: kind, pattern, shares. */
+void collective_go_like(const struct collective_spec *found, struct collective_spec *spec);
 
 /* How a collective may be done where there is a choice, a row each. */
 struct collective_algorithm {

@@ -12,19 +12,51 @@
 #include "collective/builders.h"
 
 /* The phases of one part: scatter in reverse order, then gather, or one of the two. */
+/* Makes phase i of a part the next one: scatters go back to front, then gathers. Is it a gather? */
+static bool set_phase(const struct walk *walk, struct phase *phase, int i, bool scatter)
+{
+    bool gathers = !scatter || i >= walk->rings;
+    phase->m = gathers ? i % walk->rings : walk->rings - 1 - i;
+    if (gathers)
+        phase->combine = COMBINE_COPY;
+    if (i > 0)
+        phase->setup_s = 0;
+    return gathers;
+}
+
 struct ends rings_part(struct walk *walk, struct phase phase, bool scatter, bool gather, int32_t before)
 {
     struct ends ends = {1, {before}};
     int phases = walk->rings * (scatter + gather);
     for (int i = 0; i < phases; i++) {
-        bool gathers = !scatter || i >= walk->rings;
-        phase.m = gathers ? i % walk->rings : walk->rings - 1 - i;
-        if (gathers)
-            phase.combine = COMBINE_COPY;
+        bool gathers = set_phase(walk, &phase, i, scatter);
         ends = walk_phase(walk, &phase, gathers, &ends);
-        phase.setup_s = 0;
     }
     return ends;
+}
+
+/* All parts, of `phase.bytes` together, phase by phase: none begins one before all have ended the one before. */
+static struct ends write_in_step(struct walk *walk, struct phase phase, bool scatter, bool gather,
+                                 int32_t before)
+{
+    struct part part[WALK_PARTS];
+    struct ends all = {1, {before}};
+    double chunk_bytes = phase.bytes;
+    int parts = walk_parts(walk, part), phases = walk->rings * (scatter + gather);
+    for (int i = 0; i < phases; i++) {
+        int32_t end[WALK_PARTS * PHASE_ENDS];
+        int count = 0;
+        bool gathers = set_phase(walk, &phase, i, scatter);
+        for (int p = 0; p < parts; p++) {
+            phase.part = &part[p];
+            phase.bytes = chunk_bytes * part[p].frac;
+            struct ends ends = part[p].frac > 0 ? walk_phase(walk, &phase, gathers, &all) : (struct ends){0};
+            for (int e = 0; e < ends.count; e++)
+                end[count++] = ends.op[e];
+        }
+        all = (struct ends){1, {program_join_of(walk->program, end, count, walk->members, walk->stage)}};
+    }
+    return all;
 }
 
 int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter, bool gather, bool ends,
@@ -39,6 +71,9 @@ int32_t reduce_gather_write(struct walk *walk, struct phase phase, bool scatter,
         buffers->in = collective_buffer(spec, walk->program, "in", spec->elements, 1, false);
     phase.buffer = buffers->in;
     double chunk_bytes = (double)chunk_elements(spec->elements, walk->chips) * spec->elem_bytes;
+    phase.bytes = chunk_bytes;
+    if (spec->in_step && spec->pattern == PATTERN_RINGS && walk->rings > 1)
+        return write_in_step(walk, phase, scatter, gather, before).op[0];
     for (int p = 0; p < parts; p++) {
         if (part[p].frac <= 0)
             continue;

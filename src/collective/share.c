@@ -42,7 +42,7 @@ static double carried(const struct collective_spec *spec, const struct ring *con
     double gathered = 1, chips = 1;
     for (int m = 0; m < rings; m++)
         chips *= ring[m]->n;
-    for (int m = first; m % rings != of; m++)
+    for (int m = first; m % rings != of; m += spec->turned ? rings - 1 : 1)
         gathered *= ring[m % rings]->n;
     return gathered * crossings(ring[of], spec->kind) / chips;
 }
@@ -145,7 +145,8 @@ static double find_least(const struct costs *costs, bool links_alone, int share[
     return best_s;
 }
 
-static bool rings_differ(const struct collective *collective, const struct collective_spec *spec)
+static bool rings_differ(const struct collective *collective, const struct slice *slice,
+                         const struct collective_spec *spec)
 {
     const struct ring *first = NULL;
     if (has_turns(collective, spec))
@@ -154,6 +155,8 @@ static bool rings_differ(const struct collective *collective, const struct colle
         const struct ring *ring = spec->ring[r];
         if (ring->n < 2)
             continue;
+        if (first && slice->link)
+            return true;
         if (first &&
             (ring->n != first->n || ring->closed != first->closed || ring->overlap != first->overlap))
             return true;
@@ -162,10 +165,11 @@ static bool rings_differ(const struct collective *collective, const struct colle
     return false;
 }
 
-bool collective_has_shares(const struct collective *collective, const struct collective_spec *spec)
+bool collective_has_shares(const struct collective *collective, const struct slice *slice,
+                           const struct collective_spec *spec)
 {
-    return collective->uses_ring && spec->elements > 0 && spec->colours == 0 && spec->pattern == PATTERN_RINGS &&
-           rings_differ(collective, spec);
+    return collective->uses_ring && spec->elements > 0 && spec->colours == 0 &&
+           spec->pattern == PATTERN_RINGS && rings_differ(collective, slice, spec);
 }
 
 double collective_least_s(const struct collective *collective, const struct slice *slice,
@@ -178,7 +182,7 @@ double collective_least_s(const struct collective *collective, const struct slic
     if (costs.rings == 0)
         return 0;
     *links_s = costs.times * busiest_s(&costs, share, &longest_s);
-    if (rings_differ(collective, spec))
+    if (rings_differ(collective, slice, spec))
         *links_s = fmin(*links_s, find_least(&costs, true, share));
     for (int first = 0; first < costs.rings; first++)
         per_s += 1 / costs.part_s[first];
@@ -299,24 +303,98 @@ static int search_shares(struct search *search, struct status *st)
     return code;
 }
 
+/* The slowest link of a ring, as a share of one as built. */
+static double slowest_link(const struct slice *slice, const struct ring *ring)
+{
+    double least_Bps = slice->link_Bps;
+    for (int link = 0; link < slice_link_ids(slice) && slice->link && ring->axis >= 0; link++)
+        if (slice_is_link(slice, link) && slice_link_axis(slice, link) == ring->axis)
+            least_Bps = fmin(least_Bps, slice_link_Bps(slice, link));
+    return least_Bps;
+}
+
+/* Does ring a come before b in an order that does not know what axes are called? */
+static bool comes_first(const struct slice *slice, const struct ring *a, const struct ring *b)
+{
+    if (a->n != b->n)
+        return a->n < b->n;
+    if (a->closed != b->closed)
+        return a->closed;
+    if (a->overlap != b->overlap)
+        return a->overlap < b->overlap;
+    return slowest_link(slice, a) < slowest_link(slice, b);
+}
+
+/* Leaves a spec its rings of two chips or more, sorted; at[k]: which of them the k-th was. Returns whether their cyclic order is
+ * another one now. */
+static bool sort_rings(const struct slice *slice, struct collective_spec *spec, int at[COLLECTIVE_RINGS])
+{
+    const struct ring *ring[COLLECTIVE_RINGS];
+    int rings = 0, swaps = 0;
+    for (int r = 0; r < spec->rings; r++)
+        if (spec->ring[r]->n > 1) {
+            ring[rings] = spec->ring[r];
+            at[rings] = rings;
+            rings++;
+        }
+    for (int i = 0; i < rings; i++)
+        for (int k = rings - 1; k > i; k--)
+            if (comes_first(slice, ring[k], ring[k - 1])) {
+                const struct ring *one = ring[k];
+                int was = at[k];
+                ring[k] = ring[k - 1];
+                at[k] = at[k - 1];
+                ring[k - 1] = one;
+                at[k - 1] = was;
+                swaps++;
+            }
+    memcpy(spec->ring, ring, (size_t)rings * sizeof *ring);
+    spec->rings = rings;
+    return swaps % 2;
+}
+
+/* Searches each way in which parts may follow each other. */
+static int search_ways(struct search *search, struct collective_spec *found, struct status *st)
+{
+    struct collective_spec asked = search->spec;
+    int code = 0, ways = search->slice->link ? 4 : 2;
+    for (int way = 0; way < ways && code == 0; way++) {
+        double before_s = search->best_s;
+        if (way % 2 && asked.rings < 3)
+            continue;
+        search->spec = asked;
+        search->spec.turned = way % 2;
+        search->spec.in_step = way / 2;
+        search->costs = costs_of(search->collective, search->slice, &search->spec);
+        search->tries = 0;
+        if (search->costs.mirrored) { /* one way takes as long as both */
+            search->spec.kind = RING_UNI;
+            search->spec.elem_bytes /= 2;
+        }
+        code = search_shares(search, st);
+        if (search->best_s < before_s)
+            *found = search->spec;
+    }
+    return code;
+}
+
 int collective_best_share(const struct collective *collective, const struct slice *slice,
                           struct collective_spec *spec, double *time_s, struct status *st)
 {
+    int at[COLLECTIVE_RINGS] = {0};
     memset(spec->share, 0, sizeof spec->share);
-    if (!collective_has_shares(collective, spec))
+    spec->turned = spec->in_step = false;
+    if (!collective_has_shares(collective, slice, spec))
         return time_s ? collective_time(collective, slice, spec, time_s, st) : 0;
-    struct search search = {.collective = collective,
-                            .slice = slice,
-                            .spec = *spec,
-                            .costs = costs_of(collective, slice, spec),
-                            .best_s = INFINITY};
-    if (search.costs.mirrored) { /* one way takes as long as both */
-        search.spec.kind = RING_UNI;
-        search.spec.elem_bytes /= 2;
-    }
-    int code = search_shares(&search, st);
+    struct search search = {.collective = collective, .slice = slice, .spec = *spec, .best_s = INFINITY};
+    struct collective_spec found = *spec;
+    bool turned = sort_rings(slice, &search.spec, at);
+    int code = search_ways(&search, &found, st);
     if (time_s)
         *time_s = search.best_s;
-    memcpy(spec->share, search.best, sizeof spec->share);
+    for (int k = 0; k < search.costs.rings; k++)
+        spec->share[at[k]] = search.best[k];
+    spec->turned = search.costs.rings == 3 && found.turned != turned;
+    spec->in_step = found.in_step;
     return code;
 }

@@ -193,7 +193,8 @@ int walk_parts(const struct walk *walk, struct part part[static WALK_PARTS])
         if (spec_has_shares(walk->spec))
             part[p].frac = (double)walk->spec->share[p % k] / (COLLECTIVE_SHARES * ways);
         for (int m = 0; m < k; m++)
-            part[p].order[m] = walk->twisted ? walk_turn(p % k, m) : (p + m) % k;
+            part[p].order[m] =
+                walk->twisted ? walk_turn(p % k, m) : (p + (walk->spec->turned ? k - m : m)) % k;
     }
     return ways * k;
 }

@@ -122,17 +122,7 @@ struct lowered_choice {
     bool slowest;
 };
 
-/* How collectives of one class go by our own schedule, where there is a choice: how they cut their arrays, and on which rings. */
-struct lowered_share {
-    int32_t slot; /* of its layout */
-    enum opcode whole;
-    enum ring_kind kind; /* that is asked for */
-    int64_t bytes;
-    enum ring_kind best;
-    enum pattern pattern;
-    bool one_ring;               /* through all chips of a box */
-    int share[COLLECTIVE_RINGS]; /* as collective_spec has it */
-};
+struct lowered_share; /* lower_own.h */
 
 /* Permutes between the same pairs of devices, and the ops by which one of them sends: over links, from inside_op on within
  * chips. */

@@ -70,10 +70,8 @@ static int find_best(const struct lower *lower, const struct collective *collect
         if (time_s >= best_s * (1 - 1e-9))
             continue;
         best_s = time_s;
-        found->best = spec.kind;
-        found->pattern = spec.pattern;
+        found->way = spec;
         found->one_ring = one_ring;
-        memcpy(found->share, spec.share, sizeof found->share);
     }
     return 0;
 }
@@ -96,10 +94,10 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
     if (!collective)
         return st->code;
     if (collective_has_pattern(collective, lower->options->pattern))
-        key.pattern = spec->pattern = lower->options->pattern;
+        spec->pattern = lower->options->pattern;
     if (!collective->uses_ring ||
         (lower->options->algorithm != ALGORITHM_BEST && (layout->rings < 2 || lower->options->all_axes) &&
-         !collective_has_shares(collective, spec)))
+         !collective_has_shares(collective, lower->placement->slice, spec)))
         return 0;
     const struct lowered_share *known = find_known(lower, &key);
     if (!known) {
@@ -110,11 +108,9 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
         lower->share[lower->shares] = key;
         known = &lower->share[lower->shares++];
     }
-    spec->kind = known->best;
-    spec->pattern = known->pattern;
     if (known->one_ring)
         take_one_ring(layout, spec);
-    memcpy(spec->share, known->share, sizeof spec->share);
+    collective_go_like(&known->way, spec);
     return 0;
 }
 
@@ -159,7 +155,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
         code = lower_join(lower, instruction, st);
     if (code < 0)
         return code;
-    key.kind = key.best = spec->kind;
+    key.kind = spec->kind;
     key.bytes = spec->elements;
     if (!follows)
         return choose(lower, key, layout, spec, st);

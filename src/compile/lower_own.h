@@ -79,6 +79,16 @@ double lower_inside_s(const struct lower *lower, double bytes);
 int32_t lower_exchange(struct lower *lower, int32_t instruction, int32_t where, double seconds,
                        int32_t before);
 
+/* How collectives of one class go by our own schedule, where there is a choice: how they cut their arrays, and on which rings. */
+struct lowered_share {
+    int32_t slot; /* of its layout */
+    enum opcode whole;
+    enum ring_kind kind; /* that is asked for */
+    int64_t bytes;
+    struct collective_spec way; /* as collective_go_like() takes it */
+    bool one_ring;              /* through all chips of a box */
+};
+
 /* Sets what of a spec is the schedule: kind, rings, parts. It has the kind that is asked for, and the rings of its layout; `key` has
  * the slot and the whole collective. */
 int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_share key,

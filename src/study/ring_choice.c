@@ -95,7 +95,8 @@ int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct c
                      struct status *st)
 {
     spec->rings = c->choice.set.rings;
-    memcpy(spec->share, c->choice.share, sizeof spec->share);
+    if (c->choice.found.rings > 0)
+        collective_go_like(&c->choice.found, spec);
     for (int r = 0; r < spec->rings; r++)
         spec->ring[r] = &c->choice.set.ring[r];
     if (c->follows)
@@ -137,7 +138,7 @@ static int time_best(struct collective_job *c, const struct job *job, const stru
     int code = ring_choice_spec(c, mesh, &spec, st);
     if (code == 0)
         code = collective_best_share(c->collective, mesh->slice, &spec, time_s, st);
-    memcpy(c->choice.share, spec.share, sizeof spec.share);
+    c->choice.found = spec;
     return code;
 }
 
@@ -147,7 +148,7 @@ static int has_shares(struct collective_job *c, const struct job *job, const str
 {
     struct collective_spec spec = collective_job_spec(job);
     int code = ring_choice_spec(c, mesh, &spec, st);
-    return code < 0 ? code : collective_has_shares(c->collective, &spec);
+    return code < 0 ? code : collective_has_shares(c->collective, mesh->slice, &spec);
 }
 
 /* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
@@ -156,7 +157,8 @@ static int settle_schedule(struct collective_job *c, const struct job *job, cons
                            struct status *st)
 {
     struct ring_choice *choice = &c->choice;
-    int share[COLLECTIVE_RINGS], code = 1;
+    struct collective_spec lines;
+    int code = 1;
     double rings_s, lines_s;
     if (choice->other.rings == 0)
         code = has_shares(c, job, mesh, st);
@@ -169,12 +171,12 @@ static int settle_schedule(struct collective_job *c, const struct job *job, cons
     swap(choice);
     code = time_best(c, job, mesh, &lines_s, st);
     if (code == 0 && !(rings_s >= lines_s)) {
-        memcpy(share, choice->share, sizeof share);
+        lines = choice->found;
         swap(choice);
         code = time_best(c, job, mesh, &rings_s, st);
         if (lines_s <= rings_s * (1 + 1e-9)) {
             swap(choice);
-            memcpy(choice->share, share, sizeof share);
+            choice->found = lines;
         }
     }
     ring_set_free(&choice->other);
@@ -239,7 +241,7 @@ struct attempt {
     enum all_to_all all_to_all;
     enum pattern pattern;
     bool follows;
-    int share[COLLECTIVE_RINGS];
+    struct collective_spec found; /* of ring_choice */
     double time_s;
 };
 
@@ -251,7 +253,7 @@ static int take(struct collective_job *c, const struct mesh *mesh, const struct 
     c->pattern = attempt->pattern;
     c->follows = attempt->follows;
     c->uses_ring = c->collective->uses_ring || attempt->all_to_all == ALL_TO_ALL_RING;
-    memcpy(c->choice.share, attempt->share, sizeof c->choice.share);
+    c->choice.found = attempt->found;
     return open_form(c, mesh, attempt->form, st);
 }
 
@@ -274,7 +276,7 @@ static int try_one(struct collective_job *c, const struct job *job, struct attem
     best->time_s = time_s;
     best->kind = spec.kind;
     best->pattern = open ? spec.pattern : PATTERN_RINGS;
-    memcpy(best->share, spec.share, sizeof best->share);
+    best->found = spec;
     return 0;
 }
 

@@ -12,11 +12,11 @@
 #ifndef ICISIM_RING_CHOICE_H
 #define ICISIM_RING_CHOICE_H
 
+#include "collective/collective.h"
 #include "machine/ring_set.h"
 #include "study/result.h"
 
 struct collective_job;
-struct collective_spec;
 struct job;
 struct point;
 
@@ -29,10 +29,10 @@ enum ring_form {
 struct ring_choice {
     enum ring_form form; /* of `set` */
     struct ring_set set;
-    struct ring_set other;       /* the lines, as long as it is open which are faster */
-    int share[COLLECTIVE_RINGS]; /* of the set's rings (collective_spec); all 0: the array is cut equally */
-    bool settled, weighed;       /* weighed: by what they take with an array of that size */
-    int64_t *pair_elements;      /* ragged: as the set numbers the group, where the mesh does not; or NULL */
+    struct ring_set other;        /* the lines, as long as it is open which are faster */
+    struct collective_spec found; /* how it is fastest on the set's rings (collective_go_like()) */
+    bool settled, weighed;        /* weighed: by what they take with an array of that size */
+    int64_t *pair_elements;       /* ragged: as the set numbers the group, where the mesh does not; or NULL */
 };
 
 /* Finds the rings over c->axes, which c->choice gets. Errors: --all-axes where there are no lines, too many axes. */
