@@ -41,16 +41,19 @@ static struct result takes(struct point point, double time_s)
     return result;
 }
 
-/* v5e 4x4 has lines of 4. A chunk c = 4 MiB / w crosses a link in c, the slow one from chip 1 to 2 in 2c. By + it has
- * two to carry: the chip's own, done at a + 2c, then that of chip 0, done at 2a + 4c, which chip 2 passes on: 3a + 5c.
+/* v5e 4x4 has lines of 4. A chunk c = 4 MiB / w crosses a link in c, the slow one from chip 1 to 2 in 1.25c. By + it has
+ * two to carry: the chip's own, done at a + 1.25c, then that of chip 0, done at 2a + 2.5c, which chip 2 passes on: 3a + 3.5c.
  * bidi-half is the line algorithm, too. */
 static void a_slow_link(void)
 {
     double c = 4194304 / w;
-    takes(gather("4x4", RING_BIDI, "1,0:x+=0.5"), 3 * a + 5 * c);
-    takes(gather("4x4", RING_BIDI_HALF, "1,0:x+=50%"), 3 * a + 5 * c);
-    /* A tenth both ways: 2c becomes 20c. */
-    takes(gather("4x4", RING_BIDI, "1,0:x=0.1"), 3 * a + 21 * c);
+    takes(gather("4x4", RING_BIDI, "1,0:x+=0.8"), 3 * a + 3.5 * c);
+    takes(gather("4x4", RING_BIDI_HALF, "1,0:x+=80%"), 3 * a + 3.5 * c);
+    /* At half its speed it would be 3a + 5c: it is avoided as if it were dead, see below. At a tenth 3a + 21c. */
+    struct result result = takes(gather("4x4", RING_BIDI, "1,0:x+=0.5"), 5 * c + 2 * a);
+    CU_ASSERT_STRING_EQUAL(result.rerouted,
+                           "slow ones are avoided as if dead; rerouted: (1,0) to (2,0) by y+1 x+1 y-1");
+    takes(gather("4x4", RING_BIDI, "1,0:x=0.1"), 5 * c + 2 * a);
     /* The last of two counts, and 1 is what it was: 3a + 3c. */
     takes(gather("4x4", RING_BIDI, "1,0:x=0.1 1,0:x=1"), 3 * a + 3 * c);
 }
@@ -95,14 +98,14 @@ static void what_is_alike_still_folds(void)
     struct catalog catalog = {0};
     struct result result;
     struct status st = {0};
-    struct point point = gather("4x3", RING_UNI, "1,0:x+=0.5 1,1:x+=0.5 1,2:x+=0.5");
+    struct point point = gather("4x3", RING_UNI, "1,0:x+=0.995 1,1:x+=0.995 1,2:x+=0.995");
     point.machine.wrap = "all";
     OKAY(job_result(&point, &catalog, &result, &st), st);
     CU_ASSERT_STRING_EQUAL(result.fold, "4 of 12");
-    /* uni: every chunk passes the slow link but one, which ends there: 3 steps of 2c, and latencies. The first step of
-     * the slow link ends at a + 2c, and from then on it is never idle; the last chunk has to be passed on no more. */
-    NEAR(result.time_s, 3 * (a + 2 * 4194304 / w), 1e-9);
-    point.machine.link = "1,0:x+=0.5 1,1:x+=0.5";
+    /* uni: every chunk passes the slow link but one, which ends there: 3 steps of c/0.995, and latencies. The first step of
+     * the slow link ends at a + c/0.995, and from then on it is never idle; the last chunk has to be passed on no more. */
+    NEAR(result.time_s, 3 * (a + 4194304 / 0.995 / w), 1e-9);
+    point.machine.link = "1,0:x+=0.995 1,1:x+=0.995";
     OKAY(job_result(&point, &catalog, &result, &st), st);
     CU_ASSERT_STRING_EQUAL(result.fold, "");
     catalog_free(&catalog);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "engine/timing.h"
 #include "numbers/call.h"
 #include "settings/option.h"
 #include "study/module_options.h"
@@ -173,7 +174,7 @@ static void print_axes(struct collective_job *c, const struct job *job)
     }
 }
 
-static int collective_open(struct job *job, struct status *st)
+static int open_as_is(struct job *job, struct status *st)
 {
     const struct point *point = job->point;
     struct collective_job *c = job->state;
@@ -303,6 +304,49 @@ static int collective_describe(const struct job *job, const struct trace *trace,
         RESULT_PUT(result->exact_id, formula_find(formula_exact, &formula, &result->formula_exact_s));
     RESULT_PUT(result->rule_id, formula_find(formula_rules, &formula, &result->formula_rule_s));
     return 0;
+}
+
+/* What the collective takes alone, on the rings of its own choice. */
+static int time_alone(struct job *job, double *time_s, struct status *st)
+{
+    struct program program;
+    program_init(&program, &job->machine.slice);
+    int code = collective_job_append(job, true, &program, -1, NULL, st);
+    if (code == 0)
+        code = program_time(&program, time_s, st);
+    program_free(&program);
+    return code;
+}
+
+/* The job anew, on a machine as it is or without its slow links. */
+static int reopen(struct job *job, bool avoids, struct status *st)
+{
+    collective_close(job->state);
+    memset(job->state, 0, sizeof(struct collective_job));
+    machine_close(&job->machine);
+    int code = machine_open(&job->machine, job->point, job->catalog, st);
+    if (code == 0 && avoids)
+        code = machine_avoid_slow_links(&job->machine, job->point, st);
+    return code < 0 ? code : open_as_is(job, st);
+}
+
+/* Slow links are passed, or avoided as dead ones are, whichever is faster. */
+static int collective_open(struct job *job, struct status *st)
+{
+    struct collective_job *c = job->state;
+    struct status unused = {0};
+    double passed_s, avoided_s = INFINITY;
+    int code = open_as_is(job, st);
+    if (code < 0 || !machine_has_slow_links(&job->machine))
+        return code;
+    code = time_alone(job, &passed_s, st);
+    if (code < 0)
+        return code;
+    if (reopen(job, true, &unused) < 0 || time_alone(job, &avoided_s, &unused) < 0 ||
+        avoided_s >= passed_s * (1 - 1e-9))
+        code = reopen(job, false, st);
+    c->choice.weighed = true;
+    return code;
 }
 
 static const char *collective_variants(const struct point *point, const char **values)

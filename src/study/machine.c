@@ -335,6 +335,31 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     return code < 0 ? code : 0;
 }
 
+static bool is_slow(const struct slice *slice, int link)
+{
+    return slice_is_link(slice, link) && slice_link_Bps(slice, link) < slice->link_Bps * (1 - 1e-9);
+}
+
+bool machine_has_slow_links(const struct machine *machine)
+{
+    const struct slice *slice = &machine->slice;
+    for (int link = 0; link < slice_link_ids(slice) && slice->link; link++)
+        if (is_slow(slice, link))
+            return true;
+    return false;
+}
+
+int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct status *st)
+{
+    int code = 0;
+    for (int link = 0; link < slice_link_ids(&machine->slice) && code == 0; link++)
+        if (is_slow(&machine->slice, link))
+            code = slice_kill_link(&machine->slice, link, st);
+    machine->avoids = true;
+    mesh_free(&machine->mesh);
+    return code < 0 ? code : lay_mesh(machine, point, st);
+}
+
 void machine_close(struct machine *machine)
 {
     mesh_free(&machine->mesh);

@@ -55,10 +55,14 @@ struct machine {
     const struct chip *chip;
     struct slice slice;
     struct mesh mesh;
+    bool avoids; /* links that are slower than as built are taken as dead */
 };
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
+/* Does a machine have links that are alive and slower than as built? And the same machine without them: nothing passes them. */
+bool machine_has_slow_links(const struct machine *machine);
+int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct status *st);
 /* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);

@@ -92,6 +92,8 @@ int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct 
     char *line = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&line, &bytes);
+    if (out && job->machine.avoids)
+        fputs("slow ones are avoided as if dead; ", out);
     int lines = out ? print_lines(&job->machine.mesh, out, st) : status_nomem(st);
     int code = lines < 0 ? lines : print_detours(&job->program, lines > 0 ? "; " : "", out, st);
     if (out && !text_end(out, &line) && code == 0)

@@ -164,7 +164,7 @@ static int settle_schedule(struct collective_job *c, const struct job *job, cons
         code = has_shares(c, job, mesh, st);
     if (code < 0)
         return code;
-    choice->weighed = code;
+    choice->weighed |= code;
     if (choice->other.rings == 0)
         return choice->weighed ? time_best(c, job, mesh, NULL, st) : 0;
     rings_s = ring_choice_ideal_s(c, job);
