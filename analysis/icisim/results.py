@@ -55,6 +55,11 @@ class Result:
         self._write("trace", path)
         return os.fspath(path)
 
+    def html(self, path: str | os.PathLike[str]) -> str:
+        """Writes a page for a browser: time breakdown, timeline, use of links, collectives. Returns the path."""
+        _native.program(*_native.command_line("run", self.options, "--html", os.fspath(path)))
+        return os.fspath(path)
+
     def _csv(self, what: str) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "out.csv")

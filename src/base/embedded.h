@@ -15,5 +15,6 @@ extern const struct embedded_file embedded_chips[];     /* topologies/ */
 extern const struct embedded_file embedded_workloads[]; /* models of workloads/ that checks run */
 extern const struct embedded_file embedded_published[]; /* analysis/published/ */
 extern const struct embedded_file embedded_choices[];   /* topologies/xla/, the newest last */
+extern const struct embedded_file embedded_page[];      /* analysis/page/page.html */
 
 #endif

@@ -46,3 +46,37 @@ int gzip_unpack(struct file *file, struct status *st)
     file_free(&packed);
     return code;
 }
+
+static void write_base64(const unsigned char *bytes, size_t count, FILE *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < count; i += 3) {
+        size_t left = count - i;
+        unsigned three = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0u);
+        putc(digits[three >> 18], out);
+        putc(digits[three >> 12 & 63], out);
+        putc(left > 1 ? digits[three >> 6 & 63] : '=', out);
+        putc(left > 2 ? digits[three & 63] : '=', out);
+    }
+}
+
+int gzip_write_base64(const char *text, size_t bytes, FILE *out, struct status *st)
+{
+    enum { WINDOW_GZIP = 15 + 16, MEMORY = 8 };
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)text, .avail_in = (uInt)bytes};
+    if (bytes > FILE_BYTES_MAX)
+        return status_fail(st, STATUS_LIMIT, "%zu bytes are too many for a page", bytes);
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+        return status_nomem(st);
+    size_t room = deflateBound(&stream, bytes);
+    unsigned char *packed = malloc(room);
+    stream.next_out = packed;
+    stream.avail_out = (uInt)room;
+    if (packed && deflate(&stream, Z_FINISH) == Z_STREAM_END)
+        write_base64(packed, room - stream.avail_out, out);
+    else
+        status_nomem(st);
+    deflateEnd(&stream);
+    free(packed);
+    return st->code;
+}

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "faces/api.h"
-#include "report/module_print.h"
 #include "report/report.h"
 #include "study/job.h"
 #include "study/result.h"
@@ -122,39 +121,7 @@ void icisim_point_cancel(struct icisim_point *point)
     atomic_store(&point->cancelled, true);
 }
 
-static int write_trace(const struct job *job, const struct run *run, FILE *out, struct status *st)
-{
-    return report_trace(job, run, (struct trace_part){0}, out, st);
-}
-
-static int write_links(const struct job *job, const struct run *run, FILE *out, struct status *st)
-{
-    return report_links(&job->program, run->result.time_s, &(struct csv_writer){.output.file = out}, st);
-}
-
-static int write_instructions(const struct job *job, const struct run *run, FILE *out, struct status *st)
-{
-    struct module_rows rows = {0};
-    const struct module_job *module = module_job_of(job);
-    if (!module)
-        return status_fail(st, STATUS_INPUT, "only a module or a model has instructions");
-    if (module_rows_init(&rows, module, run, st) == 0)
-        module_write(&rows, &(struct csv_writer){.output.file = out});
-    module_rows_free(&rows);
-    return st->code;
-}
-
-/* What can be written of a run, by the names of the program's options. */
-static const struct writer {
-    const char *name;
-    enum record record;
-    int (*write)(const struct job *job, const struct run *run, FILE *out, struct status *st);
-} writers[] = {{"trace", RECORD_ALL, write_trace},
-               {"links", RECORD_NONE, write_links},
-               {"instructions", RECORD_NONE, write_instructions},
-               {NULL}};
-
-static int run_and_write(struct icisim_point *point, const struct writer *writer, FILE *out,
+static int run_and_write(struct icisim_point *point, const struct run_writer *writer, FILE *out,
                          struct status *st)
 {
     struct point said;
@@ -168,7 +135,7 @@ static int run_and_write(struct icisim_point *point, const struct writer *writer
     if (code == 0)
         code = job_run(&batch.job, writer->record, &batch.run, st);
     if (code == 0)
-        code = writer->write(&batch.job, &batch.run, out, st);
+        code = writer->write(&batch.job, &batch.run, (struct trace_part){0}, out, st);
     batch_close(&batch);
     settings_locate(&point->settings, st);
     return code;
@@ -179,7 +146,7 @@ int icisim_point_write(struct icisim_point *point, const char *what, const char 
 {
     struct api_call call = api_begin();
     struct output output = {0};
-    const struct writer *writer = writers;
+    const struct run_writer *writer = run_writers;
     while (writer->name && strcmp(writer->name, what) != 0)
         writer++;
     int code = writer->name

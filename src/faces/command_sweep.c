@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/workers.h"
 #include "faces/command.h"
 #include "faces/progress.h"
@@ -23,6 +24,7 @@
 #include "faces/search.h"
 #include "faces/slurm.h"
 #include "faces/sweep_file.h"
+#include "report/page.h"
 #include "settings/option.h"
 #include "study/budget.h"
 #include "study/job.h"
@@ -210,6 +212,27 @@ static int open_file(struct sweep *sweep, const struct settings *settings, struc
     return code < 0 ? rows_fail_open("csv", &own, st) : 0;
 }
 
+/* The rows of the CSV as a page. */
+static int write_page(const struct settings *settings, struct status *st)
+{
+    struct file rows = {0};
+    struct output page = {0};
+    const char *csv = settings_text(settings, "csv");
+    int code = file_read(&rows, csv, st);
+    if (code == 0)
+        code = rows_open(settings, "html", &page, st);
+    if (code == 0) {
+        page_begin(page.file);
+        code = page_block(page.file, "rows", rows.text, rows.bytes, st);
+        page_end(page.file);
+    }
+    if (code == 0)
+        code = output_commit(&page, st);
+    output_abandon(&page);
+    file_free(&rows);
+    return code;
+}
+
 /* A search does not simulate every point, so that there are no rows to go on from: --resume does not apply
  * (settings/conflicts.c). */
 static int run(struct sweep *sweep, const struct settings *settings, struct status *st)
@@ -223,6 +246,8 @@ static int run(struct sweep *sweep, const struct settings *settings, struct stat
         code = searches ? status_fail(st, STATUS_STOPPED, "stopped; nothing is written") : stop(sweep, st);
     if (code == 0)
         code = sweep_file_commit(&sweep->file, st);
+    if (code == 0 && settings_text(settings, "html"))
+        code = write_page(settings, st);
     if (code == 0 && sweep->ranking.top)
         code = ranking_print(&sweep->ranking, stdout, st);
     return code < 0 || searches ? code : summarise(sweep, st);
@@ -276,6 +301,9 @@ static int sweep(struct settings *settings, struct status *st)
     int jobs = settings_integer(settings, "jobs");
     if (jobs < 1 || jobs > WORKERS_MAX)
         return status_fail(st, STATUS_INPUT, "-j %d: write 1 to %d", jobs, WORKERS_MAX);
+    if (settings_text(settings, "html") &&
+        (!settings_text(settings, "csv") || rows_take_stdout(settings, "csv")))
+        return status_fail(st, STATUS_INPUT, "--html shows what is in the CSV; give --csv a file, too");
     struct sweep *sweep = calloc(1, sizeof *sweep);
     if (!sweep)
         return status_nomem(st);

@@ -12,6 +12,7 @@
 #include "faces/rows.h"
 #include "report/memory_print.h"
 #include "report/module_print.h"
+#include "report/page.h"
 #include "report/report.h"
 #include "study/budget.h"
 
@@ -22,7 +23,7 @@ static const char *const file_names[OUTPUTS_FILES] = {
 /* Steps are shown without what they wait for where the single times are too many to keep. */
 static enum record recorded(const struct outputs *outputs)
 {
-    return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file ? RECORD_ALL
+    return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file || outputs->page.file ? RECORD_ALL
            : outputs->steps                                          ? RECORD_FEW
                                                                      : RECORD_NONE;
 }
@@ -91,8 +92,10 @@ static int show(struct outputs *outputs, int64_t index, struct status *st)
     if (code == 0 && file[OUTPUTS_TRACE].file)
         code = write_trace(job, run,
                            (struct trace_part){settings_integer(settings, "trace-chips"),
-                                               settings_text(settings, "trace-window")},
+                                               settings_text(settings, "trace-window"), 0},
                            &file[OUTPUTS_TRACE], st);
+    if (code == 0 && outputs->page.file && index < PAGE_POINTS)
+        code = page_run(outputs->page.file, job, run, index, st);
     if (code == 0 && file[OUTPUTS_LINKS].file)
         code = report_links(&job->program, run->result.time_s,
                             &(struct csv_writer){.output = file[OUTPUTS_LINKS]}, st);
@@ -267,18 +270,47 @@ int outputs_open(struct outputs *outputs, struct status *st)
         outputs->file ? rows_open(outputs->grid.settings, "csv", &outputs->csv.output, st) : status_nomem(st);
     for (int f = 0; f < OUTPUTS_FILES && code == 0; f++)
         code = open_files(outputs, f, st);
+    if (code == 0)
+        code = rows_open(outputs->grid.settings, "html", &outputs->page, st);
+    if (code == 0 && outputs->page.file)
+        page_begin(outputs->page.file);
     return code;
+}
+
+/* The rows of all points. */
+static int write_rows(const struct outputs *outputs, struct csv_writer *csv, struct status *st)
+{
+    int code = 0;
+    columns_write_names(csv);
+    for (int64_t i = 0; i < outputs->grid.points && code == 0; i++)
+        code = rows_write(csv, &outputs->grid, i, &outputs->result[i], st);
+    return code;
+}
+
+/* The rows end the page. */
+static int finish_page(struct outputs *outputs, struct status *st)
+{
+    char *text = NULL;
+    size_t bytes;
+    struct csv_writer csv = {.output.file = open_memstream(&text, &bytes)};
+    if (!csv.output.file)
+        return status_nomem(st);
+    int code = write_rows(outputs, &csv, st);
+    if (!text_end(csv.output.file, &text))
+        return status_nomem(st);
+    if (code == 0)
+        code = page_block(outputs->page.file, "rows", text, bytes, st);
+    free(text);
+    page_end(outputs->page.file);
+    return code < 0 ? code : output_commit(&outputs->page, st);
 }
 
 int outputs_commit(struct outputs *outputs, struct status *st)
 {
     const struct grid *grid = &outputs->grid;
-    bool writes = outputs->csv.output.file && outputs->result;
-    int code = 0;
-    if (writes)
-        columns_write_names(&outputs->csv);
-    for (int64_t i = 0; i < grid->points && writes && code == 0; i++)
-        code = rows_write(&outputs->csv, grid, i, &outputs->result[i], st);
+    int code = outputs->csv.output.file && outputs->result ? write_rows(outputs, &outputs->csv, st) : 0;
+    if (code == 0 && outputs->page.file && outputs->result)
+        code = finish_page(outputs, st);
     if (code == 0)
         code = csv_commit(&outputs->csv, st);
     for (int64_t i = 0; i < grid->points; i++)
@@ -290,6 +322,7 @@ int outputs_commit(struct outputs *outputs, struct status *st)
 void outputs_close(struct outputs *outputs)
 {
     csv_abandon(&outputs->csv);
+    output_abandon(&outputs->page);
     for (int64_t i = 0; i < outputs->grid.points && outputs->file; i++)
         for (int f = 0; f < OUTPUTS_FILES; f++)
             output_abandon(&outputs->file[i][f]);

@@ -262,8 +262,9 @@ static struct shown choose(const struct events *events, const struct perfetto_op
         shown.first++;
     while (options->to_s > 0 && shown.end > shown.first && events->event[shown.end - 1].start_ps >= to_ps)
         shown.end--;
-    if (!options->whole && shown.end - shown.first > PERFETTO_EVENTS)
-        shown.end = shown.first + PERFETTO_EVENTS;
+    int64_t most = options->most > 0 ? options->most : PERFETTO_EVENTS;
+    if (!options->whole && shown.end - shown.first > most)
+        shown.end = shown.first + most;
     return shown;
 }
 

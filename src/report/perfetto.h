@@ -45,7 +45,8 @@ enum { PERFETTO_CHIPS = 8, PERFETTO_EVENTS = 300000 };
 struct perfetto_options {
     int chips;                   /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
     double from_s, to_s;         /* events that start in between; both 0: from the start on ... */
-    bool whole;                  /* ... to the end; else PERFETTO_EVENTS at most */
+    bool whole;                  /* ... to the end; else PERFETTO_EVENTS at most, or ... */
+    int64_t most;                /* ... as many as this, unless it is 0 */
     const struct result *result; /* what was run, for otherData; or NULL */
     const struct module *module; /* whose instructions the ops are, which have an op_name; or NULL */
     const int32_t *instruction;  /* [ops] of it; -1: none */

@@ -36,9 +36,20 @@ int report_steps(const struct run *run, FILE *out, struct status *st);
 struct trace_part {
     int chips; /* 0: as many as it takes by itself */
     const char *window;
+    int64_t most; /* events, instead of PERFETTO_EVENTS; 0: as many */
 };
 int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
                  struct status *st);
+/* What can be written of a run, by the names of the options that write it; a list that ends with a row without a name. */
+struct run_writer {
+    const char *name;
+    enum record record; /* what it needs of the trace */
+    bool of_module;
+    int (*write)(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                 struct status *st);
+};
+extern const struct run_writer run_writers[];
+
 /* Is a window one of those? */
 int report_window(const char *window, double *from_s, double *to_s, struct status *st);
 int report_critical(const struct run *run, FILE *out, struct status *st);

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "metrics/metrics.h"
 #include "report/critical_print.h"
+#include "report/module_print.h"
 #include "report/perfetto.h"
 #include "report/report.h"
 #include "study/module_job.h"
@@ -58,6 +59,7 @@ int report_trace(const struct job *job, const struct run *run, struct trace_part
     const struct perfetto_options options = {.chips = part.chips,
                                              .from_s = from_s,
                                              .to_s = to_s,
+                                             .most = part.most,
                                              .whole = part.window && strcmp(part.window, "all") == 0,
                                              .result = &run->result,
                                              .module = module ? &module->module : NULL,
@@ -111,3 +113,29 @@ int report_links(const struct program *program, double time_s, struct csv_writer
     free(bytes);
     return code;
 }
+
+static int write_links(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                       struct status *st)
+{
+    (void)part;
+    return report_links(&job->program, run->result.time_s, &(struct csv_writer){.output.file = out}, st);
+}
+
+static int write_instructions(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
+                              struct status *st)
+{
+    (void)part;
+    struct module_rows rows = {0};
+    const struct module_job *module = module_job_of(job);
+    if (!module)
+        return status_fail(st, STATUS_INPUT, "only a module or a model has instructions");
+    if (module_rows_init(&rows, module, run, st) == 0)
+        module_write(&rows, &(struct csv_writer){.output.file = out});
+    module_rows_free(&rows);
+    return st->code;
+}
+
+const struct run_writer run_writers[] = {{"trace", RECORD_ALL, false, report_trace},
+                                         {"links", RECORD_NONE, false, write_links},
+                                         {"instructions", RECORD_NONE, true, write_instructions},
+                                         {NULL, RECORD_NONE, false, NULL}};

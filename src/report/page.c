@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "report/page.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "base/gzip.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "study/module_job.h"
+
+/* Where the data goes. */
+static const char mark[] = "<!--data-->";
+
+void page_begin(FILE *page)
+{
+    const char *text = embedded_page[0].text;
+    fwrite(text, 1, (size_t)(strstr(text, mark) - text), page);
+}
+
+void page_end(FILE *page)
+{
+    fputs(strstr(embedded_page[0].text, mark) + strlen(mark), page);
+}
+
+int page_block(FILE *page, const char *name, const char *text, size_t bytes, struct status *st)
+{
+    fprintf(page, "<script type=\"application/gzip\" id=\"%s\">", name);
+    int code = gzip_write_base64(text, bytes, page, st);
+    fputs("</script>\n", page);
+    return code;
+}
+
+int page_run(FILE *page, const struct job *job, const struct run *run, int64_t index, struct status *st)
+{
+    const struct trace_part part = {.chips = 1, .most = PAGE_EVENTS};
+    for (const struct run_writer *writer = run_writers; writer->name && st->code == 0; writer++) {
+        char name[40], *text = NULL;
+        size_t bytes;
+        FILE *out = open_memstream(&text, &bytes);
+        if (!out)
+            return status_nomem(st);
+        snprintf(name, sizeof name, "%s-%" PRId64, writer->name, index);
+        bool applies = !writer->of_module || module_job_of(job);
+        int code = applies ? writer->write(job, run, part, out, st) : 0;
+        if (!text_end(out, &text))
+            return status_nomem(st);
+        if (code == 0 && applies)
+            page_block(page, name, text, bytes, st);
+        free(text);
+    }
+    return st->code;
+}

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""--html in a real Chromium: it loads from disk and asks no network, zooms, tells, searches, sorts, filters. Skipped where there is
+neither playwright nor a chromium (CHROMIUM names one)."""
+
+import os
+import re
+import shutil
+
+import icisim
+import pytest
+
+sync_api = pytest.importorskip("playwright.sync_api")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    if not CHROMIUM:
+        pytest.skip("no chromium here")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def show(browser):
+    """Opens a page, and sees to it that nothing goes wrong on it, nor to the network."""
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    wrong, asked = [], []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("request", lambda request: asked.append(request.url))
+
+    def go(path):
+        page.goto(path.as_uri())
+        page.wait_for_selector("body[data-ready]", timeout=60000)
+        return page
+
+    yield go
+    assert not wrong and all(url.startswith(("file:", "data:")) for url in asked)
+    if os.environ.get("ICISIM_PICTURES"):
+        page.screenshot(path=os.path.join(os.environ["ICISIM_PICTURES"], "page.png"), full_page=True)
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "model.html"
+    icisim.program("run", "llama-8b.yaml" if os.path.exists("llama-8b.yaml") else "workloads/llama-8b.yaml", "--html", path)
+    return path
+
+
+def window(page):
+    return [float(page.eval_on_selector("canvas", f"c => c.dataset.{name}")) for name in ("from", "to")]
+
+
+def test_model(show, model):
+    assert model.stat().st_size < 5_000_000
+    page = show(model)
+    assert "llama-8b.yaml takes 514.7 ms on v5p 4x4x4" in page.inner_text("#answer")
+    assert int(re.search(r"(\d+) spans", page.inner_text("#main"))[1]) > 5000
+    assert "equal layers" in page.inner_text("#main")
+    assert page.locator("svg.waterfall rect").count() >= 2 and page.locator("svg.torus line").count() == 64 * 6
+    # zoom in the middle, then pan
+    box = page.locator("canvas").bounding_box()
+    before = window(page)
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 30)
+    page.mouse.wheel(0, -600)
+    page.wait_for_function("w => +document.querySelector('canvas').dataset.to < w", arg=before[1])
+    zoomed = window(page)
+    assert before[0] < zoomed[0] < zoomed[1] < before[1]
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2 - 200, box["y"] + 30)
+    page.mouse.up()
+    assert window(page)[0] > zoomed[0]
+    # what is under the mouse: somewhere along a row there is a span
+    for x in range(200, int(box["width"]), 25):
+        page.mouse.move(box["x"] + x, box["y"] + 30)
+        if page.locator("#hover").is_visible():
+            break
+    assert re.search(r"from .*s", page.inner_text("#hover"))
+    # search
+    page.fill("input.search", "all-gather")
+    assert int(page.inner_text(".found").split()[0]) > 10
+    page.fill("input.search", "no such name")
+    assert page.inner_text(".found").split()[0] == "0"
+    # the table of collectives: filter, and sort by a column
+    table = page.locator("div.scroll table").first
+    rows = table.locator("tbody tr").count()
+    page.locator("input.filter").first.fill("reduce-scatter")
+    assert 0 < table.locator("tbody tr").count() < rows
+
+
+def test_many_spans(show, tmp_path):
+    """As many events as a page has, about 100,000: the first picture is there soon."""
+    icisim.program("run", "workloads/llama-8b.yaml", "--unroll", "--html", tmp_path / "m.html")
+    assert (tmp_path / "m.html").stat().st_size < 5_000_000
+    page = show(tmp_path / "m.html")
+    spans, ready = int(re.search(r"(\d+) spans", page.inner_text("#main"))[1]), float(page.eval_on_selector("body", "b => b.dataset.ready"))
+    print(f"{spans} spans, {ready:.0f} ms")
+    assert 30_000 < spans <= 100_000
+
+
+def test_points(show, tmp_path):
+    icisim.program("run", "all-gather", "--slice", "4x4", "--size", "64MiB", "--ring", "uni,bidi,bidi-half", "--html", tmp_path / "p.html")
+    page = show(tmp_path / "p.html")
+    assert "all-gather of 67.11 MB: the fastest of 3 takes 705.1 us, with ring bidi" in page.inner_text("#answer")
+    page.locator("tbody tr").first.click()
+    page.wait_for_function("document.querySelectorAll('svg.torus line').length == 48")  # 2 (3 4 + 4 3) one-way links
+    page.locator("svg.torus line").first.hover(force=True)
+    assert "chip 0" in page.inner_text("#hover")
+
+
+def test_search(show, tmp_path):
+    icisim.program("sweep", "workloads/llama-8b.yaml", "--chip", "v5p", "--chips", "16", "--mesh", "all", "--csv", tmp_path / "s.csv",
+                   "--html", tmp_path / "s.html")
+    page = show(tmp_path / "s.html")
+    assert page.locator("svg.scatter").count() == 1 and page.locator("svg.scatter").first.locator("circle").count() > 100
+    page.locator("th", has_text="time_s").first.click()
+    times = page.locator("tbody tr").first.inner_text()
+    page.locator("th", has_text="time_s").first.click()
+    assert page.locator("tbody tr").first.inner_text() != times
+    page.locator("input.filter").first.fill("fsdp=16")
+    assert 0 < page.locator("tbody tr").count() < 198
+
+
+def test_result_html(show, tmp_path):
+    path = icisim.run("all-reduce", slice="2x4", size="3MB")[0].html(tmp_path / "r.html")
+    assert "all-reduce of 3 MB takes" in show(tmp_path / "r.html").inner_text("#answer") and path.endswith("r.html")
+
+
+def test_refused(tmp_path):
+    for line in (["sweep", "all-gather", "--slice", "4x4", "--size", "1MiB", "--html", tmp_path / "x.html"],
+                 ["run", "all-gather", "--slice", "4x4", "--size", "1MiB", "--html", tmp_path / "none" / "x.html"]):
+        with pytest.raises(icisim.Error, match="--html"):
+            icisim.program(*line)
+    assert not list(tmp_path.iterdir())
