@@ -105,3 +105,12 @@ for window in 30us:10us 5 1:2 lines; do
     said=$("$icisim" "${net[@]}" --trace-window $window 2>&1) && fail "--trace-window $window"
     [[ "$said" == *--trace-window* ]] || fail "--trace-window $window: $said"
 done
+
+# A page: its blocks unpack to what the program writes elsewhere; it asks no network.
+page=(run all-gather --slice 4x4 --size 3MB --ring uni,bidi)
+"$icisim" "${page[@]}" --html "$folder/page.html" --csv "$folder/page.csv" --links "$folder/page-links.csv" >/dev/null
+block() { sed -n "s|^.*id=\"$1\">\(.*\)</script>\$|\1|p" "$folder/page.html" | base64 -d | gunzip; }
+cmp <(block rows) "$folder/page.csv" || fail "the rows of a page"
+cmp <(block links-1) "$folder/page-links-bidi.csv" || fail "the links of a page"
+block trace-0 | python3 -c 'import json, sys; assert json.load(sys.stdin)["otherData"]["ring"] == "uni"' || fail "the trace of a page"
+! grep -E '(src|href)=.?https?:' "$folder/page.html" || fail "a page asks the network"

@@ -114,7 +114,7 @@ def run(op: str | list[str], *, executor: concurrent.futures.Executor | None = N
 
 
 def _fits(result: Result) -> bool:
-    return (result.memory_bytes or 0) <= _native.hbm_bytes(result.chip, result.profile or "spec")
+    return result.memory_fit != "over"
 
 
 def _shard(line: list[str]) -> str:
