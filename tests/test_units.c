@@ -225,7 +225,7 @@ static void names_are_near(void)
     CU_ASSERT_STRING_EQUAL(text_nearest("V5E", names, text), "the nearest is v5e");
     CU_ASSERT_STRING_EQUAL(text_nearest("all", names, text), "the nearest are all-gather, all-reduce");
     CU_ASSERT_STRING_EQUAL(text_nearest("all_gahter", names, text),
-                           "the nearest is all-gather"); /* 2 edits */
+                           "the nearest is all-gather");                                 /* 2 edits */
     CU_ASSERT_STRING_EQUAL(text_nearest("Trillium", names, text), "the nearest is v6e"); /* a synonym */
     CU_ASSERT_STRING_EQUAL(text_nearest("ironwood", names, text), /* of a name that is not among them */
                            "known are v2, v3, v4, v5e, v5p, v6e, all-gather, all-reduce");

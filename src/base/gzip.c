@@ -52,7 +52,8 @@ static void write_base64(const unsigned char *bytes, size_t count, FILE *out)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     for (size_t i = 0; i < count; i += 3) {
         size_t left = count - i;
-        unsigned three = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) | (left > 2 ? bytes[i + 2] : 0u);
+        unsigned three = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                         (left > 2 ? bytes[i + 2] : 0u);
         putc(digits[three >> 18], out);
         putc(digits[three >> 12 & 63], out);
         putc(left > 1 ? digits[three >> 6 & 63] : '=', out);
@@ -66,7 +67,8 @@ int gzip_write_base64(const char *text, size_t bytes, FILE *out, struct status *
     z_stream stream = {.next_in = (unsigned char *)(uintptr_t)text, .avail_in = (uInt)bytes};
     if (bytes > FILE_BYTES_MAX)
         return status_fail(st, STATUS_LIMIT, "%zu bytes are too many for a page", bytes);
-    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY, Z_DEFAULT_STRATEGY) != Z_OK)
+    if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, WINDOW_GZIP, MEMORY, Z_DEFAULT_STRATEGY) !=
+        Z_OK)
         return status_nomem(st);
     size_t room = deflateBound(&stream, bytes);
     unsigned char *packed = malloc(room);

@@ -24,8 +24,8 @@ static const char *const file_names[OUTPUTS_FILES] = {
 static enum record recorded(const struct outputs *outputs)
 {
     return outputs->critical || outputs->file[0][OUTPUTS_TRACE].file || outputs->page.file ? RECORD_ALL
-           : outputs->steps                                          ? RECORD_FEW
-                                                                     : RECORD_NONE;
+           : outputs->steps                                                                ? RECORD_FEW
+                                                                                           : RECORD_NONE;
 }
 
 /* Is every op shown, or every instruction? Of a trace equal layers need not be, unless it is to have them all. */

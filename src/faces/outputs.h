@@ -30,7 +30,7 @@ struct outputs {
     struct catalog catalog;
     struct result *result; /* [grid.points] */
     struct csv_writer csv;
-    struct output page; /* HTML of all points */
+    struct output page;                   /* HTML of all points */
     struct output (*file)[OUTPUTS_FILES]; /* [grid.points], open where they are asked for */
     bool table;                           /* stdout is for people: no file is written there */
     bool steps, critical, collectives, memory, gains;
