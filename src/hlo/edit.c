@@ -2,7 +2,9 @@
 #include "hlo/edit.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 
@@ -173,9 +175,28 @@ void edit_replace(struct edit *edit, int32_t instruction, int32_t now)
     edit->now[instruction] = now;
 }
 
+/* What a pass adds without a name is "constant.586", by its index (module_add()), as is what was copied and was 586th in an
+ * earlier module: of two such names in a computation the copied one, which may stand before or after, is made longer. */
+static void part_names(struct module *to)
+{
+    for (int32_t at = 0; at < to->instructions && to->error == 0; at++) {
+        char longer[128];
+        const char *name = module_word(to, to->instruction[at].name), *number = strrchr(name, '.');
+        int64_t other = number && number[1] ? strtoll(number + 1, NULL, 10) : -1;
+        if (other < 0 || other >= to->instructions || other == at ||
+            to->instruction[other].computation != to->instruction[at].computation ||
+            strcmp(module_word(to, to->instruction[other].name), name) != 0)
+            continue;
+        snprintf(longer, sizeof longer, "%.100s.%d", name, (int)at);
+        int32_t word = module_name(to, longer, -1);
+        to->instruction[at].name = word;
+    }
+}
+
 int edit_close(struct edit *edit, int code, struct status *st)
 {
     const struct module *from = edit->from;
+    part_names(edit->to);
     for (int32_t c = 0; c < from->computations && edit->to->error == 0; c++)
         if (edit->computation[c] != EDIT_GONE)
             edit->to->computation[edit->computation[c]].root = edit->now[from->computation[c].root];

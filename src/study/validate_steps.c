@@ -181,7 +181,9 @@ static int check_table(struct checks *checks, const struct csv_table *table, enu
         row.chip = catalog_chip(&catalog, cell(&row, "chip"), profile, st);
         row.fitted = row.chip && is_fitted_on(row.chip, cell(&row, "id"));
         if (!row.chip || check_row(checks, &row, st) < 0)
-            code = status_prefix(st, "%s:%d: ", table->file, table->line[i]);
+            code = strncmp(st->text, table->file, strlen(table->file)) == 0 /* it says where */
+                       ? st->code
+                       : status_prefix(st, "%s:%d: ", table->file, table->line[i]);
     }
     catalog_free(&catalog);
     return code;
