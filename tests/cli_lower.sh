@@ -78,6 +78,10 @@ grep -l '^model:' ../../../workloads/*.yaml | while read -r workload; do
     "$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail "$workload: the second text is another"
 done
 
+# What passes add to an overlapped transformer has names of its own, so that its text can be read.
+"$icisim" lower ../../../workloads/llama-8b.yaml --chip v5p --slice 2x2x4 --mesh fsdp=4,tp=4 --strategy bidi --layers 2 >"$scratch/lowered.hlo"
+"$icisim" lower "$scratch/lowered.hlo" | cmp - "$scratch/lowered.hlo" || fail 'an overlapped transformer cannot be read'
+
 # refusals: one line with the cure, status 2
 refuse() {
     local want=$1 said
