@@ -33,7 +33,6 @@
  *       mxu_tile: 128
  *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half (bidi-half if left out)
  *       algorithm: xla                     # where neither --algorithm nor a ring is named: schedule (if left out) | xla
- *       collective_queue: sparsecore       # asynchronous collectives are on a queue of their own; or tensorcore (if left out)
  *
  * What a file does not know is NaN (numbers), 0 (whole numbers) and fails where it is needed.
  *
@@ -100,7 +99,7 @@ struct chip {
     struct chip_offers offers;
     enum chip_wrap wrap;
     enum chip_twist twist;
-    const char *ring, *algorithm, *collective_queue; /* words */
+    const char *ring, *algorithm; /* words */
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
     double step_efficiency; /* of products inside a step, whatever their size; NaN: as alone */
