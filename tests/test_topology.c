@@ -190,7 +190,7 @@ static void folded_is_unfolded(void)
         struct result folded, whole;
         struct status st;
         options option = {{"op", ops[i / 2]}, {"chip", "v5p"},        {"slice", "3x3x6_twisted"},
-                          {"wrap", "all"},        {"link", links[i % 2]}, {"size", "3MB"}};
+                          {"wrap", "all"},    {"link", links[i % 2]}, {"size", "3MB"}};
         OKAY(run_point(option, "event", &folded, &st), st);
         CU_ASSERT_EQUAL(strncmp(folded.fold, "1 of", 4) == 0, i % 2 == 0);
         OKAY(run_point(option, "simgrid", &whole, &st), st);

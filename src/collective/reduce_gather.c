@@ -102,9 +102,8 @@ static int build(const struct collective_spec *spec, struct program *program, en
         walk_twist(&walk);
     struct phase phase = {.combine = spec->combine == COMBINE_COPY ? COMBINE_SUM : spec->combine,
                           .setup_s = spec->setup_s};
-    int32_t end =
-        reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER,
-                            id != COLLECTIVE_REDUCE_SCATTER, after != NULL, before);
+    int32_t end = reduce_gather_write(&walk, phase, id != COLLECTIVE_ALL_GATHER,
+                                      id != COLLECTIVE_REDUCE_SCATTER, after != NULL, before);
     if (after)
         *after = end;
     walk_buffers(&walk)->out = walk_buffers(&walk)->in;

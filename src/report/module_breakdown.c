@@ -44,8 +44,7 @@ int module_print_memory(const struct module_rows *rows, FILE *out, struct status
 {
     /* in the order of enum memory_kind */
     const struct model_step *step = &rows->job->step;
-    const double *bytes =
-        step->model.size.memory_bytes[step->model.remat];
+    const double *bytes = step->model.size.memory_bytes[step->model.remat];
     double sum = 0;
     if (!rows->job->of_model || step->model.size.tokens <= 0)
         return 0;

@@ -51,13 +51,13 @@ struct point_machine {
     const char *chip;
     int profile; /* enum chip_profile, or CHOICE_OPEN */
     const char *slice, *wrap, *mesh;
-    int twist;                                   /* enum twist, or CHOICE_OPEN */
-    const char *on;                              /* chips that the mesh is laid over, in order: "0-3,7,6" */
-    const char *devices;                         /* modules: a CSV of the chips of devices */
-    double link_Bps, hop_latency_s;              /* NaN: the chip's own */
-    const char *link, *slow_chip;                /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
-    const char *peak;                            /* rates by dtype: "int32=19.17Tflops" */
-    const char *price;                           /* models: dollars of an hour of a chip, by chip: "v5e=1.2" */
+    int twist;                      /* enum twist, or CHOICE_OPEN */
+    const char *on;                 /* chips that the mesh is laid over, in order: "0-3,7,6" */
+    const char *devices;            /* modules: a CSV of the chips of devices */
+    double link_Bps, hop_latency_s; /* NaN: the chip's own */
+    const char *link, *slow_chip;   /* defects: "2,1,0:x+=0.5 1,0:x=0", "3,3,3=0.8" */
+    const char *peak;               /* rates by dtype: "int32=19.17Tflops" */
+    const char *price;              /* models: dollars of an hour of a chip, by chip: "v5e=1.2" */
     double matmul_efficiency, launch_overhead_s; /* NaN: the chip's own */
     bool mxu_padding;
     int precision;    /* enum precision */
