@@ -6,6 +6,7 @@
 #include "base/grow.h"
 #include "collective/choice.h"
 #include "compile/lower_own.h"
+#include "hlo/communication.h"
 
 static void take_one_ring(const struct layout *layout, struct collective_spec *spec)
 {
@@ -115,12 +116,12 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
 }
 
 /* What XLA would pick for a collective of the module; can it be simulated on its groups? */
-static int find_choice(const struct lower *lower, int32_t instruction, enum opcode whole,
-                       const struct layout *layout, struct collective_config *config, bool *follows,
-                       struct status *st)
+static int find_choice(const struct lower *lower, int32_t instruction, const struct layout *layout,
+                       struct collective_config *config, bool *follows, struct status *st)
 {
     const struct ring *ring[COLLECTIVE_RINGS];
-    const struct collective *collective = collective_by_name(opcode_info(whole)->name, st);
+    const struct collective *collective =
+        collective_by_name(opcode_info(communication_kind(lower->module, instruction))->name, st);
     bool several = lower->placement->cores > 1;
     if (!collective)
         return st->code;
@@ -150,7 +151,7 @@ int lower_schedule(struct lower *lower, int32_t instruction, struct lowered_shar
                    collective_config_of(lower->module, instruction, &config) &&
                    lower_follows(layout, &config);
     if (code == 0 && algorithm == ALGORITHM_XLA)
-        code = find_choice(lower, instruction, key.whole, layout, &config, &follows, st);
+        code = find_choice(lower, instruction, layout, &config, &follows, st);
     if (code == 0 && (follows ? config.rings == CONFIG_ONE_RING : !lower->options->all_axes))
         code = lower_join(lower, instruction, st);
     if (code < 0)
