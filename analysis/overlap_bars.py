@@ -6,7 +6,7 @@ communication make the total; what hides runs beside the compute.
 usage: overlap_bars.py SWEEP.csv TARGET
 
 SWEEP.csv is one matmul or several, all strategies:
-    icisim sweep "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 \\
+    icisim sweep "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --device-order ring \\
         --chip v5e --profile measured --strategy naive,uni,bidi,bidi-half --csv ...
 """
 import figure

@@ -21,7 +21,7 @@ draw latency_bandwidth rings
     --slice 2x2,2x4,2x8,2x16,4x2,4x4,4x8,4x16,8x2,8x4,8x8,8x16,16x2,16x4,16x8,16x16
 draw shape_heatmap shapes
 
-matmul=('int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --chip v5e
+matmul=('int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]' --mesh X=2,Y=4 --device-order ring --chip v5e
     --profile measured)
 "$icisim" sweep "${matmul[@]}" --strategy naive,uni,bidi,bidi-half --csv "$folder/overlap.csv"
 draw overlap_bars overlap

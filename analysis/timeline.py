@@ -6,7 +6,7 @@ what flows over its links.
 usage: timeline.py TRACE.json [TRACE.json ...] TARGET [--chips 0,1]
 
 A TRACE.json is what icisim writes:
-    icisim run "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --chip v5e \\
+    icisim run "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --device-order ring --chip v5e \\
         --profile measured --strategy naive --trace naive.json
 Rows are those of the trace, but for its row of steps; the number in a box is the step. Of a model, the row on top says
 which layer's operations stand below it, forward and backward. An arrow goes from a send to what waits for it, where both

@@ -79,7 +79,7 @@ same psum --mesh i=4 --input "$input" --groups '[[0,1],[2,3]]' -- psum --mesh i=
 same all_gather --mesh i=4 --input "$input" --dim -1 -- all_gather --mesh i=4 --input "$input" --dim 2
 # What is left out is what would be written.
 same psum_scatter --mesh dp=4,tp=2 --axis tp --in 'P(None,tp)' --input 'arange(8).reshape(2,4)' --tiled -- \
-    psum_scatter --mesh dp=4,tp=2 --axis tp --in 'P(None,tp)' --input 'arange(8).reshape(2,4)' --tiled \
+    psum_scatter --mesh dp=x,tp=y --axis tp --in 'P(None,tp)' --input 'arange(8).reshape(2,4)' --tiled \
     --out 'P(tp)' --scatter-dimension 0 --slice 4x2 --chip v5e --ring bidi-half --dtype int32
 
 # Bigger slices, every op: each must find its own definition. With wraps, merged axes and split ones.

@@ -49,7 +49,7 @@ unknown name 'expert'; the nearest are experts|$a moe: {expert: 8}|
 'experts:' is missing|$a moe: {top-k: 2, expert-axis: fsdp}|
 the mesh has no axis 'ep'|$a moe: {experts: 8, top-k: 2}|
 9 experts do not divide among 64 devices; the next number that does is 64|$a moe: {experts: 9, top-k: 2, expert-axis: fsdp}|
-top-k is 9; it must be from 1 to 8|$a moe: {experts: 8, top-k: 9, expert-axis: ep}|--mesh fsdp=32,ep=2
+top-k is 9; it must be from 1 to 8|$a moe: {experts: 8, top-k: 9, expert-axis: ep}|--mesh fsdp=16,ep=4
 'capacity-factor' is missing|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp}|
 'routing' is missing|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, capacity-factor: 1}|
 every is 81; it must be from 1 to 80|$a moe: {experts: 64, top-k: 2, expert-axis: fsdp, every: 81}|

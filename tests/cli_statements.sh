@@ -151,13 +151,13 @@ wrong() {
     got=$("$icisim" run mlp.yaml 2>&1) && fail "$2 is not refused"
     [ "$got" = "icisim: mlp.yaml:$want" ] || fail "$2: says '$got', not '$want'"
 }
-wrong "11:6: spec: axis 'tp' is named twice; an axis can cut only one dim" 's/w: P(dp,tp)/w: P(tp,tp)/'
-wrong "10:6: x: dim 0 of 12 does not divide into 8 parts over (dp,tp); the next size that does is 16" 's/batch: 16/batch: 12/'
+wrong "12:6: spec: axis 'tp' is named twice; an axis can cut only one dim" 's/w: P(dp,tp)/w: P(tp,tp)/'
+wrong "11:6: x: dim 0 of 12 does not divide into 8 parts over (dp,tp); the next size that does is 16" 's/batch: 16/batch: 12/'
 wrong "2:1: 'batch:' is missing; give the examples of a step, such as 16" '/^batch/d'
 wrong "3:19: the size of a layer '256.5' must be a whole number" 's/256/256.5/'
-wrong "10:6: the mesh has no axis 'xx'; it is dp=4,tp=2" 's/P((dp,tp))/P((dp,xx))/'
-wrong "14:6: unknown tensor 'q'; the nearest are x, t" 's#^  x: network/inputs#  q: network/inputs#'
-wrong "11:7: there is no tensor 'w9'; they are x, w, b, and w1 to w4, b1 to b4 for single layers" 's/w: P(dp,tp)/w9: P(dp)/'
+wrong "11:6: the mesh has no axis 'xx'; it is dp=4,tp=2" 's/P((dp,tp))/P((dp,xx))/'
+wrong "15:6: unknown tensor 'q'; the nearest are x, t" 's#^  x: network/inputs#  q: network/inputs#'
+wrong "12:7: there is no tensor 'w9'; they are x, w, b, and w1 to w4, b1 to b4 for single layers" 's/w: P(dp,tp)/w9: P(dp)/'
 
 got=$("$icisim" run "$network/../net-tp.yaml" --dims B=3 2>&1) && fail '--dims of an mlp is not refused'
 [ "$got" = 'icisim: --dims does not apply to model: mlp; leave it out' ] || fail "--dims: $got"

@@ -90,7 +90,7 @@ static void finds_each_once(void)
         struct slice slice;
         struct mesh mesh;
         OKAY(chip_slice(&chip, assignments.item[i].slice, NULL, &slice, &st), st);
-        OKAY(mesh_init(&mesh, &slice, assignments.item[i].mesh, &st), st);
+        OKAY(mesh_init(&mesh, &slice, assignments.item[i].mesh, NULL, &st), st);
         CU_ASSERT_EQUAL(mesh.axes.axis[axes_find(&mesh.axes, "ep")].n, 2);
         OKAY(mesh_check(&mesh, &st), st);
         mesh_free(&mesh);

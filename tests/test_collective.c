@@ -35,7 +35,7 @@ static void bed_init(struct bed *bed, int axes, const int len[], bool wraps, enu
     bool wrap[SLICE_AXES] = {wraps, wraps, wraps};
     memset(bed, 0, sizeof *bed);
     OKAY(slice_init(&bed->slice, axes, len, wrap, 45e9, 1.5e-6, &bed->st), bed->st);
-    OKAY(mesh_init(&bed->mesh, &bed->slice, NULL, &bed->st), bed->st);
+    OKAY(mesh_init(&bed->mesh, &bed->slice, NULL, NULL, &bed->st), bed->st);
     bed->n = bed->slice.chips;
     bed->spec = (struct collective_spec){
         .kind = kind, .rings = axes, .elements = 7 * 960, .elem_bytes = 2, .routes = 1};

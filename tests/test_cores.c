@@ -31,7 +31,7 @@ static void open_ground(struct ground *g, const char *mesh, int axis)
     roofline_init(&g->options.roofline, &g->chip);
     g->options.roofline.cores = g->chip.cores;
     if (mesh) {
-        OKAY(mesh_init(&g->mesh, &g->slice, mesh, &st), st);
+        OKAY(mesh_init(&g->mesh, &g->slice, mesh, NULL, &st), st);
         OKAY(mesh_add_cores(&g->mesh, axis, 2, &st), st);
         OKAY(mesh_check(&g->mesh, &st), st);
     }

@@ -24,7 +24,7 @@ static void place_open(struct place *place, int axes, const int len[], const boo
 {
     struct status st = {0};
     OKAY(slice_init(&place->slice, axes, len, wrap, 45e9, 1e-6, &st), st);
-    OKAY(mesh_init(&place->mesh, &place->slice, mesh, &st), st);
+    OKAY(mesh_init(&place->mesh, &place->slice, mesh, &(struct mesh_rule){.split = true}, &st), st);
     CU_ASSERT_EQUAL_FATAL(st.code, 0);
 }
 

@@ -39,6 +39,7 @@ static double alone_s(const char *op, const struct machine_words *machine, const
     struct result result = {0};
     struct status st = {0};
     point.machine.mesh = place->mesh;
+    point.machine.split_axes = true;
     point.work.axis = place->axis;
     point.work.dtype = "s8";
     point.work.size_bytes = (uint64_t)bytes;

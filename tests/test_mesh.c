@@ -17,7 +17,7 @@ static int open_bench(struct bench *b, const char *shape, bool wraps, const char
     bool wrap[SLICE_AXES] = {wraps, wraps, wraps};
     int len[SLICE_AXES], axes = slice_parse_shape(shape, len, st);
     OKAY(slice_init(&b->slice, axes, len, wrap, 45e9, 1e-6, st), *st);
-    return mesh_init(&b->mesh, &b->slice, mesh, st);
+    return mesh_init(&b->mesh, &b->slice, mesh, &(struct mesh_rule){.split = true}, st);
 }
 
 static void lays_axes(void)

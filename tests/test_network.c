@@ -365,7 +365,7 @@ static void steps_are_held_against_one_device(void)
     point.work.file = "workloads/net-tp.yaml";
     point.work.dtype = "f32";
     OKAY(slice_init(&slice, 2, len, wrap, 45e9, 1e-6, &st), st);
-    OKAY(mesh_init(&mesh, &slice, "dp=4,tp=2", &st), st);
+    OKAY(mesh_init(&mesh, &slice, "dp=4,tp=2", NULL, &st), st);
     OKAY(model_step_open(&step, &point, NULL, &mesh, &st), st);
     OKAY(model_step_write(&step, NULL, &module, &st), st);
     for (int broken = 0; broken < 2; broken++) {

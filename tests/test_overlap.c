@@ -33,6 +33,7 @@ static struct point point_of(const char *op, const char *mesh, const char *strat
     set(&point, "op", op);
     set(&point, "chip", "v5e");
     set(&point, "mesh", mesh);
+    set(&point, "device-order", "ring"); /* the course speaks of a line of four */
     for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
         if (strcmp(slices[i][0], mesh) == 0)
             set(&point, "slice", slices[i][1]);

@@ -51,7 +51,7 @@ static void check_slice(int axes, const int len[], const bool wrap[], struct sui
     struct slice slice;
     struct mesh mesh;
     OKAY(slice_init(&slice, axes, len, wrap, 45e9, 1e-6, &st), st);
-    OKAY(mesh_init(&mesh, &slice, "", &st), st);
+    OKAY(mesh_init(&mesh, &slice, "", NULL, &st), st);
     for (int p = PATTERN_SINGLE_PHASE; p < PATTERNS; p++)
         for (int o = 0; o < 3; o++)
             if (o == 0 || p >= PATTERN_HALVING_DOUBLING)

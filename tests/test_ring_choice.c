@@ -15,6 +15,7 @@ static struct result run(const char *const option[][2], const char *forced)
     struct point point;
     struct status st = {0};
     point_init(&point);
+    point.machine.split_axes = true;
     for (int i = 0; option[i][0]; i++)
         OKAY(option_set(option_by_name(option[i][0]), option[i][1], &point, &st), st);
     if (forced)
@@ -57,13 +58,14 @@ static void takes_the_faster(void)
     CU_ASSERT(as_ring > 2);
 }
 
-/* A root is numbered by the mesh, on whatever rings: the last device of a way round a 4x5 without wraps is at (1,0), chip 5
+/* A root is numbered by the mesh, on whatever rings: the last device of a ring round a 4x5 without wraps is at (1,0), chip 5
  * of the slice, where a broadcast takes another time than from the corner of the last chip. */
 static void keeps_the_root(void)
 {
     const char *option[][2] = {{"op", "broadcast"}, {"chip", "v4"},      {"slice", "4x5"},
                                {"size", "3KiB"},    {"engine", "event"}, {"root", "5"},
-                               {"wrap", "none"},    {"mesh", "a=4,b=5"}, {NULL, NULL}};
+                               {"wrap", "none"},    {"mesh", "a=4,b=5"}, {"device-order", "ring"},
+                               {NULL, NULL}};
     struct result there = run((const char *const(*)[2])option, NULL);
     option[5][1] = "19";
     struct result corner = run((const char *const(*)[2])option, NULL);
@@ -115,7 +117,7 @@ static void cuts_by_what_rings_carry(void)
                                    .timing_only = true};
     double equal_s = 0;
     OKAY(slice_init(&slice, 2, (int[]){8, 16}, wrap, 45e9, 0, &st), st);
-    OKAY(mesh_init(&mesh, &slice, NULL, &st), st);
+    OKAY(mesh_init(&mesh, &slice, NULL, NULL, &st), st);
     for (int r = 0; r < 2; r++)
         OKAY(ring_along(&ring[r], &mesh, r, &st), st);
     double links_s,

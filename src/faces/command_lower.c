@@ -45,7 +45,8 @@ static int lower(struct settings *settings, struct status *st)
     struct grid grid;
     struct point point;
     struct module module = {0};
-    if (find_point(settings, &grid, &point, st) == 0 && read_module(&point, &module, st) == 0)
+    if (find_point(settings, &grid, &point, st) == 0 && read_module(&point, &module, st) == 0 &&
+        listing_write_mesh(&module, &point, st) == 0)
         hlo_print(&module, stdout, st);
     module_free(&module);
     return st->code;
@@ -55,7 +56,8 @@ const struct command command_lower = {
     .name = "lower",
     .arguments = "FILE.hlo|DIR|WORKLOAD.yaml|MATMUL",
     .what = "prints what one device of a workload runs, as HLO text",
-    .more = "The text can be run in its turn, and takes the same time to the bit. Reduce-scatters in "
+    .more = "The text says its mesh, can be run in its turn on the same slice, and takes the same time to "
+            "the bit. Reduce-scatters in "
             "disguise are printed as what they are, unless --as-written is given.",
     .bit = FOR_LOWER,
     .run = lower,

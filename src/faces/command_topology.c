@@ -109,6 +109,27 @@ static int show_sources(const struct chip *chip, struct status *st)
     return table_end(&table, stdout, st);
 }
 
+/* "a=2", of axes of the mesh: all of them, in their order, 1 where nothing is said. */
+static int read_dcn(const struct machine *machine, const char *text, struct axes *dcn, struct status *st)
+{
+    struct axes said;
+    *dcn = machine->mesh.axes;
+    if (axes_parse(text, &said, st) < 0)
+        return status_prefix(st, "--dcn-mesh: ");
+    for (int a = 0; a < said.count; a++)
+        if (axes_find(dcn, said.axis[a].name) < 0)
+            return status_fail(st, STATUS_INPUT,
+                               "--dcn-mesh: --mesh has no axis %s; write a=2 for one that it has",
+                               said.axis[a].name);
+    for (int a = 0; a < dcn->count; a++) {
+        int of = axes_find(&said, dcn->axis[a].name);
+        dcn->axis[a].n = of < 0 ? 1 : said.axis[of].n;
+    }
+    return axes_devices(dcn) <= AXES_DEVICES_MAX / machine->mesh.devices
+               ? 0
+               : status_fail(st, STATUS_LIMIT, "--dcn-mesh: more than %d devices", AXES_DEVICES_MAX);
+}
+
 static int show(const struct machine *machine, const struct point *point, struct status *st)
 {
     struct axis_list list = {0};
@@ -124,7 +145,10 @@ static int show(const struct machine *machine, const struct point *point, struct
     show_links(chip, slice);
     defects_show(slice, stdout);
     show_hosts(chip, slice);
-    int code = point->machine.mesh || point->work.axis ? mesh_show(&machine->mesh, &list, stdout, st) : 0;
+    struct axes dcn;
+    int code = point->machine.dcn_mesh ? read_dcn(machine, point->machine.dcn_mesh, &dcn, st) : 0;
+    if (code == 0 && (point->machine.mesh || point->work.axis))
+        code = mesh_show(&machine->mesh, &list, point->machine.dcn_mesh ? &dcn : NULL, stdout, st);
     return code < 0 ? code : show_sources(chip, st);
 }
 

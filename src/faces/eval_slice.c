@@ -128,6 +128,7 @@ int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct
     const char *chip[] = {any_chip ? "v5e" : point->machine.chip, any_chip ? "v5p" : NULL};
     const char *shape = point->machine.slice, *mesh = point->machine.mesh;
     struct axes axes = {0};
+    point->machine.split_axes = true; /* numbers do not depend on where devices are */
     if (!shape && mesh && strpbrk(mesh, "*:"))
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' does not say the slice's shape; add --slice, such as 4x4", mesh);

@@ -174,6 +174,7 @@ int chip_slice(const struct chip *chip, const char *shape, const char *wrap, str
     if (code == 0)
         code = choose_topology(chip, shape, slice, st);
     slice->reduce_Bps = chip->reduce_Bps;
+    slice->trays = chip->trays;
     if (chip->hbm_Bps > 0)
         slice->hbm_Bps = chip->hbm_Bps * chip_hbm_efficiency(chip, INFINITY);
     if (chip->pcie_Bps > 0)

@@ -31,6 +31,7 @@
  *       loop_hbm_efficiency: 0.85          # of hbm_bandwidth, in loops and copies that XLA compiled; and what each takes
  *       loop_overhead: 1.2us               # besides: by --compute auto, under either profile
  *       mxu_tile: 128
+ *       jax_trays: flat                    # small slices whose devices JAX orders specially (device_trays.h); none if left out
  *       ring: bidi                         # where --ring is not given: uni | bidi | bidi-half (bidi-half if left out)
  *       algorithm: xla                     # where neither --algorithm nor a ring is named: schedule (if left out) | xla
  *
@@ -100,6 +101,7 @@ struct chip {
     enum chip_wrap wrap;
     enum chip_twist twist;
     const char *ring, *algorithm; /* words */
+    enum slice_trays trays;
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */
     double step_efficiency; /* of products inside a step, whatever their size; NaN: as alone */

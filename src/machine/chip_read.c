@@ -21,6 +21,7 @@ enum field_kind {
     FIELD_WRAP,
     FIELD_TWIST,
     FIELD_WORD, /* of a list */
+    FIELD_TRAYS,
     FIELD_FRAC,
     FIELD_SHARES, /* by bytes */
     FIELD_PEAKS,
@@ -63,6 +64,7 @@ static const struct field fields[] = {
     {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
     {"ring", FIELD_WORD, offsetof(struct chip, ring)},
     {"algorithm", FIELD_WORD, offsetof(struct chip, algorithm)},
+    {"jax_trays", FIELD_TRAYS, offsetof(struct chip, trays)},
 };
 
 /* The values of a FIELD_WORD. */
@@ -242,6 +244,12 @@ static int read_value(struct chip *chip, const struct field *field, const struct
         return 0;
     case FIELD_WORD:
         return read_word(field, node, text, (const char **)to, st);
+    case FIELD_TRAYS:
+        code = text_index(text, slice_trays_names);
+        if (code < 0)
+            return node_prefix(node, st, text_unknown("kind of tray", text, slice_trays_names, st));
+        *(enum slice_trays *)to = (enum slice_trays)code;
+        return 0;
     default:
         return node_fail(node, st, STATUS_INPUT, "%s is a mapping by dtype", field->name);
     }

@@ -5,20 +5,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "machine/device_trays.h"
 #include "machine/snake.h"
+
+const char *const device_order_names[] = {"jax", "ring", NULL};
 
 static void describe(struct mesh *mesh)
 {
+    mesh->plain = true;
     for (int a = 0; a < mesh->axes.count; a++) {
         const struct side *side = &mesh->layout.side[a][0];
-        bool whole = mesh->layout.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
+        bool listed = mesh->chip_of != NULL;
+        bool whole = !listed && mesh->layout.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
         mesh->lay[a].physical = whole ? side->axis : -1;
+        mesh->plain &= whole || mesh->axes.axis[a].n == 1;
         mesh_layout_print(&mesh->layout, mesh->slice, a, mesh->lay[a].how);
+        if (listed && mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1)
+            snprintf(mesh->lay[a].how, MESH_LAYOUT_TEXT, "chips as JAX lists them");
     }
 }
 
-/* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. Several sides are snaked.
- */
+/* For each place along mesh axis a the coordinates that it adds: [n][SLICE_AXES]. */
 static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct status *st)
 {
     const struct mesh_layout *layout = &mesh->layout;
@@ -36,7 +43,11 @@ static int coordinates_along(const struct mesh *mesh, int a, int *coord, struct 
     int32_t *order = malloc((size_t)n * sizeof *order);
     if (!order)
         return status_nomem(st);
-    int code = snake_order(sides, len, closed, order, st);
+    int code = 0;
+    for (int i = 0; i < n; i++)
+        order[i] = i;
+    if (mesh->order == DEVICE_ORDER_RING)
+        code = snake_order(sides, len, closed, order, st);
     for (int i = 0; i < n && code == 0; i++) {
         int point = order[i];
         for (int s = sides - 1; s >= 0; s--) {
@@ -111,9 +122,74 @@ static bool is_identity(const struct mesh *mesh)
     return true;
 }
 
-int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st)
+/* The mesh axis that has the devices of a chip innermost in a list of devices: the last that has several. -1 where they do
+ * not fit in. */
+static int innermost(const struct axes *axes, int cores)
 {
-    *mesh = (struct mesh){.slice = slice, .devices = slice->chips, .cores = 1};
+    int a = axes->count - 1;
+    while (a > 0 && axes->axis[a].n == 1)
+        a--;
+    return cores == 1 ? 0 : axes->axis[a].n % cores == 0 ? a : -1;
+}
+
+/* Lays devices that JAX lists in an order of its own. A mesh axis of all chips lies on all axes of the slice, others are only
+ * listed. Returns the axis of the devices of a chip, -1 where there is no such order. */
+static int lay_trays(struct mesh *mesh, int cores, struct status *st)
+{
+    const struct slice *slice = mesh->slice;
+    int32_t *order = malloc((size_t)slice->chips * sizeof *order);
+    int cored = innermost(&mesh->axes, cores), code = -1;
+    if (!order)
+        status_nomem(st);
+    else if (cored >= 0 && device_trays_order(slice, &mesh->axes, cores, order))
+        code = cored;
+    if (code >= 0)
+        mesh->axes.axis[cored].n /= cores;
+    for (int a = 0; a < mesh->axes.count && code >= 0; a++) {
+        bool all = slice->chips > 1 && mesh->axes.axis[a].n == slice->chips;
+        for (int p = 0; p < slice->axes && all; p++)
+            if (slice->len[p] > 1)
+                mesh->layout.side[a][mesh->layout.sides[a]++] = (struct side){p, slice->len[p], 1, false};
+    }
+    if (code >= 0 && make_numbering(mesh, st) < 0)
+        code = st->code;
+    for (int d = 0; d < slice->chips && code >= 0; d++) {
+        mesh->chip_of[d] = order[d];
+        mesh->device_of[order[d]] = d;
+    }
+    free(order);
+    return code;
+}
+
+/* Lays sizes alone. The mesh is of chips, until its devices are added. Returns the axis of the devices of a chip. */
+static int lay_sizes(struct mesh *mesh, const char *text, const struct mesh_rule *rule, int cores,
+                     struct status *st)
+{
+    char shape[SLICE_TEXT];
+    int cored = rule->order == DEVICE_ORDER_JAX ? lay_trays(mesh, cores, st) : -1;
+    if (st->code < 0 || cored >= 0)
+        return cored;
+    cored = mesh_layout_find(&mesh->layout, mesh->slice, &mesh->axes, cores, rule->split);
+    if (cored >= 0)
+        mesh->axes.axis[cored].n /= cores;
+    if (cored < 0)
+        return status_fail(
+            st, STATUS_INPUT,
+            rule->split
+                ? "mesh '%s': JAX cannot lay it on slice %s; write on what its axes lie, as in X=x*y:2,Z=y:4"
+                : "mesh '%s': JAX refuses to split axes of slice %s among its axes, which are then "
+                  "slower; write --allow-split-physical-axes, or on what they lie, as in X=x*y:2,Z=y:4",
+            text, slice_print_shape(mesh->slice, shape));
+    return cored;
+}
+
+int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, const struct mesh_rule *rule,
+              struct status *st)
+{
+    static const struct mesh_rule zeroed;
+    rule = rule ? rule : &zeroed;
+    *mesh = (struct mesh){
+        .slice = slice, .devices = slice->chips, .cores = 1, .order = rule->order, .plain = true};
     if (!text || !*text)
         return mesh_of_slice(mesh, st);
     int named = mesh_layout_parse(&mesh->layout, text, slice, &mesh->axes, st);
@@ -122,7 +198,8 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
     char shape[SLICE_TEXT];
     slice_print_shape(slice, shape);
     int devices = axes_devices(&mesh->axes);
-    if (devices != slice->chips)
+    int cores = named == 0 && rule->cores > 1 && devices == slice->chips * rule->cores ? rule->cores : 1;
+    if (devices != slice->chips * cores)
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s' has %d devices, but slice %s has %d chips; they must be equal", text,
                            devices, shape, slice->chips);
@@ -133,11 +210,11 @@ int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, st
         return status_fail(st, STATUS_INPUT,
                            "mesh '%s': where one axis is written as x*y, all are; name the axes of slice %s",
                            text, shape);
-    bool laid = named > 0 || mesh_layout_find(&mesh->layout, slice, &mesh->axes);
-    assert(laid); /* sizes that multiply to the chips can always be laid in parts */
-    (void)laid;
+    int cored = named > 0 ? 0 : lay_sizes(mesh, text, rule, cores, st), code = cored < 0 ? cored : 0;
     describe(mesh);
-    return is_identity(mesh) ? 0 : number_chips(mesh, st);
+    if (code == 0 && !mesh->chip_of && !is_identity(mesh))
+        code = number_chips(mesh, st);
+    return code == 0 && cores > 1 ? mesh_add_cores(mesh, cored, cores, st) : code;
 }
 
 /* Takes the list over; every chip of the slice learns which device it is. */
@@ -163,7 +240,7 @@ static int keep_list(struct mesh *mesh, const int32_t chip[], struct status *st)
 int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
                  int chips, struct status *st)
 {
-    *mesh = (struct mesh){.slice = slice, .devices = chips, .cores = 1};
+    *mesh = (struct mesh){.slice = slice, .devices = chips, .cores = 1, .plain = true};
     int code = axes_parse(text, &mesh->axes, st), devices = code < 0 ? 0 : axes_devices(&mesh->axes);
     if (code < 0)
         return code;

@@ -3,10 +3,14 @@
  * mesh: the logical, named axes of a job, laid on the chips of a slice; and the rings that collectives walk.
  *
  * A mesh "dp=4,tp=2" numbers its devices row by row, the last axis fastest. Each of its axes is laid on
- * physical axes: one to one, on several that are merged ("X=x*y" snakes through both, so that neighbours stay
- * neighbours and the ends meet where they can), or on a part of one that is split. Without a mesh the axes
+ * physical axes: one to one, on several that are merged ("X=x*y"), or on a part of one that is split. Without a mesh the axes
  * are the physical ones. Numbering matters: a ring over (tp,dp) steps in the order given, ppermute numbers
  * chips in the order of the mesh; taking one for the other permutes the data silently.
+ *
+ * Devices are numbered as JAX's create_device_mesh does: along merged axes row by row, in some small slices in an order of
+ * their own (device_trays.h). Or in ring order: along merged axes as a snake, so that neighbours stay neighbours and the ends
+ * meet where they can. A collective's ring goes from neighbour to neighbour in both, as its pieces may have any order; a
+ * permute, and a loop of permutes, goes as devices are numbered.
  *
  * A mesh may also be laid over a list of chips in an order, so that two meshes share a slice, or a dead chip is left out:
  * then device i is the i-th chip of the list, and the other chips of the slice take no part in what runs on it.
@@ -36,6 +40,17 @@
 
 enum { MESH_TEXT = 512 };
 
+/* How devices are numbered along axes; names by number, up to NULL. */
+enum device_order { DEVICE_ORDER_JAX, DEVICE_ORDER_RING };
+extern const char *const device_order_names[];
+
+/* How sizes alone are laid. Zeroed: as JAX does, one device a chip. */
+struct mesh_rule {
+    enum device_order order;
+    bool split; /* physical axes may be split, which JAX refuses without allow_split_physical_axes */
+    int cores;  /* devices a chip, where a mesh has as many; 0 is 1 */
+};
+
 struct mesh {
     const struct slice *slice;
     struct axes axes; /* names and sizes */
@@ -47,6 +62,8 @@ struct mesh {
         char how[MESH_LAYOUT_TEXT]; /* what it is laid on: "x", "x*y", "x:2" for a part of 2 */
     } lay[AXES_MAX];
     struct mesh_layout layout;
+    enum device_order order;
+    bool plain;       /* every axis is a whole physical one, or one chip: the orders are the same */
     int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
     int32_t *
         device_of; /* [chips of the slice]: the way back, to a chip's first device; -1 for chips that are not in the
@@ -54,9 +71,11 @@ struct mesh {
 };
 
 /* Lays "dp=4,tp=2" or "X=x*y:2,Z=y:4" on the slice; NULL or "" is one mesh axis per physical axis, of its name.
- * Sizes alone are laid as JAX lays them (mesh_layout.h).
- * Errors: names given twice, sizes that do not multiply to the number of chips, axes of the slice used twice or in part. */
-int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, struct status *st);
+ * Sizes alone are laid by a rule; NULL: a zeroed one.
+ * Errors: names given twice, sizes that do not multiply to the number of chips or of devices, axes of the slice used twice or
+ * in part, sizes that JAX refuses to lay. */
+int mesh_init(struct mesh *mesh, const struct slice *slice, const char *text, const struct mesh_rule *rule,
+              struct status *st);
 /* Lays "dp=4,tp=2" over chips of the slice in the order listed. Errors: a list that is not as long as the mesh has
  * devices, a chip that is not there or listed twice. */
 int mesh_init_on(struct mesh *mesh, const struct slice *slice, const char *text, const int32_t chip[],
@@ -114,9 +133,11 @@ int ring_of_axis(struct ring *ring, const struct slice *slice, int axis, struct 
 int ring_of_part(struct ring *ring, const struct slice *slice, const struct side *part, struct status *st);
 /* The ring along one mesh axis. */
 int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct status *st);
-/* One ring through all chips of several mesh axes: along neighbours, closed where that can be. Its slots give
- * the position in the list's order (axis_list_position). */
+/* One ring through all chips of some mesh axes: along neighbours where they fill a box, closed where that can be. Its slots
+ * give the position in the list's order (axis_list_position). */
 int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st);
+/* The ring that a loop of permutes goes round: as the devices are numbered, with devices in ring order along neighbours. */
+int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st);
 /* The ring through each of the groups, in the order listed: `chip` lists groups * n chips, none twice. */
 int ring_of_groups(struct ring *ring, const struct slice *slice, const int32_t chip[], int groups, int n,
                    struct status *st);
@@ -143,9 +164,14 @@ static inline bool ring_is_of_links(const struct ring *ring, bool closes)
 /* The chip one step on; the last one's is the first. */
 int ring_next(const struct ring *ring, const struct slice *slice, int chip);
 
+/* A hybrid mesh has this one on each of several slices, and each of its axes `dcn` times over slices, slowest (JAX's
+ * create_hybrid_device_mesh). Where its devices are: the answer is one of this mesh, on the slice of that number. */
+int mesh_hybrid_device(const struct mesh *mesh, const struct axes *dcn, int device, int *slice);
+
 /* Prints which chip is where and what each edge of each axis' ring costs in links; and of the ring over all axes of a
- * list, in its order, if that has several (it may be NULL). */
-int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st);
+ * list, in its order, if that has several (it may be NULL). `dcn`: of a hybrid mesh, or NULL. */
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, const struct axes *dcn, FILE *out,
+              struct status *st);
 
 /* Invariants: the numbering is a permutation, positions of a ring are each taken once in every group. */
 int mesh_check(const struct mesh *mesh, struct status *st);

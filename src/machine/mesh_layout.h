@@ -3,14 +3,17 @@
 /*
  * mesh_layout: which physical axes of a slice, or which parts of them, each logical axis of a mesh takes.
  *
- * Logical axes get physical ones as jax.experimental.mesh_utils.create_device_mesh gives them (with
- * allow_split_physical_axes): the last axis, which communicates most, chooses first. It takes whole physical axes whose
- * lengths multiply to its size, three before two before one, lower ones first. Where some axis finds none, all choose again
- * and may take parts: whole axes still count most, and the parts of the last axis are next to each other.
+ * Logical axes get physical ones as jax.experimental.mesh_utils.create_device_mesh gives them: the last axis, which
+ * communicates most, chooses first. It takes whole physical axes whose lengths multiply to its size, more before fewer, lower
+ * ones first; the devices of a chip are a physical axis, the last. Where some axis finds none, JAX refuses the mesh, or with
+ * allow_split_physical_axes lets all choose again, and they may take parts: whole axes still count most, and the parts of the
+ * last axis are next to each other.
  *
  *     4x4x4, X=16,Y=4                 Y on x, X on y*z
  *     16x16, fsdp=32,tp=8             fsdp on x:2*y, tp on x:8      fsdp steps over tp: 8 links
  *     16x16, tp=8,fsdp=32             tp on y:8, fsdp on x*y:2      one link
+ *
+ * Along a mesh axis on several physical ones devices count row by row, the last side fastest, or as a snake.
  *
  * Units: none; strides are in links. Errors: status.h. Ownership: plain values.
  */
@@ -35,8 +38,11 @@ struct mesh_layout {
     struct side side[AXES_MAX][SLICE_AXES];
 };
 
-/* Lays axes, whose sizes multiply to the slice's chips, as JAX does. Returns false where they do not. */
-bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes);
+/* Lays axes, whose sizes multiply to the devices of the slice, as JAX does, with `cores` devices on each chip, and in parts
+ * where `split` allows that. Returns the mesh axis that has the devices of a chip innermost, 0 if they are one; -1 where JAX
+ * refuses the mesh. */
+int mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes,
+                     int cores, bool split);
 
 /* One mesh axis for each of the slice's. */
 void mesh_layout_of_slice(struct mesh_layout *layout, const struct slice *slice);

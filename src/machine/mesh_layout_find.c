@@ -4,39 +4,55 @@
 
 #include "machine/mesh_layout.h"
 
+/* Physical axes as JAX sees them: those of the slice, and the devices of a chip. */
+enum { CORES = SLICE_AXES, PHYSICAL };
+
 /* The part of each physical axis that a mesh axis takes. */
 struct parts {
-    int n[SLICE_AXES];
+    int n[PHYSICAL];
 };
 
-/* Whole axes that nobody has taken, whose lengths multiply to n: as many axes as can be, lower ones first. Returns the
- * set, 0 where there is none. */
-static unsigned choose_whole(const struct slice *slice, unsigned taken, int n)
+static int count_bits(unsigned set)
 {
-    static const unsigned sets[] = {7, 3, 5, 6, 1, 2, 4};
-    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
-        int product = 1;
-        bool fits = !(sets[i] & taken);
-        for (int p = 0; p < SLICE_AXES; p++)
-            if (sets[i] >> p & 1) {
-                fits &= p < slice->axes && slice->len[p] > 1;
-                product *= slice->len[p];
-            }
-        if (fits && product == n)
-            return sets[i];
-    }
+    int n = 0;
+    for (; set; set &= set - 1)
+        n++;
+    return n;
+}
+
+static bool has(unsigned set, int p)
+{
+    return set >> (PHYSICAL - 1 - p) & 1;
+}
+
+/* Whole axes that nobody has taken, whose lengths multiply to n: as many axes as can be, lower ones first. The lowest axis is
+ * the highest bit of a set, so falling numbers are combinations in their order. Returns the set, 0 where there is none. */
+static unsigned choose_whole(const int len[PHYSICAL], unsigned taken, int n)
+{
+    for (int count = PHYSICAL; count > 0; count--)
+        for (unsigned set = (1u << PHYSICAL) - 1; set > 0; set--) {
+            int product = 1;
+            bool fits = count_bits(set) == count && !(set & taken);
+            for (int p = 0; p < PHYSICAL && fits; p++)
+                if (has(set, p)) {
+                    fits = len[p] > 1;
+                    product *= len[p];
+                }
+            if (fits && product == n)
+                return set;
+        }
     return 0;
 }
 
-static bool lay_whole(const struct slice *slice, const struct axes *axes, struct parts parts[])
+static bool lay_whole(const int len[PHYSICAL], const struct axes *axes, struct parts parts[])
 {
     unsigned taken = 0;
     for (int a = axes->count - 1; a >= 0; a--) {
-        unsigned set = choose_whole(slice, taken, axes->axis[a].n);
+        unsigned set = choose_whole(len, taken, axes->axis[a].n);
         if (!set && axes->axis[a].n > 1)
             return false;
-        for (int p = 0; p < SLICE_AXES; p++)
-            parts[a].n[p] = set >> p & 1 ? slice->len[p] : 1;
+        for (int p = 0; p < PHYSICAL; p++)
+            parts[a].n[p] = has(set, p) ? len[p] : 1;
         taken |= set;
     }
     return true;
@@ -45,13 +61,13 @@ static bool lay_whole(const struct slice *slice, const struct axes *axes, struct
 /* What parts are judged by, the first most: the product of the axes taken whole, how many these are, the product of the axes
  * that somebody shares, and the parts themselves. JAX's comment on the third says that axes which nobody has taken are better;
  * its code prefers those that somebody has, and so do we. */
-enum { MERITS = 3 + SLICE_AXES };
-static void judge(const struct slice *slice, const struct parts *parts, const int taken[], int merit[MERITS])
+enum { MERITS = 3 + PHYSICAL };
+static void judge(const int len[PHYSICAL], const struct parts *parts, const int taken[], int merit[MERITS])
 {
     merit[0] = merit[2] = 1;
     merit[1] = 0;
-    for (int p = 0; p < SLICE_AXES; p++) {
-        bool whole = p < slice->axes && parts->n[p] == slice->len[p];
+    for (int p = 0; p < PHYSICAL; p++) {
+        bool whole = parts->n[p] == len[p];
         merit[0] *= whole ? parts->n[p] : 1;
         merit[1] += whole && parts->n[p] > 1;
         merit[2] *= taken[p] > 1 ? parts->n[p] : 1;
@@ -59,62 +75,77 @@ static void judge(const struct slice *slice, const struct parts *parts, const in
     }
 }
 
-static bool is_better(const struct slice *slice, const struct parts *x, const struct parts *y,
+static bool is_better(const int len[PHYSICAL], const struct parts *x, const struct parts *y,
                       const int taken[])
 {
     int a[MERITS], b[MERITS], m = 0;
-    judge(slice, x, taken, a);
-    judge(slice, y, taken, b);
+    judge(len, x, taken, a);
+    judge(len, y, taken, b);
     while (m < MERITS - 1 && a[m] == b[m])
         m++;
     return a[m] > b[m];
 }
 
-/* The best parts of what is left that multiply to n. */
-static bool choose_parts(const struct slice *slice, const int taken[], int n, struct parts *best)
+/* The product of the prime factors that JAX finds. It looks up to the root of n, and where more than 1 is left then, all that
+ * it answers is the rest: of 28 only 7. So it cannot lay some meshes that could be laid, and neither do we. */
+static int known_factors(int n)
 {
-    int left[SLICE_AXES];
-    bool found = false;
-    for (int p = 0; p < SLICE_AXES; p++)
-        left[p] = slice->len[p] / taken[p];
-    for (int i = 1; i <= left[0]; i++) {
-        for (int j = 1; left[0] % i == 0 && n % i == 0 && j <= left[1]; j++) {
-            if (left[1] % j != 0 || n % (i * j) != 0 || left[2] % (n / (i * j)) != 0)
-                continue;
-            struct parts parts = {{i, j, n / (i * j)}};
-            if (!found || is_better(slice, &parts, best, taken))
-                *best = parts;
-            found = true;
-        }
-    }
-    return found;
+    int rest = n;
+    for (int p = 2; (p - 1) * (p - 1) <= n; p++)
+        while (rest % p == 0)
+            rest /= p;
+    return rest > 1 ? rest : n;
 }
 
-static bool lay_parts(const struct slice *slice, const struct axes *axes, struct parts parts[])
+/* The best parts of what is left that multiply to n. */
+static bool choose_parts(const int len[PHYSICAL], const int taken[], int n, struct parts *best)
 {
-    int taken[SLICE_AXES] = {1, 1, 1};
+    int left[PHYSICAL], size = known_factors(n);
+    bool found = false;
+    for (int p = 0; p < PHYSICAL; p++)
+        left[p] = known_factors(len[p] / taken[p]);
+    for (int i = 1; i <= left[0]; i++)
+        for (int j = 1; left[0] % i == 0 && size % i == 0 && j <= left[1]; j++)
+            for (int k = 1; left[1] % j == 0 && size % (i * j) == 0 && k <= left[2]; k++) {
+                if (left[2] % k || size % (i * j * k) || left[CORES] % (size / (i * j * k)))
+                    continue;
+                struct parts parts = {{i, j, k, size / (i * j * k)}};
+                if (!found || is_better(len, &parts, best, taken))
+                    *best = parts;
+                found = true;
+            }
+    return found && size == n;
+}
+
+static bool lay_parts(const int len[PHYSICAL], const struct axes *axes, struct parts parts[])
+{
+    int taken[PHYSICAL] = {1, 1, 1, 1};
     for (int a = axes->count - 1; a >= 0; a--) {
-        if (!choose_parts(slice, taken, axes->axis[a].n, &parts[a]))
+        if (!choose_parts(len, taken, axes->axis[a].n, &parts[a]))
             return false;
-        for (int p = 0; p < SLICE_AXES; p++)
+        for (int p = 0; p < PHYSICAL; p++)
             taken[p] *= parts[a].n[p];
     }
     return true;
 }
 
-bool mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes)
+int mesh_layout_find(struct mesh_layout *layout, const struct slice *slice, const struct axes *axes,
+                     int cores, bool split)
 {
     struct parts parts[AXES_MAX];
+    int len[PHYSICAL] = {slice->len[0], slice->len[1], slice->len[2], cores}, cored = cores > 1 ? -1 : 0;
     int inner[SLICE_AXES] = {1, 1, 1};
     memset(layout, 0, sizeof *layout);
-    if (!lay_whole(slice, axes, parts) && !lay_parts(slice, axes, parts))
-        return false;
-    for (int a = axes->count - 1; a >= 0; a--)
+    if (!lay_whole(len, axes, parts) && !(split && lay_parts(len, axes, parts)))
+        return -1;
+    for (int a = axes->count - 1; a >= 0; a--) {
         for (int p = 0; p < SLICE_AXES; p++) {
             if (parts[a].n[p] == 1)
                 continue;
             layout->side[a][layout->sides[a]++] = (struct side){p, parts[a].n[p], inner[p], false};
             inner[p] *= parts[a].n[p];
         }
-    return true;
+        cored = cores > 1 && parts[a].n[CORES] == cores ? a : cored;
+    }
+    return cored;
 }

@@ -5,20 +5,50 @@
 #include "machine/mesh.h"
 #include "machine/route.h"
 
-static void show_devices(const struct mesh *mesh, FILE *out)
+int mesh_hybrid_device(const struct mesh *mesh, const struct axes *dcn, int device, int *slice)
 {
-    fprintf(out, "# device  chip  at");
-    for (int a = 0; a < mesh->axes.count; a++)
-        fprintf(out, "  %s", mesh->axes.axis[a].name);
+    struct axes whole = mesh->axes;
+    int within = 0;
+    *slice = 0;
+    for (int a = 0; a < whole.count; a++)
+        whole.axis[a].n *= dcn->axis[a].n;
+    for (int a = 0; a < whole.count; a++) {
+        int n = mesh->axes.axis[a].n, at = axes_coord(&whole, device, a);
+        *slice = *slice * dcn->axis[a].n + at / n;
+        within = within * n + at % n;
+    }
+    return within;
+}
+
+/* The number of a device among those of its chip. */
+static int core_of(const struct mesh *mesh, int device)
+{
+    return mesh->cores > 1 ? axes_coord(&mesh->axes, device, mesh->core_axis) % mesh->cores : 0;
+}
+
+static void show_devices(const struct mesh *mesh, const struct axes *dcn, FILE *out)
+{
+    struct axes whole = mesh->axes;
+    for (int a = 0; a < whole.count && dcn; a++)
+        whole.axis[a].n *= dcn->axis[a].n;
+    fprintf(out, "# device  %schip  at%s", dcn ? "slice  " : "", mesh->cores > 1 ? "  core" : "");
+    for (int a = 0; a < whole.count; a++)
+        fprintf(out, "  %s", whole.axis[a].name);
     fputc('\n', out);
-    for (int device = 0; device < mesh->devices; device++) {
-        int chip = mesh_chip(mesh, device);
-        fprintf(out, "%8d  %4d  (", device, chip);
+    for (int device = 0; device < axes_devices(&whole); device++) {
+        int slice = 0, within = dcn ? mesh_hybrid_device(mesh, dcn, device, &slice) : device;
+        int chip = mesh_chip(mesh, within);
+        fprintf(out, "%8d", device);
+        if (dcn)
+            fprintf(out, "  %5d", slice);
+        fprintf(out, "  %4d  (", chip);
         for (int a = 0; a < mesh->slice->axes; a++)
             fprintf(out, "%s%d", a ? "," : "", slice_coord(mesh->slice, chip, a));
         fputc(')', out);
-        for (int a = 0; a < mesh->axes.count; a++)
-            fprintf(out, "  %d", axes_coord(&mesh->axes, device, a));
+        if (mesh->cores > 1)
+            fprintf(out, "  %d", core_of(mesh, within));
+        for (int a = 0; a < whole.count; a++)
+            fprintf(out, "  %d", axes_coord(&whole, device, a));
         fputc('\n', out);
     }
 }
@@ -64,19 +94,34 @@ static int show_logical_ring(const struct mesh *mesh, const struct axis_list *li
     return 0;
 }
 
-int mesh_show(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st)
+static int show_rings(const struct mesh *mesh, const struct axis_list *list, FILE *out, struct status *st)
 {
-    char mapping[MESH_TEXT], sizes[AXES_TEXT];
-    fprintf(out, "# mesh %s: %s\n", axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
-    show_devices(mesh, out);
     for (int a = 0; a < mesh->axes.count; a++) {
         struct ring ring;
-        if (ring_along(&ring, mesh, a, st) < 0)
+        if (ring_of_loop(&ring, mesh, &(struct axis_list){.count = 1, .axis = {a}}, st) < 0)
             return st->code;
         show_ring(mesh, &ring, mesh->axes.axis[a].name, mesh->lay[a].how, out);
         ring_free(&ring);
     }
     return list && list->count > 1 ? show_logical_ring(mesh, list, out, st) : 0;
+}
+
+int mesh_show(const struct mesh *mesh, const struct axis_list *list, const struct axes *dcn, FILE *out,
+              struct status *st)
+{
+    char mapping[MESH_TEXT], sizes[AXES_TEXT];
+    struct mesh chips = {.devices = 0};
+    fprintf(out, "# mesh %s: %s, devices in %s order", axes_print(&mesh->axes, sizes),
+            mesh_print_mapping(mesh, mapping), device_order_names[mesh->order]);
+    if (dcn)
+        fprintf(out, ", on each slice; over slices %s", axes_print(dcn, sizes));
+    fputc('\n', out);
+    show_devices(mesh, dcn, out);
+    int code = mesh->cores > 1 ? mesh_init_of_chips(&chips, mesh, st) : 0;
+    if (code == 0)
+        code = show_rings(mesh->cores > 1 ? &chips : mesh, list, out, st);
+    mesh_free(&chips);
+    return code;
 }
 
 int mesh_check(const struct mesh *mesh, struct status *st)
@@ -101,8 +146,9 @@ int mesh_check(const struct mesh *mesh, struct status *st)
         int bad = -1;
         for (int device = 0; device < mesh->devices && bad < 0; device++) {
             int chip = mesh_chip(mesh, device), at = ring_piece(&ring, mesh->slice, chip);
+            int logical = ring.slot ? ring.slot[at] : at;
             int next = ring_piece(&ring, mesh->slice, ring_next(&ring, mesh->slice, chip));
-            if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, device, a) != at)
+            if (next != (at + 1) % ring.n || axes_coord(&mesh->axes, device, a) != logical)
                 bad = chip;
         }
         ring_free(&ring);

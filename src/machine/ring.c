@@ -235,39 +235,95 @@ int ring_along(struct ring *ring, const struct mesh *mesh, int axis, struct stat
     return ring_through(ring, mesh, &list, st);
 }
 
-int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
+/* A chip of a group, and where the group's order has it. */
+struct placed {
+    int32_t chip, at;
+};
+
+static int by_chip(const void *a, const void *b)
 {
+    const struct placed *x = a, *y = b;
+    return (x->chip > y->chip) - (x->chip < y->chip);
+}
+
+/* How many coordinates chips have along an axis, and whether the ends of that meet. `seen` is scratch, [len of the axis]. */
+static int count_places(const struct slice *slice, const int32_t chip[], int n, int axis, char seen[],
+                        bool *closed)
+{
+    int len = slice->len[axis], places = 0, stride = 0, last = -1;
+    bool even = true;
+    memset(seen, 0, (size_t)len);
+    for (int i = 0; i < n; i++)
+        seen[slice_coord(slice, chip[i], axis)] = 1;
+    for (int at = 0; at < len; at++) {
+        if (!seen[at])
+            continue;
+        even &= places < 2 || at - last == stride;
+        stride = places++ > 0 ? at - last : 0;
+        last = at;
+    }
+    *closed = even && places > 2 && stride * places == len && slice_ring(slice, axis) == len;
+    return places;
+}
+
+/* The order in which a group goes from neighbour to neighbour, if its chips fill a box, or every second chip of one and so on;
+ * else as it is. */
+static int order_along_neighbours(const struct slice *slice, const int32_t chip[], int n, int32_t slot[],
+                                  struct status *st)
+{
+    int sides[SLICE_AXES], count = 0, code = 0;
+    int64_t filled = 1;
+    bool closed[SLICE_AXES];
+    struct placed *placed = malloc((size_t)n * sizeof *placed);
+    char *seen = malloc((size_t)slice->chips);
+    if (!placed || !seen) {
+        code = status_nomem(st);
+        goto out;
+    }
+    for (int a = 0; a < slice->axes; a++) {
+        sides[count] = count_places(slice, chip, n, a, seen, &closed[count]);
+        filled *= sides[count];
+        count += sides[count] > 1;
+    }
+    for (int i = 0; i < n; i++) {
+        slot[i] = i;
+        placed[i] = (struct placed){chip[i], i};
+    }
+    if (filled != n || count == 0)
+        goto out;
+    qsort(placed, (size_t)n, sizeof *placed, by_chip);
+    code = snake_order(count, sides, closed, slot, st);
+    for (int i = 0; i < n && code == 0; i++)
+        slot[i] = placed[slot[i]].at;
+out:
+    free(placed);
+    free(seen);
+    return code;
+}
+
+/* A ring through the chips that some mesh axes span together, in their order or along neighbours. All groups take the order of
+ * the first: they are moved copies of it, or mirrored ones. */
+static int ring_over(struct ring *ring, const struct mesh *mesh, const struct axis_list *list,
+                     bool along_neighbours, struct status *st)
+{
+    int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), code = 0;
+    *ring = (struct ring){.axis = -1, .along = -1};
     if (list->count == 1 && mesh->lay[list->axis[0]].physical >= 0)
         return ring_of_axis(ring, mesh->slice, mesh->lay[list->axis[0]].physical, st);
-    int chips = mesh->devices, n = axis_list_size(list, &mesh->axes), sides[AXES_MAX], code = 0;
-    bool closed[AXES_MAX];
-    *ring = (struct ring){.axis = -1, .along = -1};
     int32_t *chip = malloc((size_t)chips * sizeof *chip), *ordered = malloc((size_t)chips * sizeof *ordered);
-    int32_t *slot = malloc((size_t)n * sizeof *slot);
-    if (!chip || !ordered || !slot) {
+    int32_t *slot = along_neighbours ? malloc((size_t)n * sizeof *slot) : NULL;
+    if (!chip || !ordered || (along_neighbours && !slot)) {
         code = status_nomem(st);
         goto out;
     }
     mesh_groups(mesh, list, chip);
-    for (int i = 0; i < n; i++)
-        slot[i] = i;
-    if (list->count > 1) {
-        for (int i = 0; i < list->count && code == 0; i++) {
-            struct ring side;
-            code = ring_along(&side, mesh, list->axis[i], st);
-            sides[i] = side.n;
-            closed[i] = side.closed;
-            ring_free(&side);
-        }
-        if (code == 0)
-            code = snake_order(list->count, sides, closed, slot, st);
-    }
-    for (int group = 0; group < chips && code == 0; group += n)
-        for (int i = 0; i < n; i++)
-            ordered[group + i] = chip[group + slot[i]];
+    if (slot)
+        code = order_along_neighbours(mesh->slice, chip, n, slot, st);
+    for (int i = 0; i < chips && code == 0; i++)
+        ordered[i] = slot ? chip[i / n * n + slot[i % n]] : chip[i];
     if (code == 0)
         code = ring_of_groups(ring, mesh->slice, ordered, chips / n, n, st);
-    if (code == 0 && list->count > 1) {
+    if (code == 0) {
         ring->slot = slot;
         slot = NULL;
     }
@@ -276,6 +332,16 @@ out:
     free(ordered);
     free(slot);
     return code;
+}
+
+int ring_through(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
+{
+    return ring_over(ring, mesh, list, true, st);
+}
+
+int ring_of_loop(struct ring *ring, const struct mesh *mesh, const struct axis_list *list, struct status *st)
+{
+    return ring_over(ring, mesh, list, mesh->order == DEVICE_ORDER_RING, st);
 }
 
 int ring_next(const struct ring *ring, const struct slice *slice, int chip)

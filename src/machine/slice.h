@@ -32,6 +32,10 @@ enum link_kind {
     LINK_ICI,
     LINK_DEAD, /* built, but nothing passes */
 };
+/* Chips whose small slices have an order of devices of their own in JAX (device_trays.c). */
+enum slice_trays { TRAYS_NONE, TRAYS_PAIRS, TRAYS_FLAT, TRAYS_CORES };
+extern const char *const slice_trays_names[];
+
 struct slice_link {
     int32_t from, to; /* chips */
     enum link_kind kind;
@@ -47,6 +51,7 @@ struct slice {
     int span[SLICE_AXES];    /* chips they stand for */
     bool wrap[SLICE_AXES];   /* are the ends joined: what a topology makes of that, slice_ring() says */
     int chips;               /* product of len */
+    enum slice_trays trays;  /* by which JAX numbers its devices */
     double link_Bps;         /* of every link as built */
     double hop_latency_s;    /* of every link as built */
     double joint_Bps;        /* between two devices of a chip, one way; 0: they meet in its HBM */

@@ -54,7 +54,7 @@ static int open_rings(struct evaluation *e, const struct collective_spec *plan, 
     if (list.count == 0 || permutes(call))
         return 0;
     bool one = plan->rings == 1 || list.count > COLLECTIVE_RINGS;
-    if (call->divide.count > 0 || (one && call->op == CALL_RAGGED))
+    if (call->divide.count > 0 || (call->op == CALL_RAGGED && (one || !e->mesh->plain)))
         return ring_set_of_groups(&e->rings, e->mesh, &e->groups, st);
     return one ? ring_set_of_ring(&e->rings, e->mesh, &list, st)
                : ring_set_of_axes(&e->rings, e->mesh, &list, st);

@@ -52,6 +52,9 @@ struct point_machine {
     int profile; /* enum chip_profile, or CHOICE_OPEN */
     const char *slice, *wrap, *mesh;
     int twist;                      /* enum twist, or CHOICE_OPEN */
+    int device_order;               /* enum device_order */
+    const char *dcn_mesh;           /* of a hybrid mesh: "dp=2" over slices */
+    bool split_axes;                /* as JAX's allow_split_physical_axes */
     const char *on;                 /* chips that the mesh is laid over, in order: "0-3,7,6" */
     const char *devices;            /* modules: a CSV of the chips of devices */
     double link_Bps, hop_latency_s; /* NaN: the chip's own */

@@ -326,7 +326,7 @@ static int reopen(struct job *job, bool avoids, struct status *st)
     machine_close(&job->machine);
     int code = machine_open(&job->machine, job->point, job->catalog, st);
     if (code == 0 && avoids)
-        code = machine_avoid_slow_links(&job->machine, job->point, st);
+        code = machine_avoid_slow_links(&job->machine, job->point, job->catalog, st);
     return code < 0 ? code : open_as_is(job, st);
 }
 

@@ -29,7 +29,8 @@ static int open_other(const struct collective_job *c, const struct job *job, con
     for (int i = 0; i < order->count && code >= 0; i++)
         code = axes_add(&axes, now->axes.axis[order->axis[i]].name, now->axes.axis[order->axis[i]].n, st);
     if (code >= 0)
-        code = mesh_init(mesh, now->slice, axes_print(&axes, text), st);
+        code = mesh_init(mesh, now->slice, axes_print(&axes, text), &(struct mesh_rule){now->order, true, 0},
+                         st);
     *other = *c;
     other->choice = (struct ring_choice){0};
     for (int i = 0; i < c->axes.count; i++)

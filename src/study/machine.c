@@ -33,6 +33,37 @@ int listing_read(const struct point *point, struct module *module, char path[HLO
     return code;
 }
 
+/* In the line HloModule: frontend_attributes={mesh="dp=4,tp=2",device_order="ring"}. */
+int listing_write_mesh(struct module *module, const struct point *point, struct status *st)
+{
+    const char *said = module_word(module, module->header);
+    char *header = NULL;
+    if (!point->machine.mesh || point->machine.on || strstr(said, "frontend_attributes"))
+        return 0;
+    if (asprintf(&header, "%s%sfrontend_attributes={mesh=\"%s\",device_order=\"%s\"}", said,
+                 *said ? ", " : "", point->machine.mesh, device_order_names[point->machine.device_order]) < 0)
+        return status_nomem(st);
+    module->header = module_name(module, header, (int)strlen(header));
+    free(header);
+    return module->header > 0 ? 0 : status_nomem(st);
+}
+
+/* The point, with the mesh that HLO text says its devices are on, in `mesh`. Returns whether it says one. */
+static bool read_mesh(const struct listing *text, struct point *point, char mesh[static MESH_TEXT])
+{
+    static const char key[] = "frontend_attributes={mesh=\"", order[] = "\",device_order=\"ring\"";
+    const char *at = strstr(module_word(&text->module, text->module.header), key);
+    size_t n = at ? strcspn(at += strlen(key), "\"") : MESH_TEXT;
+    if (n >= MESH_TEXT)
+        return false;
+    snprintf(mesh, MESH_TEXT, "%.*s", (int)n, at);
+    point->machine.mesh = mesh;
+    point->machine.split_axes = true;
+    point->machine.device_order =
+        strncmp(at + n, order, strlen(order)) == 0 ? DEVICE_ORDER_RING : DEVICE_ORDER_JAX;
+    return true;
+}
+
 static void listing_free(struct listing *text)
 {
     module_free(&text->module);
@@ -141,10 +172,10 @@ static int read_sizes(const char *mesh, struct axes *axes, struct status *st)
     return named ? no_shape(mesh, st) : axes_parse(mesh, axes, st);
 }
 
-/* Devices that a chip is at a point: of modules its cores, else one. */
+/* Devices that a chip is at a point: of modules, and where nothing runs, its cores, else one. */
 static int cores_of(const struct chip *chip, const struct point *point)
 {
-    return point->work.op && workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
+    return !point->work.op || workload_kind(point->work.op) & (ON_TEXT | ON_MODEL) ? chip->cores : 1;
 }
 
 /* The most that it can be: HLO text may be compiled for one or for several, as its devices tell. */
@@ -217,56 +248,58 @@ static int said_cores(const char *mesh, char chips[static MESH_TEXT])
     return found;
 }
 
-/* Which axis of a mesh has the devices of a chip innermost: what it says; or of a mesh of sizes of as many devices as the slice
- * has cores the last one that they divide. Returns 1, with the mesh of chips in `chips`, or 0 where the mesh is none of that
- * kind. */
-static int split_cores(const struct machine *machine, const struct point *point, char chips[static MESH_TEXT],
-                       int *axis, struct status *st)
+/* Lays a mesh that says which axis has the devices of a chip innermost. */
+static int lay_cores(struct machine *machine, const struct point *point, int axis, const char *chips,
+                     struct status *st)
 {
     int cores = most_cores_of(machine->chip, point);
-    struct axes axes = {0};
-    *axis = said_cores(point->machine.mesh, chips);
-    if (*axis >= 0 && cores < 2)
+    if (cores < 2)
         return status_fail(st, STATUS_INPUT, "mesh '%s': %s; leave cores out", point->machine.mesh,
                            machine->chip->tensorcores < 2 ? "a chip is one device"
                                                           : "only models are run on devices of chips");
-    if (*axis >= 0)
-        return 1;
-    if (cores < 2 || strpbrk(point->machine.mesh, "*:") || axes_parse(point->machine.mesh, &axes, st) < 0 ||
-        axes_devices(&axes) != machine->slice.chips * cores)
-        return 0;
-    for (*axis = axes.count - 1; *axis >= 0 && axes.axis[*axis].n % cores;)
-        --*axis;
-    if (*axis < 0)
-        return status_fail(st, STATUS_INPUT,
-                           "mesh '%s': a chip is %d devices, and no axis is a multiple of that; make one",
-                           point->machine.mesh, cores);
-    axes.axis[*axis].n /= cores;
-    axes_print(&axes, chips);
-    return 1;
+    int code = mesh_init(&machine->mesh, &machine->slice, chips, NULL, st);
+    return code == 0 ? mesh_add_cores(&machine->mesh, axis, cores, st) : code;
 }
 
-/* Lays a mesh of several devices a chip. Returns 1, or 0 where the mesh is none of that kind. */
-static int lay_cores(struct machine *machine, const struct point *point, struct status *st)
+/* Lays a mesh by its sizes, or as it says. */
+static int lay_text(struct machine *machine, const struct point *point, struct status *st)
 {
+    struct mesh_rule rule = {.order = (enum device_order)point->machine.device_order,
+                             .split = point->machine.split_axes ||
+                                      point->machine.device_order == DEVICE_ORDER_RING,
+                             .cores = most_cores_of(machine->chip, point)};
     char chips[MESH_TEXT];
-    int axis, split = point->machine.mesh ? split_cores(machine, point, chips, &axis, st) : 0;
-    if (split <= 0)
-        return split;
-    int code = mesh_init(&machine->mesh, &machine->slice, chips, st);
-    if (code == 0)
-        code = mesh_add_cores(&machine->mesh, axis, most_cores_of(machine->chip, point), st);
-    return code < 0 ? code : 1;
+    int axis = point->machine.mesh ? said_cores(point->machine.mesh, chips) : -1;
+    return axis >= 0 ? lay_cores(machine, point, axis, chips, st)
+                     : mesh_init(&machine->mesh, &machine->slice, point->machine.mesh, &rule, st);
 }
 
-static int lay_mesh(struct machine *machine, const struct point *point, struct status *st)
+/* Lays the mesh that HLO text says, if it says one and that fits the slice: if not, its devices are where they are assumed. */
+static int lay_as_written(struct machine *machine, const struct point *point, struct catalog *catalog,
+                          struct status *st)
+{
+    const struct listing *text = listing_of(catalog, point, st);
+    struct point said = *point;
+    struct status why = {0};
+    char mesh[MESH_TEXT];
+    if (!text)
+        return st->code;
+    machine->of_text = read_mesh(text, &said, mesh) && lay_text(machine, &said, &why) == 0;
+    if (machine->of_text)
+        return 0;
+    mesh_free(&machine->mesh);
+    return why.code == STATUS_NOMEM ? status_nomem(st) : lay_text(machine, point, st);
+}
+
+static int lay_mesh(struct machine *machine, const struct point *point, struct catalog *catalog,
+                    struct status *st)
 {
     const struct slice *slice = &machine->slice;
-    int laid = point->machine.on ? 0 : lay_cores(machine, point, st);
-    if (laid != 0)
-        return laid < 0 ? laid : 0;
+    bool is_text = point->work.op && workload_kind(point->work.op) == ON_TEXT;
+    if (is_text && !point->machine.mesh && !point->machine.devices && !point->machine.on)
+        return lay_as_written(machine, point, catalog, st);
     if (!point->machine.on)
-        return mesh_init(&machine->mesh, slice, point->machine.mesh, st);
+        return lay_text(machine, point, st);
     if (!point->machine.mesh)
         return status_fail(st, STATUS_INPUT, "--on lays a mesh over chips; add --mesh, such as --mesh d=4");
     int32_t *chip = malloc((size_t)slice->chips * sizeof *chip);
@@ -331,7 +364,8 @@ int machine_open(struct machine *machine, const struct point *point, struct cata
     if (code >= 0)
         code = defects_read_chips(&machine->slice, point->machine.slow_chip, st);
     if (code >= 0)
-        code = lay_mesh(machine, point, st);
+        code = lay_mesh(machine, point, catalog, st);
+    machine->meshed = machine->of_text || point->machine.mesh;
     return code < 0 ? code : 0;
 }
 
@@ -349,7 +383,8 @@ bool machine_has_slow_links(const struct machine *machine)
     return false;
 }
 
-int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct status *st)
+int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct catalog *catalog,
+                             struct status *st)
 {
     int code = 0;
     for (int link = 0; link < slice_link_ids(&machine->slice) && code == 0; link++)
@@ -357,7 +392,7 @@ int machine_avoid_slow_links(struct machine *machine, const struct point *point,
             code = slice_kill_link(&machine->slice, link, st);
     machine->avoids = true;
     mesh_free(&machine->mesh);
-    return code < 0 ? code : lay_mesh(machine, point, st);
+    return code < 0 ? code : lay_mesh(machine, point, catalog, st);
 }
 
 void machine_close(struct machine *machine)

@@ -43,6 +43,9 @@ struct listing {
     struct memory_analysis memory; /* of a scheduled one as it is written */
 };
 
+/* Says in a module's header on which mesh its devices are, unless that says something of the kind already. */
+int listing_write_mesh(struct module *module, const struct point *point, struct status *st);
+
 /* That of a point, read if the catalog does not have it; NULL if that failed. */
 const struct listing *listing_of(struct catalog *catalog, const struct point *point, struct status *st);
 
@@ -55,14 +58,16 @@ struct machine {
     const struct chip *chip;
     struct slice slice;
     struct mesh mesh;
-    bool avoids; /* links that are slower than as built are taken as dead */
+    bool avoids;          /* links that are slower than as built are taken as dead */
+    bool meshed, of_text; /* the mesh was asked for; or HLO text says it (listing_write_mesh()) */
 };
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
 /* Does a machine have links that are alive and slower than as built? And the same machine without them: nothing passes them. */
 bool machine_has_slow_links(const struct machine *machine);
-int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct status *st);
+int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct catalog *catalog,
+                             struct status *st);
 /* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);

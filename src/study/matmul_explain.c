@@ -254,7 +254,7 @@ int matmul_print_rings(const struct module *module, const struct mesh *mesh, cha
             strcmp(loop, last) == 0)
             continue; /* the other way round of the same loop */
         snprintf(last, sizeof last, "%s", loop);
-        if (ring_through(&ring, mesh, &over, st) < 0)
+        if (ring_of_loop(&ring, mesh, &over, st) < 0)
             return st->code;
         axis_list_print(&over, &mesh->axes, axes);
         if (over.count > 1 && used < RESULT_LINE)

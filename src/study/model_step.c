@@ -164,7 +164,7 @@ static int lay_ring(void *context, const struct module *module, int32_t collecti
     if (code == 0)
         code = mesh_parse_axes(mesh, tally_axes(module, collective, axes), &over, st);
     if (code >= 0)
-        code = ring_through(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
+        code = ring_of_loop(&ring, mesh->cores > 1 ? &chips : mesh, &over, st);
     mesh_free(&chips);
     if (code < 0)
         return code;

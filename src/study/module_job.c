@@ -20,11 +20,11 @@ bool module_job_matches(const struct point *point)
 }
 
 /* The file that says where the devices are: --devices, or devices.csv beside HLO text where no mesh says it. NULL: none. */
-static const char *devices_file(struct module_job *m, const struct point *point)
+static const char *devices_file(struct module_job *m, const struct point *point, const struct mesh *mesh)
 {
     const char *slash = strrchr(m->path, '/');
     int folder = slash ? (int)(slash + 1 - m->path) : 0;
-    if (point->machine.devices || point->machine.mesh || m->of_model || strcmp(point->work.op, "-") == 0)
+    if (point->machine.devices || mesh || m->of_model || strcmp(point->work.op, "-") == 0)
         return point->machine.devices;
     snprintf(m->devices, sizeof m->devices, "%.*sdevices.csv", folder, m->path);
     return access(m->devices, R_OK) == 0 ? m->devices : NULL;
@@ -47,7 +47,7 @@ static int place(struct module_job *m, const struct job *job, const struct mesh 
     if (point->machine.devices && point->machine.mesh)
         return status_fail(st, STATUS_INPUT,
                            "--devices and --mesh both say where devices are; leave one of them out");
-    const char *file = devices_file(m, point);
+    const char *file = devices_file(m, point, mesh);
     int code = file ? devices_read(file, slice, &list, st) : 0;
     list.each = file ? list.each : assume_cores(slice, chip, list.devices);
     if (code == 0)
@@ -161,7 +161,7 @@ int module_job_open(struct job *job, struct status *st)
     m->of_model = document_is_path(point->work.op);
     int code = m->of_model ? read_model(m, job, st) : take_text(m, job, st);
     if (code == 0)
-        code = module_job_lay(m, job, point->machine.mesh ? &job->machine.mesh : NULL, st);
+        code = module_job_lay(m, job, job->machine.meshed ? &job->machine.mesh : NULL, st);
     return code == 0 ? lower_init(&m->lower, &m->module, &m->placement, &m->options, st) : code;
 }
 

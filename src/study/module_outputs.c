@@ -149,13 +149,16 @@ static int module_outputs(const struct job *job, const struct trace *trace, stru
 /* Where the devices of HLO text are, unless an option says it. */
 static void describe_devices(const struct job *job, const struct module_job *m, char text[static RESULT_LINE])
 {
-    char chip[64] = "chip d";
+    char chip[64] = "chip d", mesh[AXES_TEXT];
     *text = '\0';
     if (m->of_model || job->point->machine.devices || job->point->machine.mesh || m->placement.devices < 2)
         return;
     if (m->placement.cores > 1)
         snprintf(chip, sizeof chip, "chip d/%d", m->placement.cores);
-    if (m->assumed)
+    if (job->machine.of_text)
+        snprintf(text, RESULT_LINE, "as the text says: mesh %s, devices in %s order",
+                 axes_print(&job->machine.mesh.axes, mesh), device_order_names[job->machine.mesh.order]);
+    else if (m->assumed)
         snprintf(text, RESULT_LINE,
                  "the text does not say where they are; assumed: device d is on %s of the slice, row by row. "
                  "A wrong "

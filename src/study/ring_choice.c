@@ -58,7 +58,7 @@ int ring_choice_root(const struct collective_job *c, const struct job *job)
 {
     const struct mesh *mesh = &job->machine.mesh;
     int root = job->point->work.root;
-    if (c->choice.form == RING_FORM_AXES)
+    if (job->point->work.groups)
         return root;
     for (int device = 0; device < mesh->devices; device++)
         if (axis_list_position(&c->axes, &mesh->axes, device) == root)
@@ -66,15 +66,15 @@ int ring_choice_root(const struct collective_job *c, const struct job *job)
     return root;
 }
 
-/* Who is where along lines: the root, and the pairs of a ragged all-to-all, are numbered by the mesh. */
+/* Who is where along rings and lines: the root, and the pairs of a ragged all-to-all, are numbered by the mesh. */
 static int renumber(struct collective_job *c, const struct mesh *mesh, struct collective_spec *spec,
                     struct status *st)
 {
     struct ring_choice *choice = &c->choice;
     size_t n = (size_t)c->group_chips;
     int32_t *position = malloc(n * sizeof *position);
-    int64_t *pair = spec->pair_elements && !choice->pair_elements ? malloc(n * n * sizeof *pair) : NULL;
-    if (!position || (spec->pair_elements && !choice->pair_elements && !pair)) {
+    int64_t *pair = spec->pair_elements ? malloc(n * n * sizeof *pair) : NULL;
+    if (!position || (spec->pair_elements && !pair)) {
         free(position);
         free(pair);
         return status_nomem(st);
@@ -84,9 +84,8 @@ static int renumber(struct collective_job *c, const struct mesh *mesh, struct co
     for (size_t i = 0; pair && i < n; i++)
         for (size_t j = 0; j < n; j++)
             pair[(size_t)position[i] * n + (size_t)position[j]] = spec->pair_elements[i * n + j];
-    if (pair)
-        choice->pair_elements = pair;
-    spec->pair_elements = choice->pair_elements;
+    free(choice->pair_elements);
+    spec->pair_elements = choice->pair_elements = pair;
     free(position);
     return 0;
 }
@@ -101,7 +100,7 @@ int ring_choice_spec(struct collective_job *c, const struct mesh *mesh, struct c
         spec->ring[r] = &c->choice.set.ring[r];
     if (c->follows)
         config_follow(&c->config, c->collective->id == COLLECTIVE_ALL_GATHER, spec);
-    return c->choice.form == RING_FORM_AXES ? 0 : renumber(c, mesh, spec, st);
+    return c->axes.count == 0 ? 0 : renumber(c, mesh, spec, st);
 }
 
 int ring_choice_time(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,

@@ -81,7 +81,7 @@ void random_slice(struct slice *slice, struct mesh *mesh, struct suite_random *r
     slice->reduce_Bps = 17e9 * (double)suite_random(random, 2); /* sums at once, or as ops of their own */
     break_cables(slice, random, st);
     if (suite_random(random, 4) > 0)
-        OKAY(mesh_init(mesh, slice, NULL, st), *st);
+        OKAY(mesh_init(mesh, slice, NULL, NULL, st), *st);
     else
         lay_over_list(mesh, slice, random, st);
 }
