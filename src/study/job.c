@@ -165,7 +165,9 @@ static void identify(struct result *result, const struct point *point, const str
     if (point->schedule.ring != CHOICE_OPEN)
         RESULT_PUT(result->ring, ring_kind_name((enum ring_kind)point->schedule.ring));
     if (point->schedule.algorithm != CHOICE_OPEN)
-        RESULT_PUT(result->algorithm, algorithm_name((enum algorithm)point->schedule.algorithm));
+        RESULT_PUT(result->algorithm, point->schedule.algorithm < ALGORITHMS
+                                          ? algorithm_name((enum algorithm)point->schedule.algorithm)
+                                          : pattern_name(pattern_of_choice(point->schedule.algorithm)));
     result->size_bytes = point->work.size_bytes;
     if (slice->chips > 0) {
         result->chips = slice->chips;
