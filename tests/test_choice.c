@@ -10,10 +10,9 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "choices.h"
 #include "collective/choice.h"
 #include "suite.h"
-
-#define CHOICES "../shared/hlo/tpu/choices.csv"
 
 /* "x*y0*c" of a slice whose axis is cut in so many parts: y0 are the high digits, y1 the low ones; as rings, in the slice's order. */
 struct ground {
@@ -63,21 +62,6 @@ static void close_ground(struct ground *g)
     for (int r = 0; r < g->count; r++)
         ring_free(&g->ring[r]);
     slice_free(&g->slice);
-}
-
-/* Meshes that are not the slice's own axes, as make_mesh lays them: known from the strategies that were chosen. */
-static const char *axes_of(const char *topology, const char *mesh, const char *axes)
-{
-    static const char *const laid[][3] = {{"4x4x4", "y*z", "x"},
-                                          {"4x4x8", "x*y", "z"},
-                                          {"2x2x4", "z", "x*y"},
-                                          {"8x16", "y", "x"},
-                                          {"16x16", "x0*y", "x1"}};
-    if (strncmp(mesh, "logical", 7) == 0)
-        for (size_t i = 0; i < sizeof laid / sizeof *laid; i++)
-            if (strcmp(laid[i][0], topology) == 0)
-                return laid[i][*axes == 'a' ? 1 : 2];
-    return strcmp(axes, "n") == 0 ? "x*y*z*c" : axes;
 }
 
 static enum collective_id collective_id_of(const char *jax)
@@ -133,7 +117,7 @@ static void read_orders(const char *row, int colours, char *text)
 static void open_row(struct ground *g, const struct csv_table *table, int row)
 {
     const char *topology = csv_table_text(table, row, "topology"), *mesh = csv_table_text(table, row, "mesh"),
-               *axes = axes_of(topology, mesh, csv_table_text(table, row, "axes")),
+               *axes = choices_axes(topology, mesh, csv_table_text(table, row, "axes")),
                *split = strchr(mesh, ':');
     bool v7x = strcmp(csv_table_text(table, row, "chip"), "v7x") == 0, inside = strchr(axes, 'c') != NULL;
     int low = strncmp(mesh, "logical", 7) == 0 ? 8 : split ? atoi(split + 1) : 1;

@@ -11,12 +11,12 @@
 #include <unistd.h>
 
 #include "base/csv.h"
+#include "choices.h"
 #include "compile/lower_own.h"
 #include "hlo/hlo_read.h"
 #include "suite.h"
 
-#define CHOICES "../shared/hlo/tpu/choices.csv"
-#define TEXTS   "../shared/hlo/tpu/collectives"
+#define TEXTS "../shared/hlo/tpu/collectives"
 
 enum { TEXT = 1 << 16, WORD = 64, PHASES_MOST = 8 };
 
@@ -157,21 +157,6 @@ static void write_config(const struct csv_table *table, int row, FILE *out)
     fputc('}', out);
 }
 
-/* Meshes that are not the slice's own axes, as make_mesh lays them: known from the strategies that were chosen. */
-static const char *axes_of(const char *topology, const char *mesh, const char *axes)
-{
-    static const char *const laid[][3] = {{"4x4x4", "y*z", "x"},
-                                          {"4x4x8", "x*y", "z"},
-                                          {"2x2x4", "z", "x*y"},
-                                          {"8x16", "y", "x"},
-                                          {"16x16", "x0*y", "x1"}};
-    if (strncmp(mesh, "logical", 7) == 0)
-        for (size_t i = 0; i < sizeof laid / sizeof *laid; i++)
-            if (strcmp(laid[i][0], topology) == 0)
-                return laid[i][*axes == 'a' ? 1 : 2];
-    return strcmp(axes, "n") == 0 ? "x*y*z*c" : axes;
-}
-
 /* Are two devices in one group? They are if they differ along its axes only, or along a part of one: x0 has the higher digit. */
 static bool are_together(const struct slice *slice, const char *axes, int low, int cores, int a, int b)
 {
@@ -213,7 +198,7 @@ static void write_module(const struct csv_table *table, int row, char text[stati
     struct status st = {0};
     struct slice slice;
     const char *topology = csv_table_text(table, row, "topology"), *mesh = csv_table_text(table, row, "mesh"),
-               *axes = axes_of(topology, mesh, csv_table_text(table, row, "axes")),
+               *axes = choices_axes(topology, mesh, csv_table_text(table, row, "axes")),
                *coll = csv_table_text(table, row, "coll"), *x = strrchr(mesh, 'x');
     bool all = strcmp(csv_table_text(table, row, "opcode"), "all-reduce") == 0, gathers = coll[0] == 'a';
     int len[SLICE_AXES], cores = strcmp(topology, "2x2x2") == 0 ? 2 : 1;
