@@ -116,6 +116,7 @@ static void read_orders(const char *row, int colours, char *text)
 /* The reader's case. */
 static void open_row(struct ground *g, const struct csv_table *table, int row)
 {
+    struct status st = {0};
     const char *topology = csv_table_text(table, row, "topology"), *mesh = csv_table_text(table, row, "mesh"),
                *axes = choices_axes(topology, mesh, csv_table_text(table, row, "axes")),
                *split = strchr(mesh, ':');
@@ -124,7 +125,7 @@ static void open_row(struct ground *g, const struct csv_table *table, int row)
     open_ground(g, topology, csv_table_text(table, row, "wrap"), axes, low);
     g->of.chip = csv_table_text(table, row, "chip");
     g->of.collective = collective_id_of(csv_table_text(table, row, "coll"));
-    g->of.int32 = strcmp(csv_table_text(table, row, "dtype"), "s32") == 0;
+    g->of.dtype = dtype_info((enum dtype_id)dtype_by_name(csv_table_text(table, row, "dtype"), &st));
     g->of.group.several = v7x;
     g->of.group.all_devices = !v7x || inside;
     g->of.group.devices *= v7x && inside ? 2 : 1;

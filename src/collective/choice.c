@@ -110,7 +110,7 @@ static bool word_holds(const struct choice_case *of, const char *word)
                  {"slice", fills_slice(of)},
                  {"large", of->slice->chips > LARGE_CHIPS},
                  {"board", of->slice->axes < 3 && of->slice->chips <= BOARD_CHIPS},
-                 {"int32", of->int32},
+                 {"int32", of->dtype == dtype_info(DTYPE_S32)},
                  {"reordered", group->reordered}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i].word, word) == 0)
@@ -186,16 +186,17 @@ static int find_row(const struct csv_table *table, const struct choice_case *of,
          exchanges = of->collective == COLLECTIVE_ALL_TO_ALL;
     double local = of->bytes / (gathers || exchanges ? n : 1);
     for (int row = 0; row < table->rows && is_known(table, of->chip); row++) {
-        bool devices, bytes, share;
+        bool devices, bytes, whole, share;
         if (strcmp(csv_table_text(table, row, "collective"), collective_of(of->collective)->name) != 0 ||
             !is_of_chip(csv_table_text(table, row, "chips"), of->chip) ||
             !all_hold(of, csv_table_text(table, row, "when")))
             continue;
         if (in_range(csv_table_text(table, row, "devices"), n, &devices, st) < 0 ||
             in_range(csv_table_text(table, row, "bytes"), local, &bytes, st) < 0 ||
-            in_range(csv_table_text(table, row, "share"), of->bytes / n, &share, st) < 0)
+            in_range(csv_table_text(table, row, "whole"), of->bytes, &whole, st) < 0 ||
+            in_range(csv_table_text(table, row, "share"), of->bytes / n / of->dtype->bytes, &share, st) < 0)
             return status_prefix(st, "%s:%d: ", table->file, table->line[row]);
-        if (devices && bytes && share)
+        if (devices && bytes && whole && share)
             return row;
     }
     return -1;
@@ -225,19 +226,19 @@ static void add_rotated(struct collective_config *config, const int axis[], int 
     config->phases = axes;
 }
 
-/* Of short messages over axes that differ, orders with rings of the same length in every phase: the first one, and that in which two
- * equal axes of three have changed places. */
+/* Of short messages over axes that differ, orders with rings of the same length in every phase: of two equal axes and another one
+ * those that end with the other. */
 static void set_alike(struct collective_config *config, const struct slice *slice, const int axis[], int axes)
 {
-    int other[COLLECTIVE_RINGS] = {axis[0], axis[1], axis[2]};
-    add_rotated(config, axis, axes, 0, 0);
-    for (int i = 0; i < axes; i++)
-        for (int j = i + 1; j < axes; j++)
-            if (slice->len[axis[i]] == slice->len[axis[j]] && config->colours == 1) {
-                other[i] = axis[j];
-                other[j] = axis[i];
-                add_rotated(config, other, axes, 0, 0);
+    for (int i = 0; i < axes && config->colours == 0; i++)
+        for (int j = i + 1; j < axes && config->colours == 0; j++)
+            if (slice->len[axis[i]] == slice->len[axis[j]]) {
+                int last = axis[3 - i - j]; /* of three, as two axes differ */
+                add_rotated(config, (int[]){axis[i], axis[j], last}, axes, 0, 0);
+                add_rotated(config, (int[]){axis[j], axis[i], last}, axes, 0, 0);
             }
+    if (config->colours == 0)
+        add_rotated(config, axis, axes, 0, 0);
 }
 
 static void set_nd(struct collective_config *config, const struct choice_case *of)
@@ -247,8 +248,9 @@ static void set_nd(struct collective_config *config, const struct choice_case *o
     config->rings = CONFIG_ALL_AXES;
     config->kind = one_way ? RING_BIDI_HALF : RING_BIDI;
     if (strcmp(config->strategy, "StrategySubgroupND") == 0) {
-        add_rotated(config, axis, axes, 1, 0);
-        add_rotated(config, axis, axes, 0, 0);
+        bool sorted = axis[0] < axis[1];
+        add_rotated(config, axis, axes, sorted ? 0 : 1, 0);
+        add_rotated(config, axis, axes, sorted ? 1 : 0, 0);
     } else if (config->small && !axes_are(of, is_equal)) {
         set_alike(config, of->slice, axis, axes);
     } else {

@@ -18,6 +18,7 @@
 #ifndef ICISIM_CHOICE_H
 #define ICISIM_CHOICE_H
 
+#include "base/dtype.h"
 #include "collective/config.h"
 #include "machine/slice.h"
 
@@ -38,7 +39,7 @@ struct choice_case {
     const struct slice *slice;
     struct choice_group group;
     enum collective_id collective;
-    bool int32;
+    const struct dtype *dtype;
     double bytes; /* of the whole array, as collective_spec has it */
 };
 

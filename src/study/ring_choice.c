@@ -205,7 +205,7 @@ static int find_config(struct collective_job *c, const struct job *job, enum rin
     struct choice_case of = {.chip = job->machine.chip->name,
                              .slice = &job->machine.slice,
                              .collective = c->collective->id,
-                             .int32 = strcmp(c->dtype->name, "s32") == 0,
+                             .dtype = c->dtype,
                              .bytes = (double)c->elements * c->dtype->bytes};
     bool found, grouped = job->point->work.groups != NULL;
     for (int r = 0; r < choice->set.rings; r++)
