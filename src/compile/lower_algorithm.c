@@ -115,6 +115,15 @@ static int choose(struct lower *lower, struct lowered_share key, const struct la
     return 0;
 }
 
+/* The type of what a collective brings, of several arrays of the first. */
+static const struct dtype *type_of(const struct module *module, int32_t instruction)
+{
+    const struct shape *shape = &module->shape[module_result(module, instruction)];
+    while (shape->dtype == SHAPE_TUPLE && shape->count > 0)
+        shape = &module->shape[module->number[shape->first]];
+    return dtype_info(shape->dtype < 0 ? DTYPE_BF16 : (enum dtype_id)shape->dtype);
+}
+
 /* What XLA would pick for a collective of the module; can it be simulated on its groups? */
 static int find_choice(const struct lower *lower, int32_t instruction, const struct layout *layout,
                        struct collective_config *config, bool *follows, struct status *st)
@@ -131,6 +140,7 @@ static int find_choice(const struct lower *lower, int32_t instruction, const str
                              .slice = lower->placement->slice,
                              .group = choice_group_of(lower->placement->slice, ring, layout->rings),
                              .collective = collective->id,
+                             .dtype = type_of(lower->module, instruction),
                              .bytes = lower_collective_bytes(lower->module, instruction, layout->devices)};
     of.group.devices = layout->devices;
     of.group.several = several;
