@@ -18,21 +18,25 @@ static int count_axes(unsigned axes)
     return (int)((axes & 1) + (axes >> 1 & 1) + (axes >> 2 & 1));
 }
 
-/* How many different coordinates the chips of one group of a ring have along each axis. */
-static void count_coords(const struct slice *slice, const struct ring *ring, int count[static SLICE_AXES])
+/* How many different coordinates the chips of one group of a ring have along each axis, and along which they leave some out. */
+static void count_coords(const struct slice *slice, const struct ring *ring, int count[static SLICE_AXES],
+                         unsigned *strided)
 {
     int first = 0;
     while (ring->axis < 0 && ring->position[first] < 0)
         first++;
     for (int axis = 0; axis < slice->axes; axis++) {
-        int chip = first, seen = 0;
+        int chip = first, seen = 0, least = slice->len[axis], most = 0;
         uint64_t bits[(1 << 8) / 64] = {0};
         for (int i = 0; i < ring->n; i++, chip = ring_next(ring, slice, chip)) {
             int at = slice_coord(slice, chip, axis) & 255;
             seen += !(bits[at / 64] >> at % 64 & 1);
             bits[at / 64] |= UINT64_C(1) << at % 64;
+            least = at < least ? at : least;
+            most = at > most ? at : most;
         }
         count[axis] *= seen;
+        *strided |= most - least >= seen ? 1u << axis : 0;
     }
 }
 
@@ -43,7 +47,7 @@ struct choice_group choice_group_of(const struct slice *slice, const struct ring
     for (int r = 0; r < rings; r++) {
         group.devices *= ring[r]->n;
         if (ring[r]->n > 1)
-            count_coords(slice, ring[r], count);
+            count_coords(slice, ring[r], count, &group.strided);
     }
     for (int axis = 0; axis < slice->axes; axis++) {
         unsigned bit = 1u << axis;
@@ -95,7 +99,7 @@ static bool fills_slice(const struct choice_case *of)
 static bool word_holds(const struct choice_case *of, const char *word)
 {
     const struct choice_group *group = &of->group;
-    int axes = count_axes(group->whole);
+    int axes = count_axes(group->whole | group->part);
     const struct {
         const char *word;
         bool holds;
@@ -106,7 +110,8 @@ static bool word_holds(const struct choice_case *of, const char *word)
                  {"short", axes_are(of, is_short)},
                  {"closed", axes_are(of, is_closed)},
                  {"cut", group->part != 0},
-                 {"core", axes == 0 && !group->part},
+                 {"strided", group->strided != 0},
+                 {"core", axes == 0},
                  {"slice", fills_slice(of)},
                  {"large", of->slice->chips > LARGE_CHIPS},
                  {"board", of->slice->axes < 3 && of->slice->chips <= BOARD_CHIPS},
@@ -265,7 +270,7 @@ static void set_sparse_nd(struct collective_config *config, const struct choice_
     int axis[COLLECTIVE_RINGS], axes = 0, times;
     bool inside = of->collective == COLLECTIVE_REDUCE_SCATTER && of->group.several && of->group.all_devices;
     for (int a = 0; a < COLLECTIVE_RINGS; a++)
-        if (of->group.whole >> a & 1)
+        if ((of->group.whole | of->group.part) >> a & 1)
             axis[axes++] = a;
     times = axes == 3 && strstr(config->strategy, "multiSC") ? 2 : 1;
     for (int c = 0; c < 2 * times * axes; c++)

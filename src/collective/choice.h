@@ -26,6 +26,7 @@
 struct choice_group {
     int devices;
     unsigned whole, part; /* axes that belong to it from end to end; in part */
+    unsigned strided;     /* axes of which it leaves out coordinates in between */
     bool all_devices;     /* all of each of its chips */
     bool several;         /* chips are several devices */
     bool reordered;       /* devices do not count row by row */
