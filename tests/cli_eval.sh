@@ -6,6 +6,7 @@ set -u
 program=$(realpath "$1")
 cases=$(realpath tests/golden/jax_collectives.json)
 more=$(realpath tests/golden/jax_more.json)
+types=$(realpath tests/golden/jax_types.json)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -42,6 +43,27 @@ for options in "" "--ring uni" "--ring bidi" "--ring bidi-half" "--all-to-all ri
     # shellcheck disable=SC2086
     out=$("$program" eval --cases "$more" $options 2>&1) || fail "--cases $more $options: exit $?"
     [[ $out == *' passed, 0 failed' ]] || fail "--cases $more $options: $out"
+done
+
+# Bools, whole numbers that wrap around, fractions of 16 bits, tuples, as JAX 0.10.2 has them; and every algorithm on all files.
+for options in "" "--ring bidi" "--all-to-all ring" "--wrap all --link 0,0,0:x=0" "--algorithm best" "--algorithm xla --chip v5p" \
+    "--algorithm xla --chip v7x" "--algorithm single-phase" "--algorithm short-ring --wrap all" "--algorithm halving-doubling" \
+    "--algorithm swing --wrap all"; do
+    for file in "$cases" "$more" "$types"; do
+        # shellcheck disable=SC2086
+        out=$("$program" eval --cases "$file" $options 2>&1) || fail "--cases $file $options: exit $?"
+        [[ $out == *' passed, 0 failed' ]] || fail "--cases $file $options: $out"
+    done
+done
+"$program" eval --cases "$cases" --algorithm as-compiled >/dev/null 2>err
+grep -q 'only compiled text says how' err || fail "--algorithm as-compiled: $(cat err)"
+
+# A tuple is a call for each of its parts; what wraps around in one is seen, as in what is sent.
+out=$("$program" eval psum --mesh i=2 --input '([True, True], [100, 100, 1, 2])' --in '(P(i), P())' --dtype int8) || fail "a tuple: $?"
+[ "$(grep -c '^# equals the definition$' <<<"$out")" -eq 2 ] || fail "a tuple: $out"
+out=$("$program" eval psum --mesh i=2 --input '(arange(4).astype(bool), [100, 100].astype(int8))')
+for line in 'result by P(), (2,)  [1 2]' 'result by P(), (1,)  [-56]' '  0 -> 1  in[0:1] = [-56]'; do
+    grep -qxF "$line" <<<"$out" || fail "a tuple: no '$line' in $out"
 done
 
 # same ARGUMENTS -- ARGUMENTS: both print the same numbers.
@@ -124,6 +146,11 @@ done <<'END'
 which does not divide by the 4 devices of a group; take a multiple of 4|psum_scatter --mesh i=4 --input 'arange(24)' --tiled
 split_axis 1 has length 6|all_to_all --mesh i=4 --input 'arange(24).reshape(4,6)' --tiled --split-axis 1
 does not divide by 4, the size of i; take a multiple of 4|psum --mesh i=4 --input 'arange(6)'
+psum_scatter does not add bools|psum_scatter --mesh i=2 --in 'P()' --tiled --input '[True, False]'
+the input has 300, which int8 does not hold; .astype(int8) makes it 44|psum --mesh i=2 --input '[300, 1]' --dtype int8
+it has no part 2, but --input has|psum --mesh i=2 --input '(ones(2), ones(2))' --in '(P(i),)'
+does not apply to all_gather; write schedule, xla or best|all_gather --mesh i=2 --input 'ones(2)' --algorithm single-phase
+no type 'int9'|psum --mesh i=2 --input 'ones(2).astype(int9)'
 position 0 sends twice|ppermute --mesh i=4 --input 'arange(4)' --perm 0-1,0-2
 position 1 receives twice|ppermute --mesh i=4 --input 'arange(4)' --perm 0-1,2-1
 there is no position 4; they are 0 to 3|ppermute --mesh i=4 --input 'arange(4)' --perm 0-4

@@ -2,6 +2,8 @@
 /* Element types: their names, as XLA, JAX and people write them, and sizes. */
 #include "base/dtype.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "suite.h"
@@ -26,4 +28,43 @@ static void types_have_names(void)
     }
 }
 
-SUITE("dtype", TEST(types_have_names))
+/* What numpy 2.4 (with ml_dtypes 0.6) makes of numbers by astype(). */
+static void types_hold_numbers(void)
+{
+    static const struct {
+        enum dtype_id id;
+        double given, held;
+    } cases[] = {
+        {DTYPE_S8, 200, -56},
+        {DTYPE_S8, -129, 127},
+        {DTYPE_U8, -1, 255},
+        {DTYPE_U16, 65537, 1},
+        {DTYPE_S32, 0x1p31, -0x1p31},
+        {DTYPE_U32, -3, 4294967293.0},
+        {DTYPE_S4, 9, -7},
+        {DTYPE_S64, 0x1p40, 0x1p40},
+        {DTYPE_S32, -2.75, -2},
+        {DTYPE_PRED, 0.25, 1},
+        {DTYPE_PRED, 0, 0},
+        {DTYPE_BF16, 257, 256},
+        {DTYPE_BF16, 259, 260},
+        {DTYPE_BF16, -3.14159, -3.140625},
+        {DTYPE_F16, 2049, 2048},
+        {DTYPE_F16, 65519, 65504},
+        {DTYPE_F16, -65520, -INFINITY},
+        {DTYPE_F16, 0x1.8p-25, 0x1p-24},
+        {DTYPE_F32, 1e39, INFINITY},
+        {DTYPE_F64, 1e39, 1e39},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double held = dtype_hold(cases[i].id, cases[i].given);
+        CU_ASSERT(held == cases[i].held);
+        if (held != cases[i].held)
+            fprintf(stderr, "%s of %.17g is %.17g\n", dtype_info(cases[i].id)->name, cases[i].given, held);
+    }
+    CU_ASSERT(isnan(dtype_hold(DTYPE_BF16, NAN)));
+    CU_ASSERT_FALSE(dtype_is_whole(DTYPE_F4E2M1FN));
+    CU_ASSERT_TRUE(dtype_is_whole(DTYPE_U64));
+}
+
+SUITE("dtype", TEST(types_have_names), TEST(types_hold_numbers))

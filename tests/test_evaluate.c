@@ -193,7 +193,7 @@ static void random_example(struct example *example, const struct mesh *mesh, enu
     int n = axis_list_size(&example->call.axes, &mesh->axes);
     random_call(&example->call, op, n, &dims, shape + 1, random);
     bool whole = suite_random(random, 3) > 0;
-    OKAY(array_init(&example->input, dims + 1, shape, whole, &st), st);
+    OKAY(array_init(&example->input, dims + 1, shape, whole ? DTYPE_S32 : DTYPE_F32, &st), st);
     for (int64_t i = 0; i < array_elements(&example->input); i++)
         example->input.data[i] =
             whole ? (double)suite_random(random, 2001) - 1000 : 2.385 * suite_random_unit(random) - 1;
@@ -272,7 +272,7 @@ static struct example start_example(struct place *place, const int64_t block[2],
     struct example example = {.pmap = true};
     int chips = place->slice.chips;
     example.axes = place->mesh.axes;
-    OKAY(array_init(&example.input, 3, (int64_t[]){chips, block[0], block[1]}, true, &st), st);
+    OKAY(array_init(&example.input, 3, (int64_t[]){chips, block[0], block[1]}, DTYPE_S32, &st), st);
     for (int64_t i = 0; i < array_elements(&example.input); i++)
         example.input.data[i] = (double)suite_random(random, 2001) - 1000;
     return example;

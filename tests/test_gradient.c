@@ -113,7 +113,7 @@ static void fill(const struct model *m, struct array in[], uint64_t seed)
         int64_t shape[TENSOR_DIMS];
         for (int d = 0; d < m->input[i].tensor.dims; d++)
             shape[d] = m->input[i].tensor.dim[d].n;
-        OKAY(array_init(&in[i], m->input[i].tensor.dims, shape, false, &st), st);
+        OKAY(array_init(&in[i], m->input[i].tensor.dims, shape, DTYPE_F32, &st), st);
         int64_t n = array_elements(&in[i]);
         for (int64_t e = 0; e < n; e++)
             in[i].data[e] = suite_random_unit(&r) - 0.45;

@@ -89,6 +89,12 @@ static void elements(void)
          "%x = f32[3] parameter(0)\n %lo = f32[] constant(-1.5)\n %hi = f32[] constant(4)\n"
          " ROOT %c = f32[3] clamp(%lo, %x, %hi)",
          "-1.5 2 4"},
+        /* 8-bit numbers wrap around: 100 + 100 = 200 - 256, 200 + 100 - 256, -100 - 100 + 256 */
+        {1, "[100, -100]", "%x = s8[2] parameter(0)\n ROOT %s = s8[2] add(%x, %x)", "-56 56"},
+        {1, "[200, 100]",
+         "%x = u8[2] parameter(0)\n %c = u8[] constant(100)\n %b = u8[2] broadcast(%c), dimensions={}\n"
+         " ROOT %s = u8[2] add(%x, %b)",
+         "44 200"},
         {1, "[0, 4, 0.25]", "%x = f32[3] parameter(0)\n ROOT %r = f32[3] sqrt(%x)", "0 2 0.5"},
     };
     GIVES(examples, "");

@@ -55,7 +55,7 @@ static void packing_is_the_definition(void)
             struct array got;
             int64_t elements = array_elements(&want[p]), at;
             double *out = malloc((size_t)elements * sizeof *out);
-            OKAY(array_init(&got, want[p].dims, want[p].shape, true, &st), st);
+            OKAY(array_init(&got, want[p].dims, want[p].shape, DTYPE_S32, &st), st);
             move_chunks(&call, COUNT, order, in, array_elements(&block[p]), p, out, elements);
             unpack_block(&call, COUNT, order, out, &got);
             CU_ASSERT_TRUE(array_near(&got, &want[p], 0, &at));

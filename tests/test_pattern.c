@@ -24,7 +24,7 @@ static void check_call(const struct mesh *mesh, enum call_op op, enum pattern pa
     int64_t shape[ARRAY_DIMS] = {mesh->slice->chips};
     example.call.axes = random_axes(mesh, random);
     random_call(&example.call, op, axis_list_size(&example.call.axes, &mesh->axes), &dims, shape + 1, random);
-    OKAY(array_init(&example.input, dims + 1, shape, true, &st), st);
+    OKAY(array_init(&example.input, dims + 1, shape, DTYPE_S32, &st), st);
     for (int64_t i = 0; i < array_elements(&example.input); i++)
         example.input.data[i] = (double)suite_random(random, 2001) - 1000;
     /* of much data short rings make chunks */

@@ -68,8 +68,15 @@ const struct dtype *dtype_info(enum dtype_id id);
 /* Is it pred or a whole number? They stand first in the table. */
 static inline bool dtype_is_whole(enum dtype_id id)
 {
-    return id < DTYPE_F8E4M3FN;
+    return id < DTYPE_F4E2M1FN;
 }
+
+/* What an element of the type holds of a value: whole numbers of up to 32 bits wrap around (two's complement), pred is whether it is
+ * not 0; bf16 and f16 round to nearest even, and f32, too, is infinite beyond its range. Others hold it as it is. */
+double dtype_hold(enum dtype_id id, double value);
+
+/* The distance from 1 to the next larger number of a type of fractions; f32's of those that are not said to round. */
+double dtype_epsilon(enum dtype_id id);
 
 /* The type of a name, in any of its spellings; -1, or a negative code and the nearest names, if there is none. */
 int dtype_find(const char *name);

@@ -342,3 +342,11 @@ int choice_find(const struct choice_case *of, struct collective_config *config, 
     csv_table_free(&table);
     return code;
 }
+
+int choice_follow(const struct choice_case *of, int rings, bool listed, struct collective_config *config,
+                  bool *follows, struct status *st)
+{
+    int code = choice_find(of, config, follows, st);
+    *follows = *follows && config_fits(config, rings) && !(listed && config->rings == CONFIG_ALL_AXES);
+    return code;
+}

@@ -48,4 +48,9 @@ struct choice_case {
 int choice_find(const struct choice_case *of, struct collective_config *config, bool *found,
                 struct status *st);
 
+/* The same for a group that walks so many rings; does it fit them, so that it can be simulated? `listed`: its chips are listed, and lie
+ * along no axes. */
+int choice_follow(const struct choice_case *of, int rings, bool listed, struct collective_config *config,
+                  bool *follows, struct status *st);
+
 #endif

@@ -2,13 +2,16 @@
 /* icisim eval: a collective, or a model's step, on numbers, through the schedule that is simulated. */
 #include "faces/eval.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "base/text.h"
 #include "faces/command.h"
 #include "model/model.h"
 #include "notation/expr.h"
+#include "study/collective_job.h"
 #include "study/job.h"
 
 /* What a call is in the option table; of those that it does not have, whose options they take. */
@@ -31,12 +34,43 @@ static enum op_set op_of_call(enum call_op op)
     }
 }
 
-/* What an option says of the example, if it is given. */
+/* Where part i of a tuple "(a, b)" begins, and its length; of what is no tuple all of it. False beyond the last. */
+static bool find_part(const char *text, int i, const char **at, int *length)
+{
+    int depth = 0, part = 0;
+    *at = text;
+    *length = (int)strlen(text);
+    if (*text != '(')
+        return i == 0;
+    const char *first = text + 1;
+    for (const char *c = text; *c; c++) {
+        depth += (*c == '(' || *c == '[') - (*c == ')' || *c == ']');
+        if (depth > 1 || (depth == 1 && *c != ',') || (depth == 0 && *c != ')'))
+            continue;
+        *at = first + strspn(first, " ");
+        *length = (int)(c - *at);
+        if (part++ == i)
+            return *length > 0; /* "(a,)" has one part */
+        first = c + 1;
+    }
+    return false;
+}
+
+/* What an option says of the example, if it is given; of a tuple of inputs each may have its own. */
 static int set(struct eval *eval, const struct settings *settings, const char *option, enum case_field field,
                struct status *st)
 {
-    const char *text = settings_text(settings, option);
-    return text && case_set(&eval->example, field, text, st) < 0 ? status_prefix(st, "--%s: ", option) : 0;
+    const char *text = settings_text(settings, option), *at = text;
+    int length = text ? (int)strlen(text) : 0, code = 0;
+    if (!text)
+        return 0;
+    if (strncmp(text, "(P", 2) == 0 && !find_part(text, eval->example.part, &at, &length))
+        return status_fail(st, STATUS_INPUT, "--%s '%s': it has no part %d, but --input has", option, text,
+                           eval->example.part + 1);
+    char *own = strndup(at, (size_t)length);
+    code = own ? case_set(&eval->example, field, own, st) : status_nomem(st);
+    free(own);
+    return code < 0 ? status_prefix(st, "--%s: ", option) : 0;
 }
 
 static int read_call(struct eval *eval, const struct settings *settings, struct status *st)
@@ -83,33 +117,56 @@ static int read_input(struct eval *eval, const struct settings *settings, struct
         return status_fail(
             st, STATUS_INPUT,
             "--input is missing: numbers, such as \"arange(8).reshape(2,4)\", or a .json or .csv file");
-    int code = array_read(text, &eval->example.input, st);
+    const char *at;
+    int length;
+    find_part(text, eval->example.part, &at, &length);
+    char *own = strndup(at, (size_t)length);
+    int code = own ? array_read(own, &eval->example.input, st) : status_nomem(st);
+    free(own);
     if (code < 0)
         return status_prefix(st, "--input: ");
     eval->local = settings_text(settings, "local");
+    if (settings_count(settings, "dtype") > 0 && set(eval, settings, "dtype", CASE_DTYPE, st) < 0)
+        return st->code;
     return set(eval, settings, "local", CASE_LOCAL, st);
 }
 
-/* What JAX makes of such numbers, unless a type is asked for: it counts for the simulated time only. */
-static int read_plan(struct eval *eval, const struct settings *settings, const struct point *point,
-                     struct status *st)
+int eval_choose(const struct point *point, enum call_op op, struct collective_spec *plan,
+                struct evaluate_choice *choice, struct status *st)
 {
-    const char *usual = eval->example.input.integer ? "int32" : "float32";
-    int dtype = dtype_by_name(settings_count(settings, "dtype") > 0 ? point->work.dtype : usual, st);
-    if (dtype < 0)
-        return dtype;
+    struct status none = {0};
+    const struct collective *collective = collective_by_name(call_name(op), &none);
+    int asked = point->schedule.algorithm;
+    *choice = (struct evaluate_choice){ALGORITHM_SCHEDULE, point->machine.chip};
+    if (asked == ALGORITHM_AS_COMPILED)
+        return algorithm_refuse_compiled(st);
+    if (asked == CHOICE_OPEN)
+        return 0;
+    plan->pattern = pattern_of_choice(asked);
+    choice->algorithm = asked < ALGORITHMS ? (enum algorithm)asked : ALGORITHM_SCHEDULE;
+    return !collective || collective_has_pattern(collective, plan->pattern)
+               ? 0
+               : status_fail(st, STATUS_INPUT,
+                             "--algorithm %s does not apply to %s; write schedule, xla or best",
+                             pattern_name(plan->pattern), call_name(op));
+}
+
+static int read_plan(struct eval *eval, const struct point *point, struct status *st)
+{
+    enum dtype_id given = eval->example.input.data ? eval->example.input.dtype : DTYPE_S32;
+    const struct dtype *dtype = dtype_info(call_sum_dtype(eval->example.call.op, given));
     int kind = ring_kind_or(point->schedule.ring, eval->example.call.op == CALL_ALL_TO_ALL,
                             eval->machine.chip->ring, st);
     if (kind < 0)
         return kind;
-    eval->dtype = dtype_info((enum dtype_id)dtype)->name;
+    eval->dtype = dtype->name;
     eval->plan = (struct collective_spec){.kind = (enum ring_kind)kind,
                                           .all_to_all = (enum all_to_all)point->schedule.all_to_all,
                                           .keep_ties = point->schedule.keep_ties,
                                           .routes = point->schedule.routes,
-                                          .elem_bytes = dtype_info((enum dtype_id)dtype)->bytes,
+                                          .elem_bytes = dtype->bytes,
                                           .setup_s = eval->machine.chip->setup_s};
-    return 0;
+    return eval_choose(point, eval->example.call.op, &eval->plan, &eval->choice, st);
 }
 
 static int open_one(struct eval *eval, const struct settings *settings, const struct point *point,
@@ -130,25 +187,48 @@ static int open_one(struct eval *eval, const struct settings *settings, const st
     if (read_input(eval, settings, st) < 0 || read_call(eval, settings, st) < 0 ||
         read_in_spec(eval, settings, st) < 0)
         return st->code;
-    return read_plan(eval, settings, point, st);
+    return read_plan(eval, point, st);
 }
 
 static int run_one(const struct settings *settings, const struct point *point, struct catalog *catalog,
-                   struct status *st)
+                   int part, FILE *out, struct status *st)
 {
-    struct eval eval = {0};
+    struct eval eval = {.example.part = part};
     if (open_one(&eval, settings, point, catalog, st) == 0 &&
-        evaluation_open(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, st) == 0) {
+        evaluation_open_as(&eval.evaluation, &eval.example, &eval.machine.mesh, &eval.plan, &eval.choice,
+                           st) == 0) {
         /* the call has been checked, so that a spec can follow from it */
         eval.example.out_spec = evaluate_out_spec(&eval.example);
         eval.has_out_spec = settings_text(settings, "out") != NULL;
         if (set(&eval, settings, "out", CASE_OUT_SPEC, st) == 0)
-            eval_print(&eval, stdout, st);
+            eval_print(&eval, out, st);
     }
     evaluation_close(&eval.evaluation);
     case_free(&eval.example);
     machine_close(&eval.machine);
     return st->code;
+}
+
+/* Of a tuple, as JAX does it, one call after the other; nothing is printed where one cannot be. */
+static int run_all(const struct settings *settings, const struct point *point, struct catalog *catalog,
+                   struct status *st)
+{
+    const char *input = settings_text(settings, "input"), *at;
+    char *text = NULL;
+    size_t bytes = 0;
+    int length;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return status_nomem(st);
+    int code = run_one(settings, point, catalog, 0, out, st);
+    for (int part = 1; code == 0 && input && find_part(input, part, &at, &length); part++)
+        code = run_one(settings, point, catalog, part, out, st);
+    if (!text_end(out, &text))
+        return status_nomem(st);
+    if (code == 0 || code == STATUS_CHECK)
+        fputs(text, stdout);
+    free(text);
+    return code;
 }
 
 /* A job of the point, shown on numbers. */
@@ -210,7 +290,7 @@ static int eval_run(struct settings *settings, struct status *st)
     struct eval_slice of;
     bool matmul = point.work.op && expr_is(point.work.op);
     if (eval_slice(&point, any_chip, &of, &catalog, st) == 0)
-        matmul ? run_job(&point, eval_matmul, st) : run_one(settings, &point, &catalog, st);
+        matmul ? run_job(&point, eval_matmul, st) : run_all(settings, &point, &catalog, st);
     catalog_free(&catalog);
     return st->code;
 }
@@ -225,8 +305,9 @@ const struct command command_eval = {
         "ppermute, pshuffle, pswapaxes, axis_index, ring_shift, broadcast, ragged_all_to_all; or a matmul in "
         "sharding notation, which "
         "multiplies whole numbers of its own as its module does. Prints input, each device's block, each "
-        "step, the result, and whether it equals the definition; exits with 1 if it does not. Numbers are "
-        "doubles whatever --dtype says: it counts for bytes and time. Of a model's step it prints loss and "
+        "step, the result, and whether it equals the definition; exits with 1 if it does not. Whole "
+        "numbers wrap around as their type does, bf16 and f16 round at the end; what lies between is "
+        "doubles. Of a model's step it prints loss and "
         "gradients by their norms, and whether they are those of one device; exits with 1 if they are not.",
     .bit = FOR_EVAL,
     .run = eval_run,

@@ -16,6 +16,7 @@ struct eval {
     const char *local; /* as given, or NULL */
     bool has_out_spec; /* --out was given */
     struct collective_spec plan;
+    struct evaluate_choice choice;
     struct evaluation evaluation;
 };
 
@@ -26,6 +27,10 @@ struct eval_slice {
 };
 int eval_slice(struct point *point, bool any_chip, struct eval_slice *of, struct catalog *catalog,
                struct status *st);
+
+/* Whose schedule --algorithm asks for; the plan gets its pattern. A call that does not have it is a fault. */
+int eval_choose(const struct point *point, enum call_op op, struct collective_spec *plan,
+                struct evaluate_choice *choice, struct status *st);
 
 /* Runs it, printing as it goes: input, blocks, steps, result, verdict. STATUS_CHECK where the result is wrong. */
 int eval_print(struct eval *eval, FILE *out, struct status *st);

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "settings/option.h"
+#include "study/collective_job.h"
 
 /* What stands in the file, or is chosen for each case, is not given beside it. */
 static int check_options(const struct settings *settings, struct status *st)
@@ -25,10 +26,11 @@ static const char *const pace_names[EXECUTE_PACES] = {
 
 /* One schedule, at every pace of the executor. */
 static int run_plan(const struct example *example, const struct machine *machine,
-                    const struct collective_spec *plan, struct status *st)
+                    const struct collective_spec *plan, const struct evaluate_choice *choice,
+                    struct status *st)
 {
     struct evaluation evaluation;
-    int code = evaluation_open(&evaluation, example, &machine->mesh, plan, st);
+    int code = evaluation_open_as(&evaluation, example, &machine->mesh, plan, choice, st);
     for (int pace = 0; pace < EXECUTE_PACES && code == 0; pace++) {
         struct execute_options options = {.pace = (enum execute_pace)pace, .seed = (uint64_t)pace};
         code = evaluation_run(&evaluation, &options, st);
@@ -41,7 +43,7 @@ static int run_plan(const struct example *example, const struct machine *machine
     return code;
 }
 
-/* Every ring and every algorithm, unless one is asked for. */
+/* Every ring and every way of all-to-alls, unless one is asked for; an algorithm where the call has it. */
 static int run_plans(const struct example *example, const struct machine *machine, const struct point *point,
                      bool any_all_to_all, struct status *st)
 {
@@ -49,14 +51,19 @@ static int run_plans(const struct example *example, const struct machine *machin
     for (int kind = 0; kind < RING_KINDS && code == 0; kind++)
         for (int algorithm = 0; algorithm < ALL_TO_ALLS && code == 0; algorithm++) {
             if ((point->schedule.ring != CHOICE_OPEN && kind != point->schedule.ring) ||
+                (kind > 0 && point->schedule.algorithm > ALGORITHM_SCHEDULE) ||
                 (!any_all_to_all && algorithm != point->schedule.all_to_all))
                 continue;
             struct collective_spec plan = {.kind = (enum ring_kind)kind,
                                            .all_to_all = (enum all_to_all)algorithm,
                                            .keep_ties = point->schedule.keep_ties,
                                            .routes = point->schedule.routes};
-            code = run_plan(example, machine, &plan, st);
-            if (code < 0)
+            struct evaluate_choice choice;
+            struct status other = {0};
+            if (eval_choose(point, example->call.op, &plan, &choice, &other) < 0)
+                plan.pattern = PATTERN_RINGS;
+            code = run_plan(example, machine, &plan, &choice, st);
+            if (code < 0 && point->schedule.algorithm == CHOICE_OPEN)
                 status_prefix(st, "ring %s, ", ring_kind_name(plan.kind));
         }
     return code;
@@ -83,29 +90,31 @@ int eval_cases(const struct settings *settings, const struct point *point, FILE 
     const char *path = settings_text(settings, "cases");
     struct cases cases = {0};
     struct catalog catalog = {0};
-    int failed = 0, code = 0;
+    int failed = 0, count = 0, last = 0, code = 0; /* cases; the last one that failed */
+    if (point->schedule.algorithm == ALGORITHM_AS_COMPILED)
+        return algorithm_refuse_compiled(st);
     if (check_options(settings, st) < 0 || cases_load(&cases, path, st) < 0)
         return st->code;
     for (int i = 0; i < cases.count && code != STATUS_NOMEM; i++) {
         struct status wrong = {0};
         const struct example *example = &cases.item[i];
-        if (example->fault.code < 0) {
+        count += example->part == 0;
+        code = example->fault.code < 0 ? 0 : run_case(example, point, settings, &catalog, &wrong);
+        if (example->fault.code < 0)
             fprintf(out, "%s: %s\n", example->id, example->fault.text);
-            failed++;
-            continue;
-        }
-        code = run_case(example, point, settings, &catalog, &wrong);
-        if (code < 0 && code != STATUS_NOMEM) {
+        else if (code < 0 && code != STATUS_NOMEM)
             fprintf(out, "%s: %s:%d: %s\n", example->id, path, example->line, wrong.text);
-            failed++;
-        }
+        else
+            continue;
+        failed += last < count;
+        last = count;
     }
     if (code == STATUS_NOMEM) /* no fault of the case's */
         code = status_nomem(st);
     else
-        fprintf(out, "%d passed, %d failed\n", cases.count - failed, failed);
+        fprintf(out, "%d passed, %d failed\n", count - failed, failed);
     if (failed > 0 && code != STATUS_NOMEM)
-        code = status_fail(st, STATUS_CHECK, "%s: %d of %d cases failed", path, failed, cases.count);
+        code = status_fail(st, STATUS_CHECK, "%s: %d of %d cases failed", path, failed, count);
     cases_free(&cases);
     catalog_free(&catalog);
     return code;

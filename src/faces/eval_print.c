@@ -87,6 +87,7 @@ static void print_heading(const struct eval *eval, FILE *out)
     const struct mesh *mesh = &eval->machine.mesh;
     const struct call *call = &eval->example.call;
     char shape[SLICE_TEXT], wrap[SLICE_TEXT], axes[AXES_TEXT], sizes[AXES_TEXT], mapping[MESH_TEXT];
+    char config[CONFIG_TEXT];
     fprintf(out, "# %s", call_name(call->op));
     if (call->op != CALL_NONE)
         fprintf(out, " over %s%s", axis_list_print(&call->axes, &mesh->axes, axes),
@@ -97,8 +98,13 @@ static void print_heading(const struct eval *eval, FILE *out)
     bool direct = call->op == CALL_ALL_TO_ALL && eval->plan.all_to_all == ALL_TO_ALL_DIRECT;
     if (call->op == CALL_ALL_TO_ALL)
         fprintf(out, ", algorithm %s", all_to_all_name(eval->plan.all_to_all));
-    if (eval->evaluation.rings.rings > 0 && call->op != CALL_RAGGED && !direct)
-        fprintf(out, ", ring %s", ring_kind_name(eval->plan.kind));
+    const struct evaluation *e = &eval->evaluation;
+    if (e->follows)
+        fprintf(out, ", xla: %s", config_print(&e->config, config));
+    else if (e->pattern != PATTERN_RINGS)
+        fprintf(out, ", algorithm %s", pattern_name(e->pattern));
+    else if (e->rings.rings > 0 && call->op != CALL_RAGGED && !direct)
+        fprintf(out, ", ring %s", ring_kind_name(e->kind));
     fputc('\n', out);
 }
 

@@ -80,7 +80,7 @@ static int by_step(const void *a, const void *b)
     return difference ? difference : (m->from > k->from) - (m->from < k->from);
 }
 
-static void print_values(const struct moved *moved, bool integer, FILE *out)
+static void print_values(const struct moved *moved, enum dtype_id dtype, FILE *out)
 {
     if (moved->elements > VALUES_MOST) {
         fprintf(out, " (%lld elements)", (long long)moved->elements);
@@ -88,7 +88,8 @@ static void print_values(const struct moved *moved, bool integer, FILE *out)
     }
     fputs(" = [", out);
     for (int64_t i = 0; i < moved->elements; i++)
-        fprintf(out, integer ? "%s%.0f" : "%s%.9g", i ? " " : "", moved->value[i]);
+        fprintf(out, dtype_is_whole(dtype) ? "%s%.0f" : "%s%.9g", i ? " " : "",
+                dtype_hold(dtype, moved->value[i]));
     fputc(']', out);
 }
 
@@ -105,7 +106,7 @@ static int print_moved(const struct evaluation *e, const struct moved *moved, FI
         fprintf(out, "-> %d  %s", mesh_device(e->mesh, moved->to), from);
     else
         fprintf(out, "keeps  %s", from);
-    print_values(moved, e->start[0].integer, out);
+    print_values(moved, call_sum_dtype(e->example->call.op, e->start[0].dtype), out);
     if (moved->from == moved->to || payload->combine != COMBINE_COPY || strcmp(from, to) != 0)
         fprintf(out, ", %s %s", does[payload->combine], to);
     fputc('\n', out);

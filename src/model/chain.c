@@ -229,7 +229,7 @@ static int draw(const struct tensor *tensor, uint64_t *state, struct array *arra
     int64_t shape[TENSOR_DIMS];
     for (int d = 0; d < tensor->dims; d++)
         shape[d] = tensor->dim[d].n;
-    if (array_init(array, tensor->dims, shape, true, st) < 0)
+    if (array_init(array, tensor->dims, shape, DTYPE_S32, st) < 0)
         return st->code;
     int64_t elements = array_elements(array);
     for (int64_t i = 0; i < elements; i++)
@@ -250,7 +250,7 @@ static int plain_product(const struct array *a, const struct array *b, int batch
         shape[dims++] = a->shape[d];
     for (int d = batches + 1; d < b->dims; d++)
         shape[dims++] = b->shape[d];
-    if (array_init(out, dims, shape, true, st) < 0)
+    if (array_init(out, dims, shape, DTYPE_S32, st) < 0)
         return st->code;
     for (int64_t i = 0; i < rows; i++)
         for (int64_t c = 0; c < k; c++)
@@ -263,6 +263,7 @@ static int define(const struct model *model, const struct array operand[], struc
                   struct status *st)
 {
     struct tensor product = model->input[0].tensor;
+    enum dtype_id dtype = model->input[0].dtype;
     int code = array_copy(&operand[0], out, st);
     for (int i = 1; i < model->inputs && code == 0; i++) {
         const struct tensor *right = &model->input[i].tensor;
@@ -273,6 +274,9 @@ static int define(const struct model *model, const struct array operand[], struc
         for (int d = batches + 1; d < right->dims; d++)
             product.dim[product.dims++] = right->dim[d];
         array_free(&left);
+        dtype = i + 1 < model->inputs ? expr_wider(dtype, model->input[i].dtype) : model->output[0].dtype;
+        if (code == 0 && dtype_is_whole(dtype)) /* whole numbers wrap around, in the module too */
+            array_hold(out, dtype);
     }
     return code;
 }

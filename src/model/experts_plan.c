@@ -169,7 +169,7 @@ double *experts_give(struct experts *x, const char *name, const char *what, int6
     if (!experts_routed(x)->routing.entry || model->module.error)
         return NULL;
     struct array *given = &model->input[model->inputs - 1].given;
-    if (array_init(given, 1, &t.dim[0].n, dtype_is_whole(dtype), &why) < 0)
+    if (array_init(given, 1, &t.dim[0].n, dtype, &why) < 0)
         tensor_fail_as(x->b, &why);
     return given->data;
 }

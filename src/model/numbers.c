@@ -98,7 +98,7 @@ static int read_one(const struct node *data, const char *file, const struct mode
         return st->code;
     for (int d = 0; d < whole.dims; d++)
         elements *= whole.dim[d].n = shape[d];
-    array->integer = false;
+    array->dtype = DTYPE_F32;
     if (array_elements(array) == elements)
         return array_reshape(array, whole.dims, shape, st);
     node_fail(node, st, STATUS_INPUT, "%s holds %s, but %s is %s", path, array_print_shape(array, text),
@@ -114,7 +114,7 @@ static int draw(const struct model_tensor *input, uint64_t seed, struct array *a
     uint64_t random = seed;
     int dims = numbers_shape(input, shape);
     double scale = dims > 1 ? 1 / sqrt((double)shape[0]) : 1;
-    if (array_init(array, dims, shape, false, st) < 0)
+    if (array_init(array, dims, shape, DTYPE_F32, st) < 0)
         return st->code;
     int64_t n = array_elements(array);
     for (int64_t i = 0; i < n; i++)
@@ -185,7 +185,7 @@ static int refit(const struct model_tensor *tensor, const struct array *from, bo
     if (hold && array_elements(from) != all)
         return status_fail(st, STATUS_INPUT, "%lld numbers for a matrix of %lld",
                            (long long)array_elements(from), (long long)all);
-    if (array_init(to, hold ? 1 : flat->dims, hold ? &elements : flat->dim, false, st) < 0)
+    if (array_init(to, hold ? 1 : flat->dims, hold ? &elements : flat->dim, DTYPE_F32, st) < 0)
         return st->code;
     for (int64_t i = 0; i < all; i++) {
         int64_t held = place(flat, elements, i / columns, i % columns);

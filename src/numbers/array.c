@@ -18,9 +18,9 @@ static int64_t product(const int64_t shape[], int from, int to)
     return n;
 }
 
-int array_init(struct array *array, int dims, const int64_t shape[], bool integer, struct status *st)
+int array_init(struct array *array, int dims, const int64_t shape[], enum dtype_id dtype, struct status *st)
 {
-    *array = (struct array){.integer = integer};
+    *array = (struct array){.dtype = dtype};
     if (dims > ARRAY_DIMS)
         return status_fail(st, STATUS_LIMIT, "an array of %d dims; at most %d", dims, ARRAY_DIMS);
     int64_t n = product(shape, 0, dims);
@@ -44,7 +44,7 @@ void array_free(struct array *array)
 
 int array_copy(const struct array *array, struct array *out, struct status *st)
 {
-    int code = array_init(out, array->dims, array->shape, array->integer, st);
+    int code = array_init(out, array->dims, array->shape, array->dtype, st);
     if (code == 0)
         memcpy(out->data, array->data, (size_t)array_elements(array) * sizeof *out->data);
     return code;
@@ -53,6 +53,14 @@ int array_copy(const struct array *array, struct array *out, struct status *st)
 int64_t array_elements(const struct array *array)
 {
     return product(array->shape, 0, array->dims);
+}
+
+void array_hold(struct array *array, enum dtype_id dtype)
+{
+    int64_t n = array_elements(array);
+    array->dtype = dtype;
+    for (int64_t i = 0; i < n; i++)
+        array->data[i] = dtype_hold(dtype, array->data[i]);
 }
 
 bool array_same_shape(const struct array *a, const struct array *b)
@@ -176,7 +184,7 @@ int array_slice(const struct array *array, int dim, int64_t low, int64_t high, s
     memcpy(shape, array->shape, sizeof shape);
     shape[dim] = high - low;
     corner[dim] = low;
-    code = array_init(out, array->dims, shape, array->integer, st);
+    code = array_init(out, array->dims, shape, array->dtype, st);
     if (code == 0)
         array_copy_box(array, corner, out, NULL, shape);
     return code;
@@ -203,7 +211,7 @@ int array_transpose(const struct array *array, struct array *out, struct status 
         order[d] = array->dims - 1 - d;
         shape[d] = array->shape[order[d]];
     }
-    int code = array_init(out, array->dims, shape, array->integer, st);
+    int code = array_init(out, array->dims, shape, array->dtype, st);
     if (code == 0)
         array_permute(array, order, out);
     return code;
@@ -212,7 +220,7 @@ int array_transpose(const struct array *array, struct array *out, struct status 
 int array_concat(int n, const struct array part[], int dim, struct array *out, struct status *st)
 {
     int64_t shape[ARRAY_DIMS], corner[ARRAY_DIMS] = {0};
-    bool integer = true;
+    enum dtype_id dtype = part[0].dtype;
     *out = (struct array){0};
     int code = check_dim(&part[0], dim, st);
     if (code < 0)
@@ -225,9 +233,8 @@ int array_concat(int n, const struct array part[], int dim, struct array *out, s
                 return status_fail(st, STATUS_INPUT, "arrays to be joined along dim %d differ in another",
                                    dim);
         shape[dim] += part[i].shape[dim];
-        integer = integer && part[i].integer;
     }
-    code = array_init(out, part[0].dims, shape, integer, st);
+    code = array_init(out, part[0].dims, shape, dtype, st);
     for (int i = 0; code == 0 && i < n; i++) {
         array_copy_box(&part[i], NULL, out, corner, part[i].shape);
         corner[dim] += part[i].shape[dim];

@@ -2,8 +2,8 @@
 /*
  * array: n-dimensional arrays of numbers, as NumPy has them: the real data that moves through programs.
  *
- * Elements are doubles in row-major order; `integer` says only how they print ("1" or "1."), and whole
- * numbers up to 2^53 are exact either way. An array of no dims is a scalar. A negative dim index is not
+ * Elements are doubles in row-major order, and whole numbers up to 2^53 are exact. The type says how they print ("1", "1." or "True"),
+ * and what array_hold() leaves of them; nothing else rounds. An array of no dims is a scalar. A negative dim index is not
  * accepted here: whoever reads user input resolves it.
  *
  * Units: none. Errors: STATUS_INPUT for shapes that do not fit, STATUS_LIMIT above ARRAY_ELEMENTS.
@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/dtype.h"
 #include "base/status.h"
 
 enum { ARRAY_DIMS = 8, ARRAY_TEXT = 192 };
@@ -25,20 +26,27 @@ enum { ARRAY_DIMS = 8, ARRAY_TEXT = 192 };
 struct array {
     int dims;
     int64_t shape[ARRAY_DIMS];
-    bool integer;
+    enum dtype_id dtype;
     double *data; /* [array_elements()] */
 };
 
 /* An array of zeros. */
-int array_init(struct array *array, int dims, const int64_t shape[], bool integer, struct status *st);
+int array_init(struct array *array, int dims, const int64_t shape[], enum dtype_id dtype, struct status *st);
 void array_free(struct array *array);
 int array_copy(const struct array *array, struct array *out, struct status *st);
 int64_t array_elements(const struct array *array);
+static inline bool array_is_whole(const struct array *array)
+{
+    return dtype_is_whole(array->dtype);
+}
+/* Makes it one of another type: each element is what that holds of it. */
+void array_hold(struct array *array, enum dtype_id dtype);
 
-/* Reads nested lists "[[0, 1], [2, 3]]", a number, or NumPy's makers and methods:
+/* Reads nested lists "[[0, 1], [2, 3]]", "[True, false]", a number, or NumPy's makers and methods; whole numbers are int32, others
+ * float32:
  *   arange(stop) arange(start, stop[, step]) zeros(shape) ones(shape) full(shape, value) eye(n)
  *   random(seed, shape)   whole numbers from 0 to 99, the same everywhere
- *   .reshape(2, -1) .T .astype(float) .astype(int)
+ *   .reshape(2, -1) .T .astype(float) .astype(int) .astype(uint8), and other types
  * A shape is 2, 4 or (2, 4); np. and jnp. may stand before a maker. */
 int array_parse(const char *text, struct array *array, struct status *st);
 

@@ -14,7 +14,7 @@ enum { NUMBER = 344 };
 
 /* How all numbers of one array are written: with as many digits as the one that needs most. */
 struct format {
-    bool integer, exponent;
+    bool integer, exponent, pred;
     int left;   /* columns before the point */
     int digits; /* after it */
 };
@@ -43,6 +43,8 @@ static int needed_digits(double value, bool exponent)
 /* "12.5  " for 12.50 where another number of the array needs more digits: NumPy pads with spaces. */
 static int format_number(const struct format *format, double value, char text[static NUMBER])
 {
+    if (format->pred)
+        return snprintf(text, NUMBER, "%5s", value > 0 ? "True" : "False");
     if (isnan(value) || isinf(value)) {
         int width = format->integer ? format->left : format->left + 1 + format->digits;
         return snprintf(text, NUMBER, "%*s", width, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
@@ -111,7 +113,8 @@ static struct format choose_format(const struct printer *p)
 {
     struct survey s = {.least = INFINITY};
     survey_dim(p, 0, 0, &s);
-    struct format format = {.integer = p->array->integer, .left = s.left};
+    struct format format = {
+        .integer = array_is_whole(p->array), .left = s.left, .pred = p->array->dtype == DTYPE_PRED};
     if (!format.integer) {
         format.exponent = s.most > 0 && (s.most >= 1e8 || s.least < 1e-4 || s.most / s.least > 1000);
         format.digits = s.digits[format.exponent];
@@ -179,15 +182,18 @@ static void print_dim(const struct printer *p, int dim, int64_t from)
 }
 
 /* As Python's str() of a float: the fewest digits that read back to the same number. */
-static void print_scalar(double value, bool integer, FILE *out)
+static void print_scalar(double value, enum dtype_id dtype, FILE *out)
 {
     char text[NUMBER];
+    bool integer = dtype_is_whole(dtype);
     int digits = 1;
     do
         snprintf(text, sizeof text, "%.*g", digits, value);
     while (digits++ < 17 && fabs(strtod(text, NULL) - value) > 0);
     if (integer)
         snprintf(text, sizeof text, "%.0f", value);
+    if (dtype == DTYPE_PRED)
+        snprintf(text, sizeof text, "%s", value > 0 ? "True" : "False");
     fprintf(out, "%s%s\n", text, integer || strpbrk(text, ".en") ? "" : ".0");
 }
 
@@ -195,7 +201,7 @@ void array_print(const struct array *array, FILE *out)
 {
     struct printer p = {.array = array, .summary = array_elements(array) > THRESHOLD, .out = out};
     if (array->dims == 0) {
-        print_scalar(array->data[0], array->integer, out);
+        print_scalar(array->data[0], array->dtype, out);
         return;
     }
     if (array_elements(array) == 0) {

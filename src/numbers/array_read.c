@@ -12,6 +12,26 @@
 /* Whole numbers beyond this are not exact in a double. */
 static const int64_t exact = (int64_t)1 << 53;
 
+/* An element, as JSON, Python and NumPy write them; the array's type becomes the widest of all: pred, s32, f32. */
+static int read_element(const struct node *node, struct array *array, double *value, struct status *st)
+{
+    static const char *const words[] = {"false", "False", "true", "True", "Infinity", "-Infinity", "NaN"};
+    static const double meant[] = {0, 0, 1, 1, INFINITY, -INFINITY, NAN};
+    const char *text;
+    int code = node_text(node, "an element", &text, st), word = 0;
+    while (code == 0 && word < 7 && strcmp(text, words[word]) != 0)
+        word++;
+    if (code == 0 && word == 7)
+        code = node_real(node, "an element", value, st);
+    else if (code == 0)
+        *value = meant[word];
+    enum dtype_id dtype = word < 4                                          ? DTYPE_PRED
+                          : word < 7 || (code == 0 && strpbrk(text, ".eE")) ? DTYPE_F32
+                                                                            : DTYPE_S32;
+    array->dtype = dtype > array->dtype ? dtype : array->dtype;
+    return code;
+}
+
 /* Copies a node's numbers to the array from `at` on; every list must have the length that the first ones had. */
 static int fill_from(const struct node *node, int depth, struct array *array, double **at, struct status *st)
 {
@@ -19,14 +39,12 @@ static int fill_from(const struct node *node, int depth, struct array *array, do
     if (list && depth == array->dims)
         return node_fail(node, st, STATUS_INPUT, "a list deeper than %d", depth);
     if (!list) {
-        const char *text;
-        int code = node_real(node, "an element", *at, st);
-        if (code < 0 || (code = node_text(node, "an element", &text, st)) < 0)
+        int code = read_element(node, array, *at, st);
+        if (code < 0)
             return code;
         if (depth < array->dims)
             return node_fail(node, st, STATUS_INPUT, "a number at depth %d after numbers at depth %d", depth,
                              array->dims);
-        array->integer = array->integer && !strpbrk(text, ".eE");
         ++*at;
         return 0;
     }
@@ -51,12 +69,14 @@ int array_of_node(const struct node *node, struct array *array, struct status *s
         if (at->count == 0)
             break;
     }
-    int code = array_init(array, dims, shape, true, st);
+    int code = array_init(array, dims, shape, DTYPE_PRED, st);
     if (code < 0)
         return node_prefix(node, st, code);
     double *at = array->data;
     if ((code = fill_from(node, 0, array, &at, st)) < 0)
         array_free(array);
+    else if (at == array->data)
+        array->dtype = DTYPE_S32;
     return code;
 }
 
@@ -67,9 +87,12 @@ static int parse_nested(struct cursor *c, struct array *array)
     const char *end = c->at;
     int depth = 0, code = 0;
     if (!cursor_sees(c, "[")) {
-        if ((code = array_init(array, 0, NULL, true, c->st)) < 0)
+        bool whole = false;
+        if ((code = array_init(array, 0, NULL, DTYPE_S32, c->st)) < 0)
             return code;
-        return cursor_number(c, array->data, &array->integer);
+        code = cursor_number(c, array->data, &whole);
+        array->dtype = whole ? DTYPE_S32 : DTYPE_F32;
+        return code;
     }
     do
         depth += (*end == '[') - (*end == ']');
@@ -127,7 +150,7 @@ static int make_arange(struct cursor *c, struct array *array)
     if (!(n <= (double)ARRAY_ELEMENTS))
         return cursor_fail(c, "more than %lld elements", (long long)ARRAY_ELEMENTS);
     int64_t length = (int64_t)n;
-    c->code = c->code < 0 ? c->code : array_init(array, 1, &length, integer, c->st);
+    c->code = c->code < 0 ? c->code : array_init(array, 1, &length, integer ? DTYPE_S32 : DTYPE_F32, c->st);
     for (int64_t i = 0; c->code == 0 && i < length; i++)
         array->data[i] = value[0] + (double)i * value[2];
     return c->code;
@@ -136,7 +159,7 @@ static int make_arange(struct cursor *c, struct array *array)
 static int fill(struct cursor *c, const struct shape *shape, double value, bool integer, struct array *array)
 {
     if (c->code == 0)
-        c->code = array_init(array, shape->dims, shape->n, integer, c->st);
+        c->code = array_init(array, shape->dims, shape->n, integer ? DTYPE_S32 : DTYPE_F32, c->st);
     int64_t n = c->code < 0 ? 0 : array_elements(array);
     for (int64_t i = 0; i < n; i++)
         array->data[i] = value;
@@ -273,12 +296,12 @@ static int apply_astype(struct cursor *c, struct array *array)
         (void)cursor_accept(c, "np.");
     if (cursor_name(c, "a type", name, sizeof name) < 0)
         return c->code;
-    array->integer = strncmp(name, "int", 3) == 0;
-    if (!array->integer && strncmp(name, "float", 5) != 0 && strcmp(name, "bfloat16") != 0)
-        return cursor_fail(c, "no type '%s'; write int or float", name);
-    int64_t n = array_elements(array);
-    for (int64_t i = 0; array->integer && i < n; i++)
-        array->data[i] = trunc(array->data[i]);
+    int dtype = strcmp(name, "int") == 0     ? DTYPE_S32
+                : strcmp(name, "float") == 0 ? DTYPE_F32
+                                             : dtype_find(name);
+    if (dtype < 0)
+        return cursor_fail(c, "no type '%s'; write int, float, bool, or one such as uint8", name);
+    array_hold(array, (enum dtype_id)dtype);
     return cursor_expect(c, ")");
 }
 
@@ -345,13 +368,13 @@ static int read_csv(const char *path, struct array *array, struct status *st)
     int code = csv_table_read(&table, path, st);
     int first = code == 0 && csv_table_is_headless(&table) ? -1 : 0;
     if (code == 0)
-        code = array_init(array, 2, (int64_t[]){table.rows - first, table.columns}, true, st);
+        code = array_init(array, 2, (int64_t[]){table.rows - first, table.columns}, DTYPE_S32, st);
     double *at = array->data;
     for (int row = first; row < table.rows; row++)
         for (int column = 0; column < table.columns && code == 0; column++) {
             const char *text = row < 0 ? table.name[column] : csv_table_cell(&table, row, column);
             code = read_cell(&table, row, column, at++, st);
-            array->integer = array->integer && !strpbrk(text, ".eE");
+            array->dtype = strpbrk(text, ".eE") ? DTYPE_F32 : array->dtype;
         }
     csv_table_free(&table);
     if (code < 0)

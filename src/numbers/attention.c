@@ -139,7 +139,7 @@ static int run_on(const struct frame *frame, int32_t instruction, int device, st
     a.v = of[2]->data;
     a.dy = operands == 4 ? of[3]->data : NULL;
     for (int o = 0; o < (a.dy ? 3 : 1) && code == 0; o++)
-        code = array_init(&out[o], of[o]->dims, of[o]->shape, of[o]->integer, frame->st);
+        code = array_init(&out[o], of[o]->dims, of[o]->shape, of[o]->dtype, frame->st);
     a.p = malloc((size_t)a.sequence * sizeof *a.p);
     a.ds = malloc((size_t)a.sequence * sizeof *a.ds);
     if (code == 0 && (!a.p || !a.ds))

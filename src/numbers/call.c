@@ -43,6 +43,16 @@ bool call_reduces(enum call_op op)
            op == CALL_PSUM_SCATTER;
 }
 
+enum dtype_id call_sum_dtype(enum call_op op, enum dtype_id dtype)
+{
+    return dtype == DTYPE_PRED && (op == CALL_PSUM || op == CALL_PMEAN) ? DTYPE_S32 : dtype;
+}
+
+enum dtype_id call_result_dtype(enum call_op op, enum dtype_id dtype)
+{
+    return op == CALL_PMEAN && dtype_is_whole(dtype) ? DTYPE_F32 : call_sum_dtype(op, dtype);
+}
+
 bool call_sends(const struct call *call)
 {
     return call->op != CALL_NONE && call->op != CALL_AXIS_INDEX;
@@ -281,6 +291,9 @@ int call_check(const struct call *call, int n, const int member[], const struct 
                    : status_fail(st, STATUS_LIMIT, "all_gather, not tiled, adds a dim; at most %d fit",
                                  ARRAY_DIMS);
     case CALL_PSUM_SCATTER:
+        if (first->dtype == DTYPE_PRED)
+            return status_fail(st, STATUS_INPUT,
+                               "psum_scatter does not add bools; make them int32 (.astype(int))");
         return check_split(call, "scatter_dimension", call->dim, n, first, st);
     case CALL_ALL_TO_ALL:
         if ((code = check_split(call, "split_axis", call->split_axis, n, first, st)) < 0)

@@ -8,7 +8,7 @@
  * one must say so in mesh numbers.
  *
  *   op                     result of a device at position p of n (in_k: block of position k)
- *   psum pmean pmax pmin   in_0 + ... + in_(n-1); over n; largest; smallest, element by element
+ *   psum pmean pmax pmin   in_0 + ... + in_(n-1), which wraps around as its type does; over n; largest; smallest, element by element
  *   all_gather             tiled: in_0 ... in_(n-1) joined along `dim`; else stacked along a new dim `dim`
  *   psum_scatter           part p of n of the sum along `dim`; not tiled: the dim has length n and goes away
  *   all_to_all             part p along `split_axis` of every in_k, joined along `concat_axis`; not tiled: the
@@ -85,6 +85,11 @@ int call_by_name(const char *name, struct status *st);
 
 /* Does it reduce (psum, pmean, pmax, pmin, psum_scatter). */
 bool call_reduces(enum call_op op);
+
+/* The type in which it adds up blocks of a type, bools as int32, and that of its result: means of whole numbers are float32, as in
+ * JAX 0.10.2. */
+enum dtype_id call_sum_dtype(enum call_op op, enum dtype_id dtype);
+enum dtype_id call_result_dtype(enum call_op op, enum dtype_id dtype);
 
 /* Does it send anything (all but none and axis_index). */
 bool call_sends(const struct call *call);

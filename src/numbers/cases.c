@@ -9,16 +9,20 @@
  *   in_spec, out_spec      per dim null, an axis or a list of axes; shard_map only
  *   tiled, dim, scatter_dimension, split_axis, concat_axis, axis_index_groups, offset, perm, root, rows
  *   local                  local.h
+ *   dtype                  of the input: uint8; default: bool, int32 or float32, as the numbers are written
  *   input, output          nested lists; axis_index has no input
+ *   inputs, outputs, in_specs, out_specs, dtypes   of a tuple instead: a list of as many each; what all parts share has no s
  */
 #include "numbers/cases.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
+#include "base/dtype.h"
 #include "base/text.h"
 #include "numbers/shard.h"
 
@@ -75,6 +79,7 @@ static const struct {
     [CASE_PERM] = {"perm", "[]", OPTIONAL},
     [CASE_ROWS] = {"rows", "[]", OPTIONAL},
     [CASE_LOCAL] = {"local", "()", OPTIONAL},
+    [CASE_DTYPE] = {"dtype", "()", OPTIONAL},
     [CASE_IN_SPEC] = {"in_spec", "()", NEEDED_BUT_FOR_PMAP},
     [CASE_OUT_SPEC] = {"out_spec", "()", NEEDED_BUT_FOR_PMAP},
 };
@@ -86,7 +91,7 @@ static int read_rows(struct call *call, int n, const char *text, struct status *
     int code = text ? array_read(text, &rows, st) : 0;
     if (code < 0)
         return code;
-    if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !rows.integer)
+    if (rows.dims != 2 || rows.shape[0] != n || rows.shape[1] != n || !array_is_whole(&rows))
         code =
             status_fail(st, STATUS_INPUT,
                         "ragged_all_to_all needs a matrix of %d x %d whole numbers: row i, column j says how "
@@ -107,7 +112,7 @@ static int read_rows(struct call *call, int n, const char *text, struct status *
 
 int case_set(struct example *example, enum case_field field, const char *text, struct status *st)
 {
-    int op;
+    int op, dtype;
     switch (field) {
     case CASE_STYLE:
         example->pmap = strcmp(text, "pmap") == 0;
@@ -130,6 +135,11 @@ int case_set(struct example *example, enum case_field field, const char *text, s
         return read_rows(&example->call, axis_list_size(&example->call.axes, &example->axes), text, st);
     case CASE_LOCAL:
         return local_parse(text, &example->local, st);
+    case CASE_DTYPE:
+        dtype = dtype_by_name(text, st);
+        example->typed = dtype >= 0;
+        example->dtype = dtype < 0 ? DTYPE_F32 : (enum dtype_id)dtype;
+        return dtype < 0 ? dtype : 0;
     case CASE_IN_SPEC:
         return spec_parse(text, &example->axes, &example->in_spec, st);
     default:
@@ -137,10 +147,21 @@ int case_set(struct example *example, enum case_field field, const char *text, s
     }
 }
 
+/* What a case says by a name; of a tuple that of a part, by its plural, or what all share. NULL: nothing. */
+static const struct node *part_of(const struct node *node, const char *name, int part)
+{
+    char plural[32];
+    snprintf(plural, sizeof plural, "%ss", name);
+    const struct node *list = node_get(node, plural);
+    if (!list)
+        return node_get(node, name);
+    return list->kind == NODE_SEQUENCE && part < list->count ? list->child[part] : NULL;
+}
+
 static int read_field(const struct node *node, enum case_field field, struct example *example,
                       struct status *st)
 {
-    const struct node *at = node_get(node, fields[field].name);
+    const struct node *at = part_of(node, fields[field].name, example->part);
     char *text = NULL;
     size_t bytes = 0;
     bool no_input = field == CASE_IN_SPEC && example->call.op == CALL_AXIS_INDEX;
@@ -186,27 +207,64 @@ static int read_numbers(const struct node *node, struct call *call, struct statu
     return code;
 }
 
-static int read_array(const struct node *node, const char *name, struct array *array, struct status *st)
+static int read_array(const struct node *node, const char *name, int part, struct array *array,
+                      struct status *st)
 {
-    const struct node *at;
-    int code = node_need(node, name, &at, st);
-    return code < 0 ? code : array_of_node(at, array, st);
+    const struct node *at = part_of(node, name, part);
+    return at ? array_of_node(at, array, st) : node_need(node, name, &at, st);
+}
+
+/* As NumPy has it, a whole type takes no number that it does not hold. */
+static int set_dtype(struct array *input, enum dtype_id dtype, struct status *st)
+{
+    const char *name = dtype_info(dtype)->jax;
+    for (int64_t i = 0; dtype_is_whole(dtype) && dtype != DTYPE_PRED && i < array_elements(input); i++)
+        if (fabs(dtype_hold(dtype, input->data[i]) - input->data[i]) > 0)
+            return status_fail(st, STATUS_INPUT,
+                               "the input has %.9g, which %s does not hold; .astype(%s) makes it %.9g",
+                               input->data[i], name, name, dtype_hold(dtype, input->data[i]));
+    array_hold(input, dtype);
+    return 0;
 }
 
 int case_resolve(struct example *example, struct status *st)
 {
     struct call *call = &example->call;
     int dims = example->input.dims - example->pmap;
+    if (example->input.data &&
+        set_dtype(&example->input, example->typed ? example->dtype : example->input.dtype, st) < 0)
+        return st->code;
     return call_resolve(call, axis_list_size(&call->axes, &example->axes), dims, st);
+}
+
+/* The parts of a tuple, 1 of what is none. */
+static int count_parts(const struct node *node)
+{
+    const struct node *inputs = node->kind == NODE_MAPPING ? node_get(node, "inputs") : NULL;
+    return inputs && inputs->kind == NODE_SEQUENCE && inputs->count > 0 ? inputs->count : 1;
+}
+
+/* Whatever is said of each part is said of as many. */
+static int check_parts(const struct node *node, struct status *st)
+{
+    static const char *const lists[] = {"inputs", "outputs", "in_specs", "out_specs", "dtypes"};
+    for (int i = 0; i < 5; i++) {
+        const struct node *list = node_get(node, lists[i]);
+        if (list && (list->kind != NODE_SEQUENCE || list->count != count_parts(node)))
+            return node_fail(list, st, STATUS_INPUT, "%s must be a list of %d, as many as inputs", lists[i],
+                             count_parts(node));
+    }
+    return 0;
 }
 
 static int read_case(const struct node *node, struct example *example, struct status *st)
 {
-    const char *names[CASE_FIELDS + 12] = {
-        "id",         "note",        "input",  "output", "tiled", "dim", "scatter_dimension",
-        "split_axis", "concat_axis", "offset", "root"};
+    enum { OTHERS = 16 };
+    const char *names[CASE_FIELDS + OTHERS + 1] = {
+        "id",     "note",   "input",   "output",   "tiled",     "dim",    "scatter_dimension", "split_axis",
+        "inputs", "offset", "outputs", "in_specs", "out_specs", "dtypes", "concat_axis",       "root"};
     for (int f = 0; f < CASE_FIELDS; f++)
-        names[11 + f] = fields[f].name;
+        names[OTHERS + f] = fields[f].name;
     const struct node *id;
     const char *text;
     int code = node_is_mapping(node, "a case", st);
@@ -215,15 +273,30 @@ static int read_case(const struct node *node, struct example *example, struct st
         return code;
     text_one_line(text, example->id, sizeof example->id);
     example->line = node->line;
+    code = check_parts(node, st);
     for (int f = 0; f < CASE_FIELDS && code == 0; f++)
         code = read_field(node, (enum case_field)f, example, st);
     if (code < 0 || (code = read_numbers(node, &example->call, st)) < 0)
         return code;
-    if (example->call.op != CALL_AXIS_INDEX && (code = read_array(node, "input", &example->input, st)) < 0)
+    if (example->call.op != CALL_AXIS_INDEX &&
+        (code = read_array(node, "input", example->part, &example->input, st)) < 0)
         return code;
-    if ((code = read_array(node, "output", &example->output, st)) < 0)
+    if ((code = read_array(node, "output", example->part, &example->output, st)) < 0)
         return code;
     return case_resolve(example, st) < 0 ? node_prefix(node, st, st->code) : 0;
+}
+
+static int read_parts(const struct node *node, int number, struct cases *cases, struct status *st)
+{
+    int parts = count_parts(node);
+    for (int part = 0; part < parts; part++) {
+        struct example *example = &cases->item[cases->count++];
+        snprintf(example->id, sizeof example->id, "case %d", number + 1);
+        example->part = part;
+        if (read_case(node, example, &example->fault) == STATUS_NOMEM)
+            return status_nomem(st);
+    }
+    return 0;
 }
 
 int cases_load(struct cases *cases, const char *path, struct status *st)
@@ -232,15 +305,13 @@ int cases_load(struct cases *cases, const char *path, struct status *st)
     *cases = (struct cases){0};
     int code = document_load(&document, path, st);
     if (code == 0 && (code = node_is_sequence(document.root, "a file of cases", st)) == 0) {
-        int count = document.root->count;
-        cases->item = calloc((size_t)count + 1, sizeof *cases->item);
+        int count = document.root->count, items = 0;
+        for (int i = 0; i < count; i++)
+            items += count_parts(document.root->child[i]);
+        cases->item = calloc((size_t)items + 1, sizeof *cases->item);
         code = cases->item ? 0 : status_nomem(st);
-        for (int i = 0; i < count && code == 0; i++) {
-            struct example *example = &cases->item[cases->count++];
-            snprintf(example->id, sizeof example->id, "case %d", i + 1);
-            if (read_case(document.root->child[i], example, &example->fault) == STATUS_NOMEM)
-                code = status_nomem(st);
-        }
+        for (int i = 0; i < count && code == 0; i++)
+            code = read_parts(document.root->child[i], i, cases, st);
     }
     document_free(&document);
     if (code < 0)
@@ -273,7 +344,7 @@ int case_blocks(const struct example *example, struct array block[], struct stat
     memset(block, 0, (size_t)devices * sizeof *block);
     if (example->call.op == CALL_AXIS_INDEX) {
         for (int i = 0; i < devices && code == 0; i++)
-            code = array_init(&block[i], 0, NULL, true, st);
+            code = array_init(&block[i], 0, NULL, DTYPE_S32, st);
         return code;
     }
     if (example->pmap && (input->dims == 0 || input->shape[0] != devices))

@@ -33,11 +33,14 @@ struct example {
     char id[CASE_ID];
     struct status fault; /* why it cannot be read; code 0: it can */
     int line;            /* in its file, 0 if there is none */
+    int part; /* of a tuple, for which JAX makes the call once for each of its arrays; 0 of what is none */
     bool pmap;
     struct axes axes;
     struct call call;
     struct local local;
     struct spec in_spec, out_spec; /* shard_map */
+    bool typed; /* as `dtype` says; else the input has the type that its numbers have in JAX */
+    enum dtype_id dtype;
     struct array input;
     struct array output; /* what must come out */
 };
@@ -59,16 +62,18 @@ enum case_field {
     CASE_PERM,
     CASE_ROWS,
     CASE_LOCAL,
+    CASE_DTYPE,
     CASE_IN_SPEC,
     CASE_OUT_SPEC,
     CASE_FIELDS
 };
 int case_set(struct example *example, enum case_field field, const char *text, struct status *st);
 
-/* The call as it stands in call.h's table, once all of it is set, and the input; case_blocks() takes no others. */
+/* The call as it stands in call.h's table, once all of it is set, and the input, which gets its type; case_blocks() takes no
+ * others. */
 int case_resolve(struct example *example, struct status *st);
 
-/* Reads a file of cases. One that is wrong has its fault and stops no other. */
+/* Reads a file of cases, of a tuple each part as an item. One that is wrong has its fault and stops no other. */
 int cases_load(struct cases *cases, const char *path, struct status *st);
 void cases_free(struct cases *cases);
 

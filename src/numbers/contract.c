@@ -30,7 +30,7 @@ static int lay_out(const struct operation *op, int side, struct array *out)
             size[part] *= in->shape[dim];
         }
     }
-    int code = array_init(out, 3, size, in->integer, op->st);
+    int code = array_init(out, 3, size, in->dtype, op->st);
     if (code == 0)
         array_permute(in, order, out);
     return code;
@@ -83,7 +83,7 @@ static int apply_reduce(const struct operation *op, struct array *out)
         for (int d = 0; d < in->dims; d++)
             if ((module_dim_in(over, overs, d) >= 0) == goes)
                 order[n++] = d;
-    int code = array_init(&turned, 1, &all, in->integer, op->st);
+    int code = array_init(&turned, 1, &all, in->dtype, op->st);
     if (code < 0)
         return code;
     array_permute(in, order, &turned);

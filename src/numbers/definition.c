@@ -72,10 +72,14 @@ static int reduce(const struct group *g, struct array *out, struct status *st)
             out->data[i] = combine(g->call->op, out->data[i], part.data[i]);
         array_free(&part);
     }
+    if (code < 0)
+        return code;
+    enum dtype_id dtype = out->dtype;
+    array_hold(out, call_sum_dtype(g->call->op, dtype));
     for (int64_t i = 0; g->call->op == CALL_PMEAN && i < elements; i++)
         out->data[i] /= g->first;
-    out->integer = out->integer && g->call->op != CALL_PMEAN;
-    return code;
+    array_hold(out, call_result_dtype(g->call->op, dtype));
+    return 0;
 }
 
 /* all_gather and its like: the parts in the order of positions along a dim. Not tiled, the dim is a new one. */
@@ -109,7 +113,7 @@ static int move(const struct group *g, struct array *out, struct status *st)
     bool moves = op == CALL_PPERMUTE || op == CALL_RING_SHIFT || op == CALL_BROADCAST;
     int from = moves ? call_source(g->call, g->n, g->position) : g->position;
     const struct array *mine = &g->in[g->member[g->position]];
-    return from < 0 ? array_init(out, mine->dims, mine->shape, mine->integer, st)
+    return from < 0 ? array_init(out, mine->dims, mine->shape, mine->dtype, st)
                     : array_copy(&g->in[g->member[from]], out, st);
 }
 
@@ -117,7 +121,7 @@ static int apply_one(const struct group *g, struct array *out, struct status *st
 {
     enum call_op op = g->call->op;
     if (op == CALL_AXIS_INDEX) {
-        int code = array_init(out, 0, NULL, true, st);
+        int code = array_init(out, 0, NULL, DTYPE_S32, st);
         return code < 0 ? code : (out->data[0] = g->position, 0);
     }
     if (call_reduces(op))

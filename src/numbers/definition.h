@@ -17,8 +17,8 @@
 #include "numbers/array.h"
 #include "numbers/call.h"
 
-/* out[device] from in[device], of all devices of the groups; `groups` from call_groups(). A mean
- * is not an integer array even where it is whole. Sums go in the order of positions. */
+/* out[device] from in[device], of all devices of the groups; `groups` from call_groups(). Types
+ * are those of call_result_dtype(). Sums go in the order of positions. */
 int definition_apply(const struct call *call, const struct groups *groups, const struct array in[],
                      struct array out[], struct status *st);
 

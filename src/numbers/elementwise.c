@@ -74,7 +74,7 @@ static int apply_binary(const struct operation *op, struct array *out)
     int64_t n = array_elements(out);
     for (int64_t i = 0; i < n; i++) {
         double y = elementwise_binary(op->rule->opcode, op->operand[0]->data[i], op->operand[1]->data[i]);
-        out->data[i] = out->integer ? trunc(y) : y;
+        out->data[i] = array_is_whole(out) ? trunc(y) : y;
     }
     return 0;
 }
@@ -86,7 +86,7 @@ static int apply_convert(const struct operation *op, struct array *out)
     int64_t n = array_elements(out);
     for (int64_t i = 0; i < n; i++) {
         double x = op->operand[0]->data[i];
-        out->data[i] = pred ? x != 0 : out->integer ? trunc(x) : x;
+        out->data[i] = pred ? x != 0 : array_is_whole(out) ? trunc(x) : x;
     }
     return 0;
 }

@@ -42,6 +42,35 @@ static bool permutes(const struct call *call)
     return call->op == CALL_PPERMUTE || call->op == CALL_RING_SHIFT;
 }
 
+/* What --size counts: see the table of collectives. */
+static int64_t whole_elements(const struct evaluation *e)
+{
+    enum call_op op = e->example->call.op;
+    int64_t block = array_elements(&e->start[0]);
+    return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
+}
+
+/* What XLA would choose on the rings that are open. */
+static int find_config(struct evaluation *e, struct status *st)
+{
+    const struct ring *ring[COLLECTIVE_RINGS];
+    const struct call *call = &e->example->call;
+    if (e->rings.rings == 0 || !call_sends(call))
+        return 0;
+    const struct collective *collective = collective_by_name(call_name(call->op), st);
+    if (!collective || !collective->uses_ring)
+        return st->code;
+    for (int r = 0; r < e->rings.rings; r++)
+        ring[r] = &e->rings.ring[r];
+    struct choice_case of = {.chip = e->choice.chip,
+                             .slice = e->mesh->slice,
+                             .group = choice_group_of(e->mesh->slice, ring, e->rings.rings),
+                             .collective = collective->id,
+                             .int32 = e->start[0].dtype == DTYPE_S32,
+                             .bytes = (double)whole_elements(e) * dtype_info(e->start[0].dtype)->bytes};
+    return choice_follow(&of, e->rings.rings, call->divide.count > 0, &e->config, &e->follows, st);
+}
+
 /* A ring an axis, as `run` has them; one ring through all where there are more axes than rings; groups in the
  * order of their members. Ragged buffers are packed in the order of positions, so their ring must have it. */
 static int open_rings(struct evaluation *e, const struct collective_spec *plan, struct status *st)
@@ -53,7 +82,7 @@ static int open_rings(struct evaluation *e, const struct collective_spec *plan, 
             list.axis[list.count++] = call->axes.axis[i];
     if (list.count == 0 || permutes(call))
         return 0;
-    bool one = plan->rings == 1 || list.count > COLLECTIVE_RINGS;
+    bool one = plan->rings == 1 || list.count > COLLECTIVE_RINGS || e->follows;
     if (call->divide.count > 0 || (call->op == CALL_RAGGED && (one || !e->mesh->plain)))
         return ring_set_of_groups(&e->rings, e->mesh, &e->groups, st);
     return one ? ring_set_of_ring(&e->rings, e->mesh, &list, st)
@@ -114,12 +143,19 @@ static int64_t count_rows(const struct evaluation *e, int64_t pair[])
     return sum;
 }
 
-/* What --size counts: see the table of collectives. */
-static int64_t whole_elements(const struct evaluation *e)
+/* Its way: of the best, or of XLA, whose choice is there. */
+static int choose(struct evaluation *e, const struct collective *collective, struct collective_spec *spec,
+                  struct status *st)
 {
-    enum call_op op = e->example->call.op;
-    int64_t block = array_elements(&e->start[0]);
-    return op == CALL_ALL_GATHER || op == CALL_ALL_TO_ALL ? block * e->groups.size : block;
+    double time_s;
+    int code = 0;
+    if (e->choice.algorithm == ALGORITHM_BEST && collective->uses_ring)
+        code = collective_best(collective, e->mesh->slice, spec, &time_s, st);
+    if (e->follows)
+        config_follow(&e->config, collective->id == COLLECTIVE_ALL_GATHER, spec);
+    e->kind = spec->kind;
+    e->pattern = spec->pattern;
+    return code;
 }
 
 static struct collective_spec spec_of(struct evaluation *e, int n, const struct collective_spec *plan)
@@ -160,6 +196,8 @@ static int append(struct evaluation *e, int members, const struct collective_spe
     }
     const struct collective *collective = collective_by_name(call_name(call->op), st);
     if (code == 0)
+        code = choose(e, collective, &spec, st);
+    if (code == 0)
         code = collective->build(&spec, &e->program, -1, NULL, st);
     free(target);
     free(pair);
@@ -182,6 +220,8 @@ static int append_sizes(struct evaluation *e, const struct collective_spec *plan
             continue;
         ring_set_free(&e->rings);
         code = ring_set_of_groups(&e->rings, e->mesh, &some, st);
+        if (code == 0 && e->choice.algorithm == ALGORITHM_XLA)
+            code = find_config(e, st);
         if (code == 0)
             code = append(e, n, plan, st);
     }
@@ -195,6 +235,12 @@ static int build(struct evaluation *e, const struct collective_spec *plan, struc
 {
     bool uneven = groups_are_uneven(&e->groups);
     int code = uneven ? 0 : open_rings(e, plan, st);
+    if (code == 0 && !uneven && e->choice.algorithm == ALGORITHM_XLA)
+        code = find_config(e, st);
+    if (code == 0 && e->follows && e->config.rings == CONFIG_ONE_RING && e->rings.rings > 1) {
+        ring_set_free(&e->rings);
+        code = open_rings(e, plan, st);
+    }
     if (code == 0)
         code = number_chunks(e, st);
     if (code < 0 || !call_sends(&e->example->call))
@@ -205,7 +251,15 @@ static int build(struct evaluation *e, const struct collective_spec *plan, struc
 int evaluation_open(struct evaluation *e, const struct example *example, const struct mesh *mesh,
                     const struct collective_spec *plan, struct status *st)
 {
-    *e = (struct evaluation){.example = example, .mesh = mesh};
+    return evaluation_open_as(e, example, mesh, plan,
+                              &(struct evaluate_choice){.algorithm = ALGORITHM_SCHEDULE}, st);
+}
+
+int evaluation_open_as(struct evaluation *e, const struct example *example, const struct mesh *mesh,
+                       const struct collective_spec *plan, const struct evaluate_choice *choice,
+                       struct status *st)
+{
+    *e = (struct evaluation){.example = example, .mesh = mesh, .choice = *choice};
     program_init(&e->program, mesh->slice);
     int code = check_mesh(example, mesh, st);
     if (code == 0)
@@ -252,6 +306,8 @@ static void fill_one(const struct evaluation *e, int i, const struct memory *mem
     double *out = buffer_of(e, i, memory, true, 0);
     if (out && call->op == CALL_PPERMUTE)
         memset(out, 0, (size_t)elements * sizeof *out);
+    if (in && e->follows && e->config.as_all_reduce && call->op == CALL_ALL_GATHER) /* it adds to zeros */
+        memset(buffer_of(e, i, memory, false, 0), 0, (size_t)(n * elements) * sizeof *in);
     if (in && (call->op != CALL_BROADCAST || i % n == call->root))
         pack_block(call, n, e->order + i - i % n, block, in);
 }
@@ -263,15 +319,20 @@ static int read_one(struct evaluation *e, int i, const struct memory *memory, st
     const struct call *call = &e->example->call;
     int device = e->groups.member[i],
         n = groups_length(&e->groups, 0); /* the others' is the same, or pmean takes it */
+    enum dtype_id sum = call_sum_dtype(call->op, e->start[device].dtype);
     const struct array *want = &e->want[device];
     struct array *got = &e->got[device];
     int64_t chunk = call->op == CALL_PSUM_SCATTER ? array_elements(want) : 0;
     double *out = buffer_of(e, i, memory, true, chunk);
     if (!out && call->op != CALL_PPERMUTE)
         out = e->start[device].data;
-    int code = array_init(got, want->dims, want->shape, want->integer, st);
+    int code = array_init(got, want->dims, want->shape, want->dtype, st);
     if (code == 0 && out)
         unpack_block(call, n, e->order + i - i % e->groups.size, out, got);
+    for (int64_t k = 0; code == 0 && call_reduces(call->op) && k < array_elements(got); k++) {
+        double all = dtype_hold(sum, got->data[k]);
+        got->data[k] = dtype_hold(want->dtype, call->op == CALL_PMEAN ? all / n : all);
+    }
     return code;
 }
 
@@ -309,7 +370,8 @@ int evaluation_run(struct evaluation *e, const struct execute_options *options, 
 }
 
 /* How far two sums of the same n numbers may be apart: each of the n - 1 additions of either rounds a partial sum,
- * at most n times the largest number, by epsilon/2. Sums of whole numbers up to 2^53 do not round, but means of them do. */
+ * at most n times the largest number, by epsilon/2. Sums of whole numbers that a significand holds do not round, but means of them do;
+ * whole types never. */
 static double rounding(const struct evaluation *e, double epsilon)
 {
     double largest = 0, n = e->groups.size;
@@ -320,7 +382,12 @@ static double rounding(const struct evaluation *e, double epsilon)
             largest = fmax(largest, fabs(value));
             whole &= floor(value) >= value;
         }
-    if (whole && n * largest <= 0x1p53)
+    if (e->example->call.op == CALL_PMEAN &&
+        array_is_whole(&e->start[0])) /* what wraps around stays below largest */
+        return n * epsilon * fmax(largest, 1);
+    if (array_is_whole(&e->start[0]))
+        return 0;
+    if (whole && n * largest <= 1 / epsilon)
         return e->example->call.op == CALL_PMEAN ? n * epsilon * largest : 0;
     return n * n * epsilon * largest;
 }
@@ -347,7 +414,8 @@ static int compare(const struct array *got, const struct array *want, double tol
         return status_fail(st, STATUS_CHECK, "the shape is %s, not %s", array_print_shape(got, text),
                            array_print_shape(want, other));
     for (int64_t i = 0; i < array_elements(got); i++)
-        if (!(fabs(got->data[i] - want->data[i]) <= tolerance)) {
+        if (!(fabs(got->data[i] - want->data[i]) <= tolerance) && got->data[i] != want->data[i] &&
+            !(isnan(got->data[i]) && isnan(want->data[i]))) {
             print_place(got, i, text);
             return status_fail(st, STATUS_CHECK, "element %s is %.9g, not %.9g", text, got->data[i],
                                want->data[i]);
@@ -360,7 +428,9 @@ int evaluation_check(const struct evaluation *e, struct status *st)
     /* Copies, largest and smallest are exact whatever they are of. */
     enum call_op op = e->example->call.op;
     bool sums = call_reduces(op) && op != CALL_PMAX && op != CALL_PMIN;
-    double tolerance = sums ? rounding(e, DBL_EPSILON) : 0;
+    enum dtype_id dtype = e->start[0].dtype;
+    bool narrow = dtype == DTYPE_BF16 || dtype == DTYPE_F16;
+    double tolerance = sums ? rounding(e, narrow ? dtype_epsilon(dtype) : DBL_EPSILON) : 0;
     for (int device = 0; device < e->mesh->devices; device++)
         if (compare(&e->got[device], &e->want[device], tolerance, st) < 0)
             return status_prefix(st, "device %d: ", device);
@@ -372,7 +442,7 @@ int evaluation_check_output(const struct evaluation *e, struct status *st)
     struct array result;
     int code = case_result(e->example, e->got, &result, st);
     if (code == 0)
-        code = compare(&result, &e->example->output, rounding(e, FLT_EPSILON), st);
+        code = compare(&result, &e->example->output, rounding(e, dtype_epsilon(e->start[0].dtype)), st);
     array_free(&result);
     return code;
 }

@@ -24,15 +24,27 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "collective/choice.h"
 #include "collective/collective.h"
 #include "machine/ring_set.h"
 #include "numbers/cases.h"
 #include "numbers/execute.h"
 #include "program/program.h"
 
+/* Whose schedule: the plan's, ALGORITHM_BEST on its rings, or ALGORITHM_XLA of a chip. */
+struct evaluate_choice {
+    enum algorithm algorithm;
+    const char *chip;
+};
+
 struct evaluation {
     const struct example *example;
     const struct mesh *mesh;
+    struct evaluate_choice choice;
+    enum ring_kind kind; /* as it is done: round rings, or by a pattern; */
+    enum pattern pattern;
+    bool follows; /* or as XLA would */
+    struct collective_config config;
     struct groups groups;  /* devices that do it together, in the order of their positions */
     struct ring_set rings; /* none where no ring is walked */
     int32_t *order;        /* [groups]: in each group, the position whose chunk is number i */
@@ -50,6 +62,10 @@ struct evaluation {
  * for one ring through several axes instead of a ring each (0). The rest follows from the example. */
 int evaluation_open(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
                     const struct collective_spec *plan, struct status *st);
+/* The same by a choice; where XLA's cannot be simulated on the groups, or says nothing, by the plan. */
+int evaluation_open_as(struct evaluation *evaluation, const struct example *example, const struct mesh *mesh,
+                       const struct collective_spec *plan, const struct evaluate_choice *choice,
+                       struct status *st);
 void evaluation_close(struct evaluation *evaluation);
 
 /* Moves the numbers, from the start each time. `options` as execute() takes them. */

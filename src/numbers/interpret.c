@@ -23,14 +23,16 @@ int interpret_fail(const struct module *module, int32_t instruction, struct stat
                        why);
 }
 
-/* An array of a shape of the module, zeroed. */
+/* An array of a shape of the module, zeroed. Fractions are doubles whatever their type. */
 static int zeroed(const struct module *module, int32_t shape, struct array *out, struct status *st)
 {
     const struct shape *s = &module->shape[shape];
     *out = (struct array){0};
     if (s->dtype < 0)
         return status_fail(st, STATUS_INPUT, "a tuple or token where an array is needed");
-    return array_init(out, s->count, module->number + s->first, dtype_is_whole((enum dtype_id)s->dtype), st);
+    enum dtype_id dtype = (enum dtype_id)s->dtype;
+    return array_init(out, s->count, module->number + s->first, dtype_is_whole(dtype) ? dtype : DTYPE_F64,
+                      st);
 }
 
 /* Checks an argument against its parameter. */
@@ -79,6 +81,8 @@ static int run_local(struct frame *frame, int32_t at, const struct operation_rul
         code = zeroed(frame->module, i->shape, &value->array[d], frame->st);
         if (code == 0)
             code = rule->apply(&op, &value->array[d]);
+        if (code == 0 && array_is_whole(&value->array[d]))
+            array_hold(&value->array[d], value->array[d].dtype);
     }
     free(operand);
     return code;

@@ -28,6 +28,12 @@ int local_parse(const char *text, struct local *local, struct status *st)
     return cursor_end(&c);
 }
 
+/* Of blocks of a type and a Python number: as JAX promotes them. */
+static enum dtype_id sum_dtype(enum dtype_id dtype, bool whole)
+{
+    return !dtype_is_whole(dtype) || (whole && dtype != DTYPE_PRED) ? dtype : whole ? DTYPE_S32 : DTYPE_F32;
+}
+
 static int apply_mean(const struct array *block, struct array *out, struct status *st)
 {
     int64_t shape[ARRAY_DIMS], n = array_elements(block);
@@ -35,12 +41,12 @@ static int apply_mean(const struct array *block, struct array *out, struct statu
         shape[d] = 1;
     if (n == 0)
         return status_fail(st, STATUS_INPUT, "local step mean: the block has no elements");
-    int code = array_init(out, block->dims, shape, false, st);
+    int code = array_init(out, block->dims, shape, sum_dtype(block->dtype, false), st);
     if (code < 0)
         return code;
     for (int64_t i = 0; i < n; i++)
         out->data[0] += block->data[i];
-    out->data[0] /= (double)n;
+    out->data[0] = dtype_hold(out->dtype, out->data[0] / (double)n);
     return 0;
 }
 
@@ -73,9 +79,9 @@ int local_apply(const struct local *local, const struct array *block, struct arr
         int code = array_copy(block, out, st);
         int64_t n = code < 0 || local->kind == LOCAL_NONE ? 0 : array_elements(out);
         if (n > 0)
-            out->integer = out->integer && local->whole;
+            out->dtype = sum_dtype(out->dtype, local->whole);
         for (int64_t i = 0; i < n; i++)
-            out->data[i] += local->add;
+            out->data[i] = dtype_hold(out->dtype, out->data[i] + local->add);
         return code;
     }
     }

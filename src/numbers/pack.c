@@ -39,5 +39,5 @@ void unpack_block(const struct call *call, int n, const int32_t order[], double 
         copy_parts(result, call->op == CALL_ALL_GATHER ? call->dim : call->concat_axis, n, order, buffer,
                    false);
     for (int64_t i = 0; i < elements; i++)
-        result->data[i] = call->op == CALL_PMEAN ? buffer[i] / n : buffer[i];
+        result->data[i] = buffer[i];
 }

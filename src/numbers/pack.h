@@ -11,7 +11,7 @@
  *   psum_scatter      n parts cut along dim                         one part (its dim goes away if not tiled)
  *   all_to_all        n parts cut along split_axis                  n parts, joined or stacked along concat_axis
  *   ragged            rows for each position, in order              rows from each position, in order
- *   all others        the block                                     the block (pmean: divided by n)
+ *   all others        the block                                     the block (pmean: the sum)
  *
  * Chunk i of a buffer belongs to position order[i], for rings that do not walk in the order of positions. The elements of a
  * chunk are row-major.

@@ -40,7 +40,7 @@ int spec_shard(const struct spec *spec, const struct axes *axes, const struct ar
     }
     int made = 0;
     while (code == 0 && made < devices) {
-        code = array_init(&block[made], global->dims, shape, global->integer, st);
+        code = array_init(&block[made], global->dims, shape, global->dtype, st);
         if (code == 0) {
             find_corner(spec, axes, made, &block[made], corner);
             array_copy_box(global, corner, &block[made], NULL, shape);
@@ -76,7 +76,7 @@ int spec_assemble(const struct spec *spec, const struct axes *axes, const struct
     memcpy(shape, block[0].shape, sizeof shape);
     for (int d = 0; d < spec->dims; d++)
         shape[d] *= axis_list_size(&spec->dim[d], axes);
-    if ((code = array_init(global, block[0].dims, shape, block[0].integer, st)) < 0)
+    if ((code = array_init(global, block[0].dims, shape, block[0].dtype, st)) < 0)
         return code;
     for (int device = 0; device < devices; device++)
         if (stands_for_replicas(spec, axes, device)) {

@@ -50,6 +50,12 @@ static int read_algorithm(struct collective_job *c, int choice, struct status *s
     return 0;
 }
 
+int algorithm_refuse_compiled(struct status *st)
+{
+    return status_fail(st, STATUS_INPUT,
+                       "--algorithm as-compiled: only compiled text says how; write schedule, xla or best");
+}
+
 /* The schedule: asked for, or the profile's. */
 static int read_schedule(struct collective_job *c, const struct job *job, struct status *st)
 {
@@ -63,9 +69,7 @@ static int read_schedule(struct collective_job *c, const struct job *job, struct
     c->algorithm = algorithm_of(point, strcmp(job->machine.chip->algorithm, "xla") == 0 ? ALGORITHM_XLA
                                                                                         : ALGORITHM_SCHEDULE);
     if (c->algorithm == ALGORITHM_AS_COMPILED)
-        return status_fail(
-            st, STATUS_INPUT,
-            "--algorithm as-compiled: only compiled text says how; write schedule, xla or best");
+        return algorithm_refuse_compiled(st);
     if (c->algorithm != ALGORITHM_SCHEDULE && algorithm_of(&named, ALGORITHM_XLA) == ALGORITHM_SCHEDULE)
         return status_fail(st, STATUS_INPUT,
                            "--algorithm %s chooses rings itself; leave out --ring, "

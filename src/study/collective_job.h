@@ -36,6 +36,9 @@ struct collective_job {
 /* What the builder is to write for a job that is open, which it borrows from; without its rings (ring_choice_spec()). */
 struct collective_spec collective_job_spec(const struct job *job);
 
+/* A fault: of no collective by itself. */
+int algorithm_refuse_compiled(struct status *st);
+
 /* Appends the collective to a program on the job's slice, as builders do. */
 int collective_job_append(struct job *job, bool timing_only, struct program *program, int32_t before,
                           int32_t *after, struct status *st);

@@ -207,13 +207,11 @@ static int find_config(struct collective_job *c, const struct job *job, enum rin
                              .collective = c->collective->id,
                              .dtype = c->dtype,
                              .bytes = (double)c->elements * c->dtype->bytes};
-    bool found, grouped = job->point->work.groups != NULL;
     for (int r = 0; r < choice->set.rings; r++)
         ring[r] = &choice->set.ring[r];
     of.group = choice_group_of(of.slice, ring, choice->set.rings);
-    int code = choice_find(&of, &c->config, &found, st);
     int axes = choice->other.rings > 0 ? choice->other.rings : choice->set.rings;
-    c->follows = found && config_fits(&c->config, axes) && !(grouped && c->config.rings == CONFIG_ALL_AXES);
+    int code = choice_follow(&of, axes, job->point->work.groups != NULL, &c->config, &c->follows, st);
     *form = choice->form;
     if (c->follows && c->config.rings == CONFIG_ONE_RING && choice->set.rings > 1)
         *form = RING_FORM_RING;

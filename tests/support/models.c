@@ -115,7 +115,7 @@ void transformer_fill(const struct model *m, struct array in[])
         struct suite_random r = {0};
         for (const char *c = m->input[i].name; *c; c++)
             r.state = r.state * 31 + (uint64_t)*c;
-        OKAY(array_init(&in[i], dims, shape, false, &st), st);
+        OKAY(array_init(&in[i], dims, shape, DTYPE_F32, &st), st);
         n = array_elements(&in[i]);
         for (int64_t e = 0; e < n; e++)
             in[i].data[e] = m->input[i].given.data ? m->input[i].given.data[e]
