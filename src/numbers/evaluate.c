@@ -66,7 +66,7 @@ static int find_config(struct evaluation *e, struct status *st)
                              .slice = e->mesh->slice,
                              .group = choice_group_of(e->mesh->slice, ring, e->rings.rings),
                              .collective = collective->id,
-                             .int32 = e->start[0].dtype == DTYPE_S32,
+                             .dtype = dtype_info(e->start[0].dtype),
                              .bytes = (double)whole_elements(e) * dtype_info(e->start[0].dtype)->bytes};
     return choice_follow(&of, e->rings.rings, call->divide.count > 0, &e->config, &e->follows, st);
 }
