@@ -3,10 +3,12 @@
  * Collective-permute: each chip sends its array to one other at most, on our shortest routes, which contend
  * where they meet. With `routes` > 1 the array is cut into as many parts, each on a route of its own that
  * shares no link with the others of its pair (F10): other orders of the axes, the long way round, or a detour
- * by one link.
+ * by one link. The same serve where a dead link is on the way of a pair: of them and the shortest way round it the fastest is
+ * taken, beside what the other pairs send.
  */
 #include "collective/builders.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,13 +110,91 @@ static int disjoint_routes(const struct slice *slice, int from, int to, int rout
     return found;
 }
 
+/* So many bytes of each chip, and how many of them pass each link; scratch for the links of a route. */
+struct traffic {
+    const struct slice *slice;
+    double bytes;
+    int *load, *link;
+};
+
+/* What they take beside the others, and next to nothing for what they share, so that of equal ways the one in least use is taken;
+ * infinite on a route that does not lead to `to`. */
+static double route_s(const struct traffic *t, int from, int to, const struct hop hop[], int hops)
+{
+    double slowest_s = 0, shared_s = 0;
+    int links = route_length(hop, hops);
+    if (route_walk(t->slice, from, hop, hops, t->link) != to)
+        return INFINITY;
+    for (int l = 0; l < links; l++) {
+        double link_s = t->bytes / slice_link_Bps(t->slice, t->link[l]);
+        slowest_s = fmax(slowest_s, link_s * (t->load[t->link[l]] + 1));
+        shared_s += link_s * t->load[t->link[l]];
+    }
+    return links * t->slice->hop_latency_s + slowest_s + 1e-6 * shared_s;
+}
+
+/* Another route than the shortest round what is dead, if that is faster. */
+static int32_t find_detour(struct traffic *t, struct program *program, int from, int to, int32_t shortest)
+{
+    struct minimal_route minimal[MINIMAL_ROUTES];
+    struct candidate list[CANDIDATES];
+    struct hop hop[ROUTE_HOPS];
+    int count = 0, best = -1, hops = route_between(t->slice, from, to, hop, NULL);
+    double best_s = hops < 0 ? INFINITY : route_s(t, from, to, hop, hops);
+    route_minimal(t->slice, from, to, minimal);
+    propose_orders(t->slice, &minimal[0], list, &count);
+    propose_detours(t->slice, &minimal[0], list, &count);
+    for (int i = 0; i < count; i++) {
+        double tried_s = route_s(t, from, to, list[i].hop, list[i].hops);
+        if (tried_s >= best_s * (1 - 1e-9))
+            continue;
+        best_s = tried_s;
+        best = i;
+    }
+    const struct hop *way = best < 0 ? hop : list[best].hop;
+    hops = best < 0 ? hops : list[best].hops;
+    bool leads = route_s(t, from, to, way, hops) < INFINITY;
+    for (int l = 0; leads && l < route_length(way, hops); l++)
+        t->load[t->link[l]]++;
+    return best < 0 ? shortest : program_route(program, way, hops);
+}
+
+void permute_routes(struct program *program, const int32_t target[], double bytes, unsigned busy,
+                    int32_t table[])
+{
+    const struct slice *slice = program->slice;
+    size_t links = (size_t)slice_link_ids(slice) + 1;
+    program_routes_to(program, target, table);
+    if (!slice->link)
+        return;
+    struct traffic t = {slice, bytes, calloc(links, sizeof *t.load), malloc(links * sizeof *t.link)};
+    if (!t.load || !t.link)
+        program->error = STATUS_NOMEM;
+    for (int link = 0; link < slice_link_ids(slice) && t.load; link++)
+        t.load[link] = busy >> slice_link_axis(slice, link) & 1;
+    for (int pass = 0; pass < 2 && !program->error; pass++)
+        for (int chip = 0; chip < slice->chips; chip++) {
+            struct minimal_route minimal[MINIMAL_ROUTES];
+            if (target[chip] < 0)
+                continue;
+            route_minimal(slice, chip, target[chip], minimal);
+            bool regular = route_walk(slice, chip, minimal[0].hop, minimal[0].hops, t.link) == target[chip];
+            for (int l = 0; regular && pass == 0 && l < route_length(minimal[0].hop, minimal[0].hops); l++)
+                t.load[t.link[l]]++;
+            if (!regular && pass == 1)
+                table[chip] = find_detour(&t, program, chip, target[chip], table[chip]);
+        }
+    free(t.load);
+    free(t.link);
+}
+
 /* The routes of every chip: table[route * chips + chip]. */
 static int find_routes(const struct collective_spec *spec, struct program *program, int routes,
                        int32_t table[], struct status *st)
 {
     const struct slice *slice = program->slice;
     if (routes == 1)
-        program_routes_to(program, spec->target, table);
+        permute_routes(program, spec->target, (double)spec->elements * spec->elem_bytes, 0, table);
     for (int chip = 0; chip < slice->chips && routes > 1; chip++) {
         struct candidate chosen[PERMUTE_ROUTES];
         if (spec->target[chip] < 0)

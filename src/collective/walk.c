@@ -21,16 +21,21 @@ static struct towards step_route(struct walk *walk, const struct ring *ring, boo
     if (ring->axis >= 0 && !steps_back)
         return program_towards(program, &(struct hop){ring->axis, forward ? 1 : -1}, 1);
     for (int chip = 0; chip < slice->chips; chip++)
-        walk->index[chip] = -1;
+        walk->index[chip] = walk->target[chip] = -1;
     for (int chip = 0; chip < slice->chips; chip++) {
         if (ring->axis < 0 && ring->position[chip] < 0)
             continue;
         if (!ring->closed && !steps_back && ring_position(ring, slice, chip) == ring->n - 1)
             continue; /* nobody takes this step */
         int next = ring_next(ring, slice, chip);
-        int from = forward ? chip : next, to = forward ? next : chip;
-        walk->index[from] = program_route_between(program, from, to);
+        walk->target[forward ? chip : next] = forward ? next : chip;
     }
+    double bytes = (double)walk->spec->elements * walk->spec->elem_bytes / walk->chips;
+    unsigned busy = 0;
+    for (int r = 0; r < walk->rings; r++)
+        if (walk->ring[r]->along >= 0)
+            busy |= 1u << walk->ring[r]->along;
+    permute_routes(program, walk->target, bytes, busy, walk->index);
     return program_towards_table(program, walk->index, walk->members);
 }
 
@@ -92,7 +97,8 @@ int walk_init(struct walk *walk, const struct collective_spec *spec, struct prog
     choose_rings(walk, spec, program);
     walk->mask = malloc(chips * sizeof *walk->mask);
     walk->index = malloc(chips * sizeof *walk->index);
-    if (!walk->mask || !walk->index) {
+    walk->target = malloc(chips * sizeof *walk->target);
+    if (!walk->mask || !walk->index || !walk->target) {
         walk_free(walk);
         return status_nomem(st);
     }
@@ -110,8 +116,9 @@ void walk_free(struct walk *walk)
 {
     free(walk->mask);
     free(walk->index);
+    free(walk->target);
     walk->mask = NULL;
-    walk->index = NULL;
+    walk->index = walk->target = NULL;
 }
 
 int32_t walk_where(struct walk *walk, int ring, int lo, int hi)

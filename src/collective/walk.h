@@ -34,7 +34,7 @@ struct walk {
     int32_t stage;
     struct collective_buffers made; /* where the caller has none */
     uint8_t *mask;                  /* scratch, [chips of the slice] */
-    int32_t *index;                 /* scratch, [chips of the slice] */
+    int32_t *index, *target;        /* scratch, [chips of the slice] */
 };
 
 /* `name` is the collective's. */
@@ -111,6 +111,11 @@ double phase_bytes(const struct walk *walk, const struct phase *phase);
 
 /* Adds what a send has brought, where that takes time: an op of no links, which comes after `sum_before`. Returns it, or -1. */
 int32_t walk_sum(struct walk *walk, const struct phase *phase, int32_t send, int32_t sum_before);
+
+/* Routes for so many bytes from each chip to its target at once, table[chips]: round dead links by those that take least (permute.c),
+ * where the links along axes whose bits are in `busy` are in use. That of a chip without a target (negative) is left as it is. */
+void permute_routes(struct program *program, const int32_t target[], double bytes, unsigned busy,
+                    int32_t table[]);
 
 /* The chip at position + steps of a ring. */
 int walk_along(const struct walk *walk, int ring, int chip, int steps);

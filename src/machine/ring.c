@@ -266,14 +266,60 @@ static int count_places(const struct slice *slice, const int32_t chip[], int n, 
     return places;
 }
 
+/* A side of a box of chips. */
+struct box_side {
+    int axis, n, stride; /* stride: of the row-major numbers of its points */
+    bool closed;
+};
+
+/* In an order that does not know names of axes, where links differ: the snake is another one when its sides change places. */
+static void sort_sides(const struct slice *slice, struct box_side side[], int count)
+{
+    for (int i = 0; i < count && slice->link; i++)
+        for (int k = count - 1; k > i; k--) {
+            struct box_side one = side[k], before = side[k - 1];
+            double one_Bps = slice_slowest_Bps(slice, one.axis),
+                   before_Bps = slice_slowest_Bps(slice, before.axis);
+            if (one.n != before.n             ? one.n > before.n
+                : one.closed == before.closed ? one_Bps >= before_Bps
+                                              : before.closed)
+                continue;
+            side[k] = before;
+            side[k - 1] = one;
+        }
+}
+
+/* The snake through a box, by the row-major numbers of its points. */
+static int snake_through(const struct slice *slice, struct box_side side[], int count, int n, int32_t order[],
+                         struct status *st)
+{
+    int sides[SLICE_AXES];
+    bool closed[SLICE_AXES];
+    for (int s = count - 1, stride = 1; s >= 0; stride *= side[s--].n)
+        side[s].stride = stride;
+    sort_sides(slice, side, count);
+    for (int s = 0; s < count; s++) {
+        sides[s] = side[s].n;
+        closed[s] = side[s].closed;
+    }
+    int code = snake_order(count, sides, closed, order, st);
+    for (int i = 0; i < n && code == 0; i++) {
+        int rest = order[i];
+        order[i] = 0;
+        for (int s = count - 1; s >= 0; rest /= side[s--].n)
+            order[i] += rest % side[s].n * side[s].stride;
+    }
+    return code;
+}
+
 /* The order in which a group goes from neighbour to neighbour, if its chips fill a box, or every second chip of one and so on;
  * else as it is. */
 static int order_along_neighbours(const struct slice *slice, const int32_t chip[], int n, int32_t slot[],
                                   struct status *st)
 {
-    int sides[SLICE_AXES], count = 0, code = 0;
+    int count = 0, code = 0;
     int64_t filled = 1;
-    bool closed[SLICE_AXES];
+    struct box_side side[SLICE_AXES];
     struct placed *placed = malloc((size_t)n * sizeof *placed);
     char *seen = malloc((size_t)slice->chips);
     if (!placed || !seen) {
@@ -281,9 +327,10 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
         goto out;
     }
     for (int a = 0; a < slice->axes; a++) {
-        sides[count] = count_places(slice, chip, n, a, seen, &closed[count]);
-        filled *= sides[count];
-        count += sides[count] > 1;
+        side[count].axis = a;
+        side[count].n = count_places(slice, chip, n, a, seen, &side[count].closed);
+        filled *= side[count].n;
+        count += side[count].n > 1;
     }
     for (int i = 0; i < n; i++) {
         slot[i] = i;
@@ -292,7 +339,7 @@ static int order_along_neighbours(const struct slice *slice, const int32_t chip[
     if (filled != n || count == 0)
         goto out;
     qsort(placed, (size_t)n, sizeof *placed, by_chip);
-    code = snake_order(count, sides, closed, slot, st);
+    code = snake_through(slice, side, count, n, slot, st);
     for (int i = 0; i < n && code == 0; i++)
         slot[i] = placed[slot[i]].at;
 out:

@@ -230,6 +230,15 @@ int slice_set_link(struct slice *slice, int link, double link_Bps, double latenc
     return 0;
 }
 
+double slice_slowest_Bps(const struct slice *slice, int axis)
+{
+    double least_Bps = slice->link_Bps;
+    for (int link = 0; link < slice_link_ids(slice) && slice->link; link++)
+        if (slice_is_link(slice, link) && (axis < 0 || slice_link_axis(slice, link) == axis))
+            least_Bps = fmin(least_Bps, slice_link_Bps(slice, link));
+    return least_Bps;
+}
+
 int slice_kill_link(struct slice *slice, int link, struct status *st)
 {
     int code = make_table(slice, st);

@@ -134,6 +134,8 @@ static inline double slice_link_latency_s(const struct slice *slice, int link)
 }
 
 /* Gives one link a speed and a latency of its own. */
+/* The slowest link along an axis, of all that are alive where it is negative. */
+double slice_slowest_Bps(const struct slice *slice, int axis);
 int slice_set_link(struct slice *slice, int link, double link_Bps, double latency_s, struct status *st);
 /* Nothing passes a link any more: routes go round it. */
 int slice_kill_link(struct slice *slice, int link, struct status *st);
