@@ -4,7 +4,8 @@
  * loop: one collective and the products beside it, as the steps of an unrolled loop. What overlap.c and the writers share.
  *
  * Pieces are numbered by positions of the group. A device stands at some place of the ring; piece k + offset is that of the
- * device `offset` places on, and `slot` says which piece that is.
+ * device `offset` places on, and `slot` says which piece that is: in another group another one, where dead links break rings
+ * at different places.
  */
 #ifndef LOOP_H
 #define LOOP_H
@@ -38,9 +39,9 @@ struct loop {
     int32_t collective;
     int dots;
     struct loop_dot dot[LOOP_DOTS];
-    struct groups ring;    /* devices in the ring's order */
-    bool closed, straight; /* straight: piece k is at place k */
-    int *slot;             /* [n] piece of each place */
+    struct groups ring;           /* devices in the ring's order */
+    bool closed, straight, alike; /* straight: piece k is at place k; alike: in all groups the same is */
+    int *slot;                    /* [groups][n] piece of each place */
     int legs;
     struct loop_leg leg[LOOP_LEGS];
     int64_t piece, half[2]; /* elements of the dim */

@@ -159,25 +159,30 @@ static int32_t whole_of(struct under *u, enum opcode opcode, int32_t a, int32_t 
     return module_add(module, opcode, NULL, module_array(module, DTYPE_S32, NULL, 0), (int32_t[]){a, c}, 2);
 }
 
-/* The first element of a chunk: slot[(place of self + offset) mod n] * piece, and half a piece more for the second half. */
+/* The first element of a chunk: slot[group of self][(place of self + offset) mod n] * piece, and half a piece more for the second
+ * half. */
 static int32_t chunk_start(struct under *u, int c)
 {
     const struct loop *loop = u->body->loop;
     int n = loop->ring.size, devices = n * loop->ring.count;
-    int64_t *place = malloc((size_t)(devices + n) * sizeof *place), *slot = place + devices;
+    int64_t *place = malloc(3 * (size_t)devices * sizeof *place), *group = place + devices,
+            *slot = group + devices;
     if (!place) {
         builder_fail(u->b, STATUS_NOMEM);
         return 0;
     }
-    for (int i = 0; i < devices; i++)
+    for (int i = 0; i < devices; i++) {
         place[loop->ring.member[i]] = i % n;
-    for (int k = 0; k < n; k++)
-        slot[k] = loop->slot[k];
+        group[loop->ring.member[i]] = i - i % n;
+        slot[i] = loop->slot[i];
+    }
     int32_t at = build_look_up(u->b, place, devices, u->self);
     at = whole_of(u, HLO_ADD, at, u->offset[c]);
     at = whole_of(u, HLO_REMAINDER, at, whole(u, n));
+    if (!loop->alike)
+        at = whole_of(u, HLO_ADD, at, build_look_up(u->b, group, devices, u->self));
     if (!loop->straight)
-        at = build_look_up(u->b, slot, n, at);
+        at = build_look_up(u->b, slot, loop->alike ? n : devices, at);
     at = whole_of(u, HLO_MULTIPLY, at, whole(u, loop->piece));
     free(place);
     return u->body->half[c] == 1 ? whole_of(u, HLO_ADD, at, whole(u, loop->half[0])) : at;

@@ -110,29 +110,24 @@ static struct loop_dot dot_by_result(const struct module *module, int32_t dot, i
     return (struct loop_dot){.dot = -1};
 }
 
-/* Which piece is at which place of the ring, by the place of each device in the groups as listed, place[devices]: alike in all
- * groups, or there is no loop. */
-static bool find_slots(struct loop *loop, const int place[])
+/* Which piece is at which place of each group's ring, by the place of each device in the groups as listed, place[devices]. */
+static void find_slots(struct loop *loop, const int place[])
 {
-    bool alike = true;
     int n = loop->ring.size;
-    loop->straight = true;
-    for (int g = 0; g < loop->ring.count; g++)
-        for (int k = 0; k < n; k++) {
-            int at = place[loop->ring.member[g * n + k]], piece = at - g * n;
-            alike = alike && piece >= 0 && piece < n && (g == 0 || loop->slot[k] == piece);
-            loop->slot[k] = piece;
-            loop->straight = loop->straight && piece == k;
-        }
-    return alike;
+    loop->straight = loop->alike = true;
+    for (int i = 0; i < loop->ring.count * n; i++) {
+        loop->slot[i] = place[loop->ring.member[i]] - i / n * n;
+        loop->straight = loop->straight && loop->slot[i] == i % n;
+        loop->alike = loop->alike && loop->slot[i] == loop->slot[i % n];
+    }
 }
 
 /* Where the devices stand in the ring, and which piece is at which place. */
-static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct status *st)
+static int lay_ring(struct overlap *o, struct loop *loop, struct status *st)
 {
     int code = module_groups_of(o->from, loop->collective, &loop->ring, st), n = loop->ring.size;
     int *place = malloc(((size_t)o->from->partitions * (size_t)o->from->replicas + 1) * sizeof *place);
-    loop->slot = malloc(((size_t)n + 1) * sizeof *loop->slot);
+    loop->slot = malloc(((size_t)loop->ring.count * (size_t)n + 1) * sizeof *loop->slot);
     loop->closed = n > 2;
     if (code == 0 && (!place || !loop->slot))
         code = status_nomem(st);
@@ -141,7 +136,8 @@ static int lay_ring(struct overlap *o, struct loop *loop, bool *alike, struct st
     if (code == 0 && o->options->ring)
         code =
             o->options->ring(o->options->context, o->from, loop->collective, &loop->ring, &loop->closed, st);
-    *alike = code == 0 && find_slots(loop, place);
+    if (code == 0)
+        find_slots(loop, place);
     free(place);
     return code;
 }
@@ -156,12 +152,11 @@ static void free_loop(struct loop *loop)
 static int add_loop(struct plan *p, struct loop *loop, int64_t length, struct status *st)
 {
     struct overlap *o = p->o;
-    bool alike = false;
     loop->way = o->options->way(o->options->context, o->from, loop->collective);
     if (loop->way == OVERLAP_NAIVE)
         return 0;
-    int code = lay_ring(o, loop, &alike, st);
-    if (code < 0 || !alike || loop->ring.size < 2 || length % loop->ring.size) {
+    int code = lay_ring(o, loop, st);
+    if (code < 0 || loop->ring.size < 2 || length % loop->ring.size) {
         free_loop(loop);
         return code;
     }
