@@ -24,6 +24,16 @@ for options in "" "--wrap all" "--wrap none --ring uni" "--chip v5p --wrap all -
     [ "$out" = '30 passed, 0 failed' ] || fail "--cases $options: $out"
 done
 
+# Products on what dead cables leave of rings: lines that begin elsewhere in each row.
+for strategy in uni bidi bidi-half; do
+    for product in "f32[64@x,8] . f32[8,16] -> f32[64,16] --gather before" "f32[16,64@x] . f32[64@x,16] -> f32[16@x,16]"; do
+        # shellcheck disable=SC2046,SC2086
+        out=$("$program" eval "${product%% --*}" $(expr "$product" : '.*\( --.*\)') --chip v5e --slice 8x4 --wrap x,y \
+            --strategy $strategy --plan textbook --link "3,3:x=0 0,1:x=0 2,2:y+=0" 2>&1) || fail "$strategy: $out"
+        [ "${out##*$'\n'}" = '# equals the definition' ] || fail "$product $strategy: $out"
+    done
+done
+
 # One number that is wrong fails its case, and no other.
 sed 's/"output": \[\[24\], \[28\]/"output": [[24], [29]/' "$cases" >wrong.json
 out=$("$program" eval --cases wrong.json 2>err)

@@ -139,5 +139,57 @@ static void a_slow_chip(void)
     catalog_free(&catalog);
 }
 
-SUITE("defects", TEST(a_slow_link), TEST(a_dead_link), TEST(a_ring_becomes_a_line),
-      TEST(what_is_alike_still_folds), TEST(a_slow_chip))
+/* Rows of 8 that are rings overlap on what dead cables leave of them, lines: as without the wrap of x, whichever rows they are in, and
+ * where each row breaks elsewhere. 2 * 8192 * 4096 * 8192 flops at 197 Tflops hide 7 steps of a chunk of 1024 x 4096 bf16; of uni the last
+ * of a line is 7 links from the first: 7 (a + c) + 6 a. */
+static void loops_go_on_along_lines(void)
+{
+    static const char *const links[] = {NULL, "3,3:x=0", "3,3:x=0 5,6:x=0"};
+    const double c = 1024 * 4096 * 2 / w;
+    for (int i = 0; i < 9; i++) {
+        struct point point;
+        struct status st = {0};
+        point_init(&point);
+        point.work.op = "bf16[8192@x,4096] . bf16[4096,8192] -> bf16[8192,8192]";
+        point.machine.slice = "8x8";
+        point.machine.wrap = links[i / 3] ? "x,y" : "y";
+        point.machine.link = links[i / 3];
+        point.run.check = true;
+        OKAY(option_set(option_by_name("gather"), "before", &point, &st), st);
+        OKAY(option_set(option_by_name("engine"), "both", &point, &st), st);
+        OKAY(option_set(option_by_name("strategy"),
+                        i % 3 == 0   ? "uni"
+                        : i % 3 == 1 ? "bidi"
+                                     : "bidi-half",
+                        &point, &st),
+             st);
+        struct result result = result_of(&point);
+        NEAR(result.time_s, 2.0 * 8192 * 4096 * 8192 / 197e12, 1e-9);
+        NEAR(result.comm_s, 7 * (a + c) + (i % 3 == 0 ? 6 * a : 0), 1e-9);
+    }
+}
+
+/* By a dead link chip (3,3) sends back over the seven others of its row where bytes count, and over three beside it, one of which row 4
+ * uses first and alone, where latencies do. */
+static void a_permute_goes_round(void)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *rerouted;
+        double time_s;
+    } row[] = {{9000000, "(3,3) to (4,3) by x-7", 7e-6 + 9000000 / 45e9},
+               {4500, "(3,3) to (4,3) by y+1 x+1 y-1", 3e-6 + 4500 / 45e9}};
+    for (int i = 0; i < 2; i++) {
+        struct point point = gather("8x8", RING_UNI, "3,3:x=0");
+        point.work.op = "collective-permute";
+        point.schedule.ring = CHOICE_OPEN;
+        point.machine.wrap = "all";
+        point.work.size_bytes = row[i].bytes;
+        struct result result = result_of(&point);
+        NEAR(result.time_s, row[i].time_s, 1e-9);
+        CU_ASSERT_PTR_NOT_NULL(strstr(result.rerouted, row[i].rerouted));
+    }
+}
+
+SUITE("defects", TEST(loops_go_on_along_lines), TEST(a_permute_goes_round), TEST(a_slow_link),
+      TEST(a_dead_link), TEST(a_ring_becomes_a_line), TEST(what_is_alike_still_folds), TEST(a_slow_chip))

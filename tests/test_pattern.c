@@ -5,6 +5,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "numbers/evaluate.h"
 #include "points.h"
@@ -65,9 +66,10 @@ static void right_numbers(void)
     static const int lengths[] = {2, 3, 4, 5, 7, 8, 16};
     struct suite_random random = {1607};
     for (int i = 0; i < 7; i++)
-        for (int w = 0; w < 8; w++) {
-            bool wrap[SLICE_AXES] = {w & 1, w & 2, w & 4};
-            check_slice(1, (int[]){lengths[i]}, wrap, &random);
+        for (int w = 0; w < 4; w++) {
+            bool wrap[SLICE_AXES] = {w & 1, w & 2};
+            if (w < 2)
+                check_slice(1, (int[]){lengths[i]}, wrap, &random);
             if (lengths[i] <= 8)
                 check_slice(2, (int[]){lengths[i], lengths[w % 3]}, wrap, &random);
         }
@@ -119,7 +121,8 @@ static void times_by_hand(void)
     }
 }
 
-/* Each collective by each algorithm that it has: event = simgrid, never below the bound, and the best is the least. */
+/* Each collective by each algorithm that it has: event = simgrid, never below the bound, and the best is the least. With ICISIM_ROUNDS
+ * on every slice in every size; else on each slice, and in each size, by some collective. */
 static void best_is_the_least(void)
 {
     static const char *const ops[] = {"all-reduce", "all-gather", "reduce-scatter"};
@@ -128,7 +131,7 @@ static void best_is_the_least(void)
     static const char *const sizes[] = {"4KiB", "32KiB", "1MiB", "1GiB"};
     static const char *const names[] = {"schedule", "single-phase", "short-ring", "halving-doubling",
                                         "swing"};
-    for (int i = 0; i < 72; i++) {
+    for (int i = 0; i < 72; i += getenv("ICISIM_ROUNDS") ? 1 : 11) {
         const char *op = ops[i % 3], *const *on = slices[i / 3 % 6], *size = sizes[i / 18];
         double least_s = INFINITY;
         for (int a = 0; a < 5; a++) {

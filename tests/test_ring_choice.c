@@ -249,6 +249,21 @@ static void takes_at_least(void)
     ring_free(&line);
 }
 
-SUITE("ring_choice", TEST(trials_take_what_they_take_alone), TEST(takes_at_least),
+/* Where an axis is a line, one ring through all chips is taken if it is the faster: of 8 chips, bidi-half, twice 7 steps of V/16. It is
+ * not where latencies count, and not where --all-axes says so. */
+static void goes_as_one_ring(void)
+{
+    const char *option[][2] = {
+        {"op", "all-reduce"}, {"chip", "v6e"}, {"slice", "2x4"}, {"size", "16MiB"}, {NULL, NULL}};
+    struct result ring = run((const char *const(*)[2])option, NULL),
+                  axes = run((const char *const(*)[2])option, "all-axes");
+    NEAR(ring.time_s, 14 * (1e-6 + 16777216 / 16. / 90e9), 1e-9);
+    CU_ASSERT_STRING_EQUAL(ring.rings, "one ring over x,y");
+    NEAR(axes.time_s, 215.72e-6, 1e-3);
+    option[3][1] = "1KiB";
+    CU_ASSERT_STRING_EQUAL(run((const char *const(*)[2])option, NULL).rings, "");
+}
+
+SUITE("ring_choice", TEST(goes_as_one_ring), TEST(trials_take_what_they_take_alone), TEST(takes_at_least),
       TEST(cuts_by_what_rings_carry), TEST(shares_are_no_slower), TEST(takes_the_faster),
       TEST(keeps_the_root), TEST(says_what_long_edges_cost))

@@ -54,20 +54,24 @@ const struct listing *listing_of(struct catalog *catalog, const struct point *po
 int listing_read(const struct point *point, struct module *module, char path[HLO_PATH], int *disguised,
                  struct memory_analysis *memory, struct status *st);
 
+/* What becomes of links that are slower than as built: they are passed as they are, or taken as dead, or all links go as slowly as
+ * they do, so that none brings more than the slowest takes on. */
+enum slow_links { SLOW_LINKS_PASSED, SLOW_LINKS_AVOIDED, SLOW_LINKS_PACED, SLOW_LINKS_WAYS };
+
 struct machine {
     const struct chip *chip;
     struct slice slice;
     struct mesh mesh;
-    bool avoids;          /* links that are slower than as built are taken as dead */
+    enum slow_links slow_links;
     bool meshed, of_text; /* the mesh was asked for; or HLO text says it (listing_write_mesh()) */
 };
 
 int machine_open(struct machine *machine, const struct point *point, struct catalog *catalog,
                  struct status *st);
-/* Does a machine have links that are alive and slower than as built? And the same machine without them: nothing passes them. */
+/* Does a machine have links that are alive and slower than as built? And the same machine with them in another way. */
 bool machine_has_slow_links(const struct machine *machine);
-int machine_avoid_slow_links(struct machine *machine, const struct point *point, struct catalog *catalog,
-                             struct status *st);
+int machine_set_slow_links(struct machine *machine, enum slow_links way, const struct point *point,
+                           struct catalog *catalog, struct status *st);
 /* Reads "0-3,7,6" into chip[] and returns how many they are; `most` is the room. */
 int machine_read_chips(const char *text, int32_t chip[], int most, struct status *st);
 void machine_close(struct machine *machine);

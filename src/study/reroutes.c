@@ -82,9 +82,12 @@ static int print_lines(const struct mesh *mesh, FILE *out, struct status *st)
 
 int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct status *st)
 {
+    static const char *const way[SLOW_LINKS_WAYS] = {"", "slow ones are avoided as if dead; ",
+                                                     "slow ones set the pace of all; "};
     const struct slice *slice = job->program.slice;
     bool dead = false;
-    *text = '\0';
+    snprintf(text, RESULT_LINE, "%s",
+             job->machine.slow_links == SLOW_LINKS_PACED ? "none; slow ones set the pace of all" : "");
     for (int id = 0; slice->link && id < slice_link_ids(slice); id++)
         dead |= slice->link[id].kind == LINK_DEAD;
     if (!dead)
@@ -92,8 +95,8 @@ int reroutes_print(const struct job *job, char text[static RESULT_LINE], struct 
     char *line = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&line, &bytes);
-    if (out && job->machine.avoids)
-        fputs("slow ones are avoided as if dead; ", out);
+    if (out)
+        fputs(way[job->machine.slow_links], out);
     int lines = out ? print_lines(&job->machine.mesh, out, st) : status_nomem(st);
     int code = lines < 0 ? lines : print_detours(&job->program, lines > 0 ? "; " : "", out, st);
     if (out && !text_end(out, &line) && code == 0)

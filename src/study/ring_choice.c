@@ -121,67 +121,6 @@ double ring_choice_ideal_s(const struct collective_job *c, const struct job *job
     return formula_exact_s(&formula);
 }
 
-static void swap(struct ring_choice *choice)
-{
-    struct ring_set set = choice->set;
-    choice->set = choice->other;
-    choice->other = set;
-    choice->form = choice->form == RING_FORM_LINES ? RING_FORM_AXES : RING_FORM_LINES;
-}
-
-/* The best shares of the array on the collective's rings; and what it takes by them, unless that is NULL. */
-static int time_best(struct collective_job *c, const struct job *job, const struct mesh *mesh, double *time_s,
-                     struct status *st)
-{
-    struct collective_spec spec = collective_job_spec(job);
-    int code = ring_choice_spec(c, mesh, &spec, st);
-    if (code == 0)
-        code = collective_best_share(c->collective, mesh->slice, &spec, time_s, st);
-    c->choice.found = spec;
-    return code;
-}
-
-/* 1, 0 or a negative code. */
-static int has_shares(struct collective_job *c, const struct job *job, const struct mesh *mesh,
-                      struct status *st)
-{
-    struct collective_spec spec = collective_job_spec(job);
-    int code = ring_choice_spec(c, mesh, &spec, st);
-    return code < 0 ? code : collective_has_shares(c->collective, mesh->slice, &spec);
-}
-
-/* Rings whose every step is a link take what a closed form says, and others longer: where that is more than the lines
- * take, and one ring through a pod is many steps, nothing needs to be simulated. */
-static int settle_schedule(struct collective_job *c, const struct job *job, const struct mesh *mesh,
-                           struct status *st)
-{
-    struct ring_choice *choice = &c->choice;
-    struct collective_spec lines;
-    int code = 1;
-    double rings_s, lines_s;
-    if (choice->other.rings == 0)
-        code = has_shares(c, job, mesh, st);
-    if (code < 0)
-        return code;
-    choice->weighed |= code;
-    if (choice->other.rings == 0)
-        return choice->weighed ? time_best(c, job, mesh, NULL, st) : 0;
-    rings_s = ring_choice_ideal_s(c, job);
-    swap(choice);
-    code = time_best(c, job, mesh, &lines_s, st);
-    if (code == 0 && !(rings_s >= lines_s)) {
-        lines = choice->found;
-        swap(choice);
-        code = time_best(c, job, mesh, &rings_s, st);
-        if (lines_s <= rings_s * (1 + 1e-9)) {
-            swap(choice);
-            choice->found = lines;
-        }
-    }
-    ring_set_free(&choice->other);
-    return code;
-}
-
 /* Takes other rings over the same axes. */
 static int open_form(struct collective_job *c, const struct mesh *mesh, enum ring_form form,
                      struct status *st)
@@ -220,17 +159,6 @@ static int find_config(struct collective_job *c, const struct job *job, enum rin
     return code;
 }
 
-static int settle_as_xla(struct collective_job *c, const struct job *job, const struct mesh *mesh,
-                         struct status *st)
-{
-    enum ring_form form;
-    int code = find_config(c, job, &form, st);
-    if (code < 0 || !c->follows)
-        return code < 0 ? code : settle_schedule(c, job, mesh, st);
-    ring_set_free(&c->choice.other);
-    return open_form(c, mesh, form, st);
-}
-
 /* A way to do it: what the search compares. */
 struct attempt {
     enum ring_form form;
@@ -242,63 +170,138 @@ struct attempt {
     double time_s;
 };
 
-static int take(struct collective_job *c, const struct mesh *mesh, const struct attempt *attempt,
-                struct status *st)
+/* A search: the best so far. */
+struct search {
+    struct collective_job *c;
+    const struct job *job;
+    const struct mesh *mesh;
+    struct attempt best;
+};
+
+static int take(const struct search *search, const struct attempt *attempt, struct status *st)
 {
+    struct collective_job *c = search->c;
     c->kind = attempt->kind;
     c->all_to_all = attempt->all_to_all;
     c->pattern = attempt->pattern;
     c->follows = attempt->follows;
     c->uses_ring = c->collective->uses_ring || attempt->all_to_all == ALL_TO_ALL_RING;
     c->choice.found = attempt->found;
-    return open_form(c, mesh, attempt->form, st);
+    return open_form(c, search->mesh, attempt->form, st);
 }
 
 /* By the rings of an attempt, which says how; or, if it is `open`, by the fastest kind of ring or algorithm for small messages. */
-static int try_one(struct collective_job *c, const struct job *job, struct attempt attempt, bool open,
-                   struct attempt *best, struct status *st)
+static int try_one(struct search *search, struct attempt attempt, bool open, struct status *st)
 {
-    const struct mesh *mesh = &job->machine.mesh;
+    struct collective_job *c = search->c;
     double time_s;
-    int code = take(c, mesh, &attempt, st);
-    struct collective_spec spec = collective_job_spec(job);
+    int code = take(search, &attempt, st);
+    struct collective_spec spec = collective_job_spec(search->job);
     if (code == 0)
-        code = ring_choice_spec(c, mesh, &spec, st);
+        code = ring_choice_spec(c, search->mesh, &spec, st);
     if (code == 0)
-        code = open ? collective_best(c->collective, mesh->slice, &spec, &time_s, st)
-                    : collective_time(c->collective, mesh->slice, &spec, &time_s, st);
-    if (code < 0 || time_s >= best->time_s * (1 - 1e-9))
+        code = (open ? collective_best : collective_best_share)(c->collective, search->mesh->slice, &spec,
+                                                                &time_s, st);
+    if (code < 0 || time_s >= search->best.time_s * (1 - 1e-9))
         return code;
-    *best = attempt;
-    best->time_s = time_s;
-    best->kind = spec.kind;
-    best->pattern = open ? spec.pattern : PATTERN_RINGS;
-    best->found = spec;
+    search->best = attempt;
+    search->best.time_s = time_s;
+    search->best.kind = spec.kind;
+    search->best.pattern = spec.pattern;
+    search->best.found = spec;
     return 0;
 }
 
-/* All-to-alls go directly, or by a kind of ring. */
-static int try_form(struct collective_job *c, const struct job *job, enum ring_form form,
-                    struct attempt *best, struct status *st)
+/* One ring through all chips may win where some axis is a line, at whose ends links have nothing to do. Its least time; infinite
+ * where it cannot, or where it was not to be. */
+static double one_ring_least_s(const struct search *search)
 {
+    const struct collective_job *c = search->c;
+    const struct point *point = search->job->point;
+    const struct ring_set *set = &c->choice.set;
+    struct ring through = {.n = c->group_chips, .closed = true, .edge_links = 1, .closing_links = 1};
+    struct collective_spec spec = collective_job_spec(search->job);
+    double links_s;
+    bool lines = false;
+    through.overlap = 1;
+    for (int r = 0; r < set->rings && set->rings > 1; r++)
+        lines |= set->ring[r].n > 1 && !set->ring[r].closed;
+    if (!lines || !c->collective->uses_ring || spec.pattern != PATTERN_RINGS || point->work.groups ||
+        point->schedule.all_axes)
+        return INFINITY;
+    spec.rings = 1;
+    spec.ring[0] = &through;
+    return collective_least_s(c->collective, search->mesh->slice, &spec, &links_s);
+}
+
+/* Of the kind that is asked for the fastest rings: those of the axes, lines, or one ring through all chips. Rings whose every step is a
+ * link take what a closed form says, and others longer: where that is more than what was found, nothing needs to be simulated. */
+static int settle_schedule(struct search *search, struct status *st)
+{
+    struct collective_job *c = search->c;
+    struct ring_choice *choice = &c->choice;
+    struct attempt asked = {
+        .form = choice->form, .kind = c->kind, .all_to_all = c->all_to_all, .pattern = c->pattern};
+    double ring_s = one_ring_least_s(search), axes_s = 0;
+    int code = 0;
+    bool lines = choice->other.rings > 0;
+    if (!lines && isinf(ring_s)) {
+        struct collective_spec spec = collective_job_spec(search->job);
+        if (ring_choice_spec(c, search->mesh, &spec, st) < 0)
+            return st->code;
+        if (!collective_has_shares(c->collective, search->mesh->slice, &spec))
+            return 0;
+    }
+    choice->weighed = true;
+    if (lines) {
+        struct attempt along = asked;
+        along.form = RING_FORM_LINES;
+        axes_s = ring_choice_ideal_s(c, search->job);
+        ring_set_free(&choice->other);
+        code = try_one(search, along, false, st);
+    }
+    if (code == 0 && !(axes_s >= search->best.time_s))
+        code = try_one(search, asked, false, st);
+    asked.form = RING_FORM_RING;
+    if (code == 0 && ring_s < search->best.time_s)
+        code = try_one(search, asked, false, st);
+    return code < 0 ? code : take(search, &search->best, st);
+}
+
+static int settle_as_xla(struct search *search, struct status *st)
+{
+    enum ring_form form;
+    struct collective_job *c = search->c;
+    int code = find_config(c, search->job, &form, st);
+    if (code < 0 || !c->follows)
+        return code < 0 ? code : settle_schedule(search, st);
+    ring_set_free(&c->choice.other);
+    return open_form(c, search->mesh, form, st);
+}
+
+/* All-to-alls go directly, or by a kind of ring. */
+static int try_form(struct search *search, enum ring_form form, struct status *st)
+{
+    const struct collective *collective = search->c->collective;
     struct attempt attempt = {.form = form};
-    int code = try_one(c, job, attempt, c->collective->uses_ring, best, st);
+    int code = try_one(search, attempt, collective->uses_ring, st);
     attempt.all_to_all = ALL_TO_ALL_RING;
-    for (int kind = 0; kind < RING_KINDS && code == 0 && c->collective->has_algorithms; kind++) {
+    for (int kind = 0; kind < RING_KINDS && code == 0 && collective->has_algorithms; kind++) {
         attempt.kind = (enum ring_kind)kind;
-        code = try_one(c, job, attempt, false, best, st);
+        code = try_one(search, attempt, false, st);
     }
     return code;
 }
 
 /* All of them, along all axes and through all chips; and what XLA would do. */
-static int settle_best(struct collective_job *c, const struct job *job, const struct mesh *mesh,
-                       struct status *st)
+static int settle_best(struct search *search, struct status *st)
 {
+    struct collective_job *c = search->c;
+    const struct job *job = search->job;
     struct ring_choice *choice = &c->choice;
     enum ring_form form[RING_FORM_RING + 2] = {choice->form};
     int forms = 1;
-    struct attempt best = {.form = choice->form, .time_s = INFINITY}, xla = {.follows = true};
+    struct attempt xla = {.follows = true};
     int code = find_config(c, job, &xla.form, st);
     bool follows = c->follows;
     if (choice->other.rings > 0)
@@ -308,22 +311,24 @@ static int settle_best(struct collective_job *c, const struct job *job, const st
     ring_set_free(&choice->other);
     choice->weighed = true;
     for (int f = 0; f < forms && code == 0; f++)
-        if (form[f] != RING_FORM_RING || c->group_chips / 2 * job->machine.slice.hop_latency_s < best.time_s)
-            code = try_form(c, job, form[f], &best, st); /* its steps alone would take longer */
+        if (form[f] != RING_FORM_RING ||
+            c->group_chips / 2 * job->machine.slice.hop_latency_s < search->best.time_s)
+            code = try_form(search, form[f], st); /* its steps alone would take longer */
     if (code == 0 && follows && (xla.form != RING_FORM_RING || forms == 1 || choice->form == RING_FORM_RING))
-        code = try_one(c, job, xla, false, &best, st);
-    return code < 0 ? code : take(c, mesh, &best, st);
+        code = try_one(search, xla, false, st);
+    return code < 0 ? code : take(search, &search->best, st);
 }
 
 int ring_choice_settle(struct collective_job *c, const struct job *job, const struct mesh *mesh,
                        struct status *st)
 {
+    struct search search = {c, job, mesh, {.form = c->choice.form, .time_s = INFINITY}};
     if (c->choice.settled)
         return 0;
     c->choice.settled = true;
-    int code = c->algorithm == ALGORITHM_XLA    ? settle_as_xla(c, job, mesh, st)
-               : c->algorithm == ALGORITHM_BEST ? settle_best(c, job, mesh, st)
-                                                : settle_schedule(c, job, mesh, st);
+    int code = c->algorithm == ALGORITHM_XLA    ? settle_as_xla(&search, st)
+               : c->algorithm == ALGORITHM_BEST ? settle_best(&search, st)
+                                                : settle_schedule(&search, st);
     c->choice.weighed |= c->algorithm != ALGORITHM_SCHEDULE;
     return code;
 }
