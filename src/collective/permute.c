@@ -55,13 +55,22 @@ static void propose_orders(const struct slice *slice, const struct minimal_route
     }
 }
 
-/* A straight route beside another one: aside by a link, along, and back. */
+/* Straight routes beside another one: aside by a link, along, and back; along the longest axis first, whatever it is called. */
 static void propose_detours(const struct slice *slice, const struct minimal_route *minimal,
                             struct candidate list[], int *count)
 {
-    for (int axis = 0; axis < slice->axes && minimal->hops == 1; axis++)
-        for (int aside = 1; aside >= -1 && axis != minimal->hop[0].axis; aside -= 2)
-            propose(list, count, (struct hop[]){{axis, aside}, minimal->hop[0], {axis, -aside}}, 3);
+    int longest = 0;
+    for (int axis = 0; axis < slice->axes; axis++)
+        longest = slice->len[axis] > longest ? slice->len[axis] : longest;
+    for (int len = longest; len > 1 && minimal->hops == 1; len--)
+        for (int a = 0; a < 2 * slice->axes; a++) {
+            int axis = a % slice->axes;
+            if (slice->len[axis] != len || axis == minimal->hop[0].axis ||
+                (slice_ring(slice, axis) > 0) != (a < slice->axes))
+                continue;
+            for (int aside = 1; aside >= -1; aside -= 2)
+                propose(list, count, (struct hop[]){{axis, aside}, minimal->hop[0], {axis, -aside}}, 3);
+        }
 }
 
 /* Do two routes from a chip share a link? A route that is not there shares all. */
@@ -140,15 +149,16 @@ static int32_t find_detour(struct traffic *t, struct program *program, int from,
     struct candidate list[CANDIDATES];
     struct hop hop[ROUTE_HOPS];
     int count = 0, best = -1, hops = route_between(t->slice, from, to, hop, NULL);
-    double best_s = hops < 0 ? INFINITY : route_s(t, from, to, hop, hops);
+    /* of equal ones it is the last: which it is axes' names say */
+    double best_s = hops < 0 ? INFINITY : route_s(t, from, to, hop, hops) * (1 + 1e-9);
     route_minimal(t->slice, from, to, minimal);
     propose_orders(t->slice, &minimal[0], list, &count);
     propose_detours(t->slice, &minimal[0], list, &count);
     for (int i = 0; i < count; i++) {
         double tried_s = route_s(t, from, to, list[i].hop, list[i].hops);
-        if (tried_s >= best_s * (1 - 1e-9))
+        if (tried_s >= best_s)
             continue;
-        best_s = tried_s;
+        best_s = tried_s * (1 - 1e-9);
         best = i;
     }
     const struct hop *way = best < 0 ? hop : list[best].hop;
