@@ -48,6 +48,8 @@ static double pattern_least_s(const struct collective *collective, const struct 
     double sent = spec->pattern == PATTERN_SINGLE_PHASE ? copies : 1 - 1 / chips;
     if (collective->id != COLLECTIVE_ALL_REDUCE)
         return links / 2 * slice->hop_latency_s + sent * array_s / rings;
+    if (spec->pattern >= PATTERN_HALVING_DOUBLING) /* a scatter, then a gather */
+        sent *= 2;
     return links * slice->hop_latency_s + sent * array_s / rings;
 }
 
