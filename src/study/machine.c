@@ -375,26 +375,20 @@ bool machine_has_slow_links(const struct machine *machine)
     return slice_slowest_Bps(&machine->slice, -1) < machine->slice.link_Bps * (1 - 1e-9);
 }
 
-/* All that are alive go as slowly as the slowest. */
-static int pace_links(struct slice *slice, struct status *st)
-{
-    double least_Bps = slice_slowest_Bps(slice, -1);
-    int code = 0;
-    slice->link_Bps = least_Bps;
-    for (int link = 0; link < slice_link_ids(slice) && code == 0; link++)
-        if (slice_is_link(slice, link))
-            code = slice_set_link(slice, link, least_Bps, slice->link[link].latency_s, st);
-    return code;
-}
-
 int machine_set_slow_links(struct machine *machine, enum slow_links way, const struct point *point,
                            struct catalog *catalog, struct status *st)
 {
     struct slice *slice = &machine->slice;
-    int code = way == SLOW_LINKS_PACED ? pace_links(slice, st) : 0;
-    for (int link = 0; link < slice_link_ids(slice) && code == 0 && way == SLOW_LINKS_AVOIDED; link++)
-        if (slice_is_link(slice, link) && slice_link_Bps(slice, link) < slice->link_Bps * (1 - 1e-9))
+    double slowest_Bps = slice_slowest_Bps(slice, -1);
+    int code = 0;
+    for (int link = 0; link < slice_link_ids(slice) && code == 0; link++)
+        if (way == SLOW_LINKS_PACED && slice_is_link(slice, link))
+            code = slice_set_link(slice, link, slowest_Bps, slice->link[link].latency_s, st);
+        else if (way == SLOW_LINKS_AVOIDED && slice_is_link(slice, link) &&
+                 slice_link_Bps(slice, link) < slice->link_Bps * (1 - 1e-9))
             code = slice_kill_link(slice, link, st);
+    if (way == SLOW_LINKS_PACED)
+        slice->link_Bps = slowest_Bps;
     machine->slow_links = way;
     mesh_free(&machine->mesh);
     return code < 0 ? code : lay_mesh(machine, point, catalog, st);
