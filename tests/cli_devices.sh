@@ -109,7 +109,7 @@ text e.hlo '[4,4]<=[4,4]T(1,0)' 1024 4096 16
 said=$("$icisim" run e.hlo --chip v5e --slice 4x4 --profile spec --mesh all 2>/dev/null)
 grep -q 'mesh m0=4,m1=4' <<<"$said" || fail "no mesh of 4x4: $said"
 for laid in 'm0 on x, m1 on y' 'm0 on x:2\*y:2, m1 on x:2\*y:2' 'm0 on x:2:1\*y:2:1, m1 on x:2:2\*y:2:2'; do
-    grep -q "^   $laid " <<<"$said" || fail "$laid is not tried: $said"
+    grep -q "^   $laid[, ]" <<<"$said" || fail "$laid is not tried: $said"
 done
 sort -c -n -k1,1 <(grep -o '[0-9]*\.[0-9][0-9]  *-  *-' <<<"$said" | awk '{ print $1 }') || fail "not sorted: $said"
 one=$(time_of e.hlo --chip v5e --slice 4x4 --profile spec --mesh 'm0=x:2:1*y:2:1,m1=x:2:2*y:2:2')

@@ -46,7 +46,7 @@ END
 for said in 'sliding_window = 4096; simulated: attention over' 'n_shared_experts = 1; simulated: no shared' 'layer_types; simulated: equal'; do
     grep -q "^# not said by a workload: $said" experts.yaml || fail "$said: $(cat experts.yaml)"
 done
-"$icisim" run experts.yaml --chip v5e --slice 4x4 --mesh fsdp=2,ep=8 >/dev/null || fail "experts do not run"
+"$icisim" run experts.yaml --chip v5e --slice 4x4 --mesh fsdp=2,ep=8 --allow-split-physical-axes >/dev/null || fail "experts do not run"
 
 # GPT-2's names; d-ff is 4 d-model.
 echo '{"n_embd": 768, "n_head": 12, "n_layer": 2, "n_positions": 1024, "vocab_size": 50257, "n_inner": null}' >gpt2.json
@@ -63,6 +63,7 @@ head_dim: 64
 vocab_size: 32000
 max_target_length: 2048
 per_device_batch_size: 2.0
+allow_split_physical_axes: True
 ici_fsdp_parallelism: 8
 ici_tensor_parallelism: 2
 ici_pipeline_parallelism: 1
@@ -72,7 +73,7 @@ remat_policy: 'minimal'
 logits_via_embedding: True
 END
 "$icisim" model from-maxtext base.yml >maxtext.yaml
-for line in 'tokens-per-chip: 4096' 'mesh: "fsdp=8,tp=2"' 'remat: products # minimal' 'd-model: 1024'; do
+for line in 'tokens-per-chip: 4096' 'mesh: "fsdp=8,tp=2"' 'allow-split-physical-axes: true' 'remat: products # minimal' 'd-model: 1024'; do
     grep -qxF "$line" maxtext.yaml || fail "no line '$line' in $(cat maxtext.yaml)"
 done
 grep -q '^# not said by a workload: ici_context_parallelism = 2' maxtext.yaml || fail "context parallelism"

@@ -45,6 +45,7 @@ def chain(axes, devices):
 
 def run(chip, shape, mesh, ops, *more):
     command = [icisim, "run", *ops, "--chip", chip, "--slice", shape, "--mesh", mesh, "--engine", "both", "--check",
+               "--allow-split-physical-axes",
                "--time-limit", "1000s", "--csv", "-", *more]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     rows = list(csv.DictReader(io.StringIO(done.stdout)))

@@ -121,7 +121,8 @@ static void a_slow_chip(void)
     struct point point;
     point_init(&point);
     point.work.op = "bf16[4096@(X,Y),4096] . bf16[4096,4096] -> bf16[4096@(X,Y),4096]";
-    point.machine.mesh = "X=2,Y=2";
+    point.machine.mesh = "X=x,Y=y";
+    point.machine.slice = "2x2";
     point.machine.launch_overhead_s = 2e-6;
     double product_s = 2.0 * 1024 * 4096 * 4096 / 197e12;
     OKAY(job_result(&point, &catalog, &result, &st), st);

@@ -185,7 +185,7 @@ static void slices(void)
     CU_ASSERT_EQUAL(icisim_slice_device(slice, 1), 16);
     CU_ASSERT_EQUAL(icisim_slice_chip(slice, 128), -1);
     CU_ASSERT_EQUAL(icisim_slice_device(slice, -1), -1);
-    CU_ASSERT_STRING_EQUAL(icisim_slice_mapping(slice), "b on z, a on x*y");
+    CU_ASSERT_STRING_EQUAL(icisim_slice_mapping(slice), "b on z, a on x*y, jax order");
     /* the cut through y, which does not wrap: 4 x 8 links of 45 GB/s */
     NEAR(icisim_slice_bisection_Bps(slice), 32 * 45e9, 1e-12);
     icisim_slice_free(slice);

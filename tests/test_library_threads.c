@@ -17,6 +17,7 @@ static void *search(void *times_s)
         icisim_point_set(point, "slice", "4x4", &own);
         icisim_point_set(point, "size", "7MB", &own);
         icisim_point_set(point, "mesh", shapes[i], &own);
+        icisim_point_set(point, "allow-split-physical-axes", "on", &own);
         struct icisim_result *result = icisim_point_run(point, &own);
         if (result)
             icisim_result_real(result, "time_s", (double *)times_s + i, &own);

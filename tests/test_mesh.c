@@ -44,7 +44,7 @@ static void lays_axes(void)
         struct status st = {0};
         char text[MESH_TEXT];
         OKAY(open_bench(&b, cases[i].slice, true, cases[i].mesh, &st), st);
-        CU_ASSERT_STRING_EQUAL(mesh_print_mapping(&b.mesh, text), cases[i].mapping);
+        CU_ASSERT_PTR_EQUAL(strstr(mesh_print_mapping(&b.mesh, text), cases[i].mapping), text);
         OKAY(mesh_check(&b.mesh, &st), st);
         mesh_free(&b.mesh);
     }

@@ -6,7 +6,7 @@ icisim=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 for strategy in naive uni; do
-    "$icisim" run "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --chip v5e \
+    "$icisim" run "int32[1024@X,2048@Y] . int32[2048,8192@Y] -> int32[1024@X,8192@Y]" --mesh X=2,Y=4 --device-order ring --chip v5e \
         --peak int32=19.17Tflops --engine event --strategy $strategy --trace "$folder/$strategy.json" >/dev/null
 done
 for round in 1 2; do

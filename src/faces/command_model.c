@@ -38,6 +38,7 @@ static const struct key {
     {"head-dim", {{"head_dim"}, {"head_dim"}}, false},
     {"vocabulary", {{"vocab_size"}, {"vocab_size"}}, true},
     {"tied", {{"tie_word_embeddings"}, {"logits_via_embedding"}}, false},
+    {"allow-split-physical-axes", {{NULL}, {"allow_split_physical_axes"}}, false},
 };
 
 /* What takes time and has no key of ours: unless the value is one of `harmless`. */

@@ -18,7 +18,7 @@ static void describe(struct mesh *mesh)
         bool listed = mesh->chip_of != NULL;
         bool whole = !listed && mesh->layout.sides[a] == 1 && side->n == mesh->slice->len[side->axis];
         mesh->lay[a].physical = whole ? side->axis : -1;
-        mesh->plain &= whole || mesh->axes.axis[a].n == 1;
+        mesh->plain &= mesh->axes.axis[a].n == 1 || (!listed && mesh->layout.sides[a] == 1);
         mesh_layout_print(&mesh->layout, mesh->slice, a, mesh->lay[a].how);
         if (listed && mesh->layout.sides[a] == 0 && mesh->axes.axis[a].n > 1)
             snprintf(mesh->lay[a].how, MESH_LAYOUT_TEXT, "chips as JAX lists them");
@@ -309,13 +309,23 @@ void mesh_free(struct mesh *mesh)
     mesh->chip_of = mesh->device_of = NULL;
 }
 
-char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT])
+size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
+                         char text[static MESH_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
     for (int a = 0; a < mesh->axes.count && used < MESH_TEXT; a++)
-        used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s%s on %s", a ? ", " : "",
-                                 mesh->axes.axis[a].name, mesh->lay[a].how);
+        used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s%s on %s%s", a ? ", " : "",
+                                 mesh->axes.axis[a].name, mesh->lay[a].how, marked >> a & 1 ? how : "");
+    if (!mesh->plain && used < MESH_TEXT)
+        used +=
+            (size_t)snprintf(text + used, MESH_TEXT - used, ", %s order", device_order_names[mesh->order]);
+    return used;
+}
+
+char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT])
+{
+    mesh_print_marked(mesh, 0, "", text);
     return text;
 }
 

@@ -63,7 +63,7 @@ struct mesh {
     } lay[AXES_MAX];
     struct mesh_layout layout;
     enum device_order order;
-    bool plain;       /* every axis is a whole physical one, or one chip: the orders are the same */
+    bool plain;       /* no axis lies on several physical ones, or is listed: the orders are the same */
     int32_t *chip_of; /* [devices]: of the mesh's device number; NULL where the two are equal */
     int32_t *
         device_of; /* [chips of the slice]: the way back, to a chip's first device; -1 for chips that are not in the
@@ -86,7 +86,11 @@ int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st);
 int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st);
 void mesh_free(struct mesh *mesh);
 
-/* "dp on x, tp on y"; returns `text`. */
+/* "dp on x*y as axes, tp on z, jax order": what each mesh axis lies on, with so many words after those that are marked
+ * (bit a for axis a), and the order of devices where there are several. Returns the length, which may be beyond the room. */
+size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
+                         char text[static MESH_TEXT]);
+/* The same, none marked; returns `text`. */
 char *mesh_print_mapping(const struct mesh *mesh, char text[static MESH_TEXT]);
 
 /* Reads "x", "x,y" or "(tp,dp)"; NULL or "" is all axes. */

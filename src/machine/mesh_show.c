@@ -111,8 +111,7 @@ int mesh_show(const struct mesh *mesh, const struct axis_list *list, const struc
 {
     char mapping[MESH_TEXT], sizes[AXES_TEXT];
     struct mesh chips = {.devices = 0};
-    fprintf(out, "# mesh %s: %s, devices in %s order", axes_print(&mesh->axes, sizes),
-            mesh_print_mapping(mesh, mapping), device_order_names[mesh->order]);
+    fprintf(out, "# mesh %s: %s", axes_print(&mesh->axes, sizes), mesh_print_mapping(mesh, mapping));
     if (dcn)
         fprintf(out, ", on each slice; over slices %s", axes_print(dcn, sizes));
     fputc('\n', out);

@@ -266,8 +266,7 @@ static int lay_cores(struct machine *machine, const struct point *point, int axi
 static int lay_text(struct machine *machine, const struct point *point, struct status *st)
 {
     struct mesh_rule rule = {.order = (enum device_order)point->machine.device_order,
-                             .split = point->machine.split_axes ||
-                                      point->machine.device_order == DEVICE_ORDER_RING,
+                             .split = point->machine.split_axes,
                              .cores = most_cores_of(machine->chip, point)};
     char chips[MESH_TEXT];
     int axis = point->machine.mesh ? said_cores(point->machine.mesh, chips) : -1;

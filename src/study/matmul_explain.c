@@ -247,7 +247,7 @@ int matmul_print_rings(const struct module *module, const struct mesh *mesh, cha
     for (int32_t at = 0; at < module->instructions; at++)
         if (begins_loop(module, at, mesh, &over) && over.count == 1 && mesh->layout.sides[over.axis[0]] > 1)
             looped |= 1u << over.axis[0];
-    size_t used = mapping_print(mesh, looped, " as one ring", rings);
+    size_t used = mesh_print_marked(mesh, looped, " as one ring", rings);
     for (int32_t at = 0; at < module->instructions; at++) {
         struct ring ring;
         if (!begins_loop(module, at, mesh, &over) || !module_label(module, at, "loop", loop, sizeof loop) ||

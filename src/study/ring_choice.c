@@ -354,16 +354,6 @@ char *ring_choice_name(const struct collective_job *c, char text[static RESULT_L
     return text_one_line(line, text, RESULT_LINE);
 }
 
-size_t mapping_print(const struct mesh *mesh, unsigned marked, const char *how, char text[static RESULT_LINE])
-{
-    size_t used = 0;
-    *text = '\0';
-    for (int a = 0; a < mesh->axes.count && used < RESULT_LINE; a++)
-        used += (size_t)snprintf(text + used, RESULT_LINE - used, "%s%s on %s%s", a ? ", " : "",
-                                 mesh->axes.axis[a].name, mesh->lay[a].how, marked >> a & 1 ? how : "");
-    return used;
-}
-
 char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
                         char text[static RESULT_LINE])
 {
@@ -375,7 +365,7 @@ char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
         if (axis_list_has(&c->axes, a) && mesh->lay[a].physical < 0 &&
             mesh->layout.sides[a] + c->axes.count > 2)
             walked |= 1u << a;
-    size_t used = mapping_print(mesh, walked, how[c->choice.form], text);
+    size_t used = mesh_print_marked(mesh, walked, how[c->choice.form], text);
     if (c->choice.form == RING_FORM_RING && used < RESULT_LINE)
         snprintf(text + used, RESULT_LINE - used, ", one ring over %s",
                  axis_list_print(&c->axes, &mesh->axes, axes));

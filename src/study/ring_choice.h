@@ -61,12 +61,7 @@ double ring_choice_ideal_s(const struct collective_job *c, const struct job *job
  * is written. Returns `text`. */
 char *ring_choice_name(const struct collective_job *c, char text[static RESULT_LINE]);
 
-/* "fsdp on x*y as axes, tp on z": what each mesh axis lies on, with so many words after those that are marked (bit a for axis a).
- * Returns the length, which may be beyond the room. */
-size_t mapping_print(const struct mesh *mesh, unsigned marked, const char *how,
-                     char text[static RESULT_LINE]);
-
-/* The same, what each mesh axis lies on, and how it is walked. Returns `text`. */
+/* "fsdp on x*y as axes, tp on z": what each mesh axis lies on, and how it is walked. Returns `text`. */
 char *ring_choice_print(const struct collective_job *c, const struct mesh *mesh,
                         char text[static RESULT_LINE]);
 

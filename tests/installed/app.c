@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 {
     const char *engine = argc > 1 ? argv[1] : NULL;
     const char *gather[][2] = {{"slice", "4"}, {"size", "24MB"}, {NULL}};
-    const char *matmul[][2] = {{"mesh", "X=2,Y=4"}, {"strategy", "naive"}, {NULL}};
+    const char *matmul[][2] = {{"slice", "2x4"}, {"mesh", "X=x,Y=y"}, {"strategy", "naive"}, {NULL}};
     return print_time(engine, "all-gather", gather) < 0 ||
            print_time(engine, "bf16[1024@X,2048@Y] . bf16[2048,8192@Y] -> bf16[1024@X,8192@Y]", matmul) < 0;
 }
