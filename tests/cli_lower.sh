@@ -70,6 +70,12 @@ model=$(time_of ../../../workloads/steps/v5e-32b.yaml --layers 2)
 text=$(time_of "$scratch/lowered.hlo" --slice 16x16 --mesh fsdp=256)
 [ "$model" = "$text" ] || fail "two layers of a step: $model s, but what is printed takes $text s"
 
+# Where the chip's SparseCores carry collectives, the text says so.
+"$icisim" lower ../../../workloads/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 >"$scratch/lowered.hlo"
+grep -q 'all-gather-start(.*queue="sparsecore"' "$scratch/lowered.hlo" || fail 'no queue in the text of v7x'
+"$icisim" lower ../../../workloads/llama-8b.yaml --chip v7x --slice 2x2x1 --mesh fsdp=8 --prefetch 1 --layers 2 --async permutes >"$scratch/lowered.hlo"
+grep -q -e '-start(' "$scratch/lowered.hlo" && fail 'asynchronous collectives with --async permutes'
+
 # all models: what is printed reads back as the same text
 grep -l '^model:' ../../../workloads/*.yaml | while read -r workload; do
     options=(--strategy bidi-half)

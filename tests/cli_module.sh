@@ -53,6 +53,45 @@ expect 254.658240 8_all_to_all.hlo --slice 4 --ragged uniform
 expect 3342.981630 9_branches.hlo --slice 4
 expect 4459.712925 10_loop_start.hlo --slice 4
 
+# Two all-reduces of 2 MiB at once, along rows and along columns, beside a product of 2 * 2048 * 2048 * 256 / 100 Tflops = 21.474836 us.
+# Each takes 6 (1 us + 2 MiB / 8 / 100 GBps) = 21.728640 us and its 3 sums 2 MiB / 8 / 50 GBps = 5.242880 us each: 37.457280 us. On the
+# TensorCore the 4 links' sums, 6 * 2 MiB / 8 / 200 GBps = 7.864320 us, take time from the queue: those of the first after the product,
+# while it goes on, those of the second when the first has ended: 45.321600. On the SparseCores they go one after the other: 74.914560.
+sed 's/^  hop_latency/  reduce_rate: {value: 50GBps, source: *us}\n&/;s/: 1TBps/: 100TBps/' round.yaml >"$out.yaml"
+cat >"$out.hlo" <<'END'
+HloModule queue, is_scheduled=true, num_partitions=16
+add { a = bf16[] parameter(0)
+  b = bf16[] parameter(1)
+  ROOT s = bf16[] add(a, b) }
+ENTRY e {
+  p = bf16[1048576] parameter(0)
+  l = bf16[2048,256] parameter(1)
+  r = bf16[256,2048] parameter(2)
+  s = bf16[1048576] all-reduce-start(p), replica_groups=[4,4]<=[16], to_apply=add, channel_id=1, use_global_device_ids=true, frontend_attributes={what="x"}
+  t = bf16[1048576] all-reduce-start(p), replica_groups=[4,4]<=[4,4]T(1,0), to_apply=add, channel_id=2, use_global_device_ids=true, frontend_attributes={what="y"}
+  d = bf16[2048,2048] dot(l, r), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  u = bf16[1048576] all-reduce-done(s)
+  v = bf16[1048576] all-reduce-done(t)
+  ROOT o = (bf16[2048,2048], bf16[1048576], bf16[1048576]) tuple(d, u, v)
+}
+END
+queues() { # MICROSECONDS OPTION...
+    local want=$1 got engine
+    shift
+    for engine in event simgrid; do
+        "$icisim" run "$out.hlo" --chip "$out.yaml" --slice 4x4 --wrap all --ring bidi-half --engine $engine --check "$@" --csv "$out" >/dev/null || fail "$*"
+        got=$(python3 -c 'import csv, sys; print(float(next(csv.DictReader(open(sys.argv[1])))["time_s"]) * 1e6)' "$out")
+        python3 -c "import sys; sys.exit(abs($got - $want) > 1e-6 * $want)" || fail "queue $* on $engine: $got us, not $want"
+    done
+}
+queues 45.321600
+queues 45.321600 --collective-queue tensorcore
+queues 74.914560 --collective-queue sparsecore
+sed -i 's/what="\([xy]\)"/queue="sparsecore"/' "$out.hlo"
+queues 74.914560
+queues 45.321600 --collective-queue tensorcore
+rm -f "$out.yaml"
+
 # Groups of every second chip, or third, walk all axes at once as a collective over such a part of a mesh does: the same time.
 # Two chips of every four are such a box, too; what is none, as 0, 1, 3, 6 on an axis of 8, is one ring.
 gather() { # CHIPS GROUPS DEVICES-OF-ONE: an all-gather of 60,060 B of each

@@ -126,3 +126,17 @@ int pass_by_data(const struct module *in, struct module *out, struct status *st)
     }
     return async_close(&async, code, st);
 }
+
+int pass_on_sparse_core(const struct module *in, struct module *out, struct status *st)
+{
+    struct edit edit;
+    const struct computation *entry = &in->computation[in->entry];
+    int code = edit_open_entry(&edit, in, out, st);
+    for (int32_t at = entry->first; at < entry->first + entry->count && code == 0; at++) {
+        const struct opcode_info *info = opcode_info(module_at(in, at)->opcode);
+        edit_copy(&edit, at);
+        if (info->class == CLASS_START && info->whole != HLO_COLLECTIVE_PERMUTE)
+            module_add_label(out, "queue", "sparsecore");
+    }
+    return edit_close(&edit, code, st);
+}

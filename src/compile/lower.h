@@ -7,7 +7,8 @@
  * no length. A -start that is labelled {issue="data"} is issued by what brings its operand, as a DMA engine passes on what has
  * come; where nothing is on its way yet, the queue issues it. Its -done is not the queue's business, and who reads the value
  * waits for it, what arrives of it if it is a permute. Collectives over the same groups run one after the other, in the order
- * in which they were issued; permutes all at once, as both directions of a windowed einsum do. With `overlapped` the text is
+ * in which they were issued; permutes all at once, as both directions of a windowed einsum do. Those on the queue of the SparseCores run
+ * one after the other whatever their groups. Additions of others take time from the queue: they are a compute where the -done stands. With `overlapped` the text is
  * no schedule: then a collective starts when its operands are there, computes wait for what they read, and both are in an
  * order that hides what can be hidden (lower_order.h).
  *
@@ -48,8 +49,12 @@ struct op_cost {
     double flops, hbm_bytes; /* ... these */
 };
 
+/* What carries asynchronous collectives: as the text says (module_on_sparse_core()), or one of these for all of them. */
+enum collective_queue { QUEUE_AS_WRITTEN, QUEUE_TENSORCORE, QUEUE_SPARSECORE };
+
 struct lower_options {
     enum ring_kind kind;
+    enum collective_queue queue;
     enum all_to_all all_to_all;   /* of all-to-alls */
     enum ring_kind exchange_kind; /* of all-to-alls by rings */
     enum algorithm algorithm;     /* of the others */
@@ -87,7 +92,9 @@ struct lowered {
     double wait_s; /* what that compute takes */
     int32_t queue_op; /* the last op of the queue before that, -1 if there is none */
     int32_t beside; /* another item that the same compute waits for, and so on round to this one; -1: none */
-    double seconds; /* of a compute; the longest, where devices have rows of their own */
+    double
+        sums_s; /* of a collective on the TensorCore: what the vector unit of a chip takes for its additions */
+    double seconds;       /* of a compute; the longest, where devices have rows of their own */
     const double *each_s; /* [chips] of such a one: a table of the program's; NULL of others */
     bool product;
     bool aside;            /* of no collective, but beside the queue: a copy, or work of a SparseCore */

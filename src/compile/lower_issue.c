@@ -193,6 +193,15 @@ static int append_permute(struct walker *w, int32_t permute, struct step_labels 
     return code;
 }
 
+static bool on_sparse_core(const struct walker *w, int32_t instruction)
+{
+    enum communication does;
+    if (w->lower->options->queue == QUEUE_AS_WRITTEN)
+        return module_on_sparse_core(w->module, instruction);
+    communication_of(w->module, instruction, &does);
+    return w->lower->options->queue == QUEUE_SPARSECORE && does == COMMUNICATION_START;
+}
+
 /* Others than permutes run one after the other where they have the same groups, or are on the queue of the SparseCores. */
 static int append(struct walker *w, int32_t instruction, int32_t collective, struct step_labels step,
                   struct waits *waits, int32_t *after)
@@ -201,7 +210,7 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
         &w->on_groups[module_number(w->module, collective, ATTR_REPLICA_GROUPS, w->module->groupings)];
     if (opcode_info(module_at(w->module, collective)->opcode)->whole == HLO_COLLECTIVE_PERMUTE)
         return append_permute(w, collective, step, waits, after);
-    bool sparse = module_on_sparse_core(w->module, instruction);
+    bool sparse = on_sparse_core(w, instruction);
     walker_add_wait(waits, *last);
     if (sparse && w->sparse != *last)
         walker_add_wait(waits, w->sparse);
@@ -211,6 +220,26 @@ static int append(struct walker *w, int32_t instruction, int32_t collective, str
     if (sparse && *after >= 0)
         w->sparse = *after;
     return code;
+}
+
+/* The share of the chips that are at an op. */
+static double share_of(const struct program *program, const struct op *op)
+{
+    int at_it = 0, chips = program->slice->chips;
+    for (int chip = 0; op->where != WHERE_ALL && chip < chips; chip++)
+        at_it += op_takes_part(program, op, chip);
+    return op->where == WHERE_ALL ? 1 : at_it / (double)chips;
+}
+
+/* Seconds in which the vector unit of a chip adds up what the ops from `first` on bring, each link's at slice.reduce_Bps. */
+static double sums_s(const struct program *program, int32_t first)
+{
+    const struct slice *slice = program->slice;
+    double bytes = 0;
+    for (int32_t o = first; o < program->ops && slice->reduce_Bps > 0; o++)
+        if (program->op[o].memory == MEMORY_REDUCES)
+            bytes += program->op[o].amount.each * share_of(program, &program->op[o]);
+    return bytes > 0 ? bytes / (2 * slice->axes * slice->reduce_Bps) : 0;
 }
 
 int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
@@ -239,8 +268,19 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
     if (w->program->ops > first) {
         w->lower->item[at].first_op = first;
         w->lower->item[at].end_op = value->op;
+        w->lower->item[at].sums_s = on_sparse_core(w, instruction) ? 0 : sums_s(w->program, first);
     }
     return code;
+}
+
+void walker_add_up(struct walker *w, int32_t instruction, struct value value)
+{
+    double seconds = value.item < 0 ? 0 : w->lower->item[value.item].sums_s;
+    struct lowered *item = seconds > 0 ? walker_item(w, instruction) : NULL;
+    if (!item)
+        return;
+    item->seconds = seconds;
+    item->first_op = item->end_op = walker_queue_op(w, instruction, amount_of(seconds), &(struct waits){0});
 }
 
 void walker_hold(struct walker *w, int32_t instruction, struct value value)

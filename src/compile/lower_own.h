@@ -245,6 +245,9 @@ int walker_issue(struct walker *w, const struct frame *f, int32_t instruction, s
 /* Appends what is asynchronous and no collective for the item that was added last; returns the op. */
 int32_t walker_copy(struct walker *w, int32_t instruction, struct waits *waits);
 
+/* Where an asynchronous collective is waited for: the queue has made its additions. */
+void walker_add_up(struct walker *w, int32_t instruction, struct value value);
+
 /* Nothing of the queue goes on until a collective has ended. */
 void walker_hold(struct walker *w, int32_t instruction, struct value value);
 

@@ -90,8 +90,10 @@ static int walk_opaque(struct walker *w, const struct frame *f, int32_t instruct
 static int walk_done(struct walker *w, const struct frame *f, int32_t instruction, struct value *value)
 {
     *value = walker_value(f, module_operand(w->module, instruction, 0));
-    if (!walker_overlaps(w) && opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_DONE)
+    if (!walker_overlaps(w) && opcode_info(module_at(w->module, instruction)->opcode)->class == CLASS_DONE) {
+        walker_add_up(w, instruction, *value);
         walker_hold(w, instruction, *value);
+    }
     return 0;
 }
 

@@ -61,6 +61,9 @@ int pass_combine(const struct module *in, struct module *out, struct status *st)
  * are none, `out` stays empty, and `in` is as it should be. */
 int pass_by_data(const struct module *in, struct module *out, struct status *st);
 
+/* Starts of the entry, but those of permutes, labelled as work for the SparseCores (module_on_sparse_core()). */
+int pass_on_sparse_core(const struct module *in, struct module *out, struct status *st);
+
 /* All-to-alls of the entry, ragged or not, in two parts: each starts as soon as its operands are there, but not before its layer
  * and phase begin, and is waited for where it is used first. Over the same groups they run in the order in which they start, so
  * that chunks of an exchange go on while others are multiplied. */
@@ -90,6 +93,9 @@ struct overlap_options {
  * step multiplies in a fusion, which takes its piece of what is whole by the device's place in the ring. */
 int pass_overlap(const struct module *in, const struct overlap_options *options, struct module *out,
                  struct status *st);
+/* Which collectives are asynchronous: all that passes start early or wait for late, or the permutes of loops only. */
+enum async_collectives { ASYNC_ALL, ASYNC_PERMUTES };
+
 /* Sums of gradients go on while the backward pass computes: they start where they stand, and what needs them comes so many
  * layers later, at the latest at the end of the step. `later`, by instruction, becomes true for those. */
 int pass_postpone(const struct module *in, int layers, struct module *out, struct status *st);

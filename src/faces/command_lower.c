@@ -2,10 +2,13 @@
 /* icisim lower: the module that a workload is, as HLO text. */
 #include <stdio.h>
 
+#include "base/document.h"
+#include "compile/pass.h"
 #include "faces/command.h"
 #include "hlo/hlo_print.h"
 #include "notation/expr.h"
 #include "study/module_job.h"
+#include "study/module_options.h"
 
 /* The one point that the settings are. */
 static int find_point(const struct settings *settings, struct grid *grid, struct point *point,
@@ -36,6 +39,16 @@ static int read_module(const struct point *point, struct module *module, struct 
                            "directory, - for stdin), the workload file of a model, or a matmul",
                            point->work.op);
     int code = module_job_read(point, &catalog, module, path, &disguised, st);
+    const struct chip *chip = NULL;
+    if (code == 0 && (document_is_path(point->work.op) || expr_is(point->work.op)) &&
+        !(chip = catalog_chip_of(&catalog, point, st)))
+        code = st->code;
+    if (chip && module_options_queue(point, chip) == QUEUE_SPARSECORE) {
+        struct module said = {0};
+        code = pass_on_sparse_core(module, &said, st);
+        module_free(module);
+        *module = said;
+    }
     catalog_free(&catalog);
     return code;
 }

@@ -153,7 +153,10 @@ double communication_out_bytes(const struct module *module, int32_t collective)
 bool module_on_sparse_core(const struct module *module, int32_t instruction)
 {
     int32_t start = communication_late_start(module, instruction);
-    return strstr(module_value(module, start < 0 ? instruction : start, ATTR_ASYNC_THREAD), "sparsecore");
+    char queue[16];
+    return strstr(module_value(module, start < 0 ? instruction : start, ATTR_ASYNC_THREAD), "sparsecore") ||
+           (module_label(module, instruction, "queue", queue, sizeof queue) &&
+            strcmp(queue, "sparsecore") == 0);
 }
 
 bool module_has_slices(const struct module *module)

@@ -48,7 +48,7 @@ double communication_out_bytes(const struct module *module, int32_t collective);
 /* The start whose operands an update brings; -1 if its start had them, and of anything else. */
 int32_t communication_late_start(const struct module *module, int32_t update);
 
-/* Does it run on a SparseCore, beside the TensorCore's queue? */
+/* Does it run on a SparseCore, beside the TensorCore's queue, by its async_execution_thread or its label {queue="sparsecore"}? */
 bool module_on_sparse_core(const struct module *module, int32_t instruction);
 
 /* Does it talk to other slices: send, recv? */

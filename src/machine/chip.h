@@ -25,6 +25,7 @@
  *       hbm_efficiency: {steps: [[4MiB, 0.4], [1GiB, 0.87]]}   # of hbm_bandwidth, by the bytes that a compute moves
  *       link_bandwidth: 45GBps             # and hbm_bandwidth, link_nominal, pcie_bandwidth, dcn_bandwidth
  *       joint_bandwidth: 1.2TBps           # between the devices of a chip, one way (they meet in HBM if left out)
+ *       collective_queue: sparsecore       # what carries asynchronous collectives, one after the other; tensorcore if left out
  *       reduce_rate: 100GBps               # what comes over one link is added at it before it goes on (at once if left out)
  *       hop_latency: 1us                   # and setup, launch_overhead
  *       clock: 1.5GHz                      # of the cycles that XLA:TPU estimates
@@ -100,7 +101,7 @@ struct chip {
     struct chip_offers offers;
     enum chip_wrap wrap;
     enum chip_twist twist;
-    const char *ring, *algorithm; /* words */
+    const char *ring, *algorithm, *collective_queue; /* words */
     enum slice_trays trays;
     double peak_flops[DTYPE_COUNT];
     struct chip_efficiency efficiency[DTYPE_COUNT]; /* of a product alone */

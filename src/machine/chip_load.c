@@ -13,8 +13,11 @@ const char *const chip_profile_names[] = {"spec", "measured", NULL};
 /* What a chip is before any file is read. */
 static void set_defaults(struct chip *chip, enum chip_profile profile)
 {
-    *chip = (struct chip){
-        .profile = profile, .ring = "bidi-half", .algorithm = "schedule", .wrap = CHIP_WRAP_NEVER};
+    *chip = (struct chip){.profile = profile,
+                          .ring = "bidi-half",
+                          .algorithm = "schedule",
+                          .collective_queue = "tensorcore",
+                          .wrap = CHIP_WRAP_NEVER};
     chip->hbm_Bps = chip->link_Bps = chip->link_nominal_Bps = chip->pcie_Bps = chip->dcn_Bps = NAN;
     chip->hop_latency_s = chip->step_efficiency = NAN;
     chip->clock_Hz = chip->loop_hbm_efficiency = chip->loop_overhead_s = NAN;

@@ -64,13 +64,16 @@ static const struct field fields[] = {
     {"mxu_tile", FIELD_INT, offsetof(struct chip, mxu_tile)},
     {"ring", FIELD_WORD, offsetof(struct chip, ring)},
     {"algorithm", FIELD_WORD, offsetof(struct chip, algorithm)},
+    {"collective_queue", FIELD_WORD, offsetof(struct chip, collective_queue)},
     {"jax_trays", FIELD_TRAYS, offsetof(struct chip, trays)},
 };
 
 /* The values of a FIELD_WORD. */
 static const struct {
     const char *name, *words[4];
-} word_lists[] = {{"ring", {"uni", "bidi", "bidi-half", NULL}}, {"algorithm", {"schedule", "xla", NULL}}};
+} word_lists[] = {{"ring", {"uni", "bidi", "bidi-half", NULL}},
+                  {"algorithm", {"schedule", "xla", NULL}},
+                  {"collective_queue", {"tensorcore", "sparsecore", NULL}}};
 
 enum { FIELDS = sizeof fields / sizeof *fields };
 

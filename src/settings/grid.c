@@ -7,6 +7,7 @@
 #include "base/document.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "compile/pass.h"
 #include "machine/schedule.h"
 #include "settings/settings.h"
 
@@ -78,6 +79,8 @@ void grid_point(const struct grid *grid, int64_t index, struct point *point)
         point->schedule.ring = CHOICE_OPEN;
         point->schedule.algorithm = ALGORITHM_XLA;
     }
+    if (point->schedule.async == ASYNC_PERMUTES) /* nothing starts ahead */
+        point->schedule.prefetch = 0;
     if (point->work.file && point->work.op && document_is_path(point->work.op))
         point->work.file = point->work.op; /* of several models each has its own */
 }

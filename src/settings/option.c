@@ -192,6 +192,7 @@ void point_init(struct point *point)
                             .machine.profile = CHOICE_OPEN,
                             .machine.twist = CHOICE_OPEN,
                             .schedule.ring = CHOICE_OPEN,
+                            .schedule.collective_queue = CHOICE_OPEN,
                             .schedule.algorithm = CHOICE_OPEN};
     for (int i = 0; i < option_count; i++) {
         const struct option_row *option = &option_table[i];

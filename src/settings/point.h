@@ -79,17 +79,19 @@ struct point_schedule {
     const char *strategy;    /* how collectives overlap matmuls */
     int all_reduce;          /* enum overlap_reduce */
     int chunks;
-    int loop;           /* enum overlap_loop */
-    int gather;         /* enum overlap_gather */
-    int plan;           /* enum matmul_plan */
-    int remat;          /* models: enum remat */
-    bool combine;       /* models: gathers of a layer are one */
-    int prefetch;       /* models: layers that gathers start ahead */
-    bool fuse;          /* models: element-wise instructions run with what reads them */
-    int micro_batches;  /* transformers */
-    bool unroll;        /* every trip of a loop and every layer is simulated */
-    int in_flight;      /* parts: batches at a time */
-    bool host_transfer; /* parts: batches go through the hosts, and the loop blocks */
+    int async;            /* enum async_collectives */
+    int collective_queue; /* of asynchronous collectives, as an enum collective_queue less 1; CHOICE_OPEN */
+    int loop;             /* enum overlap_loop */
+    int gather;           /* enum overlap_gather */
+    int plan;             /* enum matmul_plan */
+    int remat;            /* models: enum remat */
+    bool combine;         /* models: gathers of a layer are one */
+    int prefetch;         /* models: layers that gathers start ahead; 0 with --async permutes */
+    bool fuse;            /* models: element-wise instructions run with what reads them */
+    int micro_batches;    /* transformers */
+    bool unroll;          /* every trip of a loop and every layer is simulated */
+    int in_flight;        /* parts: batches at a time */
+    bool host_transfer;   /* parts: batches go through the hosts, and the loop blocks */
 };
 
 /* How the simulation is run. */

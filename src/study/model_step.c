@@ -200,12 +200,13 @@ static int write_step(struct model_step *step, struct module *module, struct sta
         .chunks = point->schedule.all_reduce == REDUCE_CHUNKS ? point->schedule.chunks : 0,
         .xla_loops = point->schedule.loop == LOOP_XLA};
     const struct model_experts *experts = step->model.experts;
+    bool all = point->schedule.async == ASYNC_ALL;
     const struct pass_row rows[] = {
         {point->schedule.combine, .pass = pass_combine},
         {point->schedule.prefetch > 0, .ahead = pass_prefetch},
         {point->schedule.prefetch > 0, .ahead = pass_postpone},
-        {step->of_chain && !is_naive(step), .pass = pass_by_data},
-        {experts && experts->chunks > 1, .pass = pass_exchange},
+        {all && step->of_chain && !is_naive(step), .pass = pass_by_data},
+        {all && experts && experts->chunks > 1, .pass = pass_exchange},
     };
     int code = pass_overlap(&step->base, &options, module, st);
     return code < 0 ? code : go_on(module, rows, sizeof rows / sizeof *rows, point->schedule.prefetch, st);

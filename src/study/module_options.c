@@ -57,6 +57,15 @@ enum algorithm algorithm_of(const struct point *point, enum algorithm unnamed)
     return named ? ALGORITHM_SCHEDULE : unnamed;
 }
 
+enum collective_queue module_options_queue(const struct point *point, const struct chip *chip)
+{
+    int asked = point->schedule.collective_queue;
+    bool sparse = strcmp(chip->collective_queue, "sparsecore") == 0;
+    return asked != CHOICE_OPEN ? (enum collective_queue)(asked + 1)
+           : sparse             ? QUEUE_SPARSECORE
+                                : QUEUE_TENSORCORE;
+}
+
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
                    struct status *st)
 {
@@ -67,6 +76,7 @@ int module_options(const struct point *point, const struct chip *chip, struct lo
     if (point->work.ragged && strcmp(point->work.ragged, "uniform") != 0)
         return status_fail(st, STATUS_INPUT, "--ragged '%s': write uniform", point->work.ragged);
     *options = (struct lower_options){.kind = (enum ring_kind)kind,
+                                      .queue = (enum collective_queue)(point->schedule.collective_queue + 1),
                                       .exchange_kind = (enum ring_kind)exchange_kind,
                                       .algorithm = algorithm_of(point, ALGORITHM_AS_COMPILED),
                                       .chip = chip->name,

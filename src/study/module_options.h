@@ -23,6 +23,9 @@
 /* Whose schedule collectives go by: what is asked for; where somebody names a kind of ring, or which rings, ours. */
 enum algorithm algorithm_of(const struct point *point, enum algorithm unnamed);
 
+/* What carries the asynchronous collectives of a model or a matmul: as asked for, or as the chip's file says. */
+enum collective_queue module_options_queue(const struct point *point, const struct chip *chip);
+
 /* How a module of a step is lowered at a point, but for what --op-cost says. Peaks that were given are those of
  * options->roofline.peak_flops that are not NaN. */
 int module_options(const struct point *point, const struct chip *chip, struct lower_options *options,
