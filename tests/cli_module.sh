@@ -116,7 +116,7 @@ groups() { # python: the groups of all chips
 }
 strided 8x8 "f=x:4*y:4,t=x:2*y:2" f 64 "$(groups '[[(2*i+a)*8+2*j+b for i in range(4) for j in range(4)] for a in (0,1) for b in (0,1)]')" 16
 strided 6x4 "f=x:2*y,t=x:3" f 24 "$(groups '[[(3*i+a)*4+j for i in range(2) for j in range(4)] for a in (0,1,2)]')" 8
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 6x4 | has 'boxes of 2x4 (x line by 3, y ring)' || fail "a box of every third chip"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 6x4 --wide | has 'boxes of 2x4 (x line by 3, y ring)' || fail "a box of every third chip"
 gather 8 "{{0,1,4,5},{2,3,6,7}}" 4
 "$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'boxes of 4 (x ring by 1 to 3)' || fail "0, 1, 4, 5 of every 8"
 # three steps of 3 hops each, and both groups send 30,030 B each way over every link: 3 * (3 us + 60,060 B / 100 GB/s)

@@ -11,7 +11,7 @@ fail() {
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 step() {
-    "$icisim" run tests/golden/hlo/12_report.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half "$@"
+    "$icisim" run tests/golden/hlo/12_report.hlo --chip tests/golden/hlo/round.yaml --wrap all --slice 4 --ring bidi-half --wide "$@"
 }
 step --by layer --instructions "$scratch/rows.csv" --trace "$scratch/trace.json" >"$scratch/said"
 says() { # a line with these words, blanks between them

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "report/report.h"
+#include "report/table.h"
 #include "study/result.h"
 #include "suite.h"
 
@@ -92,7 +93,7 @@ static char *print_table(const struct result result[], int results)
     struct status st = {0};
     FILE *out = open_memstream(&text, &bytes);
     CU_ASSERT_FATAL(out != NULL);
-    OKAY(report_table(result, results, out, &st), st);
+    OKAY(report_table(result, results, 0, out, &st), st);
     fclose(out);
     return text;
 }
@@ -104,16 +105,12 @@ static void tables_have_what_applies(void)
     char *text = print_table(result, 2);
     /* 12.3468 / 11.7 - 1 is 5.53 % */
     CU_ASSERT_STRING_EQUAL(
-        text,
-        "# all-gather on v5e\n"
-        "#     size  ring   time   algbw   busbw  formula  diff  rule  diff  bound  max link  mean link  "
-        "steps\n"
-        "#      (B)         (us)  (GB/s)  (GB/s)     (us)   (%)  (us)   (%)   (us)       (%)        (%)\n"
-        "   2385000  uni   12.35   38.25       -    11.70  5.53     -     -      -      87.7          -      "
-        "7\n"
-        "   2385000  bidi  11.70   38.25       -    11.70  0.00     -     -      -      87.7          -      "
-        "7\n"
-        "# formula: none; rule of thumb: none; diff: time against the column to its left, minus 1\n");
+        text, "# all-gather on v5e\n"
+              "#     size  ring   time   algbw  formula  diff  max link  steps\n"
+              "#      (B)         (us)  (GB/s)     (us)   (%)       (%)\n"
+              "   2385000  uni   12.35   38.25    11.70  5.53      87.7      7\n"
+              "   2385000  bidi  11.70   38.25    11.70  0.00      87.7      7\n"
+              "# formula: none; rule of thumb: none; diff: time against the column to its left, minus 1\n");
     free(text);
     result[0].size_bytes = 0;
     result[0].formula_exact_s = NAN;
@@ -121,12 +118,41 @@ static void tables_have_what_applies(void)
     result[0].overlap_frac = 0.25;
     result[0].bound_s = 10e-6;
     text = print_table(result, 1); /* 12.3468 / 10 - 1 is 23.47 % */
-    CU_ASSERT_STRING_EQUAL(
-        text, "# all-gather on v5e ring uni\n"
-              "#   time  bound  over bound  max link  mean link  steps  compute  comm  exposed  overlap\n"
-              "#   (us)   (us)         (%)       (%)        (%)            (us)  (us)     (us)      (%)\n"
-              "   12.35  10.00        23.5      87.7          -      7     3.00     -        -     25.0\n");
+    CU_ASSERT_STRING_EQUAL(text, "# all-gather on v5e ring uni\n"
+                                 "#   time  bound  over bound  max link  steps  compute  overlap\n"
+                                 "#   (us)   (us)         (%)       (%)            (us)      (%)\n"
+                                 "   12.35  10.00        23.5      87.7      7     3.00     25.0\n");
+    free(text);
+    result[0].time_s = 2.5; /* as long as steps of models: seconds */
+    text = print_table(result, 1);
+    CU_ASSERT_PTR_NOT_NULL(strstr(text, "\n   2.500000  0.000010 "));
     free(text);
 }
 
-SUITE("columns", TEST(table_is_sound), TEST(columns_never_move), TEST(tables_have_what_applies))
+/* 40 + 30 + 60 characters are too many for 80: what is spare gives way, then the last text is cut in its middle. */
+static void tables_have_a_width(void)
+{
+    struct status st = {0};
+    char *text = NULL, name[61];
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    CU_ASSERT_FATAL(out != NULL);
+    memset(name, 'n', 60);
+    memcpy(name, "begin", 5);
+    memcpy(name + 57, "end", 4);
+    struct table table = table_of("what, ?spare, share (%), op_name");
+    table.most = 80;
+    table_row(&table, "the first one is of forty characters, as", "the second is of thirty, spare", 0.125,
+              name);
+    OKAY(table_end(&table, out, &st), st);
+    fclose(out);
+    CU_ASSERT_STRING_EQUAL(
+        text, "#  what                                      share  op_name\n"
+              "#                                              (%)\n"
+              "   the first one is of forty characters, as   12.5  beginnnnn...nnnnnnnnnnnnnend\n"
+              "# --wide adds spare\n");
+    free(text);
+}
+
+SUITE("columns", TEST(table_is_sound), TEST(columns_never_move), TEST(tables_have_what_applies),
+      TEST(tables_have_a_width))

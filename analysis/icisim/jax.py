@@ -47,6 +47,7 @@ CPU_TEXT = "compiled for virtual CPU devices: not the TPU compiler's text; pip i
 _LIBTPU = {"v2": "v2", "v3": "v3", "v4": "v4", "v5e": "v5e", "v5p": "v5", "v6e": "v6e", "v7x": "tpu7x"}
 _SYNONYMS = {"v5litepod": "v5e", "v5lite": "v5e", "v5": "v5p", "trillium": "v6e", "ironwood": "v7x", "tpu7x": "v7x", "v7": "v7x"}
 _CORES = {"v2": 2, "v3": 2, "v7x": 2}  # devices of a chip
+_SPARSE_CORES = {"v5p", "v6e", "v7x"}
 
 for _name, _value in {"TPU_SKIP_MDS_QUERY": "1", "TPU_WORKER_HOSTNAMES": "localhost", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1"}.items():
     os.environ.setdefault(_name, _value)
@@ -347,8 +348,8 @@ def _fill(folder: Path, lowered: Any, topo: Topology, order: list[Any], mesh: di
 
 
 def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: Path) -> tuple[str, Any]:
-    """What XLA has made of it. JAX cannot print modules that have collectives on SparseCores: XLA's dump is read instead."""
-    if topo.chip == "v7x" and topo.is_tpu:
+    """What XLA has made of it. JAX cannot print all modules that have collectives on SparseCores: XLA's dump is read instead."""
+    if topo.chip in _SPARSE_CORES and topo.is_tpu:
         options = {**options, "xla_dump_to": str(dump), "xla_dump_hlo_as_text": True}
     try:
         compiled = lowered.compile(compiler_options=options or None)
@@ -356,7 +357,14 @@ def _compiled_text(lowered: Any, topo: Topology, options: dict[str, Any], dump: 
         lines = [line for line in str(why).splitlines() if line.strip()]
         raise Error(f"XLA does not compile it for {topo.chip} {topo.slice}: {lines[0]}") from why
     texts = sorted(dump.glob("*after_codegen.txt"), key=lambda path: path.stat().st_size)
-    return (texts[-1].read_text() if texts else compiled.as_text()), compiled
+    if topo.chip == "v7x" and texts:
+        return texts[-1].read_text(), compiled
+    try:
+        return compiled.as_text(), compiled
+    except Exception:
+        if not texts:
+            raise
+        return texts[-1].read_text(), compiled
 
 
 def simulate(program: Any, *, chip: str | None = None, slice: str | Sequence[int] | None = None, mesh: Any = None,

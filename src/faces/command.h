@@ -22,7 +22,7 @@ struct command {
 };
 
 extern const struct command command_run, command_compare, command_sweep, command_eval, command_topology,
-    command_validate, command_fit, command_lower, command_merge, command_model;
+    command_validate, command_fit, command_lower, command_merge, command_model, command_compare_measured;
 
 /* All of them, ended by NULL. */
 extern const struct command *const command_list[];

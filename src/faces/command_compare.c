@@ -110,7 +110,7 @@ static int print_table(const struct outputs *outputs, const struct contest *cont
                 outputs->result[grid_with(grid, grid_with(grid, index, size, row), contest->option, v)];
     int code;
     if (sizes == 0) { /* one line each tells more than a column each */
-        code = report_table(result, variants, stdout, st);
+        code = report_table(result, variants, outputs->width, stdout, st);
     } else {
         report_heading(result, rows * variants, stdout);
         code = report_compare(result, rows, variants, contest->names, stdout, st);
@@ -156,7 +156,7 @@ static int run_two_texts(struct outputs *outputs, struct module_compare *compare
     outputs->compare = compared;
     if (outputs_run(outputs, st) < 0)
         return st->code;
-    int code = table ? report_table(outputs->result, 2, stdout, st) : 0;
+    int code = table ? report_table(outputs->result, 2, outputs->width, stdout, st) : 0;
     if (code == 0 && table)
         code = module_compare_print(compared, stdout, st);
     return code < 0 ? code : outputs_commit(outputs, st);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* icisim fit: the numbers of a machine from measured times. */
+/* icisim fit: the numbers of a machine from measured times; icisim compare-measured: these times beside simulated ones. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/units.h"
 #include "faces/command.h"
 #include "faces/rows.h"
+#include "report/measured_compare.h"
 #include "study/fitting.h"
 
 /* Sizes to predict, of all --predict. */
@@ -39,7 +40,7 @@ static int fit(struct settings *settings, struct status *st)
     bool fitted = settings_check(settings, st) == 0 && read_sizes(settings, &size_bytes, &sizes, st) == 0 &&
                   name_operation(settings, st) == 0 && rows_open(settings, "csv", &csv.output, st) == 0 &&
                   rows_open(settings, "write-profile", &profile, st) == 0 &&
-                  fitting_init(&fitting, settings, st) == 0;
+                  fitting_init(&fitting, settings, st) == 0 && fitting_check(&fitting, st) == 0;
     bool table = !rows_take_stdout(settings, "csv") && !rows_take_stdout(settings, "write-profile");
     if (fitted && table)
         fitting_print(&fitting, size_bytes, sizes);
@@ -70,4 +71,39 @@ const struct command command_fit = {
             "closed forms exist.",
     .bit = FOR_FIT,
     .run = fit,
+};
+
+static int compare(struct settings *settings, struct status *st)
+{
+    struct measured_compare compared = {0};
+    struct csv_writer csv = {0};
+    const char *operation = settings_text(settings, "operation");
+    bool of_text = operation && settings_kind(settings, operation) == ON_TEXT;
+    bool ready = settings_check(settings, st) == 0 && name_operation(settings, st) == 0 &&
+                 rows_open(settings, "csv", &csv.output, st) == 0;
+    if (ready && of_text)
+        measured_compare_module(&compared, settings, st);
+    else if (ready)
+        measured_compare_points(&compared, settings, st);
+    if (st->code == 0 && csv.output.file)
+        measured_compare_write(&compared, &csv);
+    if (st->code == 0 && !rows_take_stdout(settings, "csv"))
+        measured_compare_print(&compared, rows_width(settings), stdout, st);
+    if (st->code == 0)
+        csv_commit(&csv, st);
+    csv_abandon(&csv);
+    measured_compare_free(&compared);
+    return st->code;
+}
+
+const struct command command_compare_measured = {
+    .name = "compare-measured",
+    .arguments = "FILE",
+    .what = "puts measured times beside simulated ones, what differs most first, and says what a fit would "
+            "change",
+    .more = "FILE is what icisim fit reads: CSV, or what nccl-tests prints. With --operation STEP.hlo it is "
+            "XProf's "
+            "hlo_stats of that program as CSV: each instruction beside the simulated one.",
+    .bit = FOR_MEASURED,
+    .run = compare,
 };

@@ -81,7 +81,7 @@ static int run_grid(struct outputs *outputs, struct ranking *ranking, struct sta
     if (code < 0 || outputs->dump || !outputs->table)
         return code;
     if (!ranking->top)
-        return report_table(outputs->result, (int)points, stdout, st);
+        return report_table(outputs->result, (int)points, outputs->width, stdout, st);
     for (int64_t i = 0; i < points; i++)
         ranking_add(ranking, i, &outputs->result[i]);
     return ranking_print(ranking, stdout, st);

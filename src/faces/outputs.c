@@ -31,7 +31,7 @@ static enum record recorded(const struct outputs *outputs)
 /* Is every op shown, or every instruction? Of a trace equal layers need not be, unless it is to have them all. */
 static bool shows_single_ops(const struct outputs *outputs)
 {
-    bool layers = strcmp(settings_text(outputs->grid.settings, "trace-window"), "layers") == 0;
+    bool layers = strstr(settings_text(outputs->grid.settings, "trace-window"), "layer") != NULL;
     return outputs->steps || outputs->critical || (recorded(outputs) != RECORD_NONE && !layers) ||
            outputs->dump || outputs->collectives || outputs->by || outputs->gains ||
            outputs->file[0][OUTPUTS_INSTRUCTIONS].file;
@@ -57,6 +57,7 @@ static int show_module(const struct job *job, const struct run *run, const struc
     const struct module_job *module = module_job_of(job);
     struct module_rows rows = {0};
     int code = module_rows_init(&rows, module, run, st);
+    rows.width = outputs->width;
     if (code == 0 && outputs->collectives)
         code = module_print_issued(&module->module, stdout, st);
     if (code == 0 && outputs->memory)
@@ -247,6 +248,7 @@ const char *outputs_stdout(const struct settings *settings)
 int outputs_init(struct outputs *outputs, struct settings *settings, struct status *st)
 {
     *outputs = (struct outputs){.table = !outputs_stdout(settings),
+                                .width = rows_width(settings),
                                 .steps = settings_flag(settings, "steps"),
                                 .critical = settings_flag(settings, "critical-path"),
                                 .collectives = settings_flag(settings, "collectives"),
@@ -255,8 +257,8 @@ int outputs_init(struct outputs *outputs, struct settings *settings, struct stat
                                 .timing = settings_flag(settings, "timing"),
                                 .dump = settings_flag(settings, "dump-program"),
                                 .by = settings_text(settings, "by")};
-    double from_s, to_s;
-    int code = report_window(settings_text(settings, "trace-window"), &from_s, &to_s, st);
+    struct trace_window window;
+    int code = report_window(settings_text(settings, "trace-window"), &window, st);
     if (code == 0)
         code = rows_grid(settings, &outputs->grid, st);
     outputs->brief = settings->sorted;

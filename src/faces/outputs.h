@@ -32,6 +32,7 @@ struct outputs {
     struct csv_writer csv;
     struct output page;                   /* HTML of all points */
     struct output (*file)[OUTPUTS_FILES]; /* [grid.points], open where they are asked for */
+    int width;                            /* of tables, as rows_width() has it */
     bool table;                           /* stdout is for people: no file is written there */
     bool steps, critical, collectives, memory, gains;
     bool timing; /* of the program itself */

@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "faces/rows.h"
 #include "report/report.h"
 
 int ranking_init(struct ranking *ranking, const struct settings *settings, struct status *st)
 {
-    *ranking = (struct ranking){0};
+    *ranking = (struct ranking){.width = rows_width(settings)};
     bool all = settings->sorted && settings_count(settings, "top") == 0;
     if (!all && settings_count(settings, "top") == 0)
         return 0;
@@ -94,5 +95,5 @@ int ranking_print(const struct ranking *ranking, FILE *out, struct status *st)
                            ranking->seen);
     fprintf(out, "# the fastest %d of %" PRId64 " points, fastest first", ranking->count, ranking->seen);
     print_left(ranking, out);
-    return report_table(ranking->result, ranking->count, out, st);
+    return report_table(ranking->result, ranking->count, ranking->width, out, st);
 }

@@ -19,6 +19,7 @@ enum { RANKING_MAX = 10000 };
 
 struct ranking {
     int top, count;        /* how many are wanted, 0: none; and how many there are */
+    int width;             /* of the table, as rows_width() has it */
     struct result *result; /* [top], the fastest first */
     int64_t *index;        /* [top] of their points: of two that take as long, the first one comes first */
     int64_t seen, timed;   /* points, and those among them that have a time */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hlo/hlo_read.h"
+#include "report/table.h"
 
 int rows_grid(struct settings *settings, struct grid *grid, struct status *st)
 {
@@ -31,6 +32,11 @@ int rows_open(const struct settings *settings, const char *option, struct output
 {
     const char *path = settings_text(settings, option);
     return path ? rows_open_path(option, path, output, st) : 0;
+}
+
+int rows_width(const struct settings *settings)
+{
+    return settings_flag(settings, "wide") ? 0 : TABLE_WIDTH;
 }
 
 bool rows_take_stdout(const struct settings *settings, const char *option)

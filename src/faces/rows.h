@@ -26,6 +26,9 @@ int rows_fail_open(const char *option, const struct status *why, struct status *
 /* Does that file go to stdout, which then has nothing else? */
 bool rows_take_stdout(const struct settings *settings, const char *option);
 
+/* Characters of a line of a table; 0 with --wide: as many as there are. */
+int rows_width(const struct settings *settings);
+
 /* Index of the point that a result compares with, -1 if there is none in the grid. */
 int64_t rows_reference(const struct grid *grid, int64_t index, const struct result *result);
 

@@ -127,8 +127,9 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
     if (!slowest)
         return status_nomem(st);
     struct table table =
-        table_of("instruction, category, bound, count (), each (us), all (us), share (%), rate (Top/s)%.1f, "
-                 "HBM (GB/s)%.1f, intensity (op/B)%.1f, source, op_name");
+        table_of("instruction, ?category, bound, count (), each (us), all (us), share (%), ?rate (Top/s)%.1f, "
+                 "?HBM (GB/s)%.1f, ?intensity (op/B)%.1f, source, op_name");
+    table.most = rows->width;
     table.column[OPS].scale = 1e-12;
     table.column[HBM].scale = 1e-9;
     fprintf(
@@ -160,12 +161,13 @@ int module_print_exposed(const struct module_rows *rows, double total_s, FILE *o
     if (!exposed)
         return status_nomem(st);
     snprintf(head, sizeof head,
-             "collective, kind, groups, on, bytes (B), count (), each (us), exposed (us), share (%%), %s%s%s"
+             "collective, ?kind, groups, ?on, bytes (B), count (), each (us), exposed (us), share (%%), %s%s%s"
              "source, op_name",
              rows->gains ? "saves (us), " : "",
              rows->gains ? algorithm_name(rows->job->options.algorithm) : "",
              rows->gains ? " (us), uni (us), bidi (us), bidi-half (us), " : "");
     struct table table = table_of(head);
+    table.most = rows->width;
     if (count > 0)
         fprintf(
             out, "# the collectives that the chip waits for most, of %d that it waits for%s\n", count,

@@ -38,7 +38,8 @@ static int print_classes(const struct module_rows *rows, FILE *out, struct statu
     if (classes.count == 0)
         return classes.failed ? status_nomem(st) : 0;
     struct table table =
-        table_of("collective, groups, on, bytes (B), count (), each (us), all (us), exposed (us)");
+        table_of("collective, groups, ?on, bytes (B), count (), each (us), all (us), exposed (us)");
+    table.most = rows->width;
     qsort(classes.of, (size_t)classes.count, sizeof *classes.of, longer_first);
     fputs("# collectives by class: bytes of the whole array of a group; times of one execution and of all\n",
           out);

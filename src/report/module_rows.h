@@ -76,6 +76,7 @@ struct module_rows {
     struct module_row *row; /* in the order of the first execution */
     int32_t rows;
     bool gains; /* module_gains_find() has been */
+    int width;  /* of tables; 0: any */
 };
 
 int module_rows_init(struct module_rows *rows, const struct module_job *job, const struct run *run,

@@ -249,39 +249,47 @@ static void put_result(struct json *json, const struct result *result)
     }
 }
 
-/* The events that are shown, by index: all, those of a window, or as many as a viewer opens. */
-struct shown {
-    int64_t first, end;
-};
-
-static struct shown choose(const struct events *events, const struct perfetto_options *options)
+static bool in_span(const struct perfetto_options *options, const struct event *event)
 {
-    struct shown shown = {0, events->count};
-    int64_t from_ps = picoseconds(options->from_s), to_ps = picoseconds(options->to_s);
-    while (options->to_s > 0 && shown.first < shown.end && events->event[shown.first].start_ps < from_ps)
-        shown.first++;
-    while (options->to_s > 0 && shown.end > shown.first && events->event[shown.end - 1].start_ps >= to_ps)
-        shown.end--;
-    int64_t most = options->most > 0 ? options->most : PERFETTO_EVENTS;
-    if (!options->whole && shown.end - shown.first > most)
-        shown.end = shown.first + most;
-    return shown;
+    bool any = false;
+    for (int i = 0; i < 2; i++) {
+        const struct perfetto_span *span = &options->span[i];
+        if (span->to_s > 0 && event->start_ps >= picoseconds(span->from_s) &&
+            event->start_ps < picoseconds(span->to_s))
+            return true;
+        any |= span->to_s > 0;
+    }
+    return !any;
+}
+
+/* Keeps the events that are shown: all, those of a window, or as many as a viewer opens. Returns whether that is not all. */
+static bool keep_shown(struct events *events, const struct perfetto_options *options)
+{
+    int64_t most = options->whole      ? INT64_MAX
+                   : options->most > 0 ? options->most
+                                       : PERFETTO_EVENTS;
+    int64_t all = events->count, kept = 0;
+    for (int64_t e = 0; e < all && kept < most; e++)
+        if (in_span(options, &events->event[e]))
+            events->event[kept++] = events->event[e];
+    events->count = kept;
+    return kept < all;
 }
 
 /* What is not there is said. */
 static void put_shown(struct json *json, const struct events *events, const struct perfetto_options *options,
-                      struct shown shown)
+                      bool part)
 {
     const struct trace *trace = events->waits->trace;
-    if (shown.end - shown.first < events->count && shown.end > shown.first)
-        put(json, "shown_from_us:t shown_to_us:t", events->event[shown.first].start_ps,
-            events->event[shown.end - 1].start_ps);
+    if (part && events->count > 0)
+        put(json, "shown_from_us:t shown_to_us:t shown_layers:i", events->event[0].start_ps,
+            events->event[events->count - 1].start_ps, options->layers > 0 ? options->layers : -1);
     if (options->result && trace->total_s < options->result->time_s * (1 - 1e-9))
         put(json, "traced_us:t repeated:s", picoseconds(trace->total_s),
             "equal layers and trips take as long as those that are shown; --trace-window all has every one");
 }
 
-static int write_json(const struct events *events, const struct perfetto_options *options, FILE *out,
+static int write_json(struct events *events, const struct perfetto_options *options, FILE *out,
                       struct status *st)
 {
     struct json json;
@@ -293,13 +301,13 @@ static int write_json(const struct events *events, const struct perfetto_options
     if (options->result)
         put_result(&json, options->result);
     put(&json, "chips:i chips_traced:i", events->waits->program->slice->chips, events->chips);
-    struct shown shown = choose(events, options);
-    put_shown(&json, events, options, shown);
+    bool part = keep_shown(events, options);
+    put_shown(&json, events, options, part);
     json_end(&json);
     json_key(&json, "traceEvents");
     json_array(&json);
     put_rows(&json, events);
-    for (int64_t e = shown.first; e < shown.end; e++)
+    for (int64_t e = 0; e < events->count; e++)
         put_event(&json, events->waits->program, options, &events->event[e]);
     json_end(&json);
     json_end(&json);

@@ -18,7 +18,7 @@
  * link's bandwidth flows take, each counted with its mean rate: where flows that end at different times
  * share a link, single values may exceed 1, while the bytes under the curve are right.
  *
- * Where not all is shown, otherData has shown_from_us and shown_to_us; where equal layers or trips of a loop were not
+ * Where not all is shown, otherData has shown_from_us and shown_to_us, and shown_layers; where equal layers or trips of a loop were not
  * simulated, as they take as long as those that were, it has traced_us, which is less than time_s, and says so.
  *
  * Metadata comes first, then events by (ts, pid, tid): equal runs give equal bytes.
@@ -44,9 +44,12 @@ enum { PERFETTO_CHIPS = 8, PERFETTO_EVENTS = 300000 };
 
 struct perfetto_options {
     int chips;                   /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
-    double from_s, to_s;         /* events that start in between; both 0: from the start on ... */
-    bool whole;                  /* ... to the end; else PERFETTO_EVENTS at most, or ... */
-    int64_t most;                /* ... as many as this, unless it is 0 */
+    struct perfetto_span {
+        double from_s, to_s;
+    } span[2];    /* events that start in one of them; to_s of both 0: from the start on ... */
+    bool whole;   /* ... to the end; else PERFETTO_EVENTS at most, or ... */
+    int64_t most; /* ... as many as this, unless it is 0 */
+    int layers;   /* whose spans these are; 0: nobody's */
     const struct result *result; /* what was run, for otherData; or NULL */
     const struct module *module; /* whose instructions the ops are, which have an op_name; or NULL */
     const int32_t *instruction;  /* [ops] of it; -1: none */

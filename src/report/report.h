@@ -18,8 +18,8 @@
 #include "study/job.h"
 #include "study/result.h"
 
-/* One row a result. */
-int report_table(const struct result result[], int results, FILE *out, struct status *st);
+/* One row a result, in lines of at most `width` characters; 0: all that there is. */
+int report_table(const struct result result[], int results, int width, FILE *out, struct status *st);
 
 /* One row a size, `variants` results side by side with their speed-up over the first; result[row * variants +
  * v]. `name` picks what a variant is called: its ring, its strategy. */
@@ -31,8 +31,8 @@ int report_compare(const struct result result[], int rows, int variants, const c
 int report_steps(const struct run *run, FILE *out, struct status *st);
 
 /* Of a run whose single times were kept: its Chrome trace, with what was run (perfetto.h); and what of it hides, and its
- * critical path (critical.h). The window is "10ms:20ms", "all", or NULL or "layers": all that ran, but no more than viewers
- * open, which is PERFETTO_EVENTS. */
+ * critical path (critical.h). The window is "10ms:20ms", "2layers" of a model, forward and backward,
+ * "all", or NULL or "layers": all that ran, but no more than viewers open, which is PERFETTO_EVENTS. */
 struct trace_part {
     int chips; /* 0: as many as it takes by itself */
     const char *window;
@@ -50,8 +50,13 @@ struct run_writer {
 };
 extern const struct run_writer run_writers[];
 
-/* Is a window one of those? */
-int report_window(const char *window, double *from_s, double *to_s, struct status *st);
+/* Reads such a window. */
+struct trace_window {
+    bool whole;
+    int layers;          /* 0: not by layers */
+    double from_s, to_s; /* both 0: not by times */
+};
+int report_window(const char *window, struct trace_window *read, struct status *st);
 int report_critical(const struct run *run, FILE *out, struct status *st);
 
 /* A CSV of all links of a program that took `time_s`: chip and its coordinates, axis, direction, bytes, share of the

@@ -25,7 +25,7 @@ static bool is_common(const struct column *column, const struct result result[],
     return true;
 }
 
-/* Sizes, bandwidths and formulas are a collective's; other columns are shown where some result has a value. */
+/* Sizes and bandwidths are a collective's. No column is shown in which no result has a value. */
 static bool is_shown(const struct column *column, const struct result result[], int results)
 {
     bool sized = false, computes = false, compared = false, known = false;
@@ -41,11 +41,10 @@ static bool is_shown(const struct column *column, const struct result result[], 
                           [WHEN_UNSIZED] = !sized,
                           [WHEN_COMPUTES] = computes,
                           [WHEN_COMPARED] = compared,
-                          [WHEN_KNOWN] = known,
-                          [WHEN_FORMULA] = sized || known,
+                          [WHEN_KNOWN] = true,
                           [WHEN_SEARCHED] = result[0].least_s > 0,
                           [WHEN_VARIED] = column->kind == COLUMN_TEXT && !is_common(column, result, results)};
-    return shown[column->when];
+    return known && shown[column->when];
 }
 
 /* Does it stand in the line above the table instead? */
@@ -132,13 +131,13 @@ static void print_agreement(const struct result result[], int results, FILE *out
                 engine_fastest()->name, engine_reference()->name, worst_frac);
 }
 
-static int end(struct table *table, const struct result result[], int results, bool sized, FILE *out,
+static int end(struct table *table, const struct result result[], int results, bool formulas, FILE *out,
                struct status *st)
 {
     int code = table_end(table, out, st);
     if (code < 0)
         return code;
-    if (sized) {
+    if (formulas) {
         print_ids(result, results, offsetof(struct result, exact_id), "# formula: ", out);
         print_ids(result, results, offsetof(struct result, rule_id), "; rule of thumb: ", out);
         fputs("; diff: time against the column to its left, minus 1\n", out);
@@ -148,19 +147,22 @@ static int end(struct table *table, const struct result result[], int results, b
     return 0;
 }
 
-int report_table(const struct result result[], int results, FILE *out, struct status *st)
+int report_table(const struct result result[], int results, int width, FILE *out, struct status *st)
 {
     const struct column *shown[TABLE_COLUMNS], *column = NULL;
-    struct table table = {0};
-    bool sized = false;
+    struct table table = {.most = width};
+    bool formulas = false;
     report_heading(result, results, out);
     while ((column = next_column(column)) != NULL) {
         if (is_above(column, result, results) || !is_shown(column, result, results))
             continue;
         shown[table.columns] = column;
-        sized |= column->when == WHEN_SIZED;
+        table.in_us |= column->when == WHEN_SIZED;
+        formulas |= column->offset == offsetof(struct result, formula_exact_s) ||
+                    column->offset == offsetof(struct result, formula_rule_s);
         table_column(&table, column->heading, column->kind == COLUMN_TEXT ? NULL : column->unit,
                      column->scale != 0 ? column->scale : 1, column->decimals);
+        table.column[table.columns - 1].spare = column->spare;
     }
     for (int i = 0; i < results * table.columns; i++) {
         const struct result *row = &result[i / table.columns];
@@ -171,13 +173,13 @@ int report_table(const struct result result[], int results, FILE *out, struct st
         else /* differences of rounding are no differences: they print as 0.00, never as -0.00 */
             table_number(&table, column->kind == COLUMN_OFF && fabs(value) < 5e-5 ? 0 : value);
     }
-    return end(&table, result, results, sized, out, st);
+    return end(&table, result, results, formulas, out, st);
 }
 
 int report_compare(const struct result result[], int rows, int variants, const char *const names[], FILE *out,
                    struct status *st)
 {
-    struct table table = {0};
+    struct table table = {.in_us = true};
     table_column(&table, "size", "(B)", 1, 0);
     for (int v = 0; v < variants; v++) {
         table_column(&table, names[v], "(us)", 1e6, 2);

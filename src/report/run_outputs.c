@@ -30,37 +30,72 @@ static int32_t *instructions_of(const struct module_job *module, const struct pr
     return of;
 }
 
-int report_window(const char *window, double *from_s, double *to_s, struct status *st)
+int report_window(const char *window, struct trace_window *read, struct status *st)
 {
-    char from[UNITS_TEXT];
+    enum { LAYERS_MAX = 10000 };
+    char from[UNITS_TEXT], *end;
     const char *colon = window ? strchr(window, ':') : NULL;
-    *from_s = *to_s = 0;
-    if (!window || strcmp(window, "layers") == 0 || strcmp(window, "all") == 0)
+    *read = (struct trace_window){.whole = window && strcmp(window, "all") == 0};
+    if (!window || strcmp(window, "layers") == 0 || read->whole)
         return 0;
+    long layers = strtol(window, &end, 10);
+    if ((strcmp(end, "layers") == 0 || strcmp(end, "layer") == 0) && layers > 0 && layers <= LAYERS_MAX) {
+        read->layers = (int)layers;
+        return 0;
+    }
     if (!colon || colon - window >= (ptrdiff_t)sizeof from)
-        return status_fail(st, STATUS_INPUT, "--trace-window '%s': write 10ms:20ms, layers or all", window);
+        return status_fail(st, STATUS_INPUT, "--trace-window '%s': write 2layers, 10ms:20ms, layers or all",
+                           window);
     snprintf(from, sizeof from, "%.*s", (int)(colon - window), window);
-    if (units_parse_time("--trace-window", from, from_s, st) < 0 ||
-        units_parse_time("--trace-window", colon + 1, to_s, st) < 0)
+    if (units_parse_time("--trace-window", from, &read->from_s, st) < 0 ||
+        units_parse_time("--trace-window", colon + 1, &read->to_s, st) < 0)
         return st->code;
-    return *from_s < *to_s
+    return read->from_s < read->to_s
                ? 0
                : status_fail(st, STATUS_INPUT, "--trace-window '%s': it ends before it starts", window);
+}
+
+/* When the first so many layers run, forward and backward, with what they wait for and what is fetched for them. */
+static int find_layers(const struct module_job *module, const struct trace *trace, int layers,
+                       struct perfetto_span span[static 2], struct status *st)
+{
+    bool labelled = false;
+    for (int i = 0; module && i < module->lower.items; i++) {
+        const struct lowered *item = &module->lower.item[i];
+        char layer[8] = "", phase[8] = "";
+        module_label(&module->module, item->instruction, "layer", layer, sizeof layer);
+        module_label(&module->module, item->instruction, "phase", phase, sizeof phase);
+        int number = item->layer > 0 ? item->layer : atoi(layer); /* where all are simulated it is the label */
+        struct perfetto_span *of = &span[strcmp(phase, "bwd") == 0];
+        if (number < 1 || number > layers || item->first_op < 0)
+            continue;
+        double start_s = trace->op_start_s[item->first_op], end_s = trace->op_end_s[item->end_op];
+        of->from_s = of->to_s > 0 ? fmin(of->from_s, start_s) : start_s;
+        of->to_s = fmax(of->to_s, end_s);
+        labelled = true;
+    }
+    return labelled ? 0
+                    : status_fail(st, STATUS_INPUT,
+                                  "'%dlayers': nothing here is a layer of a model; write 10ms:20ms or all",
+                                  layers);
 }
 
 int report_trace(const struct job *job, const struct run *run, struct trace_part part, FILE *out,
                  struct status *st)
 {
-    double from_s, to_s;
-    if (report_window(part.window, &from_s, &to_s, st) < 0)
-        return st->code;
+    struct trace_window window;
     const struct module_job *module = module_job_of(job);
+    if (report_window(part.window, &window, st) < 0)
+        return st->code;
+    struct perfetto_span span[2] = {{window.from_s, window.to_s}};
+    if (window.layers > 0 && find_layers(module, &run->timing.trace, window.layers, span, st) < 0)
+        return st->code;
     int32_t *instruction = module ? instructions_of(module, run->timing.whole) : NULL;
     const struct perfetto_options options = {.chips = part.chips,
-                                             .from_s = from_s,
-                                             .to_s = to_s,
+                                             .span = {span[0], span[1]},
+                                             .layers = window.layers,
                                              .most = part.most,
-                                             .whole = part.window && strcmp(part.window, "all") == 0,
+                                             .whole = window.whole,
                                              .result = &run->result,
                                              .module = module ? &module->module : NULL,
                                              .instruction = instruction};

@@ -21,14 +21,18 @@ void table_column(struct table *table, const char *name, const char *unit, doubl
 /* "time (us)", "of mean ()%.3f": cut into its name, unit and format. */
 static void add_head(struct table *table, char *head)
 {
+    bool spare = *head == '?';
+    head += spare;
     char *unit = strchr(head, '('), *format = unit ? strchr(unit, ')') + 1 : NULL;
     if (!unit) {
         table_column(table, head, NULL, 1, 0);
+        table->column[table->columns - 1].spare = spare;
         return;
     }
     bool us = strncmp(unit, "(us)", 4) == 0, percent = strncmp(unit, "(%)", 3) == 0;
     unit[-1] = '\0';
     table_column(table, head, unit, us ? 1e6 : percent ? 100 : 1, us ? 3 : percent);
+    table->column[table->columns - 1].spare = spare;
     if (*format)
         snprintf(table->column[table->columns - 1].format, sizeof table->column->format, "%s", format);
     *(unit[1] == ')' ? unit : format) = '\0';
@@ -108,11 +112,80 @@ static void print_line(const struct table *table, const int width[], char mark, 
     fputc('\n', out);
 }
 
-static int print(const struct table *table, FILE *out, struct status *st)
+static bool is_time(const struct table *table, int cell)
+{
+    return strcmp(unit_of(table, cell % table->columns), "(us)") == 0 && *table->cell[cell] != '-';
+}
+
+/* Times are seconds if one of them is so long. What a cell has in us, to three places at most, is enough for that. */
+static int use_seconds(struct table *table, struct status *st)
+{
+    const double long_us = 1e5;
+    double longest_us = 0;
+    for (int i = 0; i < table->cells && !table->in_us; i++)
+        longest_us = is_time(table, i) ? fmax(longest_us, strtod(table->cell[i], NULL)) : longest_us;
+    for (int i = 0; i < table->cells && longest_us >= long_us; i++) {
+        char *seconds = NULL;
+        if (!is_time(table, i))
+            continue;
+        if (asprintf(&seconds, "%.6f", strtod(table->cell[i], NULL) * 1e-6) < 0)
+            return status_nomem(st);
+        free(table->cell[i]);
+        table->cell[i] = seconds;
+    }
+    for (int c = 0; c < table->columns && longest_us >= long_us; c++)
+        if (strcmp(unit_of(table, c), "(us)") == 0)
+            table->column[c].unit = "(s)";
+    return 0;
+}
+
+static int line_width(const struct table *table, const int width[])
+{
+    int sum = 1;
+    for (int c = 0; c < table->columns; c++)
+        sum += table->column[c].hidden ? 0 : 2 + width[c];
+    return sum;
+}
+
+/* "jit(step)/while/body/dot_general" is "jit(st...dot_general": the end says most, then the begin. */
+static void cut(struct table *table, int column, size_t width)
+{
+    for (int i = column; i < table->cells; i += table->columns) {
+        char *cell = table->cell[i];
+        size_t length = strlen(cell), begin = width / 3;
+        if (length > width) {
+            memmove(cell + begin + 3, cell + length - (width - begin - 3), width - begin - 2);
+            memcpy(cell + begin, "...", 3);
+        }
+    }
+}
+
+/* Makes it no wider than it may be, and says in `left` what that has cost. */
+static void narrow(struct table *table, int width[], char left[static TABLE_WIDTH])
+{
+    enum { LEAST = 20 };
+    int last = table->columns - 1;
+    for (int i = 2 * last + 1; i >= 0 && table->most > 0 && line_width(table, width) > table->most; i--) {
+        int c = i % (last + 1), spare = i > last ? 1 : 2;
+        if (table->column[c].spare == spare && !table->column[c].hidden) {
+            size_t used = strlen(left);
+            table->column[c].hidden = true;
+            snprintf(left + used, TABLE_WIDTH - used, "%s%s", used ? ", " : "", table->column[c].name);
+        }
+    }
+    int over = table->most > 0 ? line_width(table, width) - table->most : 0;
+    if (over <= 0 || table->column[last].unit || table->column[last].hidden)
+        return;
+    width[last] = width[last] - over > LEAST ? width[last] - over : LEAST;
+    cut(table, last, (size_t)width[last]);
+}
+
+static int print(struct table *table, FILE *out, struct status *st)
 {
     int width[TABLE_COLUMNS] = {0};
     const char *name[TABLE_COLUMNS] = {NULL}, *unit[TABLE_COLUMNS] = {NULL};
-    if (table->failed)
+    char left[TABLE_WIDTH] = "";
+    if (table->failed || use_seconds(table, st) < 0)
         return status_nomem(st);
     bool units = false;
     for (int c = 0; c < table->columns; c++) {
@@ -121,11 +194,14 @@ static int print(const struct table *table, FILE *out, struct status *st)
         units |= *unit[c] != '\0';
         width[c] = width_of(table, c);
     }
+    narrow(table, width, left);
     print_line(table, width, '#', name, out);
     if (units)
         print_line(table, width, '#', unit, out);
     for (int i = 0; i + table->columns <= table->cells; i += table->columns)
         print_line(table, width, ' ', (const char *const *)table->cell + i, out);
+    if (*left)
+        fprintf(out, "# --wide adds %s\n", left);
     return 0;
 }
 

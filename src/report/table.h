@@ -6,7 +6,11 @@
  * units. A column without a unit has texts. The unit of a column says how its numbers print: "(us)" in microseconds with
  * three decimals, "(%)" as percent with one, all others as whole numbers, unless a format follows. Two lines of heading,
  * names and (where there are any) units, start with # like everything that is not data; numbers are right-aligned, texts
- * left-aligned. NaN and texts that are empty or NULL print as "-".
+ * left-aligned. NaN and texts that are empty or NULL print as "-". Where a time of the table is 0.1 s or more, all its times
+ * print in seconds.
+ *
+ * A table may have a width: then columns that are marked, "?rate (Top/s)", give way from the last to the first, and a
+ * last column of texts is cut; a line below says what --wide would add.
  *
  * Units: those of the second line. Errors: out of memory, which table_end() reports. Ownership: the caller's struct, freed
  * with table_end() or table_free(), safe on a zeroed one.
@@ -19,13 +23,14 @@
 
 #include "base/status.h"
 
-enum { TABLE_COLUMNS = 48 };
+enum { TABLE_COLUMNS = 48, TABLE_WIDTH = 119 };
 
 struct table_column {
     const char *name, *unit; /* a unit of NULL: texts */
     double scale;            /* from SI units */
     char format[8];
     bool hidden; /* rows have a cell of it that is not printed */
+    int spare;   /* gives way where the table has no room: all with 1 first, then those with 2; 0: stays */
 };
 
 struct table {
@@ -34,6 +39,8 @@ struct table {
     char *heads; /* what table_of() was given, in pieces */
     int cells, room;
     char **cell;
+    int most;   /* characters of a line; 0: as many as there are */
+    bool in_us; /* however long times are, as where sizes of 1 KiB and 1 TiB stand in one table */
     bool failed;
 };
 

@@ -298,8 +298,7 @@ static int fit_all(struct fitting *f, const struct settings *settings, struct st
     return code;
 }
 
-/* Something was fitted, or the first reason why not. */
-static int check_fitted(const struct fitting *f, struct status *st)
+int fitting_check(const struct fitting *f, struct status *st)
 {
     for (int g = 0; g < f->groups; g++)
         if (f->group[g].fitted)
@@ -314,16 +313,14 @@ int fitting_init(struct fitting *f, const struct settings *settings, struct stat
 {
     *f = (struct fitting){.file = settings_text(settings, "file")};
     if (!f->file)
-        return status_fail(st, STATUS_INPUT, "fit: which file? give a CSV of measured times, or - for stdin");
+        return status_fail(st, STATUS_INPUT, "which file? give a CSV of measured times, or - for stdin");
     const struct setting *where = &settings->of[option_index(option_by_name("where"))];
     int code = measured_read(&f->measured, f->file, settings, st);
     if (code == 0)
         f->file = f->measured.table.file; /* "stdin" where it is - */
     if (code == 0)
         code = gather_rows(f, where, st);
-    if (code == 0)
-        code = fit_all(f, settings, st);
-    return code ? code : check_fitted(f, st);
+    return code ? code : fit_all(f, settings, st);
 }
 
 void fitting_free(struct fitting *f)

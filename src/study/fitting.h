@@ -50,9 +50,10 @@ struct fitting {
     struct fitting_chip *chip;
 };
 
-/* Groups the rows that meet all of `where` ("column=value") and fits what can be fitted. Fails with the reason if
- * nothing can. */
+/* Groups the rows that meet all of `where` ("column=value") and fits what can be fitted. */
 int fitting_init(struct fitting *fitting, const struct settings *settings, struct status *st);
+/* Fails with the reason if nothing was fitted. */
+int fitting_check(const struct fitting *fitting, struct status *st);
 void fitting_free(struct fitting *fitting);
 
 /* Is the row among those that a machine of the chip explains? */

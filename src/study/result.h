@@ -105,16 +105,15 @@ enum column_kind {
     COLUMN_OFF,     /* how far time_s lies from the time in this field, as a share of that */
 };
 
-/* Which tables have a column. A text that is the same in all rows is no column but stands in the line above. */
+/* Which tables have a column, if some row has a value for it. A text that is the same in all rows is no column but stands in the line above. */
 enum column_when {
     WHEN_ALWAYS,
     WHEN_SIZED,
     WHEN_UNSIZED,
     WHEN_COMPUTES,
     WHEN_COMPARED,
-    WHEN_KNOWN,
+    WHEN_KNOWN, /* also where the text is the same in all rows */
     WHEN_VARIED,
-    WHEN_FORMULA, /* of collectives, and where there is one */
     WHEN_SEARCHED /* of a search for meshes */
 };
 
@@ -130,6 +129,7 @@ struct column {
     const char *heading, *unit;
     double scale; /* from SI units */
     int decimals;
+    int spare;          /* whether it gives way where a table would be too wide, as in struct table_column */
     const char *common; /* COLUMN_TEXT: how it reads in the line above; %s is the text */
 };
 extern const struct column columns[];

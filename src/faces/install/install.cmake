@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 # cmake --install: nothing in it knows its own path, so that the tree may be moved. The SimGrid module is a component of
-# its own, as all else runs without it.
+# its own, as all else runs without it, and so is what only those need who build programs upon the library.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME icisim)
 install(CODE "foreach(file libicisim.so libicisim.a manual/icisim.1.gz)
   if(NOT EXISTS \"${CMAKE_BINARY_DIR}/\${file}\")
@@ -8,23 +8,23 @@ install(CODE "foreach(file libicisim.so libicisim.a manual/icisim.1.gz)
   endif()
 endforeach()")
 install(TARGETS icisim)
-install(TARGETS icisim_shared EXPORT icisim INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/icisim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS icisim_shared EXPORT icisim LIBRARY NAMELINK_COMPONENT dev INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${static_library} DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+install(DIRECTORY include/icisim DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 install(DIRECTORY topologies workloads DESTINATION ${CMAKE_INSTALL_DATADIR}/icisim)
 install(TARGETS icisim_simgrid LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/icisim COMPONENT simgrid)
 
 file(RELATIVE_PATH pc_to_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" pc_to_prefix ${pc_to_prefix})
 configure_file(src/faces/install/icisim.pc.in ${CMAKE_BINARY_DIR}/icisim.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/icisim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${CMAKE_BINARY_DIR}/icisim.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 
 # find_package(icisim), then target_link_libraries(NAME icisim::icisim).
 include(CMakePackageConfigHelpers)
 set_target_properties(icisim_shared PROPERTIES EXPORT_NAME icisim)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/icisimConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/icisimConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim)
-install(EXPORT icisim NAMESPACE icisim:: FILE icisimConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim)
+install(FILES ${CMAKE_BINARY_DIR}/icisimConfigVersion.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim COMPONENT dev)
+install(EXPORT icisim NAMESPACE icisim:: FILE icisimConfig.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/icisim COMPONENT dev)
 
 # The scripts that draw: icisim-plot NAME ...
 file(GLOB plots CONFIGURE_DEPENDS analysis/*.py)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-# cpack: icisim_VERSION_ARCH.deb, and the SimGrid module as icisim-simgrid_VERSION_ARCH.deb, which the first recommends.
+# cpack: icisim_VERSION_ARCH.deb; the SimGrid module as icisim-simgrid_VERSION_ARCH.deb, which the first recommends; and
+# libicisim-dev_VERSION_ARCH.deb for those who build upon the library.
 configure_file(src/faces/install/changelog.in ${CMAKE_BINARY_DIR}/changelog @ONLY)
 execute_process(COMMAND gzip -9nf changelog WORKING_DIRECTORY ${CMAKE_BINARY_DIR} COMMAND_ERROR_IS_FATAL ANY)
-foreach(package icisim icisim-simgrid)
-  string(REGEX REPLACE "^icisim-" "" component ${package})
+foreach(package icisim icisim-simgrid libicisim-dev)
+  string(REGEX REPLACE "^(lib)?icisim-" "" component ${package})
   install(FILES ${CMAKE_BINARY_DIR}/changelog.gz src/faces/install/copyright
           DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component})
 endforeach()
 
 set(CPACK_GENERATOR DEB)
-set(CPACK_COMPONENTS_ALL icisim simgrid)
+set(CPACK_COMPONENTS_ALL icisim simgrid dev)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_PACKAGE_NAME icisim)
 set(CPACK_PACKAGE_CONTACT "icisim developers <icisim@users.noreply.github.com>")
@@ -33,4 +34,12 @@ set(CPACK_DEBIAN_SIMGRID_PACKAGE_DEPENDS "icisim (= ${PROJECT_VERSION})")
 set(CPACK_DEBIAN_SIMGRID_DESCRIPTION "simulator of the interconnect of TPU slices: SimGrid engine
 The engine of icisim that runs on SimGrid's kernel, the reference for its
 own engine.")
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libicisim-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "icisim (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS "libyaml-dev, libcsv-dev, libyajl-dev, zlib1g-dev, libgsl-dev")
+set(CPACK_DEBIAN_DEV_DESCRIPTION "simulator of the interconnect of TPU slices: development files
+Headers of libicisim, the static library, and what pkg-config and CMake
+find it by. The static library needs the libraries that are suggested.")
 include(CPack)
