@@ -118,7 +118,7 @@ strided 8x8 "f=x:4*y:4,t=x:2*y:2" f 64 "$(groups '[[(2*i+a)*8+2*j+b for i in ran
 strided 6x4 "f=x:2*y,t=x:3" f 24 "$(groups '[[(3*i+a)*4+j for i in range(2) for j in range(4)] for a in (0,1,2)]')" 8
 "$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 6x4 --wide | has 'boxes of 2x4 (x line by 3, y ring)' || fail "a box of every third chip"
 gather 8 "{{0,1,4,5},{2,3,6,7}}" 4
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'boxes of 4 (x ring by 1 to 3)' || fail "0, 1, 4, 5 of every 8"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 --wide | has 'boxes of 4 (x ring by 1 to 3)' || fail "0, 1, 4, 5 of every 8"
 # three steps of 3 hops each, and both groups send 30,030 B each way over every link: 3 * (3 us + 60,060 B / 100 GB/s)
 expect 10.8018 "$out.hlo" --slice 8
 # on half of the chips: 8 chips send 3 shards of 60,060 B each, however long the axis is
@@ -127,9 +127,9 @@ gather 8 "{{0,1,2,3},{4,5,6,7}}" 4
 python3 -c 'import csv, sys; sys.exit(int(next(csv.DictReader(open(sys.argv[1])))["link_bytes"]) != 8 * 3 * 60060)' "$out" ||
     fail "whole rows of half of the chips"
 gather 8 "{{0,1,3,6},{2,4,5,7}}" 4
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 | has 'one ring of 4' || fail "0, 1, 3, 6 are no box"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8 --wide | has 'one ring of 4' || fail "0, 1, 3, 6 are no box"
 gather 32 "$(groups '[[(4*f+2*d+t)*4+y for f in (0,1) for t in (0,1) for y in range(4)] for d in (0,1)]')" 16
-"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8x4 | has 'boxes of 4x4 (x ring by 1 to 3, y ring)' || fail "two of every four, twice"
+"$icisim" run "$out.hlo" --chip round.yaml --wrap all --slice 8x4 --wide | has 'boxes of 4x4 (x ring by 1 to 3, y ring)' || fail "two of every four, twice"
 
 # 2_async_pair hides 128.829120 + 85.899346 of 257.658240 us
 "$icisim" run 2_async_pair.hlo --chip round.yaml --wrap all --slice 4 --instructions - >"$out"

@@ -101,7 +101,16 @@ net=(run workloads/net-fsdp-b.yaml --trace-chips 1 --trace "$folder/net.json")
 [ "$(other "$folder/net.json" shown_from_us)" != nothing ] || fail "the window is not said"
 "$icisim" "${net[@]}" --trace-window all >/dev/null
 [ "$(other "$folder/net.json" repeated)$(other "$folder/net.json" shown_to_us)" = nothingnothing ] || fail "all is not all"
-for window in 30us:10us 5 1:2 lines; do
+# products of the first layer, both ways, and of no other one; of a model whose equal layers are not all simulated, too
+layers() { python3 -c 'import json, sys
+names = {e["name"] for e in json.load(open(sys.argv[1]))["traceEvents"] if e["name"].startswith("dot.")}
+print(*sorted({" ".join(n.split()[-2:]) for n in names if n.split()[-2:-1] in (["fwd"], ["bwd"])}), sep=",")' "$1"; }
+"$icisim" "${net[@]}" --trace-window 1layer >/dev/null
+[ "$(layers "$folder/net.json") $(other "$folder/net.json" shown_layers)" = "bwd 1,fwd 1 1" ] || fail "a layer is $(layers "$folder/net.json")"
+"$icisim" run workloads/llama-8b.yaml --trace-chips 1 --trace "$folder/model.json" --trace-window 2layers >/dev/null
+[ "$(layers "$folder/model.json")" = "bwd 1,bwd 2,fwd 1,fwd 2" ] || fail "two layers are $(layers "$folder/model.json")"
+refused 'nothing here is a layer' all-gather --slice 4 --size 1MiB --trace "$folder/no.json" --trace-window 2layers
+for window in 30us:10us 5 1:2 lines 0layers 2.5layers; do
     said=$("$icisim" "${net[@]}" --trace-window $window 2>&1) && fail "--trace-window $window"
     [[ "$said" == *--trace-window* ]] || fail "--trace-window $window: $said"
 done

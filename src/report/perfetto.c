@@ -268,12 +268,18 @@ static bool keep_shown(struct events *events, const struct perfetto_options *opt
     int64_t most = options->whole      ? INT64_MAX
                    : options->most > 0 ? options->most
                                        : PERFETTO_EVENTS;
-    int64_t all = events->count, kept = 0;
-    for (int64_t e = 0; e < all && kept < most; e++)
-        if (in_span(options, &events->event[e]))
+    int64_t kept = 0;
+    bool part = false;
+    for (int64_t e = 0; e < events->count; e++) {
+        if (options->most > 0 && events->event[e].kind == EVENT_USE)
+            continue;
+        bool keeps = kept < most && in_span(options, &events->event[e]);
+        if (keeps)
             events->event[kept++] = events->event[e];
+        part |= !keeps;
+    }
     events->count = kept;
-    return kept < all;
+    return part;
 }
 
 /* What is not there is said. */
