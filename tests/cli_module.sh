@@ -148,7 +148,7 @@ END
 "$icisim" run 3_while.hlo --chip round.yaml --wrap all --slice 4 --instructions - | has '^d,product,,,5,' ||
     fail "3_while.hlo has 5 matmuls"
 # r5 and r7 are written alike, but r7 has no channel: its groups are single devices
-"$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 | grep -c 'box of 4x4 (x ring, y ring)' | grep -qx 2 ||
+"$icisim" run 4_groups.hlo --chip round.yaml --wrap all --slice 4x4 --wide | grep -c 'box of 4x4 (x ring, y ring)' | grep -qx 2 ||
     fail "4_groups.hlo has two spellings of the whole slice"
 
 # no schedule: text order takes 128.829120 + 2 * 1374.389535 us; with only its data to wait for, the gather hides

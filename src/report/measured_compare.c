@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/distribution.h"
 #include "base/units.h"
 #include "report/module_rows.h"
 
@@ -15,27 +16,13 @@ static double off_frac(const struct measured_pair *pair)
     return pair->simulated_s / pair->measured_s - 1;
 }
 
-static double lost_s(const struct measured_pair *pair)
+/* Worst first, then as in the file. */
+static int worst_first(const void *a, const void *b)
 {
-    return fabs((isnan(pair->simulated_s) ? 0 : pair->simulated_s) - pair->measured_s);
-}
-
-/* Larger ones first, then as in the file. */
-static int larger_first(double x, double y, const void *a, const void *b)
-{
-    if (x != y)
-        return x < y ? 1 : -1;
-    return ((const struct measured_pair *)a)->line - ((const struct measured_pair *)b)->line;
-}
-
-static int by_share(const void *a, const void *b)
-{
-    return larger_first(fabs(off_frac(a)), fabs(off_frac(b)), a, b);
-}
-
-static int by_time(const void *a, const void *b)
-{
-    return larger_first(lost_s(a), lost_s(b), a, b);
+    const struct measured_pair *x = a, *y = b;
+    if (x->off != y->off)
+        return x->off < y->off ? 1 : -1;
+    return x->line - y->line;
 }
 
 static int simulate(const struct fitting_row *row, struct catalog *catalog, double *time_s, struct status *st)
@@ -75,8 +62,10 @@ int measured_compare_points(struct measured_compare *compare, const struct setti
             status_prefix(st, "%s:%d: ", fitting->file, pair->line);
     }
     catalog_free(&catalog);
+    for (int i = 0; i < compare->pairs; i++)
+        compare->pair[i].off = fabs(off_frac(&compare->pair[i]));
     if (code == 0)
-        qsort(compare->pair, (size_t)compare->pairs, sizeof *compare->pair, by_share);
+        qsort(compare->pair, (size_t)compare->pairs, sizeof *compare->pair, worst_first);
     return code;
 }
 
@@ -221,8 +210,10 @@ int measured_compare_module(struct measured_compare *compare, const struct setti
         code = module_rows_init(&rows, module_job_of(&batch.job), &batch.run, st);
     if (code == 0)
         code = add_lines(compare, &table, &rows, st);
+    for (struct measured_pair *pair = compare->pair; pair && pair < compare->pair + compare->pairs; pair++)
+        pair->off = fabs((isnan(pair->simulated_s) ? 0 : pair->simulated_s) - pair->measured_s);
     if (code == 0)
-        qsort(compare->pair, (size_t)compare->pairs, sizeof *compare->pair, by_time);
+        qsort(compare->pair, (size_t)compare->pairs, sizeof *compare->pair, worst_first);
     module_rows_free(&rows);
     batch_close(&batch);
     catalog_free(&catalog);
@@ -312,27 +303,17 @@ static int print_change(const struct fitting *fitting, const struct fitting_chip
     return table_end(&table, out, st);
 }
 
-static int compare_fractions(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The median of how far pairs are off, as simulated or as fitted; NaN of none. */
+/* The median of how far pairs are off, as simulated or, of those that were, as fitted; NaN of none. */
 static double median_off(const struct measured_compare *compare, bool fitted)
 {
     double *off = malloc(((size_t)compare->pairs + 1) * sizeof *off), median = NAN;
     int n = 0;
-    for (int i = 0; i < compare->pairs && off; i++) {
-        const struct measured_pair *pair = &compare->pair[i];
-        double time_s = fitted ? pair->fitted_s : pair->simulated_s;
-        if (!isnan(pair->fitted_s) || !fitted)
-            off[n++] = fabs(time_s / pair->measured_s - 1);
-    }
-    if (n > 0) {
-        qsort(off, (size_t)n, sizeof *off, compare_fractions);
-        median = (off[(n - 1) / 2] + off[n / 2]) / 2;
-    }
+    for (const struct measured_pair *pair = compare->pair; pair < compare->pair + compare->pairs && off;
+         pair++)
+        if (!fitted || !isnan(pair->fitted_s))
+            off[n++] = fabs((fitted ? pair->fitted_s : pair->simulated_s) / pair->measured_s - 1);
+    if (n > 0)
+        median = sample_summarise(off, n).median;
     free(off);
     return median;
 }

@@ -23,6 +23,7 @@ struct measured_pair {
     const char *of; /* of an instruction: its category; "-" of one that the text does not have */
     int line;       /* in the file */
     double size_bytes, measured_s, simulated_s, fitted_s; /* NaN: not known */
+    double off; /* by how much simulated and measured time differ: a share; of instructions seconds */
 };
 
 struct measured_compare {
