@@ -81,7 +81,7 @@ static void says_what_long_edges_cost(void)
     const char *option[][2] = {{"op", "all-gather"}, {"slice", "16x16"},  {"mesh", "a=32,b=8"}, {"axis", "a"},
                                {"size", "512MB"},    {"engine", "event"}, {NULL, NULL}};
     struct result far = run((const char *const(*)[2])option, NULL);
-    CU_ASSERT_STRING_EQUAL(far.rings, "a on x:2*y as axes, b on x:8");
+    CU_ASSERT_STRING_EQUAL(far.rings, "a on x:2*y as axes, b on x:8, jax order");
     CU_ASSERT_STRING_EQUAL(
         far.edges, "neighbours over a are up to 8 hops apart; --mesh b=8,a=32 has all side by side: 4.28 ms");
     option[2][1] = "b=8,a=32";
