@@ -15,9 +15,18 @@
 #include "study/job.h"
 
 const struct command *const command_list[] = {
-    &command_run,      &command_compare, &command_sweep, &command_merge, &command_eval, &command_topology,
-    &command_validate, &command_fit,     &command_lower, &command_model,
-    &command_compare_measured, NULL,
+    &command_run,
+    &command_compare,
+    &command_sweep,
+    &command_merge,
+    &command_eval,
+    &command_topology,
+    &command_validate,
+    &command_fit,
+    &command_lower,
+    &command_model,
+    &command_compare_measured,
+    NULL,
 };
 
 const struct command *command_by_name(const char *name, struct status *st)

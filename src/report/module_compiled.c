@@ -126,9 +126,9 @@ static int print_slowest(const struct module_rows *rows, double total_s, FILE *o
     struct ranked_row *slowest = module_rank(rows, false, total_s, &count);
     if (!slowest)
         return status_nomem(st);
-    struct table table =
-        table_of("instruction, ?category, bound, count (), each (us), all (us), share (%), ?rate (Top/s)%.1f, "
-                 "?HBM (GB/s)%.1f, ?intensity (op/B)%.1f, source, op_name");
+    struct table table = table_of(
+        "instruction, ?category, bound, count (), each (us), all (us), share (%), ?rate (Top/s)%.1f, "
+        "?HBM (GB/s)%.1f, ?intensity (op/B)%.1f, source, op_name");
     table.most = rows->width;
     table.column[OPS].scale = 1e-12;
     table.column[HBM].scale = 1e-9;
@@ -160,12 +160,12 @@ int module_print_exposed(const struct module_rows *rows, double total_s, FILE *o
     struct ranked_row *exposed = module_rank(rows, true, total_s, &count);
     if (!exposed)
         return status_nomem(st);
-    snprintf(head, sizeof head,
-             "collective, ?kind, groups, ?on, bytes (B), count (), each (us), exposed (us), share (%%), %s%s%s"
-             "source, op_name",
-             rows->gains ? "saves (us), " : "",
-             rows->gains ? algorithm_name(rows->job->options.algorithm) : "",
-             rows->gains ? " (us), uni (us), bidi (us), bidi-half (us), " : "");
+    snprintf(
+        head, sizeof head,
+        "collective, ?kind, groups, ?on, bytes (B), count (), each (us), exposed (us), share (%%), %s%s%s"
+        "source, op_name",
+        rows->gains ? "saves (us), " : "", rows->gains ? algorithm_name(rows->job->options.algorithm) : "",
+        rows->gains ? " (us), uni (us), bidi (us), bidi-half (us), " : "");
     struct table table = table_of(head);
     table.most = rows->width;
     if (count > 0)

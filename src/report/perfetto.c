@@ -265,9 +265,7 @@ static bool in_span(const struct perfetto_options *options, const struct event *
 /* Keeps the events that are shown: all, those of a window, or as many as a viewer opens. Returns whether that is not all. */
 static bool keep_shown(struct events *events, const struct perfetto_options *options)
 {
-    int64_t most = options->whole      ? INT64_MAX
-                   : options->most > 0 ? options->most
-                                       : PERFETTO_EVENTS;
+    int64_t most = options->whole ? INT64_MAX : options->most > 0 ? options->most : PERFETTO_EVENTS;
     int64_t kept = 0;
     bool part = false;
     for (int64_t e = 0; e < events->count; e++) {

@@ -43,13 +43,13 @@
 enum { PERFETTO_CHIPS = 8, PERFETTO_EVENTS = 300000 };
 
 struct perfetto_options {
-    int chips;                   /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
+    int chips; /* how many to trace, from chip 0; 0 means PERFETTO_CHIPS */
     struct perfetto_span {
         double from_s, to_s;
-    } span[2];    /* events that start in one of them; to_s of both 0: from the start on ... */
-    bool whole;   /* ... to the end; else PERFETTO_EVENTS at most, or ... */
-    int64_t most; /* ... as many as this, unless it is 0, and then without counters */
-    int layers;   /* whose spans these are; 0: nobody's */
+    } span[2];                   /* events that start in one of them; to_s of both 0: from the start on ... */
+    bool whole;                  /* ... to the end; else PERFETTO_EVENTS at most, or ... */
+    int64_t most;                /* ... as many as this, unless it is 0, and then without counters */
+    int layers;                  /* whose spans these are; 0: nobody's */
     const struct result *result; /* what was run, for otherData; or NULL */
     const struct module *module; /* whose instructions the ops are, which have an op_name; or NULL */
     const int32_t *instruction;  /* [ops] of it; -1: none */

@@ -65,7 +65,8 @@ static int find_layers(const struct module_job *module, const struct trace *trac
         char layer[8] = "", phase[8] = "";
         module_label(&module->module, item->instruction, "layer", layer, sizeof layer);
         module_label(&module->module, item->instruction, "phase", phase, sizeof phase);
-        int number = item->layer > 0 ? item->layer : atoi(layer); /* where all are simulated it is the label */
+        int number =
+            item->layer > 0 ? item->layer : atoi(layer); /* where all are simulated it is the label */
         struct perfetto_span *of = &span[strcmp(phase, "bwd") == 0];
         if (number < 1 || number > layers || item->first_op < 0)
             continue;
