@@ -40,7 +40,7 @@ def draw(path, target):
     drawn = set()
     for at, ((shape, _, rings), rows) in enumerate(meshes):
         rows = rows.sort_values("tokens")
-        used = ", ".join(part for part in rings.split(", ") if not part.endswith("on one chip")) or rings
+        used = ", ".join(part for part in rings.split(", ") if not part.endswith(("on one chip", " order"))) or rings
         look = {"color": PALETTE[at], "marker": MARKERS[at], "markersize": 5, "linewidth": 1.2}
         time.plot(rows["tokens"], rows["time_s"], label=figure.wrapped(f"{shape}: {used}", 60), **look)
         mfu.plot(rows["tokens"], 100 * rows["mfu_frac"], **look)

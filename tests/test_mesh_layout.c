@@ -33,6 +33,7 @@ static void lays_as_jax_does(void)
         {"4x4x8", "a=16,b=8", "a on x*y, b on z"},
         {"4x4x8", "a=8,b=16", "a on z, b on x*y"},
         {"4x4x8", "a=16,b=8,c=1", "a on x*y, b on z, c on one chip"},
+        {"4x4x8", "a=16,b=8,c=1,d=1", "a on x*y, b on z, c and d on one chip"},
         {"4x8x8", "a=32,b=8", "a on x*z, b on y"},
         {"8x8x8", "a=64,b=8", "a on y*z, b on x"},
         {"8x8x16", "a=64,b=16", "a on x*y, b on z"},

@@ -309,14 +309,25 @@ void mesh_free(struct mesh *mesh)
     mesh->chip_of = mesh->device_of = NULL;
 }
 
+/* Whether axis a and the one behind it are of one device each, and are said together. */
+static bool joins_next(const struct mesh *mesh, int a)
+{
+    return a + 1 < mesh->axes.count && mesh->axes.axis[a].n == 1 && mesh->axes.axis[a + 1].n == 1 &&
+           strcmp(mesh->lay[a].how, mesh->lay[a + 1].how) == 0;
+}
+
 size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
                          char text[static MESH_TEXT])
 {
     size_t used = 0;
     text[0] = '\0';
     for (int a = 0; a < mesh->axes.count && used < MESH_TEXT; a++)
-        used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s%s on %s%s", a ? ", " : "",
-                                 mesh->axes.axis[a].name, mesh->lay[a].how, marked >> a & 1 ? how : "");
+        if (joins_next(mesh, a))
+            used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s and ", mesh->axes.axis[a].name);
+        else
+            used += (size_t)snprintf(text + used, MESH_TEXT - used, "%s on %s%s%s", mesh->axes.axis[a].name,
+                                     mesh->lay[a].how, marked >> a & 1 ? how : "",
+                                     a + 1 < mesh->axes.count ? ", " : "");
     if (!mesh->plain && used < MESH_TEXT)
         used +=
             (size_t)snprintf(text + used, MESH_TEXT - used, ", %s order", device_order_names[mesh->order]);

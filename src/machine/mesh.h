@@ -86,7 +86,7 @@ int mesh_add_cores(struct mesh *mesh, int axis, int cores, struct status *st);
 int mesh_init_of_chips(struct mesh *chips, const struct mesh *mesh, struct status *st);
 void mesh_free(struct mesh *mesh);
 
-/* "dp on x*y as axes, tp on z, jax order": what each mesh axis lies on, with so many words after those that are marked
+/* "dp on x*y as axes, tp and sp on one chip, jax order": what each mesh axis lies on, with so many words after those that are marked
  * (bit a for axis a), and the order of devices where there are several. Returns the length, which may be beyond the room. */
 size_t mesh_print_marked(const struct mesh *mesh, unsigned marked, const char *how,
                          char text[static MESH_TEXT]);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Private to study/. */
 /*
  * module_options: how a module is lowered at a point, and what files say of it besides its text.
  *
